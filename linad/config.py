@@ -1,0 +1,81 @@
+"""Settings, held in context variables so that threads and tasks do not disturb each other.
+
+Each setting starts from an environment variable ``LINAD_<NAME>``; ``with linad.config(...)``
+changes it for a block.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings.
+
+    Attributes
+    ----------
+    densify_limit : int
+        Most entries a matrix may have when SciPy or NumPy asks an operator for a dense
+        array without the user having written ``todense()``. Default 2**27 (1 GiB of
+        doubles).
+    block_bytes : int
+        Bytes of seeds and results that a dense Jacobian pushes through in one batched
+        sweep. Default 64 MiB.
+    """
+
+    densify_limit: int = 2**27
+    block_bytes: int = 2**26
+
+
+def _from_environment() -> Settings:
+    given = {}
+    for field in fields(Settings):
+        name = f"LINAD_{field.name.upper()}"
+        text = os.environ.get(name)
+        if text is not None:
+            try:
+                given[field.name] = int(text)
+            except ValueError:
+                raise ValueError(f"{name}={text!r}: an integer is needed") from None
+    return Settings(**given)
+
+
+_settings: ContextVar[Settings] = ContextVar("linad_settings", default=_from_environment())
+
+
+def settings() -> Settings:
+    """Return the settings in force here."""
+    return _settings.get()
+
+
+@contextmanager
+def config(**changes: int) -> Iterator[Settings]:
+    """Change settings for a ``with`` block.
+
+    Parameters
+    ----------
+    **changes
+        Names and values of `Settings`.
+
+    Raises
+    ------
+    TypeError
+        For a name that is no setting.
+
+    Examples
+    --------
+    >>> import linad
+    >>> with linad.config(densify_limit=10_000):
+    ...     pass
+    """
+    known = {field.name for field in fields(Settings)}
+    if unknown := sorted(changes.keys() - known):
+        raise TypeError(f"config: unknown setting {unknown[0]!r}; known are {sorted(known)}")
+    token = _settings.set(replace(_settings.get(), **changes))
+    try:
+        yield _settings.get()
+    finally:
+        _settings.reset(token)

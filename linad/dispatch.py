@@ -1,0 +1,40 @@
+"""What NumPy's two protocols find when a traced value arrives.
+
+Rule files fill these tables; `linad.tracer.Tracer` looks them up.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""ufunc -> primitive, or a function with the ufunc's positional arguments."""
+
+UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
+"""(ufunc, "reduce" | "accumulate" | "outer" | "reduceat" | "at") -> function."""
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""NumPy function -> traced function with the same signature."""
+
+
+def implements(*numpy_functions: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a function as the traced form of NumPy functions of the same signature."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        for numpy_function in numpy_functions:
+            FUNCTIONS[numpy_function] = function
+        return function
+
+    return register
+
+
+def implements_ufunc(ufunc: Any, method: str = "__call__") -> Callable[..., Any]:
+    """Register a function as the traced form of a ufunc, or of one of its methods."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if method == "__call__":
+            UFUNCS[ufunc] = function
+        else:
+            UFUNC_METHODS[ufunc, method] = function
+        return function
+
+    return register

@@ -1,0 +1,49 @@
+"""The errors linad raises, each also an instance of the built-in a caller would expect."""
+
+
+class LinadError(Exception):
+    """Base of every error that linad raises on purpose."""
+
+
+class ShapeError(LinadError, ValueError):
+    """An array has another shape than the operation needs."""
+
+
+class DTypeError(LinadError, TypeError):
+    """An array has a dtype that cannot be used there (integers are not differentiable)."""
+
+
+class TreeError(LinadError, TypeError):
+    """A container has another structure than the one it must match."""
+
+
+class OutputError(LinadError, TypeError):
+    """A differentiated function returned something that carries no derivative."""
+
+
+class TracerError(LinadError, TypeError):
+    """A traced value would leave the trace, and its derivative would be lost."""
+
+
+class LeakedTracerError(LinadError, RuntimeError):
+    """A traced value was used after the function that traced it had returned."""
+
+
+class UnsupportedError(LinadError, TypeError):
+    """A NumPy or SciPy function that linad does not trace met a traced value."""
+
+
+class MissingRuleError(LinadError, NotImplementedError):
+    """A primitive has no Jacobian for an argument that needs one."""
+
+
+class WrongRuleError(LinadError, ValueError):
+    """The two directions of a user's rule are not adjoint to each other."""
+
+
+class NotHolomorphicError(LinadError, TypeError):
+    """A complex function has no complex Jacobian matrix at this point."""
+
+
+class DensifyError(LinadError, MemoryError):
+    """An operator would be turned into a dense matrix larger than the configured limit."""

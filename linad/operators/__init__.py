@@ -1,0 +1,1 @@
+"""Jacobian operators: the SciPy contract, structured operators, their algebra, blocks."""

@@ -1,0 +1,132 @@
+"""Primitives: the functions a tape is made of.
+
+A primitive is a name, a meaning (its NumPy implementation) and one Jacobian rule an
+argument. Calling it on plain arrays runs the implementation; calling it with a traced
+value hands the call to the innermost trace among the arguments.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from linad.errors import MissingRuleError
+
+Rule = Callable[..., Any]
+
+
+class Traced:
+    """A value that belongs to a trace: the base of `linad.tracer.Tracer`."""
+
+    __slots__ = ("_trace",)
+
+
+def innermost_trace(args: tuple[Any, ...]) -> Any:
+    """Return the trace of highest level among the traced ``args``; None if none is traced."""
+    top = None
+    for a in args:
+        if isinstance(a, Traced):
+            trace = a._trace
+            if top is None or trace.level > top.level:
+                top = trace
+    return top
+
+
+class Primitive:
+    """A function with Jacobian rules.
+
+    Parameters
+    ----------
+    name : str
+        How tapes and messages call it. Unique among linad's own primitives.
+    impl : callable
+        ``impl(*arrays, **params)`` on plain arrays; returns an array, or a tuple of arrays
+        when ``outputs`` is not None. Must not write into its arguments.
+    constant : bool
+        True when the derivative is zero wherever it exists (comparison, rounding, argmax):
+        no rule is needed, and boolean or integer results leave the trace.
+    outputs : int, optional
+        Number of results when there are several.
+    register : bool
+        Whether `registry` lists it; linad's own primitives are listed, a user's are not.
+
+    Notes
+    -----
+    Arrays are positional, static parameters keyword-only. A rule has the signature
+    ``rule(y, *arrays, **params) -> JacobianOperator`` from the argument's shape to the
+    result's (several results: an operator whose pushforward returns a tuple).
+    """
+
+    registry: ClassVar[dict[str, "Primitive"]] = {}
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        *,
+        constant: bool = False,
+        outputs: int | None = None,
+        register: bool = True,
+    ) -> None:
+        if register:
+            if name in self.registry:
+                raise ValueError(f"a primitive named {name!r} is registered already")
+            self.registry[name] = self
+        self.name = self.__name__ = name
+        self.impl = impl
+        self.constant = constant
+        self.outputs = outputs
+        self.__doc__ = impl.__doc__
+        self._rules: dict[int, Rule] = {}
+        self._each: Rule | None = None
+
+    def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
+        """Register the Jacobian rule of one argument.
+
+        Parameters
+        ----------
+        wrt : int or "each"
+            Position of the argument. With "each" one rule serves every argument of a
+            variadic primitive and has the signature ``rule(i, y, *arrays, **params)``.
+
+        Returns
+        -------
+        decorator
+            Gives the rule back unchanged.
+        """
+
+        def register(rule: Rule) -> Rule:
+            if wrt == "each":
+                self._each = rule
+            elif isinstance(wrt, int):
+                self._rules[wrt] = rule
+            else:
+                raise TypeError(f"{self.name}: wrt must be an argument position or 'each'")
+            return rule
+
+        return register
+
+    def jacobian_operator(self, i: int, y: Any, args: Any, params: dict[str, Any]) -> Any:
+        """Return the Jacobian operator of result ``y`` in argument ``i``.
+
+        Raises
+        ------
+        MissingRuleError
+            When no rule is registered for that argument.
+        """
+        rule = self._rules.get(i)
+        if rule is not None:
+            return rule(y, *args, **params)
+        if self._each is not None:
+            return self._each(i, y, *args, **params)
+        raise MissingRuleError(
+            f"{self.name}: no Jacobian for argument {i}; register one with "
+            f"@{self.name}.jacobian(wrt={i})"
+        )
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        trace = innermost_trace(args)
+        if trace is None:
+            return self.impl(*args, **params)
+        return trace.apply(self, args, params)
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"

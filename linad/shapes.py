@@ -1,0 +1,91 @@
+"""Arithmetic on shapes and axes, and the few array helpers every floor needs."""
+
+import math
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from linad.errors import ShapeError
+
+Shape = tuple[int, ...]
+
+
+def size_of(shape: Sequence[int]) -> int:
+    """Number of entries of an array of this shape; 1 for ()."""
+    return math.prod(shape)
+
+
+def normalize_axis(axis: Any, ndim: int, name: str) -> int:
+    """Return ``axis`` as an int in ``range(ndim)``."""
+    try:
+        k = as_index(axis)
+    except TypeError:
+        raise ShapeError(f"{name}: axis must be an integer, got {axis!r}") from None
+    if not -ndim <= k < ndim:
+        raise np.exceptions.AxisError(k, ndim, name)
+    return k % ndim
+
+
+def normalize_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
+    """Return ``axis`` (None, an int or a sequence) as a sorted tuple of distinct axes."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(normalize_axis(k, ndim, name) for k in given))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name}: repeated axis in {axis!r}")
+    return axes
+
+
+def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """``shape`` with each of ``axes`` set to 1: the result shape of keepdims=True."""
+    return tuple(1 if k in axes else n for k, n in enumerate(shape))
+
+
+def drop_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    """``shape`` without ``axes``."""
+    return tuple(n for k, n in enumerate(shape) if k not in axes)
+
+
+def matrix_transpose(a: Any) -> Any:
+    """Swap the last two axes."""
+    return np.swapaxes(a, -1, -2)
+
+
+def sum_to_shape(x: Any, shape: Shape, full_ndim: int) -> Any:
+    """Undo a broadcast of ``shape`` to an array of ``full_ndim`` axes: sum what it repeated.
+
+    Parameters
+    ----------
+    x : array (*seeds, *full)
+        What to sum; any number of leading seed axes.
+    shape : tuple of int
+        The shape before broadcasting.
+    full_ndim : int
+        Number of axes of ``full``.
+
+    Returns
+    -------
+    array (*seeds, *shape)
+        ``x`` itself when nothing had been repeated.
+    """
+    seeds = x.ndim - full_ndim
+    added = full_ndim - len(shape)
+    if added:
+        x = np.sum(x, axis=tuple(range(seeds, seeds + added)))
+    axes = tuple(
+        seeds + k for k, n in enumerate(shape) if n == 1 and x.shape[seeds + k] != 1
+    )
+    return np.sum(x, axis=axes, keepdims=True) if axes else x
+
+
+def is_real_float(dtype: Any) -> bool:
+    """Whether dtype is a real floating dtype."""
+    return bool(dtype.kind == "f")
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether dtype is floating or complex: the dtypes that have derivatives."""
+    return dtype.kind in "fc"

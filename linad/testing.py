@@ -1,0 +1,378 @@
+"""Checks of derivatives: for a user's function, and for every rule of the registry.
+
+Each check is a directional one, so its cost is a few runs of the function, whatever the
+number of arguments. A failure raises `DerivativeError`, saying which test failed, where
+and by how much.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad import tree
+from linad.derivatives import jvp, linearize, vjp
+from linad.errors import LinadError
+from linad.primitive import Primitive
+from linad.shapes import is_inexact
+
+Rng = np.random.Generator | int | None
+
+
+class DerivativeError(LinadError, AssertionError):
+    """A derivative does not pass a check."""
+
+
+def random_like(value: Any, rng: np.random.Generator) -> Any:
+    """Return a container like ``value`` with standard normal entries, complex where it is."""
+    leaves, structure = tree.flatten(value)
+    return tree.unflatten(structure, [_normal(np.shape(x), np.asarray(x).dtype, rng) for x in leaves])
+
+
+def _normal(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Any:
+    x = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return np.asarray(x).astype(dtype if is_inexact(dtype) else float)
+
+
+def inner(a: Any, b: Any) -> float:
+    """Real inner product Re Σ conj(a) b of two containers: what the dot test compares."""
+    pairs = zip(tree.flatten(a)[0], tree.flatten(b)[0], strict=True)
+    return float(sum(np.real(np.vdot(x, y)) for x, y in pairs))
+
+
+def norm(a: Any) -> float:
+    """Euclidean norm of a container."""
+    return float(np.sqrt(max(inner(a, a), 0.0)))
+
+
+def combine(alpha: float, a: Any, beta: float, b: Any) -> Any:
+    """``alpha a + beta b`` of two containers, in the dtype of ``a``."""
+    xs, structure = tree.flatten(a)
+    ys, _ = tree.flatten(b)
+    total = [np.asarray(alpha * np.asarray(x) + beta * np.asarray(y)) for x, y in zip(xs, ys, strict=True)]
+    return tree.unflatten(
+        structure,
+        [t.astype(np.asarray(x).dtype) if is_inexact(np.asarray(x).dtype) else t
+         for t, x in zip(total, xs, strict=True)],
+    )
+
+
+def precision(value: Any) -> float:
+    """Machine epsilon of the least precise floating leaf."""
+    dtypes = [np.asarray(x).dtype for x in tree.flatten(value)[0]]
+    return max([float(np.finfo(d).eps) for d in dtypes if is_inexact(d)], default=2.3e-16)
+
+
+def difference(f: Callable[..., Any], args: tuple[Any, ...], direction: Any) -> tuple[Any, float]:
+    """Directional derivative of ``f`` by the fourth-order central difference.
+
+    Parameters
+    ----------
+    f : callable
+    args : tuple
+        The point.
+    direction : tuple
+        Like ``args``.
+
+    Returns
+    -------
+    derivative
+        A container like the result.
+    noise : float
+        The part of its error that rounding in ``f`` explains.
+
+    Notes
+    -----
+    Four runs of ``f``. Step h = eps^(1/5) |x|/|d|; truncation O(h^4), rounding O(eps / h).
+    """
+    eps = precision(args)
+    largest = max([float(np.max(np.abs(x), initial=0.0)) for x in tree.flatten(args)[0]], default=1.0)
+    spread = max([float(np.max(np.abs(d), initial=0.0)) for d in tree.flatten(direction)[0]], default=1.0)
+    h = eps**0.2 * (largest or 1.0) / (spread or 1.0)
+
+    def at(k: int) -> Any:
+        return f(*combine(1.0, args, k * h, direction))
+
+    near = combine(8 / (12 * h), at(1), -8 / (12 * h), at(-1))
+    far = combine(-1 / (12 * h), at(2), 1 / (12 * h), at(-2))
+    return combine(1.0, near, 1.0, far), eps / h * norm(at(0))
+
+
+def require(error: float, allowed: float, what: str) -> None:
+    """Raise DerivativeError unless ``error <= allowed`` (NaN fails)."""
+    if not error <= allowed:
+        raise DerivativeError(f"{what}: off by {error:.3g}, at most {allowed:.3g} is rounding")
+
+
+def check_derivatives(
+    f: Callable[..., Any],
+    *args: Any,
+    order: int = 2,
+    rtol: float | None = None,
+    rng: Rng = 0,
+) -> None:
+    """Check the derivatives linad takes of ``f`` at a point, in both modes.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays or containers of arrays.
+    *args
+        The point; all arguments are differentiated.
+    order : int
+        Derivatives up to this order are checked, forward and reverse over reverse.
+    rtol : float, optional
+        Allowed relative difference between the derivative and central differences; by
+        default ``eps**0.5``, 1.5e-8 for float64.
+    rng : numpy.random.Generator, int or None
+        For the random directions.
+
+    Raises
+    ------
+    DerivativeError
+        Naming the test that failed.
+
+    Notes
+    -----
+    The tests: <ybar, J dx> = <J^H ybar, dx> to rounding; J dx against fourth-order central
+    differences; `jvp` equal to J dx; seeds with leading axes equal to one at a time; then
+    the same for the pullback as a function of the point. What it cannot see: a point at a
+    kink (differences mix both sides), and saturation, where both are zero.
+    """
+    rng = np.random.default_rng(rng)
+    y, J = linearize(lambda *a: f(*a), *args)
+    point = args[0] if len(args) == 1 else args
+    dx = random_like(point, rng)
+    ybar = random_like(y, rng)
+    dy = J.pushforward(dx)
+    xbar = J.pullback(ybar)
+    _check_forms(dy, y, "pushforward")
+    _check_forms(xbar, point, "pullback")
+    eps = max(precision(args), precision(y))
+    entries = sum(np.size(x) for x in tree.flatten((y, args))[0])
+    rounding = 50 * eps * np.sqrt(entries + 1)
+    scale = norm(ybar) * norm(dy) + norm(xbar) * norm(dx)
+    require(abs(inner(ybar, dy) - inner(xbar, dx)), rounding * scale, "dot test <w, J v> = <J.H w, v>")
+
+    direction = (dx,) if len(args) == 1 else dx
+    expected, noise = difference(f, args, direction)
+    rtol = eps**0.5 if rtol is None else rtol
+    allowed = rtol * (norm(expected) + norm(dy)) + 100 * noise
+    require(norm(combine(1.0, dy, -1.0, expected)), allowed, "pushforward against differences")
+
+    pushed = jvp(f, args, direction)[1]
+    require(norm(combine(1.0, pushed, -1.0, dy)), rounding * norm(dy), "jvp against pushforward")
+    _check_seeds(J.pushforward, dx, rng, rounding, "pushforward")
+    _check_seeds(J.pullback, ybar, rng, rounding, "pullback")
+    if order > 1:
+        for name, derivative in (
+            ("pullback", lambda *a: vjp(f, *a)[1](ybar)),
+            ("pushforward", lambda *a: jvp(f, a, direction)[1]),
+        ):
+            try:
+                check_derivatives(derivative, *args, order=order - 1, rtol=rtol, rng=rng)
+            except DerivativeError as error:
+                raise DerivativeError(f"derivative of the {name}: {error}") from None
+
+
+def _check_forms(found: Any, like: Any, what: str) -> None:
+    """Each leaf must have the shape of its primal, and its dtype."""
+    pairs = zip(tree.flatten(found)[0], tree.flatten(like)[0], strict=True)
+    for x, primal in pairs:
+        primal = np.asarray(primal)
+        if np.shape(x) != primal.shape:
+            raise DerivativeError(f"{what}: shape {np.shape(x)}, the primal has {primal.shape}")
+        if is_inexact(primal.dtype) and x.dtype != primal.dtype:
+            raise DerivativeError(f"{what}: dtype {x.dtype}, the primal has {primal.dtype}")
+
+
+def _check_seeds(apply: Any, like: Any, rng: Any, rounding: float, what: str) -> None:
+    """Seeds of shape (2, 3, ...) at once must equal one at a time."""
+    singles = [random_like(like, rng) for _ in range(6)]
+    leaves = [tree.flatten(s)[0] for s in singles]
+    structure = tree.flatten(like)[1]
+    stacked = [
+        np.stack(parts).reshape((2, 3, *np.shape(parts[0]))) for parts in zip(*leaves, strict=True)
+    ]
+    batched = tree.flatten(apply(tree.unflatten(structure, stacked)))[0]
+    for k, single in enumerate(singles):
+        for part, whole in zip(tree.flatten(apply(single))[0], batched, strict=True):
+            if whole.shape != (2, 3, *np.shape(part)):
+                raise DerivativeError(
+                    f"{what} of seeds (2, 3, ...): shape {whole.shape} for {np.shape(part)}"
+                )
+            found = whole[k // 3, k % 3]
+            require(norm(found - part), 10 * rounding * (norm(part) + 1e-300), f"{what} of many seeds")
+
+
+def check_rule(
+    primitive: Primitive | Callable[..., Any],
+    *args: Any,
+    order: int = 2,
+    rtol: float | None = None,
+    float32: bool = True,
+    complex_: bool = False,
+    rng: Rng = 0,
+    **params: Any,
+) -> None:
+    """Check every Jacobian rule of a primitive at a point.
+
+    Parameters
+    ----------
+    primitive : Primitive or callable
+        A callable is checked like a primitive with the same arguments.
+    *args
+        Its arrays; floating and complex ones are differentiated, each alone and all
+        together.
+    order, rtol, rng
+        As in `check_derivatives`.
+    float32 : bool
+        Whether to check it in single precision as well.
+    complex_ : bool
+        Whether to check it at complex points as well.
+    **params
+        Its static parameters.
+
+    Raises
+    ------
+    DerivativeError
+        Naming the primitive and the test.
+
+    Notes
+    -----
+    Beyond `check_derivatives`: the dense Jacobians by columns and by rows agree; inputs are
+    untouched; single precision stays single; non-contiguous and read-only inputs work.
+    What it cannot see is stated there.
+    """
+    rng = np.random.default_rng(rng)
+    args = tuple(np.asarray(a) if not isinstance(a, (float, complex, np.ndarray)) else a for a in args)
+    name = getattr(primitive, "name", None) or getattr(primitive, "__name__", repr(primitive))
+    variants = [("", args)]
+    if complex_:
+        variants.append((" at a complex point", tuple(_complexified(a, rng) for a in args)))
+    label = ""
+    try:
+        for label, point in variants:
+            _check_point(primitive, point, params, order, rtol, rng)
+        label = " in single precision"
+        if float32:
+            _check_single(primitive, args, params, rng)
+    except DerivativeError as error:
+        shapes = ", ".join(str(np.shape(a)) for a in args)
+        raise DerivativeError(f"{name}({shapes}, {params}){label}: {error}") from None
+
+
+def _single(a: Any) -> Any:
+    """A floating array in single precision; Python numbers and integers stay."""
+    if not isinstance(a, np.ndarray) or not is_inexact(a.dtype):
+        return a
+    return a.astype(np.complex64 if a.dtype.kind == "c" else np.float32)
+
+
+def _check_single(primitive: Any, args: tuple[Any, ...], params: Any, rng: Any) -> None:
+    """Single precision in, single precision out, and the same derivative but for rounding."""
+    active = [i for i, a in enumerate(args) if isinstance(a, np.ndarray) and is_inexact(a.dtype)]
+    if not active:
+        return
+    f = _restricted(primitive, args, params, active)
+    g = _restricted(primitive, tuple(_single(a) for a in args), params, active)
+    point = [_single(args[i]) for i in active]
+    y, J = linearize(g, *point)
+    for part in tree.flatten(y)[0]:
+        if part.dtype.itemsize > 4 * (1 + (part.dtype.kind == "c")):
+            raise DerivativeError(f"the result is {part.dtype}")
+    dx = random_like(point[0] if len(point) == 1 else tuple(point), rng)
+    ybar = random_like(y, rng)
+    dy, xbar = J.pushforward(dx), J.pullback(ybar)
+    _check_forms(dy, y, "pushforward")
+    _check_forms(xbar, dx, "pullback")
+    K = linearize(f, *[args[i] for i in active])[1]
+    for what, found, exact in (
+        ("pushforward", dy, K.pushforward(dx)),
+        ("pullback", xbar, K.pullback(ybar)),
+    ):
+        error = norm(combine(1.0, exact, -1.0, found))
+        require(error, 1e-3 * (norm(exact) + 1e-30), f"{what} against double precision")
+
+
+def _complexified(a: Any, rng: Any) -> Any:
+    if not is_inexact(np.asarray(a).dtype):
+        return a
+    return a + 0.3j * rng.standard_normal(np.shape(a))
+
+
+def _check_point(
+    primitive: Any, args: tuple[Any, ...], params: Any, order: int, rtol: Any, rng: Any
+) -> None:
+    active = [i for i, a in enumerate(args) if is_inexact(np.asarray(a).dtype)]
+    if not active:
+        raise DerivativeError("no floating argument to differentiate in")
+
+    before = [np.array(a) for a in args]
+    for chosen in [*([i] for i in active), active] if len(active) > 1 else [active]:
+        f = _restricted(primitive, args, params, chosen)
+        point = [args[i] for i in chosen]
+        check_derivatives(f, *point, order=order, rtol=rtol, rng=rng)
+        _check_dense(f, point)
+        _check_layouts(f, point)
+    for a, b in zip(args, before, strict=True):
+        if not np.array_equal(np.asarray(a), b, equal_nan=b.dtype.kind in "fc"):
+            raise DerivativeError("an input was overwritten")
+
+
+def _restricted(
+    primitive: Any, args: tuple[Any, ...], params: Any, chosen: list[int]
+) -> Callable[..., Any]:
+    """The primitive as a function of some of its arguments."""
+
+    def f(*given: Any) -> Any:
+        full = list(args)
+        for i, value in zip(chosen, given, strict=True):
+            full[i] = value
+        return _inexact(primitive(*full, **params))
+
+    return f
+
+
+def _inexact(y: Any) -> Any:
+    """The differentiable results of a primitive with several."""
+    if isinstance(y, tuple):
+        return tuple(part for part in y if is_inexact(part.dtype))
+    return y
+
+
+def _check_dense(f: Any, point: list[Any]) -> None:
+    """The matrix by columns must equal the matrix by rows."""
+    J = linearize(f, *point)[1]
+    op = J.flat
+    if op.in_dtype.kind == "c" and not op.clinear:
+        return
+    m, n = op.shape
+    columns = op.matmat(np.eye(n, dtype=op.in_dtype))
+    rows = np.conj(op.rmatmat(np.eye(m, dtype=op.out_dtype))).T
+    eps = max(precision(point), float(np.finfo(op.dtype).eps))
+    require(
+        norm(columns - rows), 100 * eps * np.sqrt(m * n + 1) * (norm(columns) + 1e-300), "dense forms"
+    )
+
+
+def _check_layouts(f: Any, point: list[Any]) -> None:
+    """Fortran-ordered, strided and read-only inputs must give the same derivative."""
+    def odd(a: Any) -> Any:
+        if not isinstance(a, np.ndarray) or a.ndim == 0:
+            return a
+        wide = np.empty((*a.shape[:-1], 2 * a.shape[-1]), a.dtype, order="F")
+        view = wide[..., ::-2]
+        view[...] = a
+        view.flags.writeable = False
+        return view
+
+    rng = np.random.default_rng(1)
+    y, J = linearize(f, *point)
+    K = linearize(f, *[odd(a) for a in point])[1]
+    ybar = random_like(y, rng)
+    a, b = J.pullback(ybar), K.pullback(ybar)
+    eps = max(precision(point), precision(y))
+    require(norm(combine(1.0, a, -1.0, b)), 1e4 * eps * (norm(a) + 1e-300), "strided inputs")

@@ -1,0 +1,416 @@
+"""The traced value: a duck array that carries its concrete value and its place in a trace.
+
+A Tracer behaves as the array it stands for: operators, ufuncs, NumPy functions and the
+ndarray methods all work, give the concrete result and tell the trace what happened. What
+would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) raises.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS
+from linad.errors import LeakedTracerError, TracerError, UnsupportedError
+from linad.primitive import Primitive, Traced
+from linad.ufuncs import call_with_keywords
+
+_levels = itertools.count(1)
+
+
+class Trace:
+    """What a function ran on tracers leaves behind.
+
+    Attributes
+    ----------
+    level : int
+        Later traces have higher levels, so an inner derivative always sits above the one
+        around it and the two cannot be confused.
+    finished : bool
+        Set when the traced function has returned or raised; its tracers are dead then.
+    """
+
+    def __init__(self) -> None:
+        self.level = next(_levels)
+        self.finished = False
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run a primitive on arguments of which at least one belongs to this trace."""
+        raise NotImplementedError
+
+    def answer(self, tracer: "Tracer", question: type) -> Any:
+        """Answer ``bool``, ``int`` (of an index) from the concrete value."""
+        return question(tracer._value)
+
+    def detach(self, tracer: "Tracer") -> Any:
+        """Return the tracer's value without derivative."""
+        value = tracer._value
+        return value._trace.detach(value) if isinstance(value, Tracer) else value
+
+    def check_alive(self) -> None:
+        """Raise if the traced function has returned already."""
+        if self.finished:
+            raise LeakedTracerError(
+                "a traced value was used after the function that traced it had returned; "
+                "return what you need from the function instead of storing it outside"
+            )
+
+
+_PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
+
+
+def _operand(other: Any) -> Any:
+    """An operand of a binary operator; NotImplemented for types with operators of their own."""
+    if isinstance(other, _PLAIN):
+        return other
+    if isinstance(other, (list, tuple)):
+        return np.asarray(other)
+    return NotImplemented
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
+    def forward(self: "Tracer", other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else UFUNCS[ufunc](self, other)
+
+    def reflected(self: "Tracer", other: Any) -> Any:
+        other = _operand(other)
+        return other if other is NotImplemented else UFUNCS[ufunc](other, self)
+
+    return forward, reflected
+
+
+def _unary(ufunc: np.ufunc) -> Any:
+    def operator(self: "Tracer") -> Any:
+        return UFUNCS[ufunc](self)
+
+    return operator
+
+
+def _method(numpy_function: Any) -> Any:
+    def method(self: "Tracer", *args: Any, **kwargs: Any) -> Any:
+        return traced_function(numpy_function)(self, *args, **kwargs)
+
+    method.__name__ = numpy_function.__name__
+    method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."
+    return method
+
+
+def _in_place(symbol: str, forward: Any) -> Any:
+    def operator(self: "Tracer", other: Any) -> Any:
+        if self.ndim:
+            raise UnsupportedError(
+                f"x {symbol}= value writes into a traced array of shape {self.shape}, which is "
+                f"not supported; write x = x {symbol} value"
+            )
+        return forward(self, other)
+
+    return operator
+
+
+def _escape(how: str, remedy: str) -> Any:
+    def refuse(self: "Tracer", *args: Any, **kwargs: Any) -> Any:
+        raise TracerError(
+            f"{how} would take a traced value {self._label()} out of the trace and lose its "
+            f"derivative; {remedy}"
+        )
+
+    return refuse
+
+
+def traced_function(numpy_function: Any) -> Any:
+    """Return linad's form of a NumPy function, or raise UnsupportedError."""
+    try:
+        return FUNCTIONS[numpy_function]
+    except KeyError:
+        name = f"{numpy_function.__module__}.{numpy_function.__name__}"
+        raise UnsupportedError(
+            f"{name} is not traced by linad; compute it from NumPy functions that are, or "
+            f"wrap it with @linad.primitive and give its Jacobian"
+        ) from None
+
+
+class Tracer(Traced):
+    """A traced array.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace that owns it.
+    node : object
+        Its place in the trace; what it is only the trace knows.
+    value : ndarray, NumPy scalar or Tracer of a lower level
+        The concrete value.
+    """
+
+    __slots__ = ("__weakref__", "_node", "_value")
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
+
+    def __init__(self, trace: Trace, node: Any, value: Any) -> None:
+        self._trace = trace
+        self._node = node
+        self._value = value
+
+    # What an array knows of itself.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self._value.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._value.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self._value.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one entry."""
+        return self._value.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return self._value.size * self._value.dtype.itemsize
+
+    @property
+    def T(self) -> Any:
+        """All axes reversed."""
+        return traced_function(np.transpose)(self)
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes swapped."""
+        return traced_function(np.matrix_transpose)(self)
+
+    @property
+    def real(self) -> Any:
+        """Real part."""
+        return traced_function(np.real)(self)
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part."""
+        return traced_function(np.imag)(self)
+
+    @property
+    def flat(self) -> Any:
+        """The entries in C order, as a traced 1-D array."""
+        return traced_function(np.ravel)(self)
+
+    @property
+    def concrete(self) -> Any:
+        """The value as a plain array, for looking at; it carries no derivative."""
+        value = self._value
+        while isinstance(value, Tracer):
+            value = value._value
+        return value
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        function = UFUNCS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        if function is None:
+            suffix = "" if method == "__call__" else f".{method}"
+            raise UnsupportedError(
+                f"{ufunc.__name__}{suffix} is not traced by linad; wrap it with "
+                f"@linad.primitive and give its Jacobian"
+            )
+        for x in inputs:
+            if type(x) is not Tracer and type(x) is not np.ndarray:
+                inputs = tuple([_operand(x) for x in inputs])
+                if any([x is NotImplemented for x in inputs]):
+                    return NotImplemented
+                break
+        if method == "__call__" and kwargs:
+            return call_with_keywords(ufunc, function, inputs, kwargs)
+        return function(*inputs, **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return traced_function(func)(*args, **kwargs)
+
+    __array__ = _escape(
+        "making a plain NumPy array",
+        "drop np.asarray, build arrays with np.stack([...]) or np.concatenate, or use "
+        "linad.numpy, whose array() and asarray() trace",
+    )
+
+    # Operators.
+
+    __add__, __radd__ = _binary(np.add)
+    __sub__, __rsub__ = _binary(np.subtract)
+    __mul__, __rmul__ = _binary(np.multiply)
+    __truediv__, __rtruediv__ = _binary(np.true_divide)
+    __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
+    __mod__, __rmod__ = _binary(np.remainder)
+    __pow__, __rpow__ = _binary(np.power)
+    __matmul__, __rmatmul__ = _binary(np.matmul)
+    __and__, __rand__ = _binary(np.bitwise_and)
+    __or__, __ror__ = _binary(np.bitwise_or)
+    __xor__, __rxor__ = _binary(np.bitwise_xor)
+    __divmod__, __rdivmod__ = _binary(np.divmod)
+    __lt__ = _binary(np.less)[0]
+    __le__ = _binary(np.less_equal)[0]
+    __gt__ = _binary(np.greater)[0]
+    __ge__ = _binary(np.greater_equal)[0]
+    __eq__ = _binary(np.equal)[0]
+    __ne__ = _binary(np.not_equal)[0]
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+    __floor__ = _unary(np.floor)
+    __ceil__ = _unary(np.ceil)
+    __trunc__ = _unary(np.trunc)
+
+    __iadd__ = _in_place("+", __add__)
+    __isub__ = _in_place("-", __sub__)
+    __imul__ = _in_place("*", __mul__)
+    __itruediv__ = _in_place("/", __truediv__)
+    __ifloordiv__ = _in_place("//", __floordiv__)
+    __imod__ = _in_place("%", __mod__)
+    __ipow__ = _in_place("**", __pow__)
+    __imatmul__ = _in_place("@", __matmul__)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return traced_function(np.round)(self, ndigits or 0)
+
+    # Sequence.
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, index: Any) -> Any:
+        return FUNCTIONS[np.ndarray.__getitem__](self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise UnsupportedError(
+            f"x[...] = value writes into a traced array of shape {self.shape}, which is not "
+            f"supported; build the result with np.where, np.stack or np.concatenate"
+        )
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    # What leaves the trace.
+
+    def __bool__(self) -> bool:
+        return self._trace.answer(self, bool)
+
+    def __int__(self) -> int:
+        if self.dtype.kind in "fc":
+            return self._refuse_int()
+        return self._trace.answer(self, int)
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.ndim:
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return self._trace.answer(self, int)
+
+    __float__ = _escape(
+        "float() or a math function",
+        "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
+        "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
+    )
+    _refuse_int = _escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
+    __complex__ = _escape("complex()", "use x + 1j * y")
+    item = _escape("item()", "index instead: x[0], or x[()] for a 0-d array")
+    tolist = _escape("tolist()", "iterate over the array instead")
+    tobytes = _escape("tobytes()", "call linad.stop_gradient(x) first")
+    __dlpack__ = _escape("exporting by DLPack", "call linad.stop_gradient(x) first")
+    __reduce__ = _escape("pickling", "return the value from the traced function")
+
+    # Methods of ndarray.
+
+    sum = _method(np.sum)
+    mean = _method(np.mean)
+    prod = _method(np.prod)
+    max = _method(np.max)
+    min = _method(np.min)
+    var = _method(np.var)
+    std = _method(np.std)
+    cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
+    any = _method(np.any)
+    all = _method(np.all)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    argsort = _method(np.argsort)
+    argpartition = _method(np.argpartition)
+    searchsorted = _method(np.searchsorted)
+    nonzero = _method(np.nonzero)
+    clip = _method(np.clip)
+    round = _method(np.round)
+    conj = conjugate = _method(np.conjugate)
+    squeeze = _method(np.squeeze)
+    ravel = _method(np.ravel)
+    swapaxes = _method(np.swapaxes)
+    diagonal = _method(np.diagonal)
+    trace = _method(np.trace)
+    repeat = _method(np.repeat)
+    take = _method(np.take)
+    choose = _method(np.choose)
+    dot = _method(np.dot)
+
+    def compress(self, condition: Any, axis: int | None = None) -> Any:
+        """As `numpy.ndarray.compress`."""
+        return traced_function(np.compress)(condition, self, axis)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """As `numpy.ndarray.reshape`."""
+        target = shape[0] if len(shape) == 1 else shape
+        return traced_function(np.reshape)(self, target, order=order, copy=copy)
+
+    def transpose(self, *axes: Any) -> Any:
+        """As `numpy.ndarray.transpose`."""
+        order = axes[0] if len(axes) == 1 else (axes or None)
+        return traced_function(np.transpose)(self, order)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """As `numpy.ndarray.astype`."""
+        return traced_function(np.astype)(self, dtype)
+
+    def copy(self, order: str = "C") -> Any:
+        """As `numpy.ndarray.copy`."""
+        return traced_function(np.copy)(self, order)
+
+    def flatten(self, order: str = "C") -> Any:
+        """As `numpy.ndarray.flatten`."""
+        return traced_function(np.ravel)(self, order)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    # For people.
+
+    def _label(self) -> str:
+        return f"(shape {self.shape}, {self.dtype})"
+
+    def __repr__(self) -> str:
+        return f"Tracer({self.concrete!r}, level={self._trace.level})"
+
+    def __str__(self) -> str:
+        return str(self.concrete)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.concrete, spec)

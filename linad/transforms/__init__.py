@@ -1,0 +1,1 @@
+"""Program transformations: linearize, push forward, record."""

@@ -1,0 +1,83 @@
+"""Forward mode without a tape: each operation pushes its tangents on at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad import tree
+from linad.errors import OutputError
+from linad.primitive import Primitive
+from linad.shapes import is_inexact
+from linad.tracer import Trace, Tracer
+from linad.transforms.linearize import Slot, plus, widened, check_constant
+
+
+class PushTrace(Trace):
+    """A trace whose tracers carry their tangent as node; None is zero."""
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if self.finished:
+            self.check_alive()
+        values = list(args)
+        active = []
+        for i, a in enumerate(args):
+            if isinstance(a, Tracer) and a._trace is self:
+                values[i] = a._value
+                if a._node is not None:
+                    active.append((i, a._node))
+        y = primitive(*values, **params)
+        total = None
+        if not primitive.constant:
+            for i, tangent in active:
+                J = primitive.jacobian_operator(i, y, values, params)
+                if primitive.outputs is None and values[i].dtype is not y.dtype:
+                    J = widened(J, values[i].dtype, y.dtype)
+                part = J.pushforward(tangent)
+                total = part if total is None else plus(total, part)
+        if isinstance(y, tuple):
+            tangents = (None,) * len(y) if total is None else total
+            return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
+        return self._result(y, total)
+
+    def _result(self, y: Any, tangent: Any) -> Any:
+        return Tracer(self, tangent, y) if is_inexact(y.dtype) else y
+
+
+def push_leaves(
+    function: Callable[[list[Any]], Any], values: list[Any], tangents: list[Any]
+) -> tuple[Any, list[Any], list[Any]]:
+    """Run ``function`` on values with tangents.
+
+    Returns
+    -------
+    out_tree, results, tangents
+        The structure of the result, its untraced leaves, and their tangents.
+
+    Notes
+    -----
+    Memory is that of the function itself, doubled; nothing is kept for later.
+    """
+    trace = PushTrace()
+    try:
+        result = function([Tracer(trace, t, v) for v, t in zip(values, tangents, strict=True)])
+    finally:
+        trace.finished = True
+    leaves, out_tree = tree.flatten(result)
+    if not leaves:
+        raise OutputError(
+            f"the function returned {result!r}, which holds no array; return the result to "
+            f"differentiate"
+        )
+    results, pushed = [], []
+    for leaf in leaves:
+        tangent = None
+        if isinstance(leaf, Tracer) and leaf._trace is trace:
+            tangent = leaf._node
+            leaf = leaf._value
+        else:
+            leaf = check_constant(leaf)
+        slot = Slot(leaf)
+        results.append(leaf)
+        pushed.append(np.zeros(slot.shape, slot.dtype) if tangent is None else tangent)
+    return out_tree, results, pushed

@@ -1,0 +1,95 @@
+"""Containers of arrays <-> flat lists of leaves, through optree.
+
+Tuples, lists, dicts, named tuples and None are known to optree; a dataclass is registered
+in linad's own namespace the first time one is met, its init fields as children.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import optree
+
+from linad.errors import TreeError
+
+NAMESPACE = "linad"
+LEAF = optree.tree_structure(0)
+_registered: set[type] = set()
+
+
+def _register_dataclass(cls: type) -> None:
+    names = [field.name for field in dataclasses.fields(cls) if field.init]
+
+    def flatten(value: Any) -> tuple[list[Any], None, list[str]]:
+        return [getattr(value, name) for name in names], None, names
+
+    def unflatten(_: None, children: Any) -> Any:
+        return cls(**dict(zip(names, children, strict=True)))
+
+    if cls not in _registered:
+        _registered.add(cls)
+        optree.register_pytree_node(cls, flatten, unflatten, namespace=NAMESPACE)
+
+
+def flatten(value: Any) -> tuple[list[Any], Any]:
+    """Return the leaves of a container, in order, and the structure that puts them back.
+
+    Parameters
+    ----------
+    value : container or leaf
+        Tuples, lists, dicts (by sorted key), named tuples, dataclasses and None, nested.
+
+    Returns
+    -------
+    leaves : list
+    structure : optree.PyTreeSpec
+        Equal for containers of the same form.
+    """
+    if type(value) is np.ndarray or type(value) is float:
+        return [value], LEAF
+    leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
+    new = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)}
+    if new:
+        for cls in new:
+            _register_dataclass(cls)
+        return flatten(value)
+    return leaves, structure
+
+
+def unflatten(structure: Any, leaves: list[Any]) -> Any:
+    """Put leaves back into a container."""
+    return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
+
+
+def is_leaf(structure: Any) -> bool:
+    """Whether a structure is a bare leaf, not a container."""
+    return structure is LEAF or structure == LEAF
+
+
+def flatten_like(value: Any, structure: Any, what: str) -> list[Any]:
+    """Flatten a container that must have a given structure.
+
+    Raises
+    ------
+    TreeError
+        Naming ``what``, the structure that came and the one needed.
+    """
+    leaves, found = flatten(value)
+    if found is structure or found == structure:
+        return leaves
+    raise TreeError(
+        f"{what}: the container is {describe(found)}, it must match {describe(structure)}"
+    )
+
+
+def describe(structure: Any) -> str:
+    """A structure in words a user knows: ``(*, {'a': *})``, ``*`` for an array."""
+    if is_leaf(structure):
+        return "a single array *"
+    text = str(structure).removeprefix("PyTreeSpec(")
+    return text.removesuffix(")").replace(f", namespace='{NAMESPACE}'", "")
+
+
+def leaf_paths(structure: Any) -> list[str]:
+    """A name for each leaf, as one would write it: ``['a'][0]``; '' for a bare leaf."""
+    return [accessor.codify("") for accessor in structure.accessors()]
