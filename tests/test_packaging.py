@@ -1,0 +1,141 @@
+"""What is built from this tree is whole: the wheel, the sdist and the list of packages.
+
+Everything is built by setuptools itself, from a copy of the tree in a temporary folder, without
+a network.
+"""
+
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import linad
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+NOT_COPIED = shutil.ignore_patterns(
+    *(".*", "__pycache__", "*.egg-info", "build", "dist", "venv", "_build", "generated"),
+    *("env", "html", "results"),
+)
+
+
+def run_python(*args, cwd, **variables):
+    """Run this Python in a folder, without that folder on sys.path; return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-P", *map(str, args)],
+        cwd=cwd,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def build(kind, tree, target):
+    """Build the tree's "wheel" or "sdist" into a folder; return the file."""
+    script = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
+    run_python("-c", script, target, cwd=tree)
+    [file] = Path(target).iterdir()
+    return file
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    tree = tmp_path_factory.mktemp("checkout") / "linad"
+    shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
+    return build("sdist", tree, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    """The wheel that is built from the sdist: one missing file would show here."""
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    [tree] = unpacked.iterdir()
+    return build("wheel", tree, tmp_path_factory.mktemp("wheel"))
+
+
+def python_files(folder):
+    return {path.relative_to(folder) for path in folder.rglob("*.py")}
+
+
+def test_every_package_is_listed():
+    on_disk = {
+        ".".join([package, *path.relative_to(ROOT / folder).parent.parts])
+        for folder, package in [("linad", "linad"), ("rules", "linad.rules")]
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    listed = PYPROJECT["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == sorted(on_disk)
+
+
+def test_every_package_has_an_init():
+    folders = {path.parent for name in ("linad", "rules") for path in (ROOT / name).rglob("*.py")}
+    assert [str(f) for f in sorted(folders) if not (f / "__init__.py").exists()] == []
+
+
+def test_wheel_holds_every_module(wheel):
+    expected = {Path("linad") / p for p in python_files(ROOT / "linad")}
+    expected |= {Path("linad", "rules") / p for p in python_files(ROOT / "rules")}
+    with zipfile.ZipFile(wheel) as archive:
+        names = {Path(name) for name in archive.namelist()}
+    assert {name for name in names if name.suffix == ".py"} == expected
+    assert Path("linad/py.typed") in names
+
+
+def test_wheel_adds_only_linad_to_the_top_level(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        top = {Path(name).parts[0] for name in archive.namelist()}
+    assert top == {"linad", f"linad-{linad.__version__}.dist-info"}
+
+
+def test_wheel_carries_its_license_and_command(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        info = f"linad-{linad.__version__}.dist-info"
+        metadata = archive.read(f"{info}/METADATA").decode()
+        assert "License-Expression: BSD-3-Clause" in metadata
+        assert f"{info}/licenses/LICENSE" in archive.namelist()
+        assert "linad = linad.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+
+
+def test_wheel_imports_alone(wheel, tmp_path):
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    printed = run_python(
+        *("-W", "error", "-c", "import linad, linad.rules; print(linad.rules.__file__)"),
+        cwd=elsewhere,
+        PYTHONPATH=str(site),
+    )
+    assert Path(printed.strip()) == site / "linad" / "rules" / "__init__.py"
+
+
+def test_sdist_holds_tests_and_documentation(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {Path(*Path(name).parts[1:]) for name in archive.getnames()}
+    wanted = ["tests/test_layers.py", "docs/conf.py", "tox.ini", "CHANGELOG.md", "rules/fft.py"]
+    assert [name for name in wanted if Path(name) not in names] == []
+    assert not [name for name in names if "__pycache__" in name.parts]
+
+
+def test_the_installed_version_is_this_one():
+    assert linad.__version__ == importlib.metadata.version("linad")
+
+
+def test_no_upper_bounds():
+    """A cap on a dependency outlives its reason and blocks the users' other packages."""
+    project = PYPROJECT["project"]
+    requirements = [project["requires-python"], *project["dependencies"]]
+    assert [r for r in requirements if "<" in r or "==" in r] == []
