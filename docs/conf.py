@@ -1,0 +1,44 @@
+"""Sphinx configuration."""
+
+import linad
+
+project = "linad"
+author = "The linad developers"
+copyright = "2026, The linad developers"
+release = linad.__version__
+version = ".".join(release.split(".")[:2])
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_nb",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+nitpicky = False
+
+# Pages are Markdown; a page that starts with a notebook header runs its {code-cell} blocks.
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+# The reference lists what linad exports, no more: autosummary reads __all__.
+autosummary_generate = True
+autosummary_generate_overwrite = True
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"  # the types stand in the numpydoc sections
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "linad"
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+}
