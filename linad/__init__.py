@@ -15,5 +15,6 @@ from linad.derivatives import (
     value_and_grad,
     vjp,
 )
+from linad.transforms.record import trace
 
 __version__ = "0.1.0"

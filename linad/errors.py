@@ -41,6 +41,10 @@ class WrongRuleError(LinadError, ValueError):
     """The two directions of a user's rule are not adjoint to each other."""
 
 
+class GuardError(LinadError, RuntimeError):
+    """A recorded program met a value for which Python would have taken another path."""
+
+
 class NotHolomorphicError(LinadError, TypeError):
     """A complex function has no complex Jacobian matrix at this point."""
 

@@ -264,6 +264,38 @@ def check_rule(
         raise DerivativeError(f"{name}({shapes}, {params}){label}: {error}") from None
 
 
+class Case:
+    """A point at which the rules of a function are checked; registries of rules list them.
+
+    Parameters
+    ----------
+    function : Primitive or callable
+        A primitive, or a NumPy function of the same signature.
+    *args
+        Its arrays.
+    check : dict, optional
+        Keywords for `check_rule`: ``order``, ``rtol``, ``float32``, ``complex_``.
+    **params
+        Its static parameters.
+    """
+
+    def __init__(
+        self, function: Any, *args: Any, check: dict[str, Any] | None = None, **params: Any
+    ) -> None:
+        self.function, self.args, self.params = function, args, params
+        self.options = check or {}
+
+    def check(self) -> None:
+        """Run `check_rule` on the case."""
+        check_rule(self.function, *self.args, **self.options, **self.params)
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", repr(self.function))
+        shapes = [str(np.shape(a)).replace(" ", "") for a in self.args]
+        params = [f"{k}={v!r:.20}" for k, v in self.params.items()]
+        return f"{name}({', '.join(shapes + params)})"
+
+
 def _single(a: Any) -> Any:
     """A floating array in single precision; Python numbers and integers stay."""
     if not isinstance(a, np.ndarray) or not is_inexact(a.dtype):

@@ -6,6 +6,7 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 """
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ class Trace:
         """Run a primitive on arguments of which at least one belongs to this trace."""
         raise NotImplementedError
 
-    def answer(self, tracer: "Tracer", question: type) -> Any:
-        """Answer ``bool``, ``int`` (of an index) from the concrete value."""
+    def answer(self, tracer: "Tracer", question: Callable[[Any], Any]) -> Any:
+        """Answer ``bool``, ``int`` or ``np.array`` (of an index) from the concrete value."""
         return question(tracer._value)
 
     def detach(self, tracer: "Tracer") -> Any:
@@ -240,11 +241,10 @@ class Tracer(Traced):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return traced_function(func)(*args, **kwargs)
 
-    __array__ = _escape(
-        "making a plain NumPy array",
-        "drop np.asarray, build arrays with np.stack([...]) or np.concatenate, or use "
-        "linad.numpy, whose array() and asarray() trace",
-    )
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self.dtype.kind in "biu":
+            return self._trace.answer(self, np.array)
+        return self._refuse_array()
 
     # Operators.
 
@@ -325,6 +325,11 @@ class Tracer(Traced):
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         return self._trace.answer(self, int)
 
+    _refuse_array = _escape(
+        "making a plain NumPy array",
+        "drop np.asarray, build arrays with np.stack([...]) or np.concatenate, or use "
+        "linad.numpy, whose array() and asarray() trace",
+    )
     __float__ = _escape(
         "float() or a math function",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "

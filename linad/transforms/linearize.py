@@ -96,6 +96,10 @@ class Slot:
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
 
+    def zeros(self, seeds: Shape = ()) -> Any:
+        """An array of zeros, with leading seed axes."""
+        return np.zeros(seeds + self.shape, self.dtype)
+
     def seed(self, value: Any, what: str) -> tuple[Any, Shape]:
         """Check a tangent or cotangent; return it as an array, and its leading seed axes."""
         if not isinstance(value, Tracer):
@@ -278,7 +282,7 @@ class TapeOperator(JacobianOperator):
         for node, slot in zip(nodes, expected, strict=True):
             value = None if node is None else slots[node]
             if value is None:
-                value = np.zeros(seeds + slot.shape, slot.dtype)
+                value = slot.zeros(seeds)
             elif type(value) is np.ndarray:
                 value = own(value, *given, *results)
             results.append(value)

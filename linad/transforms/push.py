@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from linad import tree
 from linad.errors import OutputError
 from linad.primitive import Primitive
@@ -79,5 +77,5 @@ def push_leaves(
             leaf = check_constant(leaf)
         slot = Slot(leaf)
         results.append(leaf)
-        pushed.append(np.zeros(slot.shape, slot.dtype) if tangent is None else tangent)
+        pushed.append(slot.zeros() if tangent is None else tangent)
     return out_tree, results, pushed

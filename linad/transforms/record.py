@@ -1,0 +1,183 @@
+"""Record: run a function once and keep every primitive call as an equation of a tape."""
+
+import itertools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from linad import tree
+from linad.errors import OutputError
+from linad.primitive import Primitive
+from linad.tape import Equation, Source, Tape, Var, guard, needed
+from linad.tracer import Trace, Tracer
+from linad.transforms.linearize import check_constant, check_input, linearize_leaves
+
+
+
+class RecordTrace(Trace):
+    """A trace whose tracers carry a Var; it differentiates nothing and loses nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers = itertools.count()
+        self.equations: list[Equation] = []
+
+    def input(self, value: Any) -> Tracer:
+        """Return a traced value that is an input of the program."""
+        return self._result(value)
+
+    def _result(self, value: Any) -> Tracer:
+        return Tracer(self, Var(next(self.numbers), value.shape, value.dtype), value)
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self.check_alive()
+        values, inputs = list(args), list(args)
+        for i, a in enumerate(args):
+            if isinstance(a, Tracer) and a._trace is self:
+                values[i], inputs[i] = a._value, a._node
+        y = primitive(*values, **params)
+        several = isinstance(y, tuple)
+        results = [self._result(v) for v in (y if several else (y,))]
+        outputs = tuple([t._node for t in results])
+        self.equations.append(Equation(primitive, tuple(inputs), params, outputs, user_line()))
+        return tuple(results) if several else results[0]
+
+    def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
+        answer = question(tracer._value)
+        params = {"expected": answer}
+        self.equations.append(Equation(guard, (tracer._node,), params, (), user_line()))
+        return answer
+
+    def detach(self, tracer: Tracer) -> Any:
+        return tracer
+
+
+def user_line() -> Source | None:
+    """The innermost line on the stack that is neither linad's nor NumPy's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if not module.startswith(("linad.", "numpy.")) and module not in ("linad", "numpy"):
+            return Source(frame.f_code.co_filename, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+    return None
+
+
+def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
+    """Run ``f`` and return its result with the program it ran.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, or containers of arrays.
+    *args
+        Where to run it.
+
+    Returns
+    -------
+    y
+        ``f(*args)``.
+    tape : Tape
+        The primitive calls, in order: ``print(tape)`` shows them with the lines they came
+        from, ``tape(*args)`` runs them again.
+
+    Notes
+    -----
+    Python decisions on traced values are recorded as guards: the tape refuses arguments
+    for which they would be taken otherwise.
+    """
+    recorder = RecordTrace()
+    leaves, in_tree = tree.flatten(args)
+    tracers = _inputs(recorder, leaves, in_tree)
+    inputs = [t._node for t in tracers]
+    try:
+        result = f(*tree.unflatten(in_tree, tracers))
+    finally:
+        recorder.finished = True
+    results, nodes, out_tree = _outputs(result, recorder)
+    equations = needed(recorder.equations, nodes)
+    tape = Tape(_name(f), inputs, equations, nodes, in_tree, out_tree)
+    return tree.unflatten(out_tree, results), tape
+
+
+def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
+    """Return the forward and the reverse program of ``f`` at a point.
+
+    Parameters
+    ----------
+    f : callable
+    *args
+        Where to run it; all arguments are differentiated.
+
+    Returns
+    -------
+    forward : Tape
+        ``(*args) -> (y, residuals)``; the residuals are the values the reverse program
+        needs, a list.
+    reverse : Tape
+        ``(residuals, cotangent) -> cotangents of the arguments``, a tuple.
+
+    Notes
+    -----
+    Both are flat lists of primitives; neither contains a closure.
+    """
+    recorder = RecordTrace()
+    leaves, in_tree = tree.flatten(args)
+    tracers = _inputs(recorder, leaves, in_tree)
+    inputs = [t._node for t in tracers]
+    try:
+        results, J = linearize_leaves(lambda xs: f(*tree.unflatten(in_tree, xs)), tracers, in_tree)
+        cut = len(recorder.equations)
+        seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]
+        _, cotangents, back_tree = _outputs(
+            tree.unflatten(in_tree, J.pull_leaves(seeds)), recorder
+        )
+    finally:
+        recorder.finished = True
+    reverse = needed(recorder.equations[cut:], cotangents)
+    defined = {v for eqn in reverse for v in eqn.outputs} | {t._node for t in seeds}
+    used = [a for eqn in reverse for a in eqn.inputs] + cotangents
+    residuals = list(dict.fromkeys(a for a in used if isinstance(a, Var) and a not in defined))
+    _, nodes, out_tree = _outputs(tree.unflatten(J.out_tree, results), recorder)
+    forward = needed(recorder.equations[:cut], [*nodes, *residuals])
+    pair = tree.flatten((tree.unflatten(out_tree, nodes), residuals))[1]
+    taken = tree.flatten(([0.0] * len(residuals), tree.unflatten(J.out_tree, seeds)))[1]
+    return (
+        Tape(_name(f), inputs, forward, [*nodes, *residuals], in_tree, pair),
+        Tape(
+            f"pullback of {_name(f)}",
+            [*residuals, *[t._node for t in seeds]],
+            reverse,
+            cotangents,
+            taken,
+            back_tree,
+        ),
+    )
+
+
+def _inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> list[Tracer]:
+    paths = tree.leaf_paths(in_tree)
+    return [
+        recorder.input(check_input(leaf, f"trace: argument {path}"))
+        for leaf, path in zip(leaves, paths, strict=True)
+    ]
+
+
+def _name(f: Any) -> str:
+    return getattr(f, "__name__", None) or type(f).__name__
+
+
+def _outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], Any]:
+    """Values and nodes of the leaves of a result, and its structure."""
+    leaves, out_tree = tree.flatten(result)
+    if not leaves:
+        raise OutputError(f"the function returned {result!r}, which holds no array")
+    values, nodes = [], []
+    for leaf in leaves:
+        if isinstance(leaf, Tracer) and leaf._trace is recorder:
+            values.append(leaf._value)
+            nodes.append(leaf._node)
+        else:
+            values.append(check_constant(leaf))
+            nodes.append(values[-1])
+    return values, nodes, out_tree
