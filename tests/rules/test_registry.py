@@ -1,0 +1,46 @@
+"""Every primitive has cases, and every case of every topic passes."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from linad.primitive import Primitive
+from linad.testing import Case
+
+
+def topics():
+    """The CASES of each test file beside this one, by topic."""
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        if path.name == Path(__file__).name:
+            continue
+        spec = importlib.util.spec_from_file_location(f"cases_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found[path.stem.removeprefix("test_")] = getattr(module, "CASES", [])
+    return found
+
+
+TOPICS = topics()
+CASES = [pytest.param(case, id=f"{topic}-{case!r}") for topic in TOPICS for case in TOPICS[topic]]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_case(case):
+    case.check()
+
+
+def test_every_primitive_has_a_case():
+    covered = {id(case.function) for cases in TOPICS.values() for case in cases}
+    differentiable = {
+        name: primitive
+        for name, primitive in Primitive.registry.items()
+        if not primitive.constant
+    }
+    missing = sorted(name for name, p in differentiable.items() if id(p) not in covered)
+    assert not missing, f"primitives without a case in tests/rules: {missing}"
+
+
+def test_cases_are_cases():
+    assert all(isinstance(case, Case) for cases in TOPICS.values() for case in cases)
