@@ -2,6 +2,7 @@
 
 import linad.rules  # registers every rule
 from linad.config import config
+from linad.custom import primitive
 from linad.derivatives import (
     derivative,
     grad,

@@ -12,14 +12,9 @@ import numpy as np
 from linad import tree
 from linad.errors import OutputError, ShapeError, TreeError
 from linad.tracer import Tracer
-from linad.transforms.linearize import (
-    TapeOperator,
-    check_input,
-    check_seeds,
-    linearize_leaves,
-)
-from linad.transforms.linearize import Slot as _Slot
+from linad.transforms.linearize import check_input, linearize_leaves
 from linad.transforms.push import push_leaves
+from linad.transforms.tape_operator import Slot, TapeOperator, check_seeds
 
 Argnums = int | Sequence[int] | None
 
@@ -243,7 +238,7 @@ def jvp(
     if len(primals) != len(tangents):
         raise TreeError(f"jvp: {len(primals)} primals but {len(tangents)} tangents")
     call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
-    slots = [_Slot(v) for v in call.values]
+    slots = [Slot(v) for v in call.values]
     pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, "jvp: tangent")
     if seeds:
         raise ShapeError(

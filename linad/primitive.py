@@ -48,11 +48,18 @@ class Primitive:
     register : bool
         Whether `registry` lists it; linad's own primitives are listed, a user's are not.
 
+    Attributes
+    ----------
+    joint : callable or None
+        A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
+        takes the place of the Jacobian rules.
+
     Notes
     -----
     Arrays are positional, static parameters keyword-only. A rule has the signature
     ``rule(y, *arrays, **params) -> JacobianOperator`` from the argument's shape to the
-    result's (several results: an operator whose pushforward returns a tuple).
+    result's. With several results its pushforward returns a tuple (None is zero), and its
+    pullback takes one (None where nothing used a result).
     """
 
     registry: ClassVar[dict[str, "Primitive"]] = {}
@@ -75,6 +82,7 @@ class Primitive:
         self.constant = constant
         self.outputs = outputs
         self.__doc__ = impl.__doc__
+        self.joint: Rule | None = None
         self._rules: dict[int, Rule] = {}
         self._each: Rule | None = None
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import aslinearoperator
 
 from linad.errors import ShapeError
 from linad.operators.base import ALGEBRA, JacobianOperator
+from linad.operators.foreign import Foreign
 from linad.operators.structured import Identity, Kronecker
 from linad.primitive import Traced
 from linad.shapes import Shape, size_of
@@ -191,39 +192,13 @@ class Reshaped(JacobianOperator):
         return result.reshape(seeds + self.in_shape)
 
 
-class Wrapped(JacobianOperator):
-    """Any SciPy LinearOperator, matrix or sparse array as a JacobianOperator on flat vectors."""
-
-    fresh = True
-
-    def __init__(self, op: LinearOperator) -> None:
-        self.op = op
-        m, n = op.shape
-        super().__init__((m,), (n,), np.dtype(op.dtype))
-
-    def pushforward(self, tangent: Any) -> Any:
-        return _through_columns(self.op.matvec, self.op.matmat, tangent)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return _through_columns(self.op.rmatvec, self.op.rmatmat, cotangent)
-
-
-def _through_columns(vector: Any, matrix: Any, rows: Any) -> Any:
-    """Apply SciPy's pair (matvec, matmat) to rows (..., n)."""
-    if rows.ndim == 1:
-        return vector(rows)
-    columns = rows.reshape(-1, rows.shape[-1]).T
-    result = matrix(columns).T
-    return result.reshape(rows.shape[:-1] + result.shape[-1:])
-
-
 def as_operator(a: Any) -> JacobianOperator:
     """Return anything that acts as a matrix as a JacobianOperator."""
     if isinstance(a, JacobianOperator):
         return a.flat
     if isinstance(a, (Traced, np.ndarray)) and a.ndim == 2:
         return Kronecker.matrix(a)
-    return Wrapped(aslinearoperator(a))
+    return Foreign(aslinearoperator(a))
 
 
 def matching(op: JacobianOperator, out_shape: Shape | None, in_shape: Shape | None) -> Any:

@@ -1,27 +1,23 @@
 """Linearize: run a function once and keep its derivative as a list of operators.
 
-`LinearTrace` builds the Jacobian operators of each equation while the function runs.
-`TapeOperator` is the result: one walk down the list pushes tangents forward, one walk up
-pulls cotangents back. Neither changes anything, so both can be repeated at will.
+`LinearTrace` builds the Jacobian operators of each operation while the function runs;
+`linad.transforms.tape_operator.TapeOperator` is the result.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad import tree
-from linad.errors import DTypeError, OutputError, ShapeError
-from linad.operators.base import JacobianOperator, own
-from linad.operators.structured import Cast
+from linad.errors import DTypeError, OutputError, WrongRuleError
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Cast, Identity
 from linad.primitive import Primitive
-from linad.shapes import Shape, is_inexact, size_of
+from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
-
-Node = int
-Link = tuple[Node, JacobianOperator]
-Step = tuple[Any, list[Link]]  # (node, or nodes of several results; the links into it)
+from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
 
 
 class LinearTrace(Trace):
@@ -45,24 +41,34 @@ class LinearTrace(Trace):
         for i, a in enumerate(args):
             if type(a) is Tracer:
                 if a._trace is self:
+                    active.append((i, a._node))
                     values[i] = a = a._value
-                    active.append((i, args[i]._node))
                 if type(a) is Tracer:
                     nested = True
+        if primitive.joint is not None:
+            return self._apply_joint(primitive, values, active, params)
         # Only a value that is itself traced needs the dispatch that calling it would do.
         y = (primitive if nested else primitive.impl)(*values, **params)
         if primitive.constant:
             return self._constant(y)
+        if primitive.outputs is not None:
+            return self._several(primitive, y, values, active, params)
+        dtype = y.dtype
         links = []
         for i, node in active:
             J = primitive.jacobian_operator(i, y, values, params)
-            if primitive.outputs is None and values[i].dtype is not y.dtype:
-                J = widened(J, values[i].dtype, y.dtype)
+            if values[i].dtype is not dtype:
+                J = widened(J, values[i].dtype, dtype)
             links.append((node, J))
-        if primitive.outputs is None:
-            node = next(self.nodes)
-            self.steps.append((node, links))
-            return Tracer(self, node, y)
+        node = next(self.nodes)
+        self.steps.append((node, links))
+        return Tracer(self, node, y)
+
+    def _several(
+        self, primitive: Primitive, y: Any, values: Any, active: Any, params: dict[str, Any]
+    ) -> Any:
+        """The results of a primitive with several, which share their links."""
+        links = [(n, primitive.jacobian_operator(i, y, values, params)) for i, n in active]
         nodes = tuple([next(self.nodes) for _ in y])
         self.steps.append((nodes, links))
         return tuple([Tracer(self, n, v) for n, v in zip(nodes, y, strict=True)])
@@ -73,6 +79,37 @@ class LinearTrace(Trace):
             return tuple([self._constant(part) for part in y])
         return self.input(y) if is_inexact(y.dtype) else y
 
+    def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
+        """Split a rule with a pullback closure into the operations the closure does.
+
+        The closure is a linear map from cotangents of y to cotangents of the arguments.
+        Linearized, it is a list of operators; the list read backwards, each operator by its
+        adjoint, is the Jacobian from the arguments to y. Its links become links of this
+        trace: no closure stays behind, and forward mode works too.
+        """
+        y, L = linearize_pullback(primitive, values, [i for i, _ in active], params)
+        users: dict[Node, list[Link]] = {}
+        for out, links in L.steps:
+            if type(out) is not int:
+                raise WrongRuleError(
+                    f"{primitive.name}: its pullback uses an operation with several results, "
+                    f"which cannot be linear in the cotangent"
+                )
+            for node, J in links:
+                users.setdefault(node, []).append((out, J))
+        here = {node: next(self.nodes) for node in range(L.count)}
+        sources: dict[Node, list[Link]] = {}
+        for (_, node), out, slot in zip(active, L.outputs, L.out_slots, strict=True):
+            if out is not None:
+                sources.setdefault(out, []).append((node, Identity(slot.shape, slot.dtype)))
+        for node in range(L.count - 1, -1, -1):
+            links = [(here[out], J.H) for out, J in users.get(node, ())]
+            links += sources.get(node, ())
+            if links:
+                self.steps.append((here[node], links))
+        results = [Tracer(self, here[n], v) for n, v in zip(L.inputs, y, strict=True)]
+        return results[0] if primitive.outputs is None else tuple(results)
+
 
 def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
     """``J``, after the cast that NumPy's promotion made of an argument of dtype x."""
@@ -81,327 +118,64 @@ def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
     return J
 
 
-class Slot:
-    """Shape and dtype of one input or output array."""
-
-    __slots__ = ("dtype", "shape", "size")
-
-    def __init__(self, value: Any) -> None:
-        self.shape: Shape = value.shape
-        self.size = size_of(self.shape)
-        dtype = value.dtype
-        # An integer result has the derivative zero, which is a real number.
-        self.dtype = dtype if is_inexact(dtype) else np.dtype(float)
-
-    def __repr__(self) -> str:
-        return f"{self.dtype}{list(self.shape)}"
-
-    def zeros(self, seeds: Shape = ()) -> Any:
-        """An array of zeros, with leading seed axes."""
-        return np.zeros(seeds + self.shape, self.dtype)
-
-    def seed(self, value: Any, what: str) -> tuple[Any, Shape]:
-        """Check a tangent or cotangent; return it as an array, and its leading seed axes."""
-        if not isinstance(value, Tracer):
-            value = np.asarray(value)
-        if not np.can_cast(value.dtype, self.dtype, "same_kind") or value.dtype.kind == "b":
-            raise DTypeError(f"{what}: dtype {value.dtype} came, {self.dtype} is needed")
-        lead = value.ndim - len(self.shape)
-        if lead < 0 or value.shape[lead:] != self.shape:
-            raise ShapeError(
-                f"{what}: shape {value.shape} came, {self.shape} is needed "
-                f"(after any leading seed axes)"
-            )
-        if value.dtype != self.dtype:
-            value = value.astype(self.dtype)
-        return value, value.shape[:lead]
-
-
-class TapeOperator(JacobianOperator):
-    """The derivative of a traced function at a point.
+def linearize_pullback(
+    primitive: Primitive, values: list[Any], active: list[int], params: dict[str, Any]
+) -> tuple[list[Any], TapeOperator]:
+    """Run a joint rule and linearize the pullback it returns.
 
     Parameters
     ----------
-    steps : list of (node, links)
-        What the trace kept, in the order it happened.
-    count : int
-        Number of nodes.
-    inputs, outputs : list of int
-        Their nodes; an output that depends on no input has None.
-    in_slots, out_slots : list of Slot
-    in_tree, out_tree : structure
-        Containers that `pushforward` takes and gives, `pullback` gives and takes.
+    primitive : Primitive
+        With a rule ``joint(*args, **params) -> (y, pullback)``.
+    values : list
+        Its arguments.
+    active : list of int
+        The arguments whose cotangents are wanted.
+    params : dict
 
-    Notes
-    -----
-    `pushforward` and `pullback` take and give containers; ``J @ v`` and ``J.T @ w`` flat
-    vectors, the leaves one after the other in C order. Leading axes are seeds. One
-    application costs one application of each operator in ``steps``; it allocates its
-    results and frees intermediate tangents as it goes.
+    Returns
+    -------
+    y : list
+        The results.
+    L : TapeOperator
+        From the cotangents of the results to those of the active arguments.
+
+    Raises
+    ------
+    WrongRuleError
+        If the pullback does not return one cotangent an argument, of its shape.
     """
+    assert primitive.joint is not None
+    y, pullback = primitive.joint(*values, **params)
+    results = [y] if primitive.outputs is None else list(y)
 
-    fresh = True
-
-    def __init__(
-        self,
-        steps: list[Step],
-        count: int,
-        inputs: list[Node],
-        outputs: list[Node | None],
-        in_slots: list[Slot],
-        out_slots: list[Slot],
-        in_tree: Any = tree.LEAF,
-        out_tree: Any = tree.LEAF,
-    ) -> None:
-        self.steps, self.count = steps, count
-        self.inputs, self.outputs = inputs, outputs
-        self.in_slots, self.out_slots = in_slots, out_slots
-        self.in_tree, self.out_tree = in_tree, out_tree
-        self._schedule: list[tuple[Any, list[Link], list[Node]]] | None = None
-        self._in_dtype = _common_dtype(in_slots)
-        self._out_dtype = _common_dtype(out_slots)
-        super().__init__(
-            _flat_shape(out_slots, out_tree),
-            _flat_shape(in_slots, in_tree),
-            np.promote_types(self._in_dtype, self._out_dtype),
-        )
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
-
-    @property
-    def clinear(self) -> bool:  # type: ignore[override]
-        """Whether every operator on the way is linear over the complex numbers."""
-        return self._in_dtype.kind != "c" or all(
-            J.clinear for _, links, _ in self._scheduled() for _, J in links
-        )
-
-    @property
-    def flat(self) -> JacobianOperator:
-        if tree.is_leaf(self.in_tree) and tree.is_leaf(self.out_tree):
-            return self
-        return _Flat(self)
-
-    # Containers.
-
-    def pushforward(self, tangent: Any) -> Any:
-        """Map a tangent, a container like the input, to one like the output."""
-        tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
-        return tree.unflatten(self.out_tree, self.push_leaves(tangents, seeds))
-
-    def pullback(self, cotangent: Any) -> Any:
-        """Map a cotangent, a container like the output, to one like the input."""
-        cotangents, seeds = check_seeds(cotangent, self.out_tree, self.out_slots, "cotangent")
-        return tree.unflatten(self.in_tree, self.pull_leaves(cotangents, seeds))
-
-    # Leaves.
-
-    def push_leaves(self, tangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
-        """Push one tangent an input through the steps, first to last."""
-        slots: list[Any] = [None] * self.count
-        for node, tangent in zip(self.inputs, tangents, strict=True):
-            slots[node] = tangent
-        for out, links, dead in self._scheduled():
-            total = None
-            for node, J in links:
-                tangent = slots[node]
-                if tangent is not None:
-                    part = J.pushforward(tangent)
-                    total = part if total is None else plus(total, part)
-            for node in dead:
-                slots[node] = None
-            if type(out) is int:
-                slots[out] = total
-            elif total is not None:
-                for node, part in zip(out, total, strict=True):
-                    slots[node] = part
-        return self._results(self.outputs, self.out_slots, slots, seeds, tangents)
-
-    def pull_leaves(self, cotangents: Sequence[Any], seeds: Shape = ()) -> list[Any]:
-        """Pull one cotangent an output back through the steps, last to first."""
-        slots: list[Any] = [None] * self.count
-        owned = bytearray(self.count)
-        for output, cotangent in zip(self.outputs, cotangents, strict=True):
-            if output is not None:
-                first = slots[output] is None
-                slots[output] = cotangent if first else slots[output] + cotangent
-        for out, links in reversed(self.steps):
-            if type(out) is int:
-                cotangent = slots[out]
-                if cotangent is None:
-                    continue
-                slots[out] = None
-            else:
-                cotangent = self._gathered(out, slots)
-                if cotangent is None:
-                    continue
-            for node, J in links:
-                held = slots[node]
-                if J.scatters and type(cotangent) is not Tracer and type(held) is not Tracer:
-                    if not owned[node]:
-                        held = _buffer(held, seeds, J)
-                    J.pullback_into(cotangent, held)
-                    slots[node] = held
-                    owned[node] = True
-                elif held is None:
-                    slots[node] = J.pullback(cotangent)
-                    owned[node] = J.fresh
-                else:
-                    part = J.pullback(cotangent)
-                    if owned[node] and type(held) is type(part) is np.ndarray:
-                        held += part
-                    else:
-                        slots[node] = held + part
-                        owned[node] = True
-        return self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
-
-    def _gathered(self, out: tuple[Node, ...], slots: list[Any]) -> Any:
-        """Cotangents of an equation with several results; a missing one is None."""
-        cotangents = tuple([slots[node] for node in out])
-        if all(c is None for c in cotangents):
-            return None
-        for node in out:
-            slots[node] = None
-        return cotangents
-
-    def _results(
-        self,
-        nodes: Sequence[Node | None],
-        expected: list[Slot],
-        slots: list[Any],
-        seeds: Shape,
-        given: Sequence[Any],
-    ) -> list[Any]:
-        """The values at ``nodes``, each in memory that nobody else holds."""
-        results: list[Any] = []
-        for node, slot in zip(nodes, expected, strict=True):
-            value = None if node is None else slots[node]
-            if value is None:
-                value = slot.zeros(seeds)
-            elif type(value) is np.ndarray:
-                value = own(value, *given, *results)
-            results.append(value)
-        return results
-
-    def _scheduled(self) -> list[tuple[Any, list[Link], list[Node]]]:
-        """The steps that an output needs, each with the nodes it is the last to use."""
-        if self._schedule is None:
-            kept = []
-            needed = {node for node in self.outputs if node is not None}
-            for out, links in reversed(self.steps):
-                if not (out in needed if type(out) is int else needed.intersection(out)):
-                    continue
-                dead = []
-                for node, _ in links:
-                    if node not in needed:
-                        needed.add(node)
-                        dead.append(node)
-                kept.append((out, links, dead))
-            kept.reverse()
-            self._schedule = kept
-            # What no output needs is dropped, residuals and all.
-            self.steps = [(out, links) for out, links, _ in kept]
-        return self._schedule
-
-
-def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
-    """A cotangent that may be written: zeros, or a copy of what is held."""
-    return np.zeros(seeds + J.in_shape, J.in_dtype) if held is None else np.array(held)
-
-
-def plus(a: Any, b: Any) -> Any:
-    """Sum of two tangents, or of two tuples of tangents (None is zero)."""
-    if type(a) is tuple:
-        return tuple([plus(x, y) for x, y in zip(a, b, strict=True)])
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
-
-
-def _common_dtype(slots: list[Slot]) -> Any:
-    if not slots:
-        return np.dtype(float)
-    dtype = slots[0].dtype
-    for slot in slots[1:]:
-        if slot.dtype is not dtype:
-            dtype = np.promote_types(dtype, slot.dtype)
-    return dtype
-
-
-def _flat_shape(slots: list[Slot], structure: Any) -> Shape:
-    return slots[0].shape if tree.is_leaf(structure) else (sum([s.size for s in slots]),)
-
-
-def check_seeds(
-    value: Any, structure: Any, slots: list[Slot], what: str
-) -> tuple[list[Any], Shape]:
-    """Check a container of tangents or cotangents; return its leaves and their seed axes."""
-    leaves = tree.flatten_like(value, structure, what)
-    checked = [slot.seed(leaf, what) for slot, leaf in zip(slots, leaves, strict=True)]
-    seeds = checked[0][1] if checked else ()
-    for (_, found), slot in zip(checked, slots, strict=True):
-        if found != seeds:
-            raise ShapeError(
-                f"{what}: the leaves must have the same leading seed axes, {seeds} came first "
-                f"and {found} for {slot}"
+    def pulled(seeds: list[Any]) -> list[Any]:
+        found = pullback(seeds[0] if primitive.outputs is None else tuple(seeds))
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        if len(found) != len(values):
+            raise WrongRuleError(
+                f"{primitive.name}: the pullback returned {len(found)} cotangents for "
+                f"{len(values)} arguments"
             )
-    return [leaf for leaf, _ in checked], seeds
+        return [_cotangent(primitive, i, found[i], values[i]) for i in active]
+
+    # Any seed shows the operations; ones stay clear of the kinks and poles at zero.
+    ones = [np.ones(np.shape(r), Slot(r).dtype) for r in results]
+    _, L = linearize_leaves(pulled, ones, tree.flatten(ones)[1])
+    return results, L
 
 
-class _Flat(JacobianOperator):
-    """A TapeOperator of containers, seen as one of flat vectors."""
-
-    def __init__(self, op: TapeOperator) -> None:
-        self.op = op
-        self.clinear = op.clinear
-        self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
-        n, m = (sum([s.size for s in slots]) for slots in (op.in_slots, op.out_slots))
-        super().__init__((m,), (n,), op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
-
-    def pushforward(self, tangent: Any) -> Any:
-        seeds = tangent.shape[:-1]
-        leaves = _split(tangent, self.op.in_slots)
-        return _joined(self.op.push_leaves(leaves, seeds), seeds, self.out_dtype)
-
-    def pullback(self, cotangent: Any) -> Any:
-        seeds = cotangent.shape[:-1]
-        leaves = _split(cotangent, self.op.out_slots)
-        return _joined(self.op.pull_leaves(leaves, seeds), seeds, self.in_dtype)
-
-
-def _split(flat: Any, slots: list[Slot]) -> list[Any]:
-    """Cut rows (*seeds, n) into one array a slot."""
-    leaves, start = [], 0
-    for slot in slots:
-        part = flat[..., start : start + slot.size].reshape(flat.shape[:-1] + slot.shape)
-        start += slot.size
-        if part.dtype != slot.dtype:
-            if part.dtype.kind == "c" and slot.dtype.kind != "c":
-                part = part.real
-            part = part.astype(slot.dtype)
-        leaves.append(part)
-    return leaves
-
-
-def _joined(leaves: list[Any], seeds: Shape, dtype: Any) -> Any:
-    """One row (*seeds, n) of all the leaves."""
-    if not leaves:
-        return np.zeros((*seeds, 0), dtype)
-    rows = [leaf.reshape((*seeds, size_of(leaf.shape[len(seeds) :]))) for leaf in leaves]
-    return np.concatenate(rows, axis=-1)
+def _cotangent(primitive: Primitive, i: int, found: Any, value: Any) -> Any:
+    if found is None:
+        return np.zeros(value.shape, value.dtype)
+    if not isinstance(found, Tracer):
+        found = np.asarray(found)
+    if found.shape != value.shape:
+        raise WrongRuleError(
+            f"{primitive.name}: the pullback returned a cotangent of shape {found.shape} for "
+            f"argument {i} of shape {value.shape}"
+        )
+    return found if found.dtype == value.dtype else found.astype(value.dtype)
 
 
 def check_input(value: Any, name: str) -> Any:

@@ -8,7 +8,8 @@ from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
-from linad.transforms.linearize import Slot, plus, widened, check_constant
+from linad.transforms.linearize import check_constant, linearize_pullback, widened
+from linad.transforms.tape_operator import Slot, plus
 
 
 class PushTrace(Trace):
@@ -24,6 +25,8 @@ class PushTrace(Trace):
                 values[i] = a._value
                 if a._node is not None:
                     active.append((i, a._node))
+        if primitive.joint is not None and active:
+            return self._apply_joint(primitive, values, active, params)
         y = primitive(*values, **params)
         total = None
         if not primitive.constant:
@@ -37,6 +40,15 @@ class PushTrace(Trace):
             tangents = (None,) * len(y) if total is None else total
             return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
         return self._result(y, total)
+
+    def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
+        """Push through a rule that has a pullback only: its adjoint is the pushforward."""
+        y, L = linearize_pullback(primitive, values, [i for i, _ in active], params)
+        results = [
+            self._result(v, t)
+            for v, t in zip(y, L.pull_leaves([t for _, t in active]), strict=True)
+        ]
+        return results[0] if primitive.outputs is None else tuple(results)
 
     def _result(self, y: Any, tangent: Any) -> Any:
         return Tracer(self, tangent, y) if is_inexact(y.dtype) else y

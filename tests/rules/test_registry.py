@@ -23,7 +23,11 @@ def topics():
 
 
 TOPICS = topics()
-CASES = [pytest.param(case, id=f"{topic}-{case!r}") for topic in TOPICS for case in TOPICS[topic]]
+CASES = [
+    pytest.param(case, id=f"{topic}-{k}-{case!r}")
+    for topic, cases in TOPICS.items()
+    for k, case in enumerate(cases)
+]
 
 
 @pytest.mark.parametrize("case", CASES)

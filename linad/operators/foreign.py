@@ -1,0 +1,57 @@
+"""Operators that are not linad's: SciPy's LinearOperators, sparse arrays, matrices.
+
+Applying one is a primitive, so it traces although SciPy itself cannot take a traced vector.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.operators.base import JacobianOperator
+from linad.primitive import Primitive
+from linad.shapes import Shape
+
+
+def _apply(x: Any, *, op: Any, adjoint: bool) -> Any:
+    """Apply SciPy's products, which take columns, to rows (..., n)."""
+    if x.ndim == 1:
+        return (op.rmatvec if adjoint else op.matvec)(x)
+    columns = x.reshape(-1, x.shape[-1]).T
+    result = (op.rmatmat if adjoint else op.matmat)(columns).T
+    return result.reshape(x.shape[:-1] + result.shape[-1:])
+
+
+apply_operator = Primitive("apply_operator", _apply)
+"""Apply a LinearOperator, or its adjoint, to vectors (..., n)."""
+
+
+class Foreign(JacobianOperator):
+    """A SciPy LinearOperator on vectors (..., n).
+
+    Parameters
+    ----------
+    op : LinearOperator
+        (m, n).
+    adjoint : bool
+        Whether its adjoint is meant.
+    lead : tuple of int
+        Axes in front of the vectors.
+    """
+
+    fresh = False  # what SciPy's operator returns may be the vector it was given
+
+    def __init__(self, op: Any, adjoint: bool = False, lead: Shape = ()) -> None:
+        self.op, self.reverse = op, adjoint
+        m, n = op.shape[::-1] if adjoint else op.shape
+        super().__init__((*lead, m), (*lead, n), np.dtype(op.dtype))
+
+    def pushforward(self, tangent: Any) -> Any:
+        return apply_operator(tangent, op=self.op, adjoint=self.reverse)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return apply_operator(cotangent, op=self.op, adjoint=not self.reverse)
+
+
+@apply_operator.jacobian(wrt=0)
+def apply_operator_wrt_x(y: Any, x: Any, *, op: Any, adjoint: bool) -> JacobianOperator:
+    return Foreign(op, adjoint, x.shape[:-1])
