@@ -1,36 +1,341 @@
-"""Reductions over axes.
+"""Reductions over axes: sums, products, extrema, log-sum-exp.
 
-y = sum x      dy = sum dx      the adjoint of repeating
+sum          y = Σ x                dy = Σ dx
+mean         y = Σ x / n            dy = Σ dx / n
+prod         y = Π x                dy = Σ_i (Π_{j≠i} x_j) dx_i
+max, min     y = x_k                dy = mean of dx over the entries that attain y
+logaddexp    y = log Σ exp x        dy = Σ exp(x - y) dx
+
+Each has a Jacobian of one row a lane. The products of the others are formed without
+division, so entries that are zero are no special case, in derivatives of any order. Ties of
+max and min share the derivative equally. A sum whose logarithm is -inf (all terms are) has
+derivative 0.
+
+``where=`` puts the neutral element in place of what it leaves out, ``initial=`` is one more
+operand: both are composed from other primitives. ``dtype=`` casts before the reduction.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.dispatch import implements, implements_ufunc
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Broadcast
-from linad.primitive import Primitive
-from linad.shapes import keep_axes, normalize_axes
+from linad.operators.reduction import ScaledSum, WeightedSum
+from linad.primitive import Primitive, Traced
 from linad.rules.shaping import reshape
+from linad.shapes import drop_axes, keep_axes, normalize_axes, size_of
+from linad.ufuncs import refuse_out
+
+NoValue = np._NoValue  # type: ignore[attr-defined]  # what NumPy's own defaults are
+
+
+def reduction_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
+    """Sorted axes; as in NumPy a 0-d array lets itself be reduced over axis 0 and -1."""
+    if ndim == 0 and type(axis) is int and axis in (0, -1):
+        return ()
+    return normalize_axes(axis, ndim, name)
+
+
+def lane_size(a: Any, axes: tuple[int, ...]) -> int:
+    """Number of entries that are reduced to one."""
+    return size_of([a.shape[k] for k in axes])
+
+
+def kept(y: Any, shape: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
+    """``y``, with the reduced axes of ``shape`` back as 1 when ``keepdims``."""
+    if keepdims and keepdims is not NoValue and axes:
+        return reshape(y, keep_axes(shape, axes))
+    return y
+
+
+def selected(a: Any, where: Any, neutral: Any) -> Any:
+    """``a`` with ``neutral`` where the mask is false."""
+    if where is True or where is NoValue:
+        return a
+    return np.where(np.broadcast_to(where, a.shape), a, neutral)
+
+
+def given(value: Any) -> bool:
+    """Whether an optional argument was passed."""
+    return value is not None and value is not NoValue
+
+
+def cast(a: Any, dtype: Any) -> Any:
+    """``a`` in the dtype asked for, if one is."""
+    return a if dtype is None else np.astype(a, dtype)
+
+
+def row_wise(name: str, ufunc: Any, weights: Callable[..., Any]) -> Primitive:
+    """A primitive y = ufunc.reduce(x) with the derivative Σ weights(y, x, axes) dx."""
+    primitive = Primitive(name, lambda x, *, axes: ufunc.reduce(x, axis=axes))
+
+    def rule(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
+        return WeightedSum(weights(y, x, axes), axes, x.shape, y.dtype)
+
+    rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
+    primitive.jacobian(wrt=0)(rule)
+    return primitive
+
+
+# Sum and mean.
 
 sum_ = Primitive("sum", lambda x, *, axes: np.add.reduce(x, axis=axes))
 
 
 @sum_.jacobian(wrt=0)
 def sum_wrt_x(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
-    return Broadcast(x.shape, y.shape, y.dtype, axes).H
+    return ScaledSum(axes, x.shape, y.dtype)
 
 
-@implements(np.sum)
-def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    axes = normalize_axes(axis, a.ndim, "sum")
-    y = sum_(a, axes=axes) if axes else a
-    return reshape(y, keep_axes(a.shape, axes)) if keepdims else y
+def _mean(x: Any, *, axes: Any) -> Any:
+    n = lane_size(x, axes)
+    if n == 0 or x.dtype.itemsize == 2:  # NumPy warns of the one, adds the other in float32
+        return np.mean(x, axis=axes)
+    return np.add.reduce(x, axis=axes) / n
 
 
-@implements_ufunc(np.add, "reduce")
-def add_reduce(
-    a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+mean_ = Primitive("mean", _mean)
+
+
+@mean_.jacobian(wrt=0)
+def mean_wrt_x(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
+    return ScaledSum(axes, x.shape, y.dtype, 1 / max(lane_size(x, axes), 1))
+
+
+# Products.
+
+
+def products_of_others(x: Any) -> Any:
+    """Π_{j≠i} x_j along axis 0, without division.
+
+    Neighbours are paired; what a pair needs from outside, it gets from the same problem for
+    the products of pairs. O(n) multiplications in O(log n) calls.
+    """
+    n = x.shape[0]
+    if n < 2:
+        return np.ones_like(x)
+    if n % 2:
+        x = np.concatenate([x, np.ones_like(x[:1])])
+    pairs = x.reshape((x.shape[0] // 2, 2, *x.shape[1:]))
+    outside = products_of_others(pairs[:, 0] * pairs[:, 1])
+    others = outside[:, None] * pairs[:, ::-1]
+    return others.reshape(x.shape)[:n]
+
+
+def _others(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    if not axes:
+        return np.ones_like(x)
+    order = (*axes, *[k for k in range(x.ndim) if k not in axes])
+    moved = x.transpose(order)
+    lanes = moved.reshape((lane_size(x, axes), *moved.shape[len(axes) :]))
+    back = tuple(int(k) for k in np.argsort(order))
+    return products_of_others(lanes).reshape(moved.shape).transpose(back)
+
+
+prod_ = row_wise("prod", np.multiply, _others)
+
+
+# Extrema.
+
+
+def _shares(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """1 / (number of entries that attain y) at those entries, else 0."""
+    y = y.reshape(keep_axes(x.shape, axes))
+    attains = x == y
+    unordered = y != y
+    if unordered.any():
+        attains = attains | (unordered & (x != x))
+    count = np.add.reduce(attains, axis=axes, keepdims=True)
+    shares = attains if (count <= 1).all() else attains / count
+    return shares.astype(y.dtype)
+
+
+max_ = row_wise("max", np.maximum, _shares)
+min_ = row_wise("min", np.minimum, _shares)
+fmax_ = row_wise("fmax_reduce", np.fmax, _shares)
+fmin_ = row_wise("fmin_reduce", np.fmin, _shares)
+
+
+# Log-sum-exp.
+
+
+def _softmax(exponential: Any) -> Callable[..., Any]:
+    def weights(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+        y = y.reshape(keep_axes(x.shape, axes))
+        if (y == -np.inf).any():
+            y = np.where(y == -np.inf, 0, y)
+        return exponential(x - y)
+
+    return weights
+
+
+logaddexp_ = row_wise("logaddexp_reduce", np.logaddexp, _softmax(np.exp))
+logaddexp2_ = row_wise("logaddexp2_reduce", np.logaddexp2, _softmax(np.exp2))
+
+
+# NumPy's functions.
+
+
+def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) -> Any:
+    """The function of NumPy's full signature that a primitive serves.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    primitive : Primitive
+    combine : ufunc
+        Joins the reduction with ``initial``.
+    neutral : number, optional
+        Stands for what ``where`` leaves out. Without one ``initial`` is needed, as in NumPy.
+    """
+
+    def reduce(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NoValue,
+        where: Any = True,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out if isinstance(out, tuple) else (out,))
+        axes = reduction_axes(axis, a.ndim, name)
+        a = cast(a, dtype)
+        if given(initial) and not isinstance(initial, Traced):
+            initial = np.asarray(initial, a.dtype)[()]
+        fill = initial if neutral is None else neutral
+        if not given(fill) and where is not True and where is not NoValue:
+            raise ValueError(f"{name} has no identity, so to use a where mask pass initial=")
+        a = selected(a, where, fill)
+        if given(initial) and neutral is None and lane_size(a, axes) == 0:
+            y = np.broadcast_to(initial, drop_axes(a.shape, axes))
+            return kept(y, a.shape, axes, keepdims)
+        y = primitive(a, axes=axes) if axes else a
+        if given(initial):
+            y = combine(y, initial)
+        return kept(y, a.shape, axes, keepdims)
+
+    reduce.__name__ = reduce.__qualname__ = name
+    return reduce
+
+
+_sum = reducer("sum", sum_, np.add, 0)
+_prod = reducer("prod", prod_, np.multiply, 1)
+_max = reducer("max", max_, np.maximum)
+_min = reducer("min", min_, np.minimum)
+_fmax = reducer("fmax", fmax_, np.fmax)
+_fmin = reducer("fmin", fmin_, np.fmin)
+_logaddexp = reducer("logaddexp", logaddexp_, np.logaddexp, -np.inf)
+_logaddexp2 = reducer("logaddexp2", logaddexp2_, np.logaddexp2, -np.inf)
+
+implements(np.sum)(_sum)
+implements(np.prod)(_prod)
+
+
+def _extremum(function: Any) -> Any:
+    """max and min have no ``dtype`` argument."""
+
+    def reduce(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NoValue,
+        where: Any = True,
+    ) -> Any:
+        return function(a, axis, None, out, keepdims, initial, where)
+
+    reduce.__name__ = reduce.__qualname__ = function.__name__
+    return reduce
+
+
+max = implements(np.max, np.amax)(_extremum(_max))
+min = implements(np.min, np.amin)(_extremum(_min))
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
+
+
+@implements(np.mean)
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
 ) -> Any:
-    return sum(a, axis, dtype, out, keepdims)
+    if out is not None:
+        refuse_out("mean", (out,))
+    axes = reduction_axes(axis, a.ndim, "mean")
+    a = cast(a, dtype)
+    if where is True or where is NoValue:
+        y = mean_(a, axes=axes) if axes else a
+    else:
+        y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
+    return kept(y, a.shape, axes, keepdims)
+
+
+def count(where: Any, a: Any, axes: tuple[int, ...]) -> Any:
+    """Number of entries of each lane that the mask selects, in the real dtype of ``a``."""
+    number = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
+    return np.asarray(number, np.finfo(a.dtype).dtype)[()]
+
+
+# Methods of ufuncs: their default axis is 0.
+
+
+def _method(ufunc: Any, function: Any) -> None:
+    @implements_ufunc(ufunc, "reduce")
+    def reduce(
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NoValue,
+        where: Any = True,
+    ) -> Any:
+        return function(a, axis, dtype, out, keepdims, initial, where)
+
+    reduce.__name__ = f"{ufunc.__name__}_reduce"
+
+
+_method(np.add, _sum)
+_method(np.multiply, _prod)
+_method(np.maximum, _max)
+_method(np.minimum, _min)
+_method(np.fmax, _fmax)
+_method(np.fmin, _fmin)
+_method(np.logaddexp, _logaddexp)
+_method(np.logaddexp2, _logaddexp2)
+
+
+def _first_against_rest(ufunc: Any, rest: Any) -> None:
+    """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
+    name = f"{ufunc.__name__}.reduce"
+
+    @implements_ufunc(ufunc, "reduce")
+    def reduce(
+        a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        axes = reduction_axes(axis, a.ndim, name)
+        if len(axes) != 1 or not a.shape[axes[0]]:
+            raise ValueError(f"{name}: exactly one axis with entries is needed, got axis={axis!r}")
+        lanes = np.moveaxis(cast(a, dtype), axes[0], 0)
+        return kept(ufunc(lanes[0], rest(lanes[1:], 0)), a.shape, axes, keepdims)
+
+    reduce.__name__ = f"{ufunc.__name__}_reduce"
+
+
+_first_against_rest(np.subtract, _sum)
+_first_against_rest(np.true_divide, _prod)

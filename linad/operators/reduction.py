@@ -1,0 +1,83 @@
+"""Operators of sums over axes."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.operators.base import JacobianOperator
+from linad.primitive import Traced
+from linad.shapes import Shape, drop_axes, keep_axes
+
+
+class ScaledSum(JacobianOperator):
+    """y = c Σ x over axes; its adjoint repeats c ybar along them.
+
+    Parameters
+    ----------
+    axes : tuple of int
+        Axes of ``in_shape`` to sum over.
+    in_shape : tuple of int
+    dtype : numpy.dtype
+    factor : number, optional
+        c, a Python number so that it widens nothing; None is 1.
+    """
+
+    fresh = True
+
+    def __init__(
+        self, axes: tuple[int, ...], in_shape: Shape, dtype: Any, factor: Any = None
+    ) -> None:
+        # Counted from the end, so that leading seed axes do not move them.
+        self._axes = tuple([k - len(in_shape) for k in axes])
+        self._kept = keep_axes(in_shape, axes)
+        self.factor = factor
+        super().__init__(drop_axes(in_shape, axes), in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        total = np.add.reduce(tangent, axis=self._axes)
+        return total if self.factor is None else total * self.factor
+
+    def pullback(self, cotangent: Any) -> Any:
+        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
+        if self.factor is not None:
+            cotangent = cotangent * self.factor
+        kept = cotangent.reshape(seeds + self._kept)
+        if isinstance(cotangent, Traced):
+            return np.broadcast_to(kept, seeds + self.in_shape)
+        full = np.empty(seeds + self.in_shape, kept.dtype)
+        full[...] = kept
+        return full
+
+
+class WeightedSum(JacobianOperator):
+    """y = Σ w x over axes: one row a lane, never formed as a matrix.
+
+    Parameters
+    ----------
+    weights : array
+        w, of shape ``in_shape``, kept by reference.
+    axes : tuple of int
+        Axes of ``in_shape`` to sum over.
+    in_shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    One multiplication (and addition) an entry and application.
+    """
+
+    fresh = True
+
+    def __init__(self, weights: Any, axes: tuple[int, ...], in_shape: Shape, dtype: Any) -> None:
+        self.weights = weights
+        self._axes = tuple([k - len(in_shape) for k in axes])
+        self._kept = keep_axes(in_shape, axes)
+        super().__init__(drop_axes(in_shape, axes), in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.add.reduce(tangent * self.weights, axis=self._axes)
+
+    def pullback(self, cotangent: Any) -> Any:
+        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
+        weights = np.conj(self.weights) if self.dtype.kind == "c" else self.weights
+        return cotangent.reshape(seeds + self._kept) * weights
