@@ -11,7 +11,7 @@ import numpy as np
 
 from linad.operators.base import JacobianOperator
 from linad.primitive import Traced
-from linad.shapes import Shape, keep_axes, matrix_transpose, sum_to_shape
+from linad.shapes import Shape, keep_axes, matrix_transpose, size_of, sum_to_shape
 
 
 class Identity(JacobianOperator):
@@ -72,7 +72,8 @@ class Diagonal(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         if self.dtype.kind == "c":
-            return cotangent * np.conj(self.diagonal)
+            # The method, since np.conj would make a double of a Python number.
+            return cotangent * self.diagonal.conjugate()
         return cotangent * self.diagonal
 
 
@@ -203,8 +204,8 @@ class Kronecker(JacobianOperator):
 
     Notes
     -----
-    One matrix product per factor and application. L ⊗ R itself would hold (m n)(p q)
-    numbers.
+    One matrix product per factor and application, for all seeds together where the factor
+    has no batch axes. L ⊗ R itself would hold (m n)(p q) numbers.
     """
 
     fresh = True
@@ -223,24 +224,42 @@ class Kronecker(JacobianOperator):
         return Reshape((m,), (m, 1), a.dtype) @ cls(a, None, (m, 1), (n, 1), a.dtype) @ column
 
     def pushforward(self, tangent: Any) -> Any:
-        tangent = _align(tangent, len(self.in_shape), len(self.out_shape))
+        tangent = align(tangent, len(self.in_shape), len(self.out_shape))
         if self.left is not None:
-            tangent = self.left @ tangent
+            tangent = _from_left(self.left, tangent)
         if self.right is not None:
-            tangent = tangent @ matrix_transpose(self.right)
+            tangent = _from_right(tangent, matrix_transpose(self.right))
         return tangent
 
     def pullback(self, cotangent: Any) -> Any:
         complex_ = self.dtype.kind == "c"
         if self.left is not None:
             left = np.conj(self.left) if complex_ else self.left
-            cotangent = matrix_transpose(left) @ cotangent
+            cotangent = _from_left(matrix_transpose(left), cotangent)
         if self.right is not None:
-            cotangent = cotangent @ (np.conj(self.right) if complex_ else self.right)
+            right = np.conj(self.right) if complex_ else self.right
+            cotangent = _from_right(cotangent, right)
         return sum_to_shape(cotangent, self.in_shape, len(self.out_shape))
 
 
-def _align(x: Any, ndim: int, full_ndim: int) -> Any:
+def _from_right(x: Any, a: Any) -> Any:
+    """``x @ a``, the rows of all seeds in one product where ``a`` is one matrix."""
+    if a.ndim != 2 or x.ndim < 3:
+        return x @ a
+    n, k = a.shape
+    return (x.reshape((size_of(x.shape[:-1]), n)) @ a).reshape((*x.shape[:-1], k))
+
+
+def _from_left(a: Any, x: Any) -> Any:
+    """``a @ x``, single columns of all seeds in one product where ``a`` is one matrix."""
+    if a.ndim != 2 or x.ndim < 3 or x.shape[-1] != 1:
+        return a @ x
+    m, n = a.shape
+    rows = x.reshape((size_of(x.shape[:-2]), n)) @ matrix_transpose(a)
+    return rows.reshape((*x.shape[:-2], m, 1))
+
+
+def align(x: Any, ndim: int, full_ndim: int) -> Any:
     """Insert axes after the seeds so that (*seeds, *shape) broadcasts to (*seeds, *full)."""
     if full_ndim == ndim or x.ndim == ndim:
         return x
@@ -254,7 +273,7 @@ class Contraction(JacobianOperator):
     Parameters
     ----------
     in_labels, out_labels : str
-        One letter an axis of x and y.
+        One letter an axis of x and y, no letter twice.
     fixed : list of (labels, array)
         The other operands, kept by reference.
     out_shape, in_shape : tuple of int
@@ -266,8 +285,6 @@ class Contraction(JacobianOperator):
     else are summed; the adjoint repeats along them.
     """
 
-    fresh = True
-
     def __init__(
         self,
         in_labels: str,
@@ -278,6 +295,8 @@ class Contraction(JacobianOperator):
         dtype: Any,
     ) -> None:
         self.in_labels, self.out_labels, self.fixed = in_labels, out_labels, list(fixed)
+        # An einsum of one operand may be a view of it.
+        self.fresh = bool(self.fixed)
         known = set(out_labels).union(*[labels for labels, _ in self.fixed])
         # Axes of x the adjoint cannot compute, because no other operand has them.
         self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)
@@ -286,7 +305,7 @@ class Contraction(JacobianOperator):
     def _contract(self, given: str, wanted: str, x: Any, conjugate: bool) -> Any:
         labels = ",".join(["..." + given, *[names for names, _ in self.fixed]])
         arrays = [np.conj(a) if conjugate else a for _, a in self.fixed]
-        return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=True)
+        return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=bool(arrays))
 
     def pushforward(self, tangent: Any) -> Any:
         return self._contract(self.in_labels, self.out_labels, tangent, False)
