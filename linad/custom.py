@@ -33,14 +33,25 @@ class UserPrimitive(Primitive):
         functools.update_wrapper(self, function)
         self._tested: set[int | str] = set()
 
-    def jacobian_operator(self, i: int, y: Any, args: Any, params: dict[str, Any]) -> Any:
-        found = super().jacobian_operator(i, y, args, params)
-        name = f"{self.name}: the Jacobian rule of argument {i}"
-        J = as_jacobian(found, y, args[i], name)
-        if i not in self._tested and not innermost_trace((y, *args) if self.outputs is None else args):
-            check_adjoint(J, name)
-            self._tested.add(i)
-        return J
+    def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
+        """Register the rule of one argument; see `primitive` for what it may return."""
+        if not isinstance(wrt, int):
+            raise TypeError(f"{self.name}: wrt must be an argument position")
+        name = f"{self.name}: the Jacobian rule of argument {wrt}"
+
+        def register(rule: Rule) -> Rule:
+            def checked(y: Any, *args: Any, **params: Any) -> JacobianOperator:
+                J = as_jacobian(rule(y, *args, **params), y, args[wrt], name)
+                if wrt not in self._tested and self.outputs is None:
+                    if innermost_trace((y, *args)) is None:
+                        check_adjoint(J, name)
+                        self._tested.add(wrt)
+                return J
+
+            self.rules[wrt] = checked
+            return rule
+
+        return register
 
     def pullback(self, rule: Rule) -> Rule:
         """Register a rule with a pullback closure, for all arguments at once.

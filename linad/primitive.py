@@ -5,6 +5,7 @@ argument. Calling it on plain arrays runs the implementation; calling it with a 
 value hands the call to the innermost trace among the arguments.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -50,6 +51,8 @@ class Primitive:
 
     Attributes
     ----------
+    rules : dict
+        The Jacobian rules, by argument.
     joint : callable or None
         A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
@@ -83,7 +86,7 @@ class Primitive:
         self.outputs = outputs
         self.__doc__ = impl.__doc__
         self.joint: Rule | None = None
-        self._rules: dict[int, Rule] = {}
+        self.rules: dict[int, Rule] = {}
         self._each: Rule | None = None
 
     def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
@@ -105,30 +108,30 @@ class Primitive:
             if wrt == "each":
                 self._each = rule
             elif isinstance(wrt, int):
-                self._rules[wrt] = rule
+                self.rules[wrt] = rule
             else:
                 raise TypeError(f"{self.name}: wrt must be an argument position or 'each'")
             return rule
 
         return register
 
-    def jacobian_operator(self, i: int, y: Any, args: Any, params: dict[str, Any]) -> Any:
-        """Return the Jacobian operator of result ``y`` in argument ``i``.
+    def rule_of(self, i: int) -> Rule:
+        """Return the rule of argument ``i``, called as ``rule(y, *arrays, **params)``.
 
         Raises
         ------
         MissingRuleError
             When no rule is registered for that argument.
         """
-        rule = self._rules.get(i)
-        if rule is not None:
-            return rule(y, *args, **params)
-        if self._each is not None:
-            return self._each(i, y, *args, **params)
-        raise MissingRuleError(
-            f"{self.name}: no Jacobian for argument {i}; register one with "
-            f"@{self.name}.jacobian(wrt={i})"
-        )
+        rule = self.rules.get(i)
+        if rule is None:
+            if self._each is None:
+                raise MissingRuleError(
+                    f"{self.name}: no Jacobian for argument {i}; register one with "
+                    f"@{self.name}.jacobian(wrt={i})"
+                )
+            rule = self.rules[i] = functools.partial(self._each, i)
+        return rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         trace = innermost_trace(args)

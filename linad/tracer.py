@@ -57,6 +57,8 @@ class Trace:
             )
 
 
+# Beside one of these the trace is known without asking every argument.
+_UNTRACED = {np.ndarray, float, int, np.float64}
 _PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
 
 
@@ -71,12 +73,20 @@ def _operand(other: Any) -> Any:
 
 def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: "Tracer", other: Any) -> Any:
+        function = UFUNCS[ufunc]
+        if type(function) is Primitive and (
+            type(other) in _UNTRACED or (type(other) is Tracer and other._trace is self._trace)
+        ):
+            return self._trace.apply(function, (self, other), {})
         other = _operand(other)
-        return other if other is NotImplemented else UFUNCS[ufunc](self, other)
+        return other if other is NotImplemented else function(self, other)
 
     def reflected(self: "Tracer", other: Any) -> Any:
+        function = UFUNCS[ufunc]
+        if type(function) is Primitive and type(other) in _UNTRACED:
+            return self._trace.apply(function, (other, self), {})
         other = _operand(other)
-        return other if other is NotImplemented else UFUNCS[ufunc](other, self)
+        return other if other is NotImplemented else function(other, self)
 
     return forward, reflected
 
@@ -221,7 +231,12 @@ class Tracer(Traced):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        function = UFUNCS.get(ufunc) if method == "__call__" else UFUNC_METHODS.get((ufunc, method))
+        if method == "__call__":
+            function = UFUNCS.get(ufunc)
+            if len(inputs) == 1 and type(function) is Primitive and not kwargs:
+                return self._trace.apply(function, inputs, kwargs)
+        else:
+            function = UFUNC_METHODS.get((ufunc, method))
         if function is None:
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(

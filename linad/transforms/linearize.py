@@ -55,8 +55,10 @@ class LinearTrace(Trace):
             return self._several(primitive, y, values, active, params)
         dtype = y.dtype
         links = []
+        rules = primitive.rules
         for i, node in active:
-            J = primitive.jacobian_operator(i, y, values, params)
+            rule = rules.get(i) or primitive.rule_of(i)
+            J = rule(y, *values, **params)
             if values[i].dtype is not dtype:
                 J = widened(J, values[i].dtype, dtype)
             links.append((node, J))
@@ -68,7 +70,7 @@ class LinearTrace(Trace):
         self, primitive: Primitive, y: Any, values: Any, active: Any, params: dict[str, Any]
     ) -> Any:
         """The results of a primitive with several, which share their links."""
-        links = [(n, primitive.jacobian_operator(i, y, values, params)) for i, n in active]
+        links = [(node, primitive.rule_of(i)(y, *values, **params)) for i, node in active]
         nodes = tuple([next(self.nodes) for _ in y])
         self.steps.append((nodes, links))
         return tuple([Tracer(self, n, v) for n, v in zip(nodes, y, strict=True)])
@@ -160,7 +162,7 @@ def linearize_pullback(
         return [_cotangent(primitive, i, found[i], values[i]) for i in active]
 
     # Any seed shows the operations; ones stay clear of the kinks and poles at zero.
-    ones = [np.ones(np.shape(r), Slot(r).dtype) for r in results]
+    ones = [np.ones(r.shape, Slot(r).dtype) for r in results]
     _, L = linearize_leaves(pulled, ones, tree.flatten(ones)[1])
     return results, L
 

@@ -31,7 +31,7 @@ class PushTrace(Trace):
         total = None
         if not primitive.constant:
             for i, tangent in active:
-                J = primitive.jacobian_operator(i, y, values, params)
+                J = primitive.rule_of(i)(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
                     J = widened(J, values[i].dtype, y.dtype)
                 part = J.pushforward(tangent)
