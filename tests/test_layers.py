@@ -23,7 +23,7 @@ FLOORS = {
     6: "sweeps cuda",
     7: "derivatives jit control custom kernel",
     8: "solve export testing numpy scipy",
-    9: "cli __main__ demo terminal",
+    9: "cli __main__ demo terminal checks loading",
 }
 FLOOR_OF = {f"linad.{name}": floor for floor, names in FLOORS.items() for name in names.split()}
 
