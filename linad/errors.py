@@ -13,6 +13,10 @@ class DTypeError(LinadError, TypeError):
     """An array has a dtype that cannot be used there (integers are not differentiable)."""
 
 
+class OperandError(LinadError, TypeError):
+    """An operator meets something that is no operator where one is needed."""
+
+
 class TreeError(LinadError, TypeError):
     """A container has another structure than the one it must match."""
 

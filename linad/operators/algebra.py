@@ -1,204 +1,57 @@
-"""Operators made of operators: products, sums, scalings, adjoints."""
+"""The algebra of operators: what ``@ + - * / **`` do.
 
+The parts are fitted to each other here, in shape and dtype, so that each sees arrays of its
+own dtype: a real operator beside a complex one acts on real and imaginary parts.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
-from linad.errors import ShapeError
-from linad.operators.base import ALGEBRA, JacobianOperator
+from linad.errors import OperandError, ShapeError
+from linad.operators.base import ALGEBRA, JacobianOperator, is_operator
+from linad.operators.composites import (
+    Adjoint,
+    Chain,
+    Extended,
+    Reshaped,
+    Scaled,
+    Sum,
+    Transpose,
+)
 from linad.operators.foreign import Foreign
-from linad.operators.structured import Identity, Kronecker
+from linad.operators.structured import Cast, Identity, Kronecker
 from linad.primitive import Traced
 from linad.shapes import Shape, size_of
 
 
-class Adjoint(JacobianOperator):
-    """A^H: the two methods of A, exchanged."""
-
-    def __init__(self, op: JacobianOperator) -> None:
-        self.op = op
-        self.fresh = op.fresh
-        self.clinear = op.clinear
-        super().__init__(op.in_shape, op.out_shape, op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.out_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    @property
-    def flat(self) -> JacobianOperator:
-        flat = self.op.flat
-        return self if flat is self.op else flat.H
-
-    def pushforward(self, tangent: Any) -> Any:
-        return self.op.pullback(tangent)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return self.op.pushforward(cotangent)
-
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
-        return self.op._apply_rows(x, not adjoint)
-
-    def _adjoint(self) -> JacobianOperator:
-        return self.op
-
-
-class Transpose(JacobianOperator):
-    """A^T of a complex A: y -> conj(A^H conj(y))."""
-
-    def __init__(self, op: JacobianOperator) -> None:
-        self.op = op
-        self.fresh = op.fresh
-        self.clinear = op.clinear
-        super().__init__(op.in_shape, op.out_shape, op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.out_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    def pushforward(self, tangent: Any) -> Any:
-        return np.conj(self.op.pullback(np.conj(tangent)))
-
-    def pullback(self, cotangent: Any) -> Any:
-        return np.conj(self.op.pushforward(np.conj(cotangent)))
-
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
-        return np.conj(self.op._apply_rows(np.conj(x), not adjoint))
-
-    def _transpose(self) -> JacobianOperator:
-        return self.op
-
-
-class Chain(JacobianOperator):
-    """A product of operators, kept flat: the first factor is applied last."""
-
-    def __init__(self, factors: tuple[JacobianOperator, ...]) -> None:
-        self.factors = factors
-        first, last = factors[0], factors[-1]
-        self.fresh = first.fresh and last.fresh
-        self.clinear = all([f.clinear for f in factors])
-        out_dtype, in_dtype = first.out_dtype, last.in_dtype
-        # Real in and real out make a real matrix, whatever happens in between.
-        dtype = out_dtype if out_dtype is in_dtype else np.promote_types(out_dtype, in_dtype)
-        super().__init__(first.out_shape, last.in_shape, dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.factors[-1].in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.factors[0].out_dtype
-
-    def pushforward(self, tangent: Any) -> Any:
-        for factor in reversed(self.factors):
-            tangent = factor.pushforward(tangent)
-        return tangent
-
-    def pullback(self, cotangent: Any) -> Any:
-        for factor in self.factors:
-            cotangent = factor.pullback(cotangent)
-        return cotangent
-
-
-class Scaled(JacobianOperator):
-    """alpha A."""
-
-    fresh = True
-
-    def __init__(self, alpha: Any, op: JacobianOperator) -> None:
-        self.alpha = alpha
-        self.op = op
-        self.clinear = op.clinear and (op.in_dtype.kind == "c" or not np.iscomplexobj(alpha))
-        super().__init__(op.out_shape, op.in_shape, _scaled_dtype(alpha, op.dtype))
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    def pushforward(self, tangent: Any) -> Any:
-        return self.alpha * self.op.pushforward(tangent)
-
-    def pullback(self, cotangent: Any) -> Any:
-        pulled = self.op.pullback(np.conj(self.alpha) * cotangent)
-        return pulled.real if pulled.dtype.kind == "c" and self.in_dtype.kind != "c" else pulled
-
-
-class Sum(JacobianOperator):
-    """A + B + ..., each applied to the same seed."""
-
-    fresh = True
-
-    def __init__(self, terms: tuple[JacobianOperator, ...]) -> None:
-        self.terms = terms
-        self.clinear = all(t.clinear for t in terms)
-        dtype = np.result_type(*[t.dtype for t in terms])
-        super().__init__(terms[0].out_shape, terms[0].in_shape, dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return np.result_type(*[t.in_dtype for t in self.terms])
-
-    @property
-    def out_dtype(self) -> Any:
-        return np.result_type(*[t.out_dtype for t in self.terms])
-
-    def pushforward(self, tangent: Any) -> Any:
-        total = self.terms[0].pushforward(tangent)
-        for term in self.terms[1:]:
-            total = total + term.pushforward(tangent)
-        return total
-
-    def pullback(self, cotangent: Any) -> Any:
-        total = self.terms[0].pullback(cotangent)
-        for term in self.terms[1:]:
-            total = total + term.pullback(cotangent)
-        return total
-
-
-class Reshaped(JacobianOperator):
-    """An operator on flat vectors seen as one on shaped arrays, or the other way round."""
-
-    def __init__(self, op: JacobianOperator, out_shape: Shape, in_shape: Shape) -> None:
-        self.op = op
-        self.clinear = op.clinear
-        super().__init__(out_shape, in_shape, op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.out_dtype
-
-    def pushforward(self, tangent: Any) -> Any:
-        seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
-        result = self.op.pushforward(tangent.reshape(seeds + self.op.in_shape))
-        return result.reshape(seeds + self.out_shape)
-
-    def pullback(self, cotangent: Any) -> Any:
-        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
-        result = self.op.pullback(cotangent.reshape(seeds + self.op.out_shape))
-        return result.reshape(seeds + self.in_shape)
-
-
 def as_operator(a: Any) -> JacobianOperator:
-    """Return anything that acts as a matrix as a JacobianOperator."""
+    """Return anything that acts as a matrix as a JacobianOperator.
+
+    Parameters
+    ----------
+    a : JacobianOperator, LinearOperator, sparse array, or array (m, n)
+
+    Raises
+    ------
+    ShapeError
+        For an array that is no matrix.
+    OperandError
+        For anything else.
+    """
     if isinstance(a, JacobianOperator):
         return a.flat
-    if isinstance(a, (Traced, np.ndarray)) and a.ndim == 2:
+    if isinstance(a, (Traced, np.ndarray)):
+        if a.ndim != 2:
+            raise ShapeError(f"an array of shape {a.shape} is no matrix; two axes are needed")
+        if a.dtype.kind in "biu":
+            a = a.astype(float)
         return Kronecker.matrix(a)
-    return Foreign(aslinearoperator(a))
+    if is_operator(a):
+        return Foreign(aslinearoperator(a))
+    raise OperandError(f"a {type(a).__name__} is no operator, matrix or sparse array: {a!r:.80}")
 
 
 def matching(op: JacobianOperator, out_shape: Shape | None, in_shape: Shape | None) -> Any:
@@ -208,10 +61,29 @@ def matching(op: JacobianOperator, out_shape: Shape | None, in_shape: Shape | No
     if out_shape == op.out_shape and in_shape == op.in_shape:
         return op
     if (size_of(out_shape), size_of(in_shape)) != op.shape:
-        raise ShapeError(
-            f"{op._label()} cannot stand between shapes {out_shape} and {in_shape}"
-        )
+        raise ShapeError(f"{op._label()} cannot stand between shapes {out_shape} and {in_shape}")
     return Reshaped(op, out_shape, in_shape)
+
+
+def fitted(op: JacobianOperator, in_dtype: Any, out_dtype: Any) -> JacobianOperator:
+    """``op`` between arrays of the given types, each at least as wide as its own."""
+    if op.in_dtype != in_dtype or op.wide:
+        if op.in_dtype != in_dtype or op.out_dtype != out_dtype:
+            return Extended(op, in_dtype, out_dtype)
+        return op
+    if op.out_dtype != out_dtype:
+        return compose(Cast(op.out_shape, out_dtype, op.out_dtype), op)
+    return op
+
+
+def common_dtypes(ops: Sequence[JacobianOperator]) -> tuple[Any, Any]:
+    """Types that hold the arguments, and the results, of all ``ops``."""
+    in_dtype = np.result_type(*[op.in_dtype for op in ops])
+    out_dtype = np.result_type(*[op.out_dtype for op in ops])
+    if in_dtype.kind == "c" and any(op.in_dtype.kind != "c" for op in ops):
+        # A real matrix meets complex vectors.
+        out_dtype = np.result_type(out_dtype, in_dtype)
+    return in_dtype, out_dtype
 
 
 def _factors(op: JacobianOperator) -> tuple[JacobianOperator, ...]:
@@ -228,9 +100,15 @@ def compose(a: Any, b: Any) -> JacobianOperator:
                 f"{b.shape[0]} rows"
             )
         a = matching(a, None, b.out_shape)
-    if type(a) is Identity and a.dtype == b.dtype:
+    taken, given = a.in_dtype, b.out_dtype
+    if taken is not given and taken != given:
+        between = np.promote_types(taken, given)
+        b = fitted(b, b.in_dtype, between)
+        if taken != between:
+            a = Extended(a, between, np.promote_types(a.out_dtype, between))
+    if type(a) is Identity:
         return b
-    if type(b) is Identity and a.dtype == b.dtype:
+    if type(b) is Identity:
         return a
     return Chain(_factors(a) + _factors(b))
 
@@ -238,17 +116,63 @@ def compose(a: Any, b: Any) -> JacobianOperator:
 def scale(alpha: Any, op: Any) -> JacobianOperator:
     """``alpha * op``."""
     op = as_operator(op)
+    alpha = _number(alpha, op)
+    complex_ = np.iscomplexobj(alpha)
+    if complex_ and op.out_dtype.kind != "c":
+        op = fitted(op, op.in_dtype, np.result_type(op.out_dtype, np.complex64))
+    if not isinstance(alpha, Traced):
+        if type(op) is Scaled and not isinstance(op.alpha, Traced):
+            alpha, op = alpha * op.alpha, op.op
+        if alpha == 1:
+            return op
     return Scaled(alpha, op)
+
+
+def _number(alpha: Any, op: JacobianOperator) -> Any:
+    """A number that does not widen the operator's dtype when multiplied."""
+    if type(alpha) in (int, float, complex):
+        return alpha
+    if isinstance(alpha, Traced):
+        if alpha.dtype.kind == "c":
+            return alpha.astype(np.result_type(op.dtype, np.complex64))
+        return alpha.astype(np.empty(0, op.dtype).real.dtype)
+    number = np.asarray(alpha)
+    if number.ndim or number.dtype.kind not in "biufc":
+        raise OperandError(f"{op._label()} is scaled by a number, got {alpha!r:.80}")
+    return number.astype(complex if number.dtype.kind == "c" else float).item()
+
+
+def _term(x: Any, other: Any) -> JacobianOperator:
+    """A summand; arrays and numbers are refused, as SciPy does."""
+    if isinstance(x, (np.ndarray, Traced, list)):
+        raise OperandError(
+            f"cannot add an array to {other._label()}, or subtract it; to add the matrix, wrap "
+            f"it with scipy.sparse.linalg.aslinearoperator"
+        )
+    if isinstance(x, (int, float, complex, np.generic)):
+        raise OperandError(
+            f"cannot add a number to {other._label()}, or subtract it; a multiple of the "
+            f"identity is {x!r} * linad.eye(n)"
+        )
+    return as_operator(x)
 
 
 def add(a: Any, b: Any) -> JacobianOperator:
     """``a + b``."""
-    a, b = as_operator(a), as_operator(b)
+    a, b = _term(a, b), _term(b, a)
     if a.shape != b.shape:
         raise ShapeError(f"cannot add {a._label()} and {b._label()}: the shapes differ")
     b = matching(b, a.out_shape, a.in_shape)
+    if a.in_dtype != b.in_dtype or a.out_dtype != b.out_dtype:
+        dtypes = common_dtypes([a, b])
+        a, b = fitted(a, *dtypes), fitted(b, *dtypes)
     terms = (a.terms if type(a) is Sum else (a,)) + (b.terms if type(b) is Sum else (b,))
     return Sum(terms)
+
+
+def subtract(a: Any, b: Any) -> JacobianOperator:
+    """``a - b``."""
+    return add(_term(a, b), scale(-1, _term(b, a)))
 
 
 def power(op: JacobianOperator, p: int) -> JacobianOperator:
@@ -256,17 +180,15 @@ def power(op: JacobianOperator, p: int) -> JacobianOperator:
     op = as_operator(op)
     m, n = op.shape
     if m != n or p < 0:
-        raise ShapeError(f"{op._label()}: only square operators have powers, and p >= 0")
-    result: JacobianOperator = Identity(op.in_shape, op.dtype)
-    for _ in range(p):
+        raise ShapeError(f"{op._label()} ** {p}: a square operator and p >= 0 are needed")
+    if p == 0:
+        return Identity(op.in_shape, op.dtype)
+    result = op
+    for _ in range(p - 1):
         result = compose(op, result)
     return result
 
 
-def _scaled_dtype(alpha: Any, dtype: Any) -> Any:
-    """dtype of ``alpha * array``: NumPy's rule, Python numbers being weak."""
-    return (np.empty(0, dtype) * (alpha if not isinstance(alpha, Traced) else 1.0)).dtype
-
-
-ALGEBRA.compose, ALGEBRA.scale, ALGEBRA.add, ALGEBRA.power = compose, scale, add, power
-ALGEBRA.as_operator, ALGEBRA.Adjoint, ALGEBRA.Transpose = as_operator, Adjoint, Transpose
+ALGEBRA.compose, ALGEBRA.scale, ALGEBRA.power = compose, scale, power
+ALGEBRA.add, ALGEBRA.subtract = add, subtract
+ALGEBRA.Adjoint, ALGEBRA.Transpose = Adjoint, Transpose

@@ -3,9 +3,16 @@
 A subclass writes two methods, `pushforward` and `pullback`, on arrays whose trailing axes
 are the operator's shape; whatever axes come before them are independent seeds. Everything
 SciPy asks for (flat vectors, matrices of columns, odd dtypes) is derived here, once.
+
+Maps and matrices. `pushforward` and `pullback` are maps between real or complex arrays,
+adjoint to each other in <a, b> = Re Σ conj(a) b. SciPy sees a matrix. They say the same,
+except where real arrays are mapped to complex ones: the matrix M then also takes complex
+vectors, and M^H w is complex, of which `pullback` keeps the real part. A map from complex
+arrays has a matrix only if it is linear over the complex numbers (`clinear`).
 """
 
 import operator
+import sys
 import weakref
 from types import SimpleNamespace
 from typing import Any
@@ -19,9 +26,9 @@ from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeErr
 from linad.primitive import Traced
 from linad.shapes import Shape, size_of
 
-
 ALGEBRA = SimpleNamespace()
-"""What operators are composed with; `linad.operators.algebra` fills it in."""
+"""What operators are composed with. `linad.operators.algebra` is made of operators, so it
+imports this module, and hands its functions down here."""
 
 
 class JacobianOperator(LinearOperator):
@@ -45,6 +52,9 @@ class JacobianOperator(LinearOperator):
     clinear : bool
         False when the map is linear over the reals only (conjugation, real part), and so
         has no complex matrix.
+    wide : bool
+        True when the matrix says more than the map, which keeps a real part: the adjoint
+        of a map from real to complex arrays, and what is made with it.
     scatters : bool
         True when `pullback` fills few entries of its result, so that a sweep should add
         them to a cotangent it holds by `pullback_into` instead.
@@ -53,10 +63,15 @@ class JacobianOperator(LinearOperator):
     -----
     SciPy's own initialisation costs microseconds and a program makes one operator an
     operation, so it is put off until SciPy's attributes are first asked for.
+
+    Vectors of any number type are cast to the operator's dtype (SciPy probes with int8,
+    optimisers call with float64); complex ones meet a real operator part by part. `matvec`
+    also takes rows ``(..., n)``, each a vector of its own: one batched sweep.
     """
 
     fresh = False
     clinear = True
+    wide = False
     scatters = False
     __array_priority__ = 2000.0
 
@@ -69,12 +84,15 @@ class JacobianOperator(LinearOperator):
         self.dtype = dtype
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only for what is not set yet: SciPy's half of the initialisation.
-        if name not in ("shape", "_xp", "ndim"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        shape = (size_of(self.out_shape), size_of(self.in_shape))
-        super().__init__(self.dtype, shape)
-        return getattr(self, name)
+        # Reached only for what is not set yet.
+        if name == "shape":
+            self.shape = (size_of(self.out_shape), size_of(self.in_shape))
+            return self.shape
+        if name in ("_xp", "ndim"):
+            super().__init__(self.dtype, self.shape)
+            if name in self.__dict__:
+                return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # The two methods a subclass writes.
 
@@ -110,66 +128,79 @@ class JacobianOperator(LinearOperator):
     # SciPy's contract: flat vectors.
 
     def _matvec(self, x: Any) -> Any:
-        return self._apply_rows(self._rows(x, self.shape[1]), adjoint=False)
+        return self._apply_vectors(x, self.shape[1], False)
 
     def _rmatvec(self, x: Any) -> Any:
-        return self._apply_rows(self._rows(x, self.shape[0]), adjoint=True)
+        return self._apply_vectors(x, self.shape[0], True)
 
     def _matmat(self, X: Any) -> Any:
-        return _columns(self._apply_rows(_columns(self._block(X, self.shape[1])), adjoint=False))
+        return self._apply_columns(X, self.shape[1], False)
 
     def _rmatmat(self, X: Any) -> Any:
-        return _columns(self._apply_rows(_columns(self._block(X, self.shape[0])), adjoint=True))
+        return self._apply_columns(X, self.shape[0], True)
 
     matvec, rmatvec, matmat, rmatmat = _matvec, _rmatvec, _matmat, _rmatmat
 
-    def _rows(self, x: Any, n: int) -> Any:
-        """Vectors (..., n), or one column (n, 1), as rows (..., n)."""
+    def _apply_vectors(self, x: Any, n: int, adjoint: bool) -> Any:
+        """Apply to vectors (..., n), or to one column (n, 1), which gives a column."""
         x = _as_numbers(x)
-        if x.ndim and x.shape[-1] == n:
-            return x
-        if x.shape == (n, 1):
-            return x.reshape(n)
-        raise ShapeError(f"{self._label()}: a vector of shape ({n},) is needed, got {x.shape}")
+        shape = x.shape
+        if len(shape) == 2 and shape == (n, 1):
+            return self._apply_rows(x.reshape(n), adjoint).reshape(-1, 1)
+        if shape and shape[-1] == n:
+            return self._apply_rows(x, adjoint)
+        raise ShapeError(f"{self._asked(adjoint)} takes vectors of shape ({n},), got {shape}")
 
-    def _block(self, X: Any, n: int) -> Any:
-        """A matrix of columns (..., n, k)."""
+    def _apply_columns(self, X: Any, n: int, adjoint: bool) -> Any:
+        """Apply to matrices of columns (..., n, k)."""
         X = _as_numbers(X)
         if X.ndim >= 2 and X.shape[-2] == n:
-            return X
-        raise ShapeError(f"{self._label()}: a matrix of shape ({n}, k) is needed, got {X.shape}")
+            return _columns(self._apply_rows(_columns(X), adjoint))
+        raise ShapeError(f"{self._asked(adjoint)} takes matrices of shape ({n}, k), got {X.shape}")
+
+    def _asked(self, adjoint: bool) -> str:
+        return f"the adjoint of {self._label()}" if adjoint else self._label()
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
-        """Apply to rows (..., n) of any dtype, splitting complex rows where the map is real."""
+        """Apply the matrix, or its adjoint, to rows (..., n) of any dtype."""
         op = self.flat
-        dtype = op.out_dtype if adjoint else op.in_dtype
-        if not op.clinear and np.dtype(op.in_dtype).kind == "c":
+        if op is not self:
+            return op._apply_rows(x, adjoint)
+        if self.dtype.kind != "c" and x.dtype.kind != "c":
+            return self._sweep(x, adjoint)
+        domain, image = self.in_dtype, self.out_dtype
+        if domain.kind == "c" and not self.clinear:
             raise NotHolomorphicError(
                 f"{self._label()}: the function is not holomorphic here, so its derivative is "
                 f"linear over the reals only and has no complex matrix; use pushforward and "
                 f"pullback, or differentiate in the real and imaginary parts"
             )
-        if x.dtype.kind == "c" and dtype.kind != "c":
-            return op._sweep(x.real, adjoint) + 1j * op._sweep(x.imag, adjoint)
-        y = op._sweep(x, adjoint)
-        if adjoint and op.in_dtype.kind != "c" and dtype.kind == "c":
-            # pullback keeps the real part, which is all a real input can use; the matrix
-            # adjoint has an imaginary part too: Im(z) = Re(-i z).
-            return y + 1j * op._sweep(-1j * x, adjoint)
+        if x.dtype.kind == "c" and (image if adjoint else domain).kind != "c":
+            real, imaginary = self._sweep(x.real, adjoint), self._sweep(x.imag, adjoint)
+            return real + 1j * imaginary
+        y = self._sweep(x, adjoint)
+        if adjoint and domain.kind != "c" and image.kind == "c":
+            # What pullback drops: Im z = Re(-i z).
+            return y + 1j * self._sweep(-1j * x, adjoint)
         return y
 
     def _sweep(self, x: Any, adjoint: bool) -> Any:
-        """Apply one of the two methods to rows of the right kind."""
-        shape, result = self.in_shape, self.out_shape
-        method, dtype = self.pushforward, self.in_dtype
+        """Apply one of the two maps to rows of the right kind."""
+        taken, given = self.in_shape, self.out_shape
         if adjoint:
-            shape, result = result, shape
-            method, dtype = self.pullback, self.out_dtype
-        seeds = x.shape[:-1]
-        if x.dtype != dtype:
+            taken, given = given, taken
+            apply, dtype = self.pullback, self.out_dtype
+        else:
+            apply, dtype = self.pushforward, self.in_dtype
+        if x.dtype is not dtype:
             x = x.astype(dtype)
-        y = method(x.reshape(seeds + shape))
-        y = y.reshape((*seeds, size_of(result)))
+        if x.ndim == 1:
+            y = apply(x if len(taken) == 1 else x.reshape(taken))
+            if len(given) != 1:
+                y = y.reshape(size_of(given))
+        else:
+            seeds = x.shape[:-1]
+            y = apply(x.reshape(seeds + taken)).reshape((*seeds, size_of(given)))
         if not self.fresh and type(y) is np.ndarray:
             return own(y, x)
         return y
@@ -178,41 +209,47 @@ class JacobianOperator(LinearOperator):
 
     def dot(self, x: Any) -> Any:
         """Apply to a vector or matrix, compose with an operator, or scale by a number."""
-        if isinstance(x, LinearOperator) or issparse(x):
+        if is_operator(x):
             return ALGEBRA.compose(self, x)
+        ndim = np.ndim(x)
+        if ndim == 0:
+            return ALGEBRA.scale(x, self)
+        return self._matvec(x) if ndim == 1 else self._matmat(x)
+
+    def rdot(self, x: Any) -> Any:
+        """As `dot`, with ``x`` on the left: ``x @ self``."""
+        if is_operator(x):
+            return ALGEBRA.compose(x, self)
         if np.ndim(x) == 0:
             return ALGEBRA.scale(x, self)
-        return self._matvec(x) if np.ndim(x) == 1 else self._matmat(x)
+        x = _as_numbers(x)
+        if x.shape[-1] != self.shape[0]:
+            raise ShapeError(
+                f"an array of shape {x.shape} times {self._label()}: the last axis of the array "
+                f"must have length {self.shape[0]}"
+            )
+        if x.ndim == 1:
+            return self.T._matvec(x)
+        return _columns(self.T._matmat(_columns(x)))
+
+    _rdot = __rmul__ = rdot
+    __mul__ = dot
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, JacobianOperator):
-            return ALGEBRA.compose(self, other)
-        if np.ndim(other) == 0:
+        if type(other) is np.ndarray and other.ndim == 1:
+            return self._matvec(other)
+        if not is_operator(other) and np.ndim(other) == 0:
             raise ValueError("Scalar operands are not allowed, use '*' instead")
         return self.dot(other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        if isinstance(other, LinearOperator) or issparse(other):
-            return ALGEBRA.compose(other, self)
-        if np.ndim(other) == 0:
+        if not is_operator(other) and np.ndim(other) == 0:
             raise ValueError("Scalar operands are not allowed, use '*' instead")
-        return self._rdot(other)
-
-    def _rdot(self, x: Any) -> Any:
-        """``x @ self`` for an array."""
-        if np.ndim(x) == 1:
-            return self.T._matvec(x)
-        return _columns(self.T._matmat(_columns(_as_numbers(x))))
-
-    def __mul__(self, other: Any) -> Any:
-        return self.dot(other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return ALGEBRA.scale(other, self) if np.ndim(other) == 0 else self._rdot(other)
+        return self.rdot(other)
 
     def __truediv__(self, other: Any) -> Any:
         if np.ndim(other):
-            raise ValueError("an operator can only be divided by a scalar")
+            raise ValueError("Can only divide a linear operator by a scalar.")
         return ALGEBRA.scale(1 / other, self)
 
     def __neg__(self) -> Any:
@@ -221,13 +258,14 @@ class JacobianOperator(LinearOperator):
     def __add__(self, other: Any) -> Any:
         return ALGEBRA.add(self, other)
 
-    __radd__ = __add__
+    def __radd__(self, other: Any) -> Any:
+        return ALGEBRA.add(other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return ALGEBRA.add(self, ALGEBRA.scale(-1, ALGEBRA.as_operator(other)))
+        return ALGEBRA.subtract(self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return ALGEBRA.add(ALGEBRA.as_operator(other), -self)
+        return ALGEBRA.subtract(other, self)
 
     def __pow__(self, power: Any) -> Any:
         return ALGEBRA.power(self, operator.index(power))
@@ -284,6 +322,11 @@ class JacobianOperator(LinearOperator):
     def todense(self) -> Any:
         """Return the matrix as an ndarray (m, n).
 
+        Raises
+        ------
+        NotHolomorphicError
+            If it is linear over the reals only.
+
         Notes
         -----
         Costs min(m, n) seeds, pushed forward or pulled back in blocks of
@@ -291,7 +334,7 @@ class JacobianOperator(LinearOperator):
         """
         op = self.flat
         m, n = op.shape
-        if n <= m or not op.clinear:
+        if n <= m:
             rows = op._dense_rows(n, op.in_dtype, adjoint=False)
             return rows.T.copy() if m > 1 and n > 1 else rows.T
         rows = op._dense_rows(m, op.out_dtype, adjoint=True)
@@ -312,6 +355,13 @@ class JacobianOperator(LinearOperator):
         return rows
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        asking = sys._getframe(1)
+        if asking.f_code.co_name == "_matmul_dispatch":
+            # A sparse array meets an operator it does not know: with something that is no
+            # array it leaves the product to __rmatmul__ here, which composes.
+            nothing = np.empty((), object)
+            nothing[()] = self
+            return nothing
         limit = settings().densify_limit
         m, n = self.shape
         if m * n > limit:
@@ -329,7 +379,7 @@ class JacobianOperator(LinearOperator):
         # SciPy's trust-region code calls np.dot(hess, p): answer it without a dense matrix.
         if func is np.dot and not kwargs and len(args) == 2:
             a, b = args
-            return a.dot(b) if isinstance(a, JacobianOperator) else b._rdot(a)
+            return a.dot(b) if isinstance(a, JacobianOperator) else b.rdot(a)
         return func._implementation(*args, **kwargs)
 
     def _label(self) -> str:
@@ -347,6 +397,13 @@ def own(y: Any, *others: Any) -> Any:
     ):
         return y.copy()
     return y
+
+
+def is_operator(x: Any) -> bool:
+    """Whether ``x`` acts as a matrix and is no plain array."""
+    if type(x) is np.ndarray or isinstance(x, Traced):
+        return False
+    return isinstance(x, LinearOperator) or issparse(x) or hasattr(x, "matvec")
 
 
 def _as_numbers(x: Any) -> Any:

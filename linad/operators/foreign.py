@@ -9,7 +9,7 @@ import numpy as np
 
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive
-from linad.shapes import Shape
+from linad.shapes import Shape, is_inexact
 
 
 def _apply(x: Any, *, op: Any, adjoint: bool) -> Any:
@@ -43,7 +43,10 @@ class Foreign(JacobianOperator):
     def __init__(self, op: Any, adjoint: bool = False, lead: Shape = ()) -> None:
         self.op, self.reverse = op, adjoint
         m, n = op.shape[::-1] if adjoint else op.shape
-        super().__init__((*lead, m), (*lead, n), np.dtype(op.dtype))
+        dtype = np.dtype(op.dtype)
+        # A matrix of integers maps floats as well.
+        dtype = dtype if is_inexact(dtype) else np.dtype(float)
+        super().__init__((*lead, m), (*lead, n), dtype)
 
     def pushforward(self, tangent: Any) -> Any:
         return apply_operator(tangent, op=self.op, adjoint=self.reverse)

@@ -43,6 +43,8 @@ class Slot:
 
     def seed(self, value: Any, what: str) -> tuple[Any, Shape]:
         """Check a tangent or cotangent; return it as an array, and its leading seed axes."""
+        if type(value) is np.ndarray and value.dtype is self.dtype and value.shape == self.shape:
+            return value, ()
         if not isinstance(value, Tracer):
             value = np.asarray(value)
         if not np.can_cast(value.dtype, self.dtype, "same_kind") or value.dtype.kind == "b":
@@ -124,6 +126,8 @@ class TapeOperator(JacobianOperator):
 
     @property
     def flat(self) -> JacobianOperator:
+        if self.in_tree is tree.LEAF and self.out_tree is tree.LEAF:
+            return self
         if tree.is_leaf(self.in_tree) and tree.is_leaf(self.out_tree):
             return self
         return _Flat(self)
@@ -282,6 +286,9 @@ def check_seeds(
     value: Any, structure: Any, slots: list[Slot], what: str
 ) -> tuple[list[Any], Shape]:
     """Check a container of tangents or cotangents; return its leaves and their seed axes."""
+    if structure is tree.LEAF and type(value) is np.ndarray:
+        leaf, seeds = slots[0].seed(value, what)
+        return [leaf], seeds
     leaves = tree.flatten_like(value, structure, what)
     checked = [slot.seed(leaf, what) for slot, leaf in zip(slots, leaves, strict=True)]
     seeds = checked[0][1] if checked else ()
@@ -321,6 +328,17 @@ class _Flat(JacobianOperator):
         seeds = cotangent.shape[:-1]
         leaves = _split(cotangent, self.op.out_slots)
         return _joined(self.op.pull_leaves(leaves, seeds), seeds, self.in_dtype)
+
+    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+        slots = self.op.in_slots
+        if self.in_dtype.kind != "c" or not self.clinear or all(s.dtype.kind == "c" for s in slots):
+            return super()._apply_rows(x, adjoint)
+        # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
+        real = np.concatenate([np.full(s.size, s.dtype.kind != "c") for s in slots])
+        y = self._sweep(x, adjoint)
+        if adjoint:
+            return y + 1j * (real * self._sweep(-1j * x, adjoint))
+        return y + 1j * self._sweep(real * x.imag, adjoint)
 
 
 def _split(flat: Any, slots: list[Slot]) -> list[Any]:
