@@ -3,6 +3,34 @@
 Importing this package registers every rule; `linad` does it once.
 """
 
-from linad.rules import elementwise, reductions, shaping
+from linad.rules import (
+    arithmetic,
+    comparison,
+    complex,
+    creation,
+    diagonals,
+    elementary,
+    extrema,
+    indexing,
+    joining,
+    padding,
+    rearranging,
+    reductions,
+    shaping,
+)
 
-__all__ = ["elementwise", "reductions", "shaping"]
+__all__ = [
+    "arithmetic",
+    "comparison",
+    "complex",
+    "creation",
+    "diagonals",
+    "elementary",
+    "extrema",
+    "indexing",
+    "joining",
+    "padding",
+    "rearranging",
+    "reductions",
+    "shaping",
+]

@@ -4,22 +4,33 @@ reshape      vec(Y) = vec(X)                 J = I
 transpose    Y = X with axes permuted        J a permutation, J^H its inverse
 broadcast    Y = X repeated                  J^H sums what was repeated
 astype       Y = X in another dtype          J^H casts back, keeping the real part
+copy         Y = X in other memory           J = I
+
+An order other than "C" is a permutation of axes around a reshape. "A" and "K" look at the
+memory of the concrete value, as NumPy does.
 """
 
+from collections.abc import Sequence
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
 from linad.dispatch import implements
+from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Broadcast, Cast, Permutation, Reshape
-from linad.primitive import Primitive
-from linad.shapes import normalize_axis
+from linad.operators.structured import Broadcast, Cast, Identity, Permutation, Reshape
+from linad.primitive import Primitive, Traced
+from linad.shapes import is_inexact, normalize_axes, normalize_axis
 
 reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape))
 transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes))
 broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape))
 astype_ = Primitive("astype", lambda x, *, dtype: np.asarray(x).astype(dtype))
+astype_exact = Primitive(
+    "astype_exact", lambda x, *, dtype: np.asarray(x).astype(dtype), constant=True
+)
+copy_ = Primitive("copy", lambda x, *, order: np.array(x, order=order))
 
 
 @reshape_.jacobian(wrt=0)
@@ -42,19 +53,75 @@ def astype_wrt_x(y: Any, x: Any, *, dtype: Any) -> JacobianOperator:
     return Cast(x.shape, y.dtype, x.dtype)
 
 
+@copy_.jacobian(wrt=0)
+def copy_wrt_x(y: Any, x: Any, *, order: Any) -> JacobianOperator:
+    return Identity(y.shape, y.dtype)
+
+
+def as_array(x: Any) -> Any:
+    """``x`` as an array; a traced value stays as it is."""
+    return x if isinstance(x, Traced) else np.asanyarray(x)
+
+
+def concrete(x: Any) -> Any:
+    """The plain value of ``x``: of a traced one, the array it stands for."""
+    return x.concrete if isinstance(x, Traced) else x  # type: ignore[attr-defined]
+
+
+def as_shape(shape: Any) -> tuple[int, ...]:
+    """An int or a sequence of ints as a tuple."""
+    try:
+        return tuple([as_index(n) for n in shape])
+    except TypeError:
+        return (as_index(shape),)
+
+
+def memory_order(a: Any) -> tuple[int, ...]:
+    """The axes of ``a`` as they lie in memory, slowest first, as order="K" reads them."""
+    strides = np.asarray(concrete(a)).strides
+    return tuple(sorted(range(len(strides)), key=lambda k: -abs(strides[k])))
+
+
+def _is_fortran(a: Any) -> bool:
+    """Whether order="A" means "F" for this array."""
+    return bool(np.asarray(concrete(a)).flags.fnc)
+
+
+def _check_order(order: str, allowed: str, name: str) -> str:
+    """``order`` in capitals."""
+    if not isinstance(order, str) or order.upper() not in tuple(allowed):
+        raise ValueError(f"{name}: order must be one of {', '.join(allowed)}, got {order!r}")
+    return order.upper()
+
+
 @implements(np.reshape)
-def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    if order == "F":
-        target = shape if isinstance(shape, (tuple, list)) else (shape,)
-        return transpose(reshape(transpose(x), tuple(target)[::-1]))
-    return reshape_(x, shape=shape)
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+    # copy= makes no difference: nobody writes into the memory of a traced array.
+    order = "C" if order == "C" else _check_order(order, "CFA", "reshape")
+    target = as_shape(shape)
+    if order == "F" or (order == "A" and _is_fortran(a)):
+        return transpose(reshape_(transpose(a), shape=target[::-1]))
+    return reshape_(a, shape=target)
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    a = as_array(a)
+    order = _check_order(order, "CFAK", "ravel")
+    if order == "K":
+        a = transpose(a, memory_order(a))
+    elif order == "F" or (order == "A" and _is_fortran(a)):
+        a = transpose(a)
+    return reshape_(a, shape=(-1,))
 
 
 @implements(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Any:
+    a = as_array(a)
     if axes is None:
         axes = tuple(range(a.ndim))[::-1]
-    return transpose_(a, axes=tuple(normalize_axis(k, a.ndim, "transpose") for k in axes))
+    order = tuple([normalize_axis(k, a.ndim, "transpose") for k in as_shape(axes)])
+    return transpose_(a, axes=order)
 
 
 @implements(np.swapaxes)
@@ -67,16 +134,121 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @implements(np.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose: at least two axes are needed, x has shape {x.shape}")
     return swapaxes(x, -1, -2)
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    a = as_array(a)
+    moved = _distinct(source, a.ndim, "moveaxis: source")
+    places = _distinct(destination, a.ndim, "moveaxis: destination")
+    if len(moved) != len(places):
+        raise ValueError("moveaxis: source and destination must have the same number of axes")
+    order = [k for k in range(a.ndim) if k not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
+        order.insert(place, axis)
+    return transpose_(a, axes=tuple(order))
+
+
+def _distinct(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
+    """Axes in the order given, non-negative and without repetition."""
+    found = tuple([normalize_axis(k, ndim, name) for k in as_shape(axes)])
+    normalize_axes(found, ndim, name)
+    return found
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    axis = normalize_axis(axis, a.ndim, "rollaxis")
+    if not -a.ndim <= start <= a.ndim:
+        raise np.exceptions.AxisError(f"rollaxis: start {start} for an array of {a.ndim} axes")
+    start += a.ndim if start < 0 else 0
+    return moveaxis(a, axis, start - (axis < start))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
+    a = as_array(a)
+    ndim = a.ndim + len(as_shape(axis))
+    added = normalize_axes(as_shape(axis), ndim, "expand_dims")
+    lengths = iter(a.shape)
+    return reshape_(a, shape=tuple([1 if k in added else next(lengths) for k in range(ndim)]))
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Any:
+    if axis is None:
+        dropped: Sequence[int] = [k for k, n in enumerate(a.shape) if n == 1]
+    else:
+        dropped = normalize_axes(as_shape(axis), a.ndim, "squeeze")
+        if any(a.shape[k] != 1 for k in dropped):
+            raise ValueError(
+                f"squeeze: axis {axis} of an array of shape {a.shape} has not the length 1"
+            )
+    return reshape_(a, shape=tuple([n for k, n in enumerate(a.shape) if k not in dropped]))
+
+
+def _at_least(ndim: int, x: Any) -> Any:
+    x = as_array(x)
+    if x.ndim >= ndim:
+        return x
+    if ndim == 3:
+        return reshape_(x, shape={0: (1, 1, 1), 1: (1, -1, 1), 2: (*x.shape, 1)}[x.ndim])
+    return reshape_(x, shape=(1,) * (ndim - x.ndim) + x.shape)
+
+
+def _each(ndim: int, arrays: tuple[Any, ...]) -> Any:
+    results = tuple([_at_least(ndim, x) for x in arrays])
+    return results[0] if len(results) == 1 else results
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    return _each(1, arys)
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    return _each(2, arys)
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    return _each(3, arys)
 
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
-    shape = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    return array if array.shape == shape else broadcast_to_(array, shape=shape)
+    array = as_array(array)
+    target = as_shape(shape)
+    return array if array.shape == target else broadcast_to_(array, shape=target)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    arrays = [as_array(x) for x in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([broadcast_to(x, shape) for x in arrays])
 
 
 @implements(np.astype)
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     dtype = np.dtype(dtype)
-    return x if x.dtype == dtype else astype_(x, dtype=dtype)
+    if x.dtype == dtype:
+        return x
+    if is_inexact(dtype):
+        return astype_(x, dtype=dtype)
+    if dtype.kind == "O":
+        raise UnsupportedError(
+            f"astype: a traced array of dtype {x.dtype} cannot become an object array, "
+            f"which would lose its derivative"
+        )
+    # Integers, booleans and strings do not move with x.
+    return astype_exact(x, dtype=dtype)
+
+
+@implements(np.copy)
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    return copy_(a, order=_check_order(order, "CFAK", "copy"))

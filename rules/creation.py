@@ -1,0 +1,180 @@
+"""Making arrays like a traced one, and questions about an array that have plain answers.
+
+zeros_like(x), np.ones(n, like=x), ...    constants: they do not move with x
+np.array([s, 1.0], like=s), np.full(n, s, like=s), np.arange(s, like=s)
+                                          made of traced numbers: stacks and broadcasts
+
+``np.result_type``, ``np.array_str`` and their kind answer for the value that stands there.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import UnsupportedError
+from linad.primitive import Primitive, Traced
+from linad.rules.joining import stack
+from linad.rules.shaping import as_array, astype, broadcast_to, concrete, reshape_
+from linad.rules.shaping import copy as duplicate
+
+# Constants of the shape of another array.
+
+
+def _constant_like(numpy_function: Callable[..., Any], impl: Callable[..., Any]) -> Primitive:
+    """A primitive that makes a constant of the shape and dtype of its argument."""
+    name = numpy_function.__name__
+    primitive = Primitive(name, impl, constant=True)
+
+    def function(
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Any:
+        return primitive(a, dtype=dtype, order=order, shape=shape)
+
+    function.__name__ = function.__qualname__ = name
+    implements(numpy_function)(function)
+    return primitive
+
+
+zeros_like = _constant_like(np.zeros_like, np.zeros_like)
+ones_like = _constant_like(np.ones_like, np.ones_like)
+# Uninitialised memory may hold NaN, and zero times NaN would reach the derivative.
+empty_like = _constant_like(np.empty_like, np.zeros_like)
+filled_like = Primitive("full_like", np.full_like, constant=True)
+
+
+@implements(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    if not isinstance(fill_value, Traced):
+        return filled_like(a, fill_value=fill_value, dtype=dtype, order=order, shape=shape)
+    filled = astype(fill_value, a.dtype if dtype is None else dtype)
+    return broadcast_to(filled, np.shape(a) if shape is None else shape)
+
+
+# Constructors with like=x. NumPy has taken ``like`` away when they are called.
+
+for _make in (np.zeros, np.ones, np.eye, np.identity, np.tri):
+    implements(_make)(_make)
+implements(np.empty)(np.zeros)
+
+
+@implements(np.full)
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+) -> Any:
+    if not isinstance(fill_value, Traced):
+        return np.full(shape, fill_value, dtype, order)
+    filled = fill_value if dtype is None else astype(fill_value, dtype)
+    return broadcast_to(filled, shape)
+
+
+@implements(np.array)
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+) -> Any:
+    if ndmax:
+        raise UnsupportedError("array: ndmax= is not traced by linad")
+    made = _stacked(object)
+    if dtype is not None:
+        made = astype(made, dtype)
+    if made.ndim < ndmin:
+        made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
+    return duplicate(made) if copy else made
+
+
+def _stacked(nested: Any) -> Any:
+    """Nested lists of numbers and arrays as one array, traced where an entry is."""
+    if _holds_traced(nested) and not isinstance(nested, Traced):
+        return stack([_stacked(part) for part in nested])
+    return as_array(nested)
+
+
+def _holds_traced(nested: Any) -> bool:
+    if isinstance(nested, (list, tuple)):
+        return any(_holds_traced(part) for part in nested)
+    return isinstance(nested, Traced)
+
+
+@implements(np.asarray, np.asanyarray)
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
+) -> Any:
+    return array(a, dtype, copy=bool(copy))
+
+
+@implements(np.ascontiguousarray, np.asfortranarray)
+def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
+    # Memory order is no property of a traced array; at least one axis is.
+    return array(a, dtype, copy=False, ndmin=1)
+
+
+@implements(np.arange)
+def arange(
+    start: Any = None, stop: Any = None, step: Any = None, *, dtype: Any = None, device: Any = None
+) -> Any:
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    values = np.arange(concrete(start), concrete(stop), concrete(step), dtype=dtype)
+    if values.dtype.kind not in "fc" or not (isinstance(start, Traced) or isinstance(step, Traced)):
+        return values
+    steps = np.arange(values.size).astype(values.dtype)
+    return astype(start + steps * step, values.dtype)
+
+
+# Questions about the value that stands there now.
+
+
+def _answer(numpy_function: Callable[..., Any]) -> None:
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        plain = {name: concrete(value) for name, value in kwargs.items()}
+        return numpy_function(*[concrete(a) for a in args], **plain)
+
+    answer.__name__ = answer.__qualname__ = numpy_function.__name__
+    implements(numpy_function)(answer)
+
+
+for _question in (
+    np.shape,
+    np.ndim,
+    np.size,
+    np.result_type,
+    np.common_type,
+    np.min_scalar_type,
+    np.iscomplexobj,
+    np.isrealobj,
+    np.may_share_memory,
+    np.shares_memory,
+    np.array_repr,
+    np.array_str,
+    np.array2string,
+):
+    _answer(_question)
+
+
+@implements(np.can_cast)
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(*[x.dtype if isinstance(x, Traced) else x for x in (from_, to)], casting)

@@ -1,0 +1,146 @@
+"""Diagonals and triangles of matrices, and arrays made of them.
+
+diagonal, trace      entries (i, i + k) of the last two axes, and their sum
+diag, diagflat       a vector placed on a diagonal: the adjoint of reading it
+triu, tril           Y = X where a mask is true, else 0     J = J^H a projection
+vander               columns x^0, x^1, ...: products, so nothing is singular at 0
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Masked
+from linad.primitive import Primitive
+from linad.rules.indexing import add_at, getitem_
+from linad.rules.indices import WHOLE, Index
+from linad.rules.joining import stack
+from linad.rules.shaping import as_array, astype, broadcast_to, concrete, moveaxis, ravel, reshape_
+from linad.shapes import normalize_axis
+from linad.ufuncs import refuse_out
+
+masked = Primitive("masked", lambda x, *, mask: np.where(mask, x, x.dtype.type(0)))
+
+
+@masked.jacobian(wrt=0)
+def masked_wrt_x(y: Any, x: Any, *, mask: Any) -> JacobianOperator:
+    return Masked(mask, y.shape, y.dtype)
+
+
+@implements(np.tril)
+def tril(m: Any, k: int = 0) -> Any:
+    m = _matrices(m, "tril")
+    return masked(m, mask=np.tri(*m.shape[-2:], k=k, dtype=bool))
+
+
+@implements(np.triu)
+def triu(m: Any, k: int = 0) -> Any:
+    m = _matrices(m, "triu")
+    return masked(m, mask=~np.tri(*m.shape[-2:], k=k - 1, dtype=bool))
+
+
+def _matrices(m: Any, name: str) -> Any:
+    """An array of matrices; NumPy reads a vector as n equal rows."""
+    m = as_array(m)
+    if m.ndim == 0:
+        raise TypeError(f"{name}: an array of at least one axis is needed")
+    return broadcast_to(m, m.shape * 2) if m.ndim == 1 else m
+
+
+def _positions(rows: int, columns: int, offset: int) -> tuple[Any, Any]:
+    """Row and column numbers of a diagonal."""
+    start = max(-offset, 0)
+    count = max(min(rows - start, columns - max(offset, 0)), 0)
+    i = np.arange(start, start + count)
+    return i, i + offset
+
+
+@implements(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    a = as_array(a)
+    if a.ndim < 2:
+        raise ValueError(f"diagonal: an array of at least two axes is needed, got {a.shape}")
+    axes = tuple(normalize_axis(k, a.ndim, "diagonal") for k in (axis1, axis2))
+    if axes[0] == axes[1]:
+        raise ValueError("diagonal: axis1 and axis2 cannot be the same")
+    a = moveaxis(a, axes, (-2, -1))
+    i, j = _positions(*a.shape[-2:], offset)
+    return getitem_(a, index=Index((*[WHOLE] * (a.ndim - 2), i, j)))
+
+
+@implements(np.trace)
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    if out is not None:
+        refuse_out("trace", (out,))
+    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+@implements(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    v = as_array(v)
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise ValueError(f"diag: an array of one or two axes is needed, got shape {v.shape}")
+    n = v.shape[0] + abs(k)
+    return add_at(v, index=Index(_positions(n, n, k)), shape=(n, n))
+
+
+@implements(np.diagflat)
+def diagflat(v: Any, k: int = 0) -> Any:
+    return diag(ravel(v), k)
+
+
+@implements(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    x = as_array(x)
+    if x.ndim != 1:
+        raise ValueError(f"vander: x must have one axis, got shape {x.shape}")
+    n = x.shape[0] if N is None else N
+    x = astype(x, np.promote_types(x.dtype, int))
+    if n == 0:
+        return np.zeros_like(concrete(x), shape=(x.shape[0], 0))
+    columns = [np.ones_like(concrete(x))]
+    for _ in range(1, n):
+        columns.append(columns[-1] * x)
+    return stack(columns if increasing else columns[::-1], axis=1)
+
+
+# Grids.
+
+
+@implements(np.meshgrid)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = 1, 0
+    grids = []
+    for place, x in zip(places, xi, strict=True):
+        shape = [1] * len(xi)
+        shape[place] = -1
+        grids.append(reshape_(as_array(x), shape=tuple(shape)))
+    if sparse:
+        return tuple(grids)
+    full = np.broadcast_shapes(*[g.shape for g in grids])
+    return tuple([broadcast_to(g, full) for g in grids])
+
+
+@implements(np.ix_)
+def ix_(*args: Any) -> Any:
+    mesh = []
+    for k, part in enumerate(args):
+        x = as_array(part)
+        if x.ndim != 1:
+            raise ValueError(f"ix_: argument {k} must have one axis, got shape {x.shape}")
+        if x.size == 0 and isinstance(part, (list, tuple)):
+            x = x.astype(np.intp)
+        if x.dtype.kind == "b":
+            x = np.flatnonzero(x)
+        mesh.append(reshape_(x, shape=(1,) * k + (-1,) + (1,) * (len(args) - k - 1)))
+    return tuple(mesh)

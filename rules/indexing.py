@@ -1,0 +1,219 @@
+"""Reading entries of arrays: slices, integers, arrays of integers, masks.
+
+y = x[index]              J selects rows of the identity; an entry read twice has two rows
+x = add_at(y, index)      its adjoint: zeros, with the values of y added at the index
+
+Each is the adjoint of the other, so the pair is closed under differentiation. Masks become
+integer arrays while the function runs (they do not move with x); any other index becomes a
+canonical one first, see `linad.rules.indices`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import FUNCTIONS, implements
+from linad.errors import ShapeError, TracerError, UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.primitive import Primitive, Traced
+from linad.rules.indices import WHOLE, Index, canonical
+from linad.rules.shaping import as_array, concrete, ravel, reshape_, transpose_
+from linad.shapes import Shape, normalize_axis
+from linad.ufuncs import refuse_out
+
+
+def _accumulate(total: Any, index: Index, values: Any) -> None:
+    """``total[..., index] += values``, in place, an entry named twice collecting twice."""
+    if index.repeats(total.shape):
+        np.add.at(total, index.seeded, values)
+    else:
+        total[index.seeded] += values
+
+
+def _add_at(values: Any, *, index: Index, shape: Shape) -> Any:
+    total = np.zeros(shape, values.dtype)
+    _accumulate(total, index, values)
+    return total
+
+
+getitem_ = Primitive("getitem", lambda x, *, index: x[index])
+add_at = Primitive("add_at", _add_at)
+
+
+class Selection(JacobianOperator):
+    """y = x[..., index]: rows of the identity.
+
+    Parameters
+    ----------
+    index : Index
+        In canonical form, for the trailing axes of x.
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    The pushforward costs a read of y's entries. So does `pullback_into`, whatever the size of
+    x, which is why a sweep that holds the cotangent of x uses it; `pullback` has to make
+    zeros of the size of x first.
+    """
+
+    def __init__(self, index: Index, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+        self.index = index
+        self.fresh = index.advanced
+        # A 0-d cotangent may be a NumPy scalar, which cannot be added to in place.
+        self.scatters = in_shape != ()
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return tangent[self.index.seeded]
+
+    def pullback(self, cotangent: Any) -> Any:
+        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
+        return add_at(cotangent, index=self.index, shape=seeds + self.in_shape)
+
+    def pullback_into(self, cotangent: Any, total: Any) -> None:
+        _accumulate(total, self.index, cotangent)
+
+
+@getitem_.jacobian(wrt=0)
+def getitem_wrt_x(y: Any, x: Any, *, index: Any) -> JacobianOperator:
+    return Selection(index, y.shape, x.shape, y.dtype)
+
+
+@add_at.jacobian(wrt=0)
+def add_at_wrt_values(y: Any, values: Any, *, index: Any, shape: Any) -> JacobianOperator:
+    return Selection(index, values.shape, shape, y.dtype).H
+
+
+@implements(np.ndarray.__getitem__)
+def getitem(x: Any, index: Any) -> Any:
+    if type(index) is int and x.ndim:
+        return getitem_(x, index=Index((index, *[WHOLE] * (x.ndim - 1))))
+    shape, axes, index = canonical(index, x.shape)
+    if shape != x.shape:
+        x = reshape_(x, shape=shape)
+    if axes is not None:
+        x = transpose_(x, axes=axes)
+    if all(type(entry) is slice and entry == WHOLE for entry in index):
+        return x
+    return getitem_(x, index=index)
+
+
+def along(x: Any, axis: int, entry: Any) -> Any:
+    """``x[:, ..., entry, ..., :]`` with the entry at ``axis``."""
+    return getitem(x, (WHOLE,) * axis + (entry,))
+
+
+@implements(np.take)
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> Any:
+    if out is not None:
+        refuse_out("take", (out,))
+    a = as_array(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normalize_axis(axis, a.ndim, "take")
+    picked = np.asarray(indices)
+    if picked.size == 0 and not isinstance(indices, np.ndarray):
+        picked = picked.astype(np.intp)
+    if not np.can_cast(picked.dtype, np.intp, "same_kind"):
+        raise TypeError(f"take: indices must be integers, got dtype {picked.dtype}")
+    return along(a, axis, _within(picked.astype(np.intp), a.shape[axis], mode))
+
+
+def _within(indices: Any, n: int, mode: str) -> Any:
+    """Indices of an axis of length n as `numpy.take` reads them."""
+    if mode == "raise":
+        return indices
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+    if n == 0 and indices.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    return indices % n if mode == "wrap" else np.clip(indices, 0, n - 1)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    arr = as_array(arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+        if np.ndim(indices) != 1:
+            raise ValueError("take_along_axis: with axis=None, indices must have one axis")
+    axis = normalize_axis(axis, arr.ndim, "take_along_axis")
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iu":
+        raise IndexError(f"take_along_axis: indices must be integers, got {indices.dtype}")
+    if indices.ndim != arr.ndim:
+        raise ValueError(
+            f"take_along_axis: indices {indices.shape} must have as many axes as arr {arr.shape}"
+        )
+    # Every other axis reads its own position.
+    ones = (1,) * arr.ndim
+    grid = [
+        np.arange(n).reshape(*ones[:k], n, *ones[k + 1 :]) if k != axis else indices
+        for k, n in enumerate(arr.shape)
+    ]
+    return getitem(arr, tuple(grid))
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    if out is not None:
+        refuse_out("compress", (out,))
+    condition = np.asarray(concrete(condition))
+    if condition.ndim != 1:
+        raise ShapeError(f"compress: the condition must have one axis, got {condition.shape}")
+    return take(a, np.flatnonzero(condition), axis)
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    return take(ravel(arr), np.flatnonzero(np.ravel(concrete(condition))))
+
+
+# Where entries are nonzero: integers, which do not move with x.
+
+nonzero = Primitive("nonzero", np.nonzero, constant=True)
+flatnonzero = Primitive("flatnonzero", np.flatnonzero, constant=True)
+argwhere = Primitive("argwhere", np.argwhere, constant=True)
+count_nonzero_ = Primitive(
+    "count_nonzero",
+    lambda a, *, axis, keepdims: np.asarray(np.count_nonzero(a, axis, keepdims=keepdims)),
+    constant=True,
+)
+
+implements(np.nonzero)(nonzero)
+implements(np.flatnonzero)(flatnonzero)
+implements(np.argwhere)(argwhere)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return count_nonzero_(a, axis=axis, keepdims=keepdims)[()]
+
+
+# What writes into its first argument.
+
+
+def _refuse_write(name: str) -> None:
+    numpy_function = getattr(np, name)
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        target = args[0] if args else next(iter(kwargs.values()))
+        if isinstance(target, Traced):
+            raise UnsupportedError(
+                f"{name} writes into a traced array of shape {np.shape(target)}, which is not "
+                f"supported; build the result with np.where, np.stack or np.concatenate"
+            )
+        raise TracerError(
+            f"{name} would write a traced value into a plain NumPy array and lose its "
+            f"derivative; build the result with np.where, np.stack or np.concatenate"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    FUNCTIONS[numpy_function] = refuse
+
+
+for _name in ("put", "put_along_axis", "place", "putmask", "copyto", "fill_diagonal"):
+    _refuse_write(_name)

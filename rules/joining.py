@@ -1,0 +1,253 @@
+"""Putting arrays together and taking them apart.
+
+Y = [X_1 ... X_n]      dY = [dX_1 ... dX_n]      J_i pads with zeros, J_i^H cuts out part i
+
+Everything else here is a concatenation or an index: stack adds an axis first, split reads
+slices, insert concatenates and puts the entries in order.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.joining import Pad
+from linad.primitive import Primitive
+from linad.rules.indexing import along, take
+from linad.rules.shaping import (
+    as_array,
+    astype,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_to,
+    concrete,
+    expand_dims,
+    moveaxis,
+    ravel,
+    reshape_,
+    transpose,
+)
+from linad.shapes import normalize_axis
+from linad.ufuncs import refuse_out
+
+concatenate_ = Primitive("concatenate", lambda *arrays, axis: np.concatenate(arrays, axis))
+
+
+@concatenate_.jacobian(wrt="each")
+def concatenate_wrt_array(i: int, y: Any, *arrays: Any, axis: int) -> JacobianOperator:
+    before = [0] * y.ndim
+    before[axis] = sum([a.shape[axis] for a in arrays[:i]])
+    return Pad(before, y.shape, arrays[i].shape, y.dtype)
+
+
+@implements(np.concatenate)
+def concatenate(
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Any:
+    if out is not None:
+        refuse_out("concatenate", (out,))
+    parts = [as_array(a) for a in arrays]
+    if axis is None:
+        parts, axis = [ravel(a) for a in parts], 0
+    if parts and parts[0].ndim:
+        axis = normalize_axis(axis, parts[0].ndim, "concatenate")
+    joined = concatenate_(*parts, axis=axis)
+    return _cast(joined, dtype, casting, "concatenate")
+
+
+def _cast(x: Any, dtype: Any, casting: Any, name: str) -> Any:
+    if dtype is None:
+        return x
+    if not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(f"{name}: cannot cast {x.dtype} to {np.dtype(dtype)} by {casting!r}")
+    return astype(x, dtype)
+
+
+@implements(np.stack)
+def stack(
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Any:
+    parts = [as_array(a) for a in arrays]
+    if not parts:
+        raise ValueError("stack: need at least one array to stack")
+    if len({a.shape for a in parts}) > 1:
+        shapes = ", ".join(str(a.shape) for a in parts[:4])
+        raise ValueError(f"stack: all arrays must have the same shape, got {shapes}")
+    axis = normalize_axis(axis, parts[0].ndim + 1, "stack")
+    parts = [expand_dims(a, axis) for a in parts]
+    return concatenate(parts, axis, out, dtype=dtype, casting=casting)
+
+
+def _listed(result: Any) -> list[Any]:
+    """What atleast_nd returned for any number of arrays, as a list."""
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+@implements(np.vstack)
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    return concatenate(_listed(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
+
+
+@implements(np.hstack)
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    parts = _listed(atleast_1d(*tup))
+    axis = 0 if parts and parts[0].ndim == 1 else 1
+    return concatenate(parts, axis, dtype=dtype, casting=casting)
+
+
+@implements(np.dstack)
+def dstack(tup: Any) -> Any:
+    return concatenate(_listed(atleast_3d(*tup)), 2)
+
+
+@implements(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    parts = [as_array(a) for a in tup]
+    return concatenate([transpose(atleast_2d(a)) if a.ndim < 2 else a for a in parts], 1)
+
+
+@implements(np.block)
+def block(arrays: Any) -> Any:
+    depth = _depth(arrays)
+    ndim = max(depth, _highest(arrays))
+    return _block(arrays, depth, ndim)
+
+
+def _depth(arrays: Any) -> int:
+    """How deep the lists are nested; the same everywhere."""
+    if isinstance(arrays, tuple):
+        raise TypeError("block: nested lists are needed, got a tuple")
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("block: a list is empty")
+    depths = {_depth(a) for a in arrays}
+    if len(depths) > 1:
+        raise ValueError(f"block: list depths are mismatched, {sorted(depths)} side by side")
+    return 1 + depths.pop()
+
+
+def _highest(arrays: Any) -> int:
+    if isinstance(arrays, list):
+        return max([_highest(a) for a in arrays])
+    return np.ndim(concrete(arrays))
+
+
+def _block(arrays: Any, depth: int, ndim: int) -> Any:
+    if depth == 0:
+        a = as_array(arrays)
+        return reshape_(a, shape=(1,) * (ndim - a.ndim) + a.shape)
+    return concatenate([_block(a, depth - 1, ndim) for a in arrays], ndim - depth)
+
+
+# Taking apart.
+
+
+@implements(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    ary = as_array(ary)
+    axis = normalize_axis(axis, ary.ndim, "array_split")
+    n = ary.shape[axis]
+    if np.ndim(indices_or_sections):
+        bounds = [0, *[int(k) for k in indices_or_sections], n]
+    else:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError(f"array_split: sections must be larger than 0, got {sections}")
+        each, extras = divmod(n, sections)
+        bounds = np.cumsum([0, *[each + 1] * extras, *[each] * (sections - extras)]).tolist()
+    return [along(ary, axis, slice(a, b)) for a, b in pairwise(bounds)]
+
+
+@implements(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    ary = as_array(ary)
+    if np.ndim(indices_or_sections) == 0:
+        n = ary.shape[normalize_axis(axis, ary.ndim, "split")]
+        if n % indices_or_sections:
+            raise ValueError(
+                f"split: {n} entries do not divide into {indices_or_sections} equal sections"
+            )
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _split_along(numpy_function: Callable[..., Any], ndim: int, axis: int) -> None:
+    name = numpy_function.__name__
+
+    def function(ary: Any, indices_or_sections: Any) -> Any:
+        if ary.ndim < ndim:
+            raise ValueError(f"{name}: an array of at least {ndim} axes is needed, got {ary.ndim}")
+        return split(ary, indices_or_sections, min(axis, ary.ndim - 1))
+
+    function.__name__ = function.__qualname__ = name
+    implements(numpy_function)(function)
+
+
+_split_along(np.hsplit, 1, 1)
+_split_along(np.vsplit, 2, 0)
+_split_along(np.dsplit, 3, 2)
+
+
+@implements(np.unstack)
+def unstack(x: Any, /, *, axis: int = 0) -> Any:
+    if x.ndim == 0:
+        raise ValueError("unstack: an array of at least one axis is needed")
+    axis = normalize_axis(axis, x.ndim, "unstack")
+    return tuple([along(x, axis, k) for k in range(x.shape[axis])])
+
+
+# Putting in and leaving out.
+
+
+@implements(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    if axis is None:
+        return concatenate((ravel(arr), ravel(values)))
+    return concatenate((arr, values), axis)
+
+
+def _flat_or_axis(arr: Any, axis: int | None, name: str) -> tuple[Any, int]:
+    """The array and a non-negative axis; with axis=None, the flat array and 0."""
+    arr = as_array(arr)
+    return (ravel(arr), 0) if axis is None else (arr, normalize_axis(axis, arr.ndim, name))
+
+
+@implements(np.delete)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    arr, axis = _flat_or_axis(arr, axis, "delete")
+    return take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+
+
+@implements(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    arr, axis = _flat_or_axis(arr, axis, "insert")
+    n = arr.shape[axis]
+    values = astype(as_array(values), arr.dtype)
+    single = not isinstance(obj, slice) and np.size(obj) == 1 and np.asarray(obj).dtype != bool
+    if single:
+        values = reshape_(values, shape=(1,) * (arr.ndim - values.ndim) + values.shape)
+        if np.ndim(obj) == 0:
+            # a[:, 0, :] = values broadcasts from its first axis, not from the one it names.
+            values = moveaxis(values, 0, axis)
+        count = values.shape[axis]
+        obj = np.full(count, np.asarray(obj).item())
+    else:
+        count = np.insert(np.arange(n), obj, 0).size - n
+    # NumPy finds the places: what it inserts into 0 ... n-1 are the numbers that follow.
+    order = np.insert(np.arange(n), obj, np.arange(n, n + count))
+    values = broadcast_to(values, _with_length(arr.shape, axis, count))
+    return take(concatenate((arr, values), axis), order, axis)
+
+
+def _with_length(shape: Sequence[int], axis: int, n: int) -> tuple[int, ...]:
+    return (*shape[:axis], n, *shape[axis + 1 :])

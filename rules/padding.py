@@ -1,0 +1,144 @@
+"""Padding: an array with a border.
+
+constant              J pads with zeros, J^H cuts the border off
+edge, reflect, ...    each entry of the border is one of x's: a selection, axis after axis
+mean, linear_ramp ... the border is a linear function of a slab of x, joined to it
+
+Axes are padded one after the other, so corners are what NumPy makes them. A constant border
+does not move with x; its values must be plain numbers.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import ShapeError, UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.operators.joining import Pad
+from linad.primitive import Primitive, Traced
+from linad.rules.indexing import along, take
+from linad.rules.joining import concatenate
+from linad.rules.shaping import as_array, broadcast_to
+
+pad_ = Primitive("pad", lambda x, *, widths, values: np.pad(x, widths, constant_values=values))
+
+
+@pad_.jacobian(wrt=0)
+def pad_wrt_x(y: Any, x: Any, *, widths: Any, values: Any) -> JacobianOperator:
+    return Pad([before for before, _ in widths], y.shape, x.shape, y.dtype)
+
+
+KEYWORDS = {
+    "constant": {"constant_values"},
+    "empty": set(),
+    "edge": set(),
+    "wrap": set(),
+    "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+    "mean": {"stat_length"},
+    "median": {"stat_length"},
+    "maximum": {"stat_length"},
+    "minimum": {"stat_length"},
+    "linear_ramp": {"end_values"},
+}
+
+
+@implements(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    x = as_array(array)
+    widths = _widths(pad_width, x.ndim)
+    if callable(mode):
+        raise UnsupportedError("pad: a function as mode is not traced; use np.concatenate")
+    if mode not in KEYWORDS:
+        raise ValueError(f"pad: mode {mode!r} is not supported; known are {sorted(KEYWORDS)}")
+    if unknown := sorted(kwargs.keys() - KEYWORDS[mode]):
+        raise ValueError(f"pad: unsupported keyword arguments for mode {mode!r}: {unknown}")
+    if kwargs.get("reflect_type", "even") != "even":
+        raise UnsupportedError("pad: reflect_type='odd' is not traced; 'even' is")
+    if mode in ("constant", "empty"):
+        return pad_(x, widths=widths, values=_constants(kwargs.get("constant_values", 0), x.ndim))
+    if mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):
+        return _slab_pad(x, widths, mode, kwargs)
+    for axis, pair in enumerate(widths):
+        if pair != (0, 0):
+            source = np.pad(np.arange(x.shape[axis]), pair, mode=mode)
+            x = take(x, source, axis)
+    return x
+
+
+def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """pad_width as one pair (before, after) an axis."""
+    if isinstance(pad_width, dict):
+        pairs: Any = np.zeros((ndim, 2), np.intp)
+        for axis, width in pad_width.items():
+            pairs[axis] = width
+        pad_width = pairs
+    pairs = np.asarray(pad_width)
+    if pairs.dtype.kind not in "iu":
+        raise TypeError(f"pad: pad_width must be integers, got {pairs.dtype}")
+    if (pairs < 0).any():
+        raise ValueError(f"pad: pad_width cannot be negative, got {pad_width!r}")
+    return tuple([(int(b), int(a)) for b, a in _pairs(pairs, ndim, "pad_width")])
+
+
+def _pairs(given: Any, ndim: int, name: str) -> Any:
+    try:
+        return np.broadcast_to(given, (ndim, 2)).tolist()
+    except ValueError:
+        raise ShapeError(
+            f"pad: {name} of shape {np.shape(given)} does not give a pair for each of {ndim} axes"
+        ) from None
+
+
+def _constants(values: Any, ndim: int) -> Any:
+    leaves = values if isinstance(values, (tuple, list)) else (values,)
+    flat = [v for leaf in leaves for v in (leaf if isinstance(leaf, (tuple, list)) else (leaf,))]
+    if any(isinstance(v, Traced) for v in flat):
+        raise UnsupportedError(
+            "pad: a traced border value is not supported; put it there with np.concatenate"
+        )
+    return values
+
+
+def _slab_pad(x: Any, widths: Any, mode: str, kwargs: dict[str, Any]) -> Any:
+    """Pad with what ``mode`` makes of the slab of x next to the border."""
+    ends = _pairs(_constants(kwargs.get("end_values", 0), x.ndim), x.ndim, "end_values")
+    given = kwargs.get("stat_length")
+    lengths = [(None, None)] * x.ndim if given is None else _pairs(given, x.ndim, "stat_length")
+    for axis, (before, after) in enumerate(widths):
+        if mode == "linear_ramp":
+            first = _ramp(along(x, axis, slice(0, 1)), axis, before, ends[axis][0])
+            last = _ramp(along(x, axis, slice(-1, None)), axis, after, ends[axis][1])
+            parts = [first, x, np.flip(last, axis)]
+        else:
+            n = x.shape[axis]
+            low, high = (n if m is None else min(m, n) for m in lengths[axis])
+            first = _level(along(x, axis, slice(0, low)), axis, before, STATISTICS[mode])
+            last = _level(along(x, axis, slice(n - high, n)), axis, after, STATISTICS[mode])
+            parts = [first, x, last]
+        x = concatenate(parts, axis)
+    return x
+
+
+STATISTICS: dict[str, Callable[..., Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "maximum": np.max,
+    "minimum": np.min,
+}
+
+
+def _ramp(edge: Any, axis: int, width: int, end: Any) -> Any:
+    """From ``end`` at the outside to next to the edge, in equal steps."""
+    shape = [1] * edge.ndim
+    shape[axis] = width
+    part = (np.arange(width) / max(width, 1)).reshape(shape).astype(edge.dtype)
+    return part * edge + (1 - part) * end
+
+
+def _level(slab: Any, axis: int, width: int, statistic: Callable[..., Any]) -> Any:
+    """A border of one value, repeated."""
+    level = statistic(slab, axis=axis, keepdims=True)
+    return broadcast_to(level, (*slab.shape[:axis], width, *slab.shape[axis + 1 :]))

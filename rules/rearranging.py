@@ -1,0 +1,231 @@
+"""Repeating, shifting and turning arrays, and reading them in windows.
+
+roll, flip, rot90     permutations of the entries       J^H = J^-1
+tile, repeat          entries read several times        J^H sums the copies
+windows               Y[.., i, .., k] = X[.., i + k]     J^H adds the windows up where they overlap
+
+The windows and their overlapping sum are each other's adjoint, so both are primitives.
+"""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from linad.dispatch import implements
+from linad.errors import UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.operators.joining import Roll
+from linad.primitive import Primitive
+from linad.rules.indexing import argwhere, getitem, take
+from linad.rules.shaping import (
+    as_array,
+    as_shape,
+    broadcast_to_,
+    ravel,
+    reshape_,
+    transpose,
+)
+from linad.shapes import Shape, normalize_axes, normalize_axis, size_of
+
+roll_ = Primitive("roll", lambda x, *, shifts, axes: np.roll(x, shifts, axes))
+
+
+@roll_.jacobian(wrt=0)
+def roll_wrt_x(y: Any, x: Any, *, shifts: Any, axes: Any) -> JacobianOperator:
+    return Roll(shifts, axes, y.shape, y.dtype)
+
+
+@implements(np.roll)
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    a = as_array(a)
+    if axis is None:
+        flat = roll_(ravel(a), shifts=(sum(as_shape(shift)),), axes=(0,))
+        return reshape_(flat, shape=a.shape)
+    shifts, axes = np.broadcast_arrays(as_shape(shift), as_shape(axis))
+    places = tuple([normalize_axis(k, a.ndim, "roll") for k in axes.tolist()])
+    return roll_(a, shifts=tuple(shifts.tolist()), axes=places)
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    m = as_array(m)
+    axes = normalize_axes(None if axis is None else as_shape(axis), m.ndim, "flip")
+    return getitem(m, tuple([slice(None, None, -1 if k in axes else 1) for k in range(m.ndim)]))
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    if m.ndim < 1:
+        raise ValueError("flipud: an array of at least one axis is needed")
+    return flip(m, 0)
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    if m.ndim < 2:
+        raise ValueError(f"fliplr: an array of at least two axes is needed, got shape {m.shape}")
+    return flip(m, 1)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    m = as_array(m)
+    if len(axes) != 2:
+        raise ValueError(f"rot90: two axes are needed, got {axes!r}")
+    i, j = (normalize_axis(axis, m.ndim, "rot90") for axis in axes)
+    if i == j:
+        raise ValueError(f"rot90: the axes must be different, got {axes!r}")
+    k %= 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(m, (i, j))
+    order = list(range(m.ndim))
+    order[i], order[j] = j, i
+    if k == 1:
+        return transpose(flip(m, j), order)
+    return flip(transpose(m, order), j)
+
+
+# Repeating.
+
+
+@implements(np.repeat)
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    a = as_array(a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = normalize_axis(axis, a.ndim, "repeat")
+    n = a.shape[axis]
+    if np.size(repeats) != 1:
+        return take(a, np.repeat(np.arange(n), repeats), axis)
+    count = int(np.asarray(repeats).item())
+    if count < 0:
+        raise ValueError("repeat: repeats may not be negative")
+    before, after = a.shape[: axis + 1], a.shape[axis + 1 :]
+    copies = broadcast_to_(reshape_(a, shape=(*before, 1, *after)), shape=(*before, count, *after))
+    return reshape_(copies, shape=(*a.shape[:axis], n * count, *after))
+
+
+@implements(np.tile)
+def tile(A: Any, reps: Any) -> Any:
+    A = as_array(A)
+    counts = as_shape(reps)
+    ndim = max(A.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    shape = (1,) * (ndim - A.ndim) + A.shape
+    pairs = [m for n in shape for m in (1, n)]
+    copied = [m for count, n in zip(counts, shape, strict=True) for m in (count, n)]
+    copies = broadcast_to_(reshape_(A, shape=tuple(pairs)), shape=tuple(copied))
+    return reshape_(copies, shape=tuple([k * n for k, n in zip(counts, shape, strict=True)]))
+
+
+@implements(np.resize)
+def resize(a: Any, new_shape: Any) -> Any:
+    shape = as_shape(new_shape)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"resize: all lengths must be non-negative, got {new_shape!r}")
+    flat = ravel(as_array(a))
+    if flat.size == 0 or size_of(shape) == 0:
+        return np.zeros_like(flat, shape=shape)
+    return reshape_(take(flat, np.arange(size_of(shape)) % flat.size), shape=shape)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    where = trim.lower()
+    if where not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"trim_zeros: trim must be made of 'f' and 'b', got {trim!r}")
+    axes = normalize_axes(axis, filt.ndim, "trim_zeros")
+    found = argwhere(filt)
+    index = [slice(None)] * filt.ndim
+    for k in axes:
+        if not len(found):
+            index[k] = slice(0, 0)
+            continue
+        first, last = int(found[:, k].min()), int(found[:, k].max())
+        index[k] = slice(first if "f" in where else None, last + 1 if "b" in where else None)
+    return getitem(filt, tuple(index))
+
+
+# Windows.
+
+
+def _overlap_add(windows: Any, *, window: Shape, axes: tuple[int, ...], shape: Shape) -> Any:
+    total = np.zeros(shape, windows.dtype)
+    counts = windows.shape[: len(shape)]
+    for offsets in product(*[range(n) for n in window]):
+        starts = [0] * len(shape)
+        for axis, offset in zip(axes, offsets, strict=True):
+            starts[axis] += offset
+        place = tuple([slice(i, i + n) for i, n in zip(starts, counts, strict=True)])
+        total[place] += windows[(..., *offsets)]
+    return total
+
+
+windows_ = Primitive("windows", lambda x, *, window, axes: sliding_window_view(x, window, axes))
+overlap_add = Primitive("overlap_add", _overlap_add)
+
+
+class Windows(JacobianOperator):
+    """y = sliding windows over x; the adjoint adds them up where they overlap.
+
+    Parameters
+    ----------
+    window : tuple of int
+        Lengths of the window, y's last axes.
+    axes : tuple of int
+        The axes of x they slide along, counted from the end; one may come twice.
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    The pushforward is a view. The pullback costs one addition an entry of y, in as many
+    steps as the window has entries.
+    """
+
+    def __init__(
+        self, window: Shape, axes: tuple[int, ...], out_shape: Shape, in_shape: Shape, dtype: Any
+    ) -> None:
+        self.window, self.axes = window, axes
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return windows_(tangent, window=self.window, axes=self.axes)
+
+    def pullback(self, cotangent: Any) -> Any:
+        shape = cotangent.shape[: cotangent.ndim - len(self.out_shape)] + self.in_shape
+        return overlap_add(cotangent, window=self.window, axes=self.axes, shape=shape)
+
+
+@windows_.jacobian(wrt=0)
+def windows_wrt_x(y: Any, x: Any, *, window: Any, axes: Any) -> JacobianOperator:
+    return Windows(window, axes, y.shape, x.shape, y.dtype)
+
+
+@overlap_add.jacobian(wrt=0)
+def overlap_add_wrt_windows(
+    y: Any, windows: Any, *, window: Any, axes: Any, shape: Any
+) -> JacobianOperator:
+    return Windows(window, axes, windows.shape, shape, y.dtype).H
+
+
+@implements(sliding_window_view)
+def windows(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    if writeable:
+        raise UnsupportedError("sliding_window_view: writeable=True is not supported")
+    window = as_shape(window_shape)
+    axes = tuple(range(x.ndim)) if axis is None else as_shape(axis)
+    if len(window) != len(axes):
+        raise ValueError(
+            f"sliding_window_view: window_shape {window} must have one length for each of the "
+            f"axes {axes}"
+        )
+    # Counted from the end, so that leading seed axes do not move them.
+    places = tuple([normalize_axis(k, x.ndim, "sliding_window_view") - x.ndim for k in axes])
+    return windows_(x, window=window, axes=places)
