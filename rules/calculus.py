@@ -1,0 +1,224 @@
+"""Differences, gradients on a grid, the trapezoidal rule, linear interpolation.
+
+diff         y_k = x_{k+1} - x_k
+gradient     second-order differences inside, one-sided ones at the ends
+trapezoid    y = Σ h_k (y_k + y_{k+1}) / 2
+interp       y = f_i + (x - x_i) (f_{i+1} - f_i) / (x_{i+1} - x_i),  x_i <= x < x_{i+1}
+
+Only diff is a primitive. The others are short programs of slices and products,
+so spacings and abscissae may be traced as well as values. At a knot interp has the slope of
+the interval on the right, at the last knot that on the left; which interval an x belongs to,
+and the order of periodic knots, are constants.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.cumulative import Difference, along
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array
+from linad.shapes import normalize_axes, normalize_axis
+
+# Differences.
+
+diff_ = Primitive("diff", lambda x, *, axis: np.diff(x, axis=axis))
+
+
+@diff_.jacobian(wrt=0)
+def diff_wrt_x(y: Any, x: Any, *, axis: int) -> JacobianOperator:
+    return Difference(axis, x.shape, y.dtype)
+
+
+def _edge(value: Any, a: Any, axis: int) -> Any:
+    """An argument prepend or append: a scalar stands for one entry."""
+    value = as_array(value)
+    if value.ndim:
+        return value
+    return np.broadcast_to(value, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
+
+
+@implements(np.diff)
+def diff(
+    a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue
+) -> Any:
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"diff: order must be non-negative, got {n!r}")
+    a = as_array(a)
+    if not a.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normalize_axis(axis, a.ndim, "diff")
+    before = [] if prepend is np._NoValue else [_edge(prepend, a, axis)]
+    after = [] if append is np._NoValue else [_edge(append, a, axis)]
+    if before or after:
+        a = np.concatenate([*before, a, *after], axis=axis)
+    for _ in range(n):
+        a = diff_(a, axis=axis)
+    return a
+
+
+@implements(np.ediff1d)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    parts = [diff(np.ravel(as_array(ary)))]
+    if to_begin is not None:
+        parts.insert(0, np.ravel(as_array(to_begin)))
+    if to_end is not None:
+        parts.append(np.ravel(as_array(to_end)))
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+# Gradient.
+
+
+@implements(np.gradient)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    f = as_array(f)
+    axes = _gradient_axes(axis, f.ndim)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    results = [
+        _gradient(f, k - f.ndim, h, edge_order)
+        for k, h in zip(axes, _spacings(varargs, axes, f), strict=True)
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _gradient_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes in the order they were given, which is that of the results."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, tuple):
+        return (normalize_axis(axis, ndim, "gradient"),)
+    normalize_axes(axis, ndim, "gradient")
+    return tuple([normalize_axis(k, ndim, "gradient") for k in axis])
+
+
+def _spacings(varargs: Any, axes: Any, f: Any) -> list[Any]:
+    """For each axis a scalar spacing, or the spacings between 1-D coordinates."""
+    if not varargs:
+        return [1.0] * len(axes)
+    if len(varargs) == 1 and np.ndim(varargs[0]) == 0:
+        return [varargs[0]] * len(axes)
+    if len(varargs) != len(axes):
+        raise TypeError("invalid number of arguments")
+    found = []
+    for k, h in zip(axes, varargs, strict=True):
+        if np.ndim(h) == 0:
+            found.append(h)
+            continue
+        h = as_array(h)
+        if h.ndim != 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if h.shape[0] != f.shape[k]:
+            raise ValueError(
+                "when 1d, distances must match the length of the corresponding dimension"
+            )
+        found.append(diff(h if h.dtype.kind in "fc" else h.astype(float)))
+    return found
+
+
+def _gradient(f: Any, axis: int, h: Any, edge_order: int) -> Any:
+    """Derivative of ``f`` along an axis counted from the end."""
+    n = f.shape[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least "
+            "(edge_order + 1) elements are required."
+        )
+
+    def at(start: int, stop: int) -> Any:
+        return f[along(axis, slice(start, stop))]
+
+    if np.ndim(h):
+        column = h.reshape((n - 1,) + (1,) * (-axis - 1))
+        spacing = [column[k : k + 1] for k in (0, 1, n - 3, n - 2)] if n > 2 else [column] * 4
+        a, b = column[:-1], column[1:]
+        inside = -(b / (a * (a + b))) * at(0, n - 2) + (b - a) / (a * b) * at(1, n - 1)
+        inside = inside + a / (b * (a + b)) * at(2, n)
+    else:
+        spacing = [h] * 4
+        inside = (at(2, n) - at(0, n - 2)) / (2.0 * h)
+    if edge_order == 1:
+        first = (at(1, 2) - at(0, 1)) / spacing[0]
+        last = (at(n - 1, n) - at(n - 2, n - 1)) / spacing[3]
+    else:
+        first = _one_sided(at(0, 1), at(1, 2), at(2, 3), spacing[0], spacing[1])
+        last = -_one_sided(at(n - 1, n), at(n - 2, n - 1), at(n - 3, n - 2), spacing[3], spacing[2])
+    return np.concatenate([first, inside, last], axis=axis)
+
+
+def _one_sided(f0: Any, f1: Any, f2: Any, h1: Any, h2: Any) -> Any:
+    """Second-order slope at f0 from two neighbours at distances h1 and h1 + h2."""
+    whole = h1 + h2
+    return -(h1 + whole) / (h1 * whole) * f0 + whole / (h1 * h2) * f1 - h1 / (h2 * whole) * f2
+
+
+# Integration.
+
+
+@implements(np.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    y = as_array(y)
+    axis = normalize_axis(axis, y.ndim, "trapezoid") - y.ndim
+    if x is None:
+        d = dx
+    else:
+        x = as_array(x)
+        d = diff(x, axis=-1 if x.ndim == 1 else axis)
+        if x.ndim == 1:
+            d = d.reshape(d.shape + (1,) * (-axis - 1))
+    pairs = y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]
+    return np.sum(pairs * d, axis=axis) * 0.5
+
+
+# Interpolation.
+
+
+@implements(np.interp)
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    x, xp, fp = (_double(v) for v in (x, xp, fp))
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if xp.shape != fp.shape:
+        raise ValueError("fp and xp are not of the same length.")
+    if not xp.size:
+        raise ValueError("array of sample points is empty")
+    if period is not None:
+        x, xp, fp = _unrolled(x, xp, fp, period)
+        left = right = None
+    n = xp.shape[0]
+    left = fp[0] if left is None else left
+    right = fp[-1] if right is None else right
+    if n == 1:
+        return np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0] + 0 * x))
+    i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
+    # Knots may coincide: the interval between them holds no x.
+    width = np.diff(xp)
+    slope = np.diff(fp) / np.where(width == 0, 1.0, width)
+    y = fp[i] + slope[i] * (x - xp[i])
+    y = np.where(x == xp[i + 1], fp[i + 1] + slope[i] * (x - xp[i + 1]), y)
+    return np.where(x < xp[0], left, np.where(x > xp[-1], right, y))
+
+
+def _double(a: Any) -> Any:
+    """``a`` in double precision, which is what NumPy's interp computes in."""
+    a = as_array(a)
+    return np.astype(a, np.complex128 if a.dtype.kind == "c" else np.float64)
+
+
+def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Periodic data as data on one period, with one knot more at either end."""
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
+    period = np.abs(period)
+    x, xp = x % period, xp % period
+    order = np.argsort(xp)
+    xp, fp = xp[order], fp[order]
+    xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+    return x, xp, np.concatenate([fp[-1:], fp, fp[:1]])

@@ -1,0 +1,209 @@
+"""Convolution and polynomials, whose product it is.
+
+convolve     y_k = Σ_j a_{k-j} v_j          linear in each argument: a Toeplitz matrix
+correlate    y_k = Σ_j a_{k+j} conj(v_j)    a convolution with v conjugated and backwards
+polyval      y = Σ_i p_i x^(n-1-i)          dy = p'(x) dx + Σ_i x^(n-1-i) dp_i
+
+Coefficients come highest power first, as in numpy.polyval.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.convolution import Convolution, ValidKernel
+from linad.operators.structured import Broadcast, Contraction, Diagonal
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array
+
+# Convolution along the last axis; either operand may have leading axes.
+
+
+def _convolve(a: Any, v: Any, *, mode: str) -> Any:
+    """np.convolve of each pair of rows; mode "valid" takes a to be the longer one."""
+    if a.ndim == v.ndim == 1:
+        return np.convolve(a, v, mode)
+    lead = np.broadcast_shapes(a.shape[:-1], v.shape[:-1])
+    m, n = a.shape[-1], v.shape[-1]
+    rows = np.broadcast_to(a, (*lead, m)).reshape(-1, m)
+    kernels = np.broadcast_to(v, (*lead, n)).reshape(-1, n)
+    length = m + n - 1 if mode == "full" else m - n + 1
+    y = np.empty((len(rows), length), np.result_type(a, v))
+    for k, (row, kernel) in enumerate(zip(rows, kernels, strict=True)):
+        y[k] = np.convolve(row, kernel, mode)
+    return y.reshape((*lead, length))
+
+
+convolve_ = Primitive("convolve", _convolve)
+
+
+def _after_repeat(J: JacobianOperator, x: Any) -> JacobianOperator:
+    """``J`` on all rows, after the broadcast of the argument ``x`` to them."""
+    return J if x.shape == J.in_shape else J @ Broadcast(J.in_shape, x.shape, J.dtype)
+
+
+@convolve_.jacobian(wrt=0)
+def convolve_wrt_a(y: Any, a: Any, v: Any, *, mode: str) -> JacobianOperator:
+    shape = (*y.shape[:-1], a.shape[-1])
+    return _after_repeat(Convolution(convolve_, v, mode, y.shape, shape, y.dtype), a)
+
+
+@convolve_.jacobian(wrt=1)
+def convolve_wrt_v(y: Any, a: Any, v: Any, *, mode: str) -> JacobianOperator:
+    shape = (*y.shape[:-1], v.shape[-1])
+    if mode == "full":
+        return _after_repeat(Convolution(convolve_, a, mode, y.shape, shape, y.dtype), v)
+    return _after_repeat(ValidKernel(convolve_, a, y.shape, shape, y.dtype), v)
+
+
+def _vector(name: str, a: Any) -> Any:
+    a = np.atleast_1d(as_array(a))
+    if a.ndim > 1:
+        raise ValueError(f"{name}: object too deep for desired array: shape {a.shape}")
+    if not a.shape[0]:
+        raise ValueError(f"{name}: the arguments cannot be empty")
+    return a
+
+
+_MODES = {"f": "full", "v": "valid", "s": "same", 0: "valid", 1: "same", 2: "full"}
+
+
+def _mode(name: str, mode: Any) -> str:
+    found = _MODES.get(mode[:1].lower() if isinstance(mode, str) else mode)
+    if found is None:
+        raise ValueError(f"{name}: mode must be 'full', 'valid' or 'same', got {mode!r}")
+    return found
+
+
+@implements(np.convolve)
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    mode = _mode("convolve", mode)
+    a, v = _vector("convolve", a), _vector("convolve", v)
+    if a.shape[0] < v.shape[0]:
+        a, v = v, a
+    if mode != "same":
+        return convolve_(a, v, mode=mode)
+    start = (v.shape[0] - 1) // 2
+    return convolve_(a, v, mode="full")[start : start + a.shape[0]]
+
+
+@implements(np.correlate)
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    mode = _mode("correlate", mode)
+    a, v = _vector("correlate", a), _vector("correlate", v)
+    m, n = a.shape[0], v.shape[0]
+    kernel = np.conj(v[::-1])
+    if mode == "full":
+        return convolve_(a, kernel, mode=mode)
+    if mode == "valid":
+        return convolve_(a, kernel, mode=mode) if m >= n else convolve_(kernel, a, mode=mode)
+    # The middle, of the longer one's length; where it is not unique NumPy counts from the
+    # start of the longer one.
+    start = (n - 1) - (n // 2) if m >= n else m // 2
+    return convolve_(a, kernel, mode="full")[start : start + max(m, n)]
+
+
+# Polynomials.
+
+
+def _polyval(p: Any, x: Any) -> Any:
+    return np.asarray(np.polyval(p, x))[()]
+
+
+polyval_ = Primitive("polyval", _polyval)
+
+
+def _powers(x: Any, n: int) -> Any:
+    """x^(n-1), ..., x, 1 along a new last axis, by repeated multiplication."""
+    powers = [np.ones_like(x)]
+    for _ in range(n - 1):
+        powers.append(powers[-1] * x)
+    return np.stack(powers[::-1], axis=-1)
+
+
+@polyval_.jacobian(wrt=0)
+def polyval_wrt_p(y: Any, p: Any, x: Any) -> JacobianOperator:
+    labels = "abcdefghijklmnopqrstuvwxy"[: x.ndim]
+    table = _powers(np.astype(x, y.dtype) if x.dtype != y.dtype else x, p.shape[0])
+    return Contraction("z", [(labels + "z", table)], labels, y.shape, p.shape, y.dtype)
+
+
+@polyval_.jacobian(wrt=1)
+def polyval_wrt_x(y: Any, p: Any, x: Any) -> JacobianOperator:
+    slope = polyval_(polyder(p), x) if p.shape[0] > 1 else 0
+    return Diagonal(slope, y.shape, y.dtype)
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    p, x = as_array(p), as_array(x)
+    if p.ndim == 1 and p.shape[0]:
+        return polyval_(p, x)
+    y = np.zeros_like(x)  # as NumPy, which walks along the first axis of p
+    for coefficient in p:
+        y = y * x + coefficient
+    return y
+
+
+@implements(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    p = as_array(p)
+    for _ in range(int(m)):
+        n = p.shape[0]
+        p = p[:-1] * np.arange(n - 1, 0, -1, dtype=_real(p))
+    return p
+
+
+def _real(p: Any) -> Any:
+    """A real dtype that widens ``p`` as little as it can."""
+    return np.finfo(p.dtype).dtype if p.dtype.kind in "fc" else np.dtype(float)
+
+
+@implements(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    p = as_array(p)
+    m = int(m)
+    constants = np.zeros(m, _real(p)) if k is None else np.atleast_1d(as_array(k))
+    if constants.shape[0] == 1 and m > 1:
+        constants = np.broadcast_to(constants, (m,))
+    if constants.shape[0] < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    for i in range(m):
+        powers = np.arange(p.shape[0], 0, -1, dtype=_real(p))
+        p = np.concatenate([p / powers, constants[i : i + 1]])
+    return p
+
+
+@implements(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    return convolve(a1, a2)
+
+
+@implements(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    a1, a2 = _aligned(a1, a2)
+    return a1 + a2
+
+
+@implements(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    a1, a2 = _aligned(a1, a2)
+    return a1 - a2
+
+
+def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
+    """Two polynomials with as many coefficients, zeros in front of the shorter."""
+    a1, a2 = np.atleast_1d(as_array(a1)), np.atleast_1d(as_array(a2))
+    n = max(a1.shape[0], a2.shape[0])
+    return _padded(a1, n), _padded(a2, n)
+
+
+def _padded(p: Any, n: int) -> Any:
+    missing = n - p.shape[0]
+    return np.concatenate([np.zeros(missing, p.dtype), p]) if missing else p

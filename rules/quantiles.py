@@ -1,0 +1,217 @@
+"""Median, percentile, quantile: order statistics.
+
+With x_(0) <= ... <= x_(n-1) and a position h(q) in [0, n-1],
+
+    y = x_(i) + g (x_(i+1) - x_(i)),    i = floor(h),   g = h - i
+
+The order is constant wherever the derivative exists, so y is a selection of two entries and a
+line between them. The methods of Hyndman and Fan differ in h: the continuous ones have a
+derivative in q as well, the discrete ones take a fixed g. A lane that holds NaN gives NaN.
+
+Source: R. Hyndman and Y. Fan, "Sample quantiles in statistical packages", 1996.
+"""
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import UnsupportedError
+from linad.primitive import Traced
+from linad.rules.reductions import kept, reduction_axes
+from linad.rules.shaping import as_array, concrete
+from linad.shapes import keep_axes
+from linad.ufuncs import refuse_out
+
+# alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
+CONTINUOUS = {
+    "linear": (1.0, 1.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+
+
+def _up_unless(h: Any, stay: Any) -> Any:
+    """The integer below ``h`` where ``stay``, above it elsewhere."""
+    return np.maximum(np.where(stay, np.floor(h), np.floor(h) + 1), 0)
+
+
+def _closest(n: Any, q: Any) -> Any:
+    h = n * q - 1.5
+    return _up_unless(h, (h == np.floor(h)) & (np.floor(h) % 2 == 1))
+
+
+def _averaged(n: Any, q: Any) -> Any:
+    h = n * q - 1
+    return np.floor(h) + np.where(h == np.floor(h), 0.5, 1.0)
+
+
+def _midpoint(n: Any, q: Any) -> Any:
+    return 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q))
+
+
+DISCRETE = {
+    "inverted_cdf": lambda n, q: _up_unless(n * q - 1, n * q == np.floor(n * q)),
+    "averaged_inverted_cdf": _averaged,
+    "closest_observation": _closest,
+    "lower": lambda n, q: np.floor((n - 1) * q),
+    "higher": lambda n, q: np.ceil((n - 1) * q),
+    "nearest": lambda n, q: np.round((n - 1) * q),
+    "midpoint": _midpoint,
+}
+
+
+def _position(method: str, n: Any, q: Any) -> Any:
+    """h(q); traced when ``q`` is and the method is continuous."""
+    if method == "linear":
+        return (n - 1) * q
+    if method in CONTINUOUS:
+        alpha, beta = CONTINUOUS[method]
+        return n * q + (alpha + q * (1 - alpha - beta)) - 1
+    if method in DISCRETE:
+        return DISCRETE[method](n, concrete(q))
+    raise ValueError(
+        f"{method!r} is not a valid method. Use one of: {sorted([*CONTINUOUS, *DISCRETE])}"
+    )
+
+
+def _lanes(a: Any, axes: tuple[int, ...]) -> Any:
+    """``a`` with the given axes joined into one, at the end."""
+    rest = [k for k in range(a.ndim) if k not in axes]
+    n = math.prod([a.shape[k] for k in axes])
+    return np.transpose(a, (*rest, *axes)).reshape((*[a.shape[k] for k in rest], n))
+
+
+def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_nan: bool) -> Any:
+    """Quantiles of ``a`` over ``axes``: an array (*q.shape, *other axes)."""
+    x = _lanes(a, axes)
+    lead, total = x.shape[:-1], x.shape[-1]
+    if not total:
+        raise IndexError("quantile of an empty array: there is no entry to choose")
+    missing = np.asarray(np.isnan(x))
+    n = np.asarray(total - np.count_nonzero(missing, axis=-1)) if ignore_nan else total
+    shape = np.shape(q)
+    column = q.reshape(shape + (1,) * len(lead)) if shape and lead else q
+    h = _position(method, n, column)
+    below = np.asarray(np.floor(concrete(h)))
+    low = np.clip(below, 0, np.maximum(n - 1, 0)).astype(np.intp)
+    high = np.clip(below + 1, 0, np.maximum(n - 1, 0)).astype(np.intp)
+    if not isinstance(h, Traced):
+        high = np.where(below == h, low, high)
+    # An entry that is NaN makes the result NaN; sorted, it is the last.
+    spoiled = n == 0 if ignore_nan else missing.any(axis=-1)
+    low, high = (np.where(spoiled, total - 1, k) for k in (low, high))
+    if ignore_nan:
+        order = np.argsort(x, axis=-1)
+    else:
+        chosen = np.unique(np.concatenate([low.ravel(), high.ravel(), [total - 1]]))
+        order = np.argpartition(x, chosen, axis=-1)
+
+    def entry(k: Any) -> Any:
+        picked = np.moveaxis(np.broadcast_to(k, shape + lead).reshape((-1, *lead)), 0, -1)
+        picked = np.take_along_axis(order, picked, axis=-1)
+        y = np.moveaxis(np.take_along_axis(x, picked, axis=-1), -1, 0)
+        return y.reshape(shape + lead)
+
+    first = entry(low)
+    if (low == high).all():
+        return first
+    g = h - low
+    if isinstance(q, float):
+        g = np.asarray(g, a.dtype)
+    return first + (entry(high) - first) * g
+
+
+def _quantile(
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    keepdims: Any,
+    weights: Any,
+    ignore_nan: bool,
+) -> Any:
+    a = as_array(a)
+    if a.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    if a.dtype.kind in "biu":
+        a = a.astype(float)
+    q = q if isinstance(q, float) else as_array(q)
+    values = np.asarray(concrete(q))
+    if values.ndim > 2:
+        raise ValueError("q must be a scalar or 1d")
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"{name}: the quantiles must be in the range [0, 1]")
+    if weights is not None:
+        raise UnsupportedError(
+            f"{name}: weights= is not traced by linad; sort with order = np.argsort(a) and "
+            f"choose the entry where np.cumsum(weights[order]) passes q"
+        )
+    axes = reduction_axes(axis, a.ndim, name)
+    y = order_statistics(a, q, axes, method, ignore_nan)
+    if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
+        return y.reshape(np.shape(q) + keep_axes(a.shape, axes))
+    return y
+
+
+def _register(name: str, scale: int, ignore_nan: bool) -> None:
+    @implements(getattr(np, name))
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: Any = False,
+        *,
+        weights: Any = None,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, (out,))
+        if type(q) in (int, float):
+            q = q / float(scale)
+        elif scale != 1:
+            q = as_array(q)
+            q = q / (q.dtype.type(scale) if q.dtype.kind == "f" else scale)
+        return _quantile(name, a, q, axis, method, keepdims, weights, ignore_nan)
+
+    quantile.__name__ = quantile.__qualname__ = name
+
+
+_register("quantile", 1, False)
+_register("percentile", 100, False)
+_register("nanquantile", 1, True)
+_register("nanpercentile", 100, True)
+
+
+def _median(name: str, ignore_nan: bool) -> None:
+    @implements(getattr(np, name))
+    def median(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        keepdims: Any = False,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, (out,))
+        axes = reduction_axes(axis, a.ndim, name)
+        if not math.prod([a.shape[k] for k in axes]):
+            return np.mean(a, axis=axis, keepdims=keepdims)  # NaN, and NumPy's warning
+        y = order_statistics(a, 0.5, axes, "linear", ignore_nan)
+        if ignore_nan and np.isnan(y).any():
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
+        return kept(y, a.shape, axes, keepdims)
+
+    median.__name__ = median.__qualname__ = name
+
+
+_median("median", False)
+_median("nanmedian", True)

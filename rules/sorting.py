@@ -1,0 +1,157 @@
+"""Sorting and searching.
+
+y = x[order]          J selects: row k of the identity is that of the entry that came k-th
+order = argsort(x)    an integer result, constant wherever its derivative exists
+
+So sort, partition and unique are selections along an axis, at indices that argsort,
+argpartition and unique find. Equal entries keep their first order under ``kind="stable"``;
+a derivative at a tie is that of the order which was found. `unique` gives the derivative of
+the first of equal entries.
+"""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import FUNCTIONS, implements, implements_ufunc
+from linad.errors import UnsupportedError
+from linad.primitive import Primitive, Traced
+from linad.rules.shaping import as_array, ravel
+from linad.shapes import normalize_axis
+
+# Results that are integers or booleans.
+
+
+def constant(function: Any) -> Any:
+    """Register a NumPy function whose results are constant; return its primitive."""
+    primitive = Primitive(function.__name__, function, constant=True)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(v, Traced) for v in kwargs.values()):
+            bound = inspect.signature(function).bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs
+        return primitive(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    FUNCTIONS[function] = call
+    return primitive
+
+
+for _function in (
+    np.all,
+    np.any,
+    np.argmax,
+    np.argmin,
+    np.argpartition,
+    np.argsort,
+    np.digitize,
+    np.isin,
+    np.nanargmax,
+    np.nanargmin,
+    np.searchsorted,
+):
+    constant(_function)
+
+
+lexsort_ = Primitive("lexsort", lambda *keys, axis: np.lexsort(keys, axis), constant=True)
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    return lexsort_(*keys, axis=axis)
+
+
+def _logical_method(ufunc: Any, method: str) -> None:
+    run = getattr(ufunc, method)
+    primitive = Primitive(f"{ufunc.__name__}_{method}", run, constant=True)
+    implements_ufunc(ufunc, method)(primitive)
+
+
+for _ufunc in (np.logical_and, np.logical_or, np.logical_xor):
+    for _method in ("reduce", "accumulate"):
+        _logical_method(_ufunc, _method)
+
+
+# Selections.
+
+
+def _check_order(name: str, order: Any) -> None:
+    if order is not None:
+        raise UnsupportedError(f"{name}: order={order!r} names fields, which no array here has")
+
+
+@implements(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    _check_order("sort", order)
+    if axis is None:
+        a, axis = ravel(a), -1
+    axis = normalize_axis(axis, a.ndim, "sort")
+    return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable), axis=axis)
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    y = sort(a)
+    return y if y.dtype.kind == "c" else np.astype(y, np.result_type(y.dtype, np.complex64))
+
+
+@implements(np.partition)
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
+    _check_order("partition", order)
+    if axis is None:
+        a, axis = ravel(a), -1
+    axis = normalize_axis(axis, a.ndim, "partition")
+    return np.take_along_axis(a, np.argpartition(a, kth, axis=axis, kind=kind), axis=axis)
+
+
+# Unique entries.
+
+
+def _unique_positions(a: Any, **keywords: Any) -> Any:
+    return np.unique(a, return_index=True, return_inverse=True, return_counts=True, **keywords)[1:]
+
+
+unique_positions = Primitive("unique_positions", _unique_positions, constant=True)
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    **keywords: Any,
+) -> Any:
+    ar = as_array(ar)
+    found = unique_positions(ar, axis=axis, equal_nan=equal_nan, **keywords)
+    values = ravel(ar)[found[0]] if axis is None else np.take(ar, found[0], axis=axis)
+    asked = (return_index, return_inverse, return_counts)
+    extra = [part for part, wanted in zip(found, asked, strict=True) if wanted]
+    return (values, *extra) if extra else values
+
+
+@implements(np.unique_values)
+def unique_values(x: Any, /) -> Any:
+    return unique(x, equal_nan=False)
+
+
+def _unique_tuple(function: Any, **asked: bool) -> None:
+    """unique_all, unique_counts, unique_inverse: named tuples, of NumPy's own types."""
+    kind = type(function(np.zeros(1)))
+
+    @implements(function)
+    def unique_(x: Any, /) -> Any:
+        return kind(*unique(x, equal_nan=False, **asked))
+
+    unique_.__name__ = unique_.__qualname__ = function.__name__
+
+
+_unique_tuple(np.unique_all, return_index=True, return_inverse=True, return_counts=True)
+_unique_tuple(np.unique_counts, return_counts=True)
+_unique_tuple(np.unique_inverse, return_inverse=True)

@@ -1,0 +1,133 @@
+"""Evenly spaced numbers between traced ends, and functions applied along axes.
+
+linspace     y_k = (1 - t_k) a + t_k b           t_k = k / (n - 1)
+logspace     y_k = base^linspace(a, b)_k
+geomspace    y_k = a (b / a)^t_k
+
+A function given to apply_along_axis runs on traced lanes, one after the other.
+"""
+
+from collections.abc import Callable
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.rules.shaping import as_array
+from linad.shapes import normalize_axis
+
+
+def _weights(start: Any, stop: Any, num: Any, endpoint: bool, axis: int) -> tuple[Any, int]:
+    """The weights t, shaped to broadcast, and where their axis goes."""
+    num = as_index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = as_array(start), as_array(stop)
+    dtype = np.result_type(start.dtype, stop.dtype, 1.0)
+    if dtype.kind in "biu":
+        dtype = np.dtype(float)
+    parts = num - 1 if endpoint else num
+    real = np.finfo(dtype).dtype
+    t = (np.arange(num) / max(parts, 1)).astype(real)
+    ndim = max(start.ndim, stop.ndim)
+    axis = normalize_axis(axis, ndim + 1, "linspace")
+    return t.reshape((num,) + (1,) * ndim), axis
+
+
+def _placed(y: Any, axis: int, dtype: Any) -> Any:
+    y = np.moveaxis(y, 0, axis) if axis else y
+    return y if dtype is None else np.astype(y, dtype)
+
+
+@implements(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    t, axis = _weights(start, stop, num, endpoint, axis)
+    start, stop = as_array(start), as_array(stop)
+    y = _placed((1 - t) * start + t * stop, axis, dtype)
+    if not retstep:
+        return y
+    parts = as_index(num) - bool(endpoint)
+    return y, (stop - start) / parts if parts > 0 else np.full(np.shape(stop - start), np.nan)
+
+
+@implements(np.logspace)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    if np.ndim(base):
+        ndim = max(np.ndim(start), np.ndim(stop), np.ndim(base))
+        start, stop, base = (
+            np.reshape(v, (1,) * (ndim - np.ndim(v)) + np.shape(v))
+            for v in (as_array(start), as_array(stop), as_array(base))
+        )
+        base = np.expand_dims(base, axis)
+    y = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return y if dtype is None else np.astype(y, dtype)
+
+
+@implements(np.geomspace)
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    t, axis = _weights(start, stop, num, endpoint, axis)
+    start, stop = as_array(start), as_array(stop)
+    if (start == 0).any() or (stop == 0).any():
+        raise ValueError("Geometric sequence cannot include zero")
+    return _placed(start * np.power(stop / start, t), axis, dtype)
+
+
+# Functions along axes.
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    arr = as_array(arr)
+    axis = normalize_axis(axis, arr.ndim, "apply_along_axis")
+    lanes = np.moveaxis(arr, axis, -1)
+    lead = lanes.shape[:-1]
+    positions = list(np.ndindex(lead))
+    if not positions:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [as_array(func1d(lanes[k], *args, **kwargs)) for k in positions]
+    shape = results[0].shape
+    y = np.stack(results).reshape(lead + shape)
+    # The axes of the results go where the axis was.
+    source = tuple(range(len(lead), len(lead) + len(shape)))
+    return np.moveaxis(y, source, tuple(range(axis, axis + len(shape))))
+
+
+@implements(np.apply_over_axes)
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        axis = normalize_axis(axis, a.ndim, "apply_over_axes")
+        y = func(a, axis)
+        if y.ndim != a.ndim:
+            y = np.expand_dims(y, axis)
+            if y.ndim != a.ndim:
+                raise ValueError("function is not returning an array of the correct shape")
+        a = y
+    return a

@@ -1,0 +1,347 @@
+"""Moments: variance, standard deviation, averages, covariance; NaN left out on request.
+
+var       y = Σ |x - m|² / r,  m = Σ x / n,  r = n - ddof     dy = 2 Re Σ conj(x - m) dx / r
+std       y = sqrt(var)                                       dy = Re Σ conj(x - m) dx / (r y)
+average   y = Σ w a / Σ w
+cov       C = (X - m) diag(w) (X - m)^H / r
+
+In var the derivative of the mean drops out, since the deviations sum to zero; so var and std
+are one row a lane, and one pass an application. Where all entries of a lane are equal std has
+no derivative: it is 0 there, the least of its subgradients. A mean of one's own (``mean=``)
+is an argument like any other and is differentiated as such.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import FUNCTIONS, implements
+from linad.operators.base import JacobianOperator
+from linad.operators.reduction import WeightedSum
+from linad.operators.structured import RealPart
+from linad.primitive import Primitive
+from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
+from linad.rules.shaping import as_array
+from linad.shapes import keep_axes
+from linad.ufuncs import refuse_out
+
+var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
+std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))
+
+
+def _deviation_row(y: Any, x: Any, weights: Any, axes: tuple[int, ...]) -> JacobianOperator:
+    """dy = Re Σ conj(weights) dx, for a real y."""
+    if x.dtype.kind != "c":
+        return WeightedSum(weights, axes, x.shape, y.dtype)
+    row = WeightedSum(np.conj(weights), axes, x.shape, x.dtype)
+    return RealPart(y.shape, y.dtype, x.dtype) @ row
+
+
+def _factor(x: Any, axes: tuple[int, ...], ddof: float) -> float:
+    """1 / (n - ddof); NaN where NumPy divides by zero."""
+    free = lane_size(x, axes) - ddof
+    return 1 / free if free > 0 else float("nan")
+
+
+def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
+    return x - np.mean(x, axis=axes, keepdims=True)
+
+
+@var_.jacobian(wrt=0)
+def var_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
+    weights = _deviation(x, axes) * (2 * _factor(x, axes, ddof))
+    return _deviation_row(y, x, weights, axes)
+
+
+@std_.jacobian(wrt=0)
+def std_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
+    y_kept = y.reshape(keep_axes(x.shape, axes))
+    y_kept = np.where(y_kept == 0, 1, y_kept) if (y_kept == 0).any() else y_kept
+    weights = _deviation(x, axes) * (_factor(x, axes, ddof) / y_kept)
+    return _deviation_row(y, x, weights, axes)
+
+
+def _square(d: Any) -> Any:
+    """|d|², real."""
+    return np.real(d) ** 2 + np.imag(d) ** 2 if d.dtype.kind == "c" else d * d
+
+
+def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: Any) -> Any:
+    """The variance of chosen entries, or about a mean of one's own; axes are kept."""
+    masked = where is not True and where is not NoValue
+    if mean is NoValue:
+        mean = np.mean(a, axis=axes, keepdims=True, where=where)
+    d = a - mean
+    if masked:
+        d = np.where(np.broadcast_to(where, d.shape), d, 0)
+        n = count(where, a, axes)
+    else:
+        n = np.asarray(lane_size(a, axes), np.finfo(a.dtype).dtype)
+    free = np.maximum(n - n.dtype.type(ddof), 0)
+    return np.sum(_square(d), axis=axes, keepdims=True) / free.reshape(
+        keep_axes(a.shape, axes) if np.ndim(free) else ()
+    )
+
+
+def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
+    @implements(getattr(np, name))
+    def moment(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = NoValue,
+        correction: Any = NoValue,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, (out,))
+        if correction is not NoValue:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        axes = reduction_axes(axis, a.ndim, name)
+        a = cast(as_array(a), dtype)
+        if (where is True or where is NoValue) and mean is NoValue:
+            return kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+        y = _masked_var(a, axes, ddof, where, mean)
+        y = np.sqrt(y) if root else y
+        return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
+
+    moment.__name__ = moment.__qualname__ = name
+
+
+_register_moment("var", var_, False)
+_register_moment("std", std_, True)
+
+
+# NaN left out: the same functions of a mask.
+
+
+def _present(a: Any, where: Any) -> Any:
+    present = ~np.isnan(a)
+    return present if where is True or where is NoValue else present & where
+
+
+def _register_filled(name: str, fill: float) -> None:
+    """nansum and nanprod: NaN counts as the neutral element."""
+    function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
+
+    @implements(getattr(np, name))
+    def reduce(a: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(np.where(np.isnan(a), fill, a), *args, **kwargs)
+
+    reduce.__name__ = reduce.__qualname__ = name
+
+
+_register_filled("nansum", 0)
+_register_filled("nanprod", 1)
+
+
+@implements(np.nanmean)
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
+    y = mean(a, axis, dtype, out, keepdims, where=_present(a, where))
+    return y
+
+
+def _register_nan_moment(name: str) -> None:
+    function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
+
+    @implements(getattr(np, name))
+    def moment(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: Any = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: Any = NoValue,
+        correction: Any = NoValue,
+    ) -> Any:
+        return function(
+            a,
+            axis,
+            dtype,
+            out,
+            ddof,
+            keepdims,
+            where=_present(a, where),
+            mean=mean,
+            correction=correction,
+        )
+
+    moment.__name__ = moment.__qualname__ = name
+
+
+_register_nan_moment("nanvar")
+_register_nan_moment("nanstd")
+
+
+def _register_nan_extremum(name: str, ufunc: Any) -> None:
+    @implements(getattr(np, name))
+    def extremum(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = NoValue,
+        where: Any = True,
+    ) -> Any:
+        y = ufunc.reduce(
+            a, axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where
+        )
+        if np.isnan(y).any():
+            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
+        return y
+
+    extremum.__name__ = extremum.__qualname__ = name
+
+
+_register_nan_extremum("nanmax", np.fmax)
+_register_nan_extremum("nanmin", np.fmin)
+
+
+# Weighted averages.
+
+
+@implements(np.average)
+def average(
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: Any = False,
+) -> Any:
+    a = as_array(a)
+    keepdims = bool(keepdims) and keepdims is not NoValue
+    axes = reduction_axes(axis, a.ndim, "average")
+    if weights is None:
+        y = np.mean(a, axis=axes, keepdims=keepdims)
+        if not returned:
+            return y
+        return y, np.full(y.shape, lane_size(a, axes), y.dtype)
+    weights = _aligned_weights(a, as_array(weights), axis, axes)
+    total = np.sum(weights, axis=axes, keepdims=keepdims)
+    if (total == 0).any():
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    y = np.sum(a * weights, axis=axes, keepdims=keepdims) / total
+    return (y, np.broadcast_to(total, y.shape)) if returned else y
+
+
+def _aligned_weights(a: Any, weights: Any, axis: Any, axes: tuple[int, ...]) -> Any:
+    """``weights`` in the shape of ``a``; those of some axes only are repeated along the others."""
+    if weights.dtype.kind in "biu" and a.dtype.kind in "biu":
+        weights = weights.astype(float)
+    if weights.shape == a.shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    order = np.argsort([k % a.ndim for k in given])
+    if weights.shape != tuple([a.shape[k] for k in given]):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    weights = np.transpose(weights, tuple(int(k) for k in order))
+    shape = tuple(n if k in axes else 1 for k, n in enumerate(a.shape))
+    return np.broadcast_to(weights.reshape(shape), a.shape)
+
+
+# Covariance.
+
+
+@implements(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    x = _variables(m, rowvar)
+    if y is not None:
+        x = np.concatenate([x, _variables(y, rowvar)], axis=0)
+    x = cast(x, dtype)
+    if ddof is None:
+        ddof = 0 if bias else 1
+    w = _sample_weights(fweights, aweights, x.shape[1])
+    if w is None:
+        d = x - np.mean(x, axis=1, keepdims=True)
+        free: Any = float(x.shape[1] - ddof)
+        weighted = d
+    else:
+        total = np.sum(w)
+        d = x - np.sum(x * w, axis=1, keepdims=True) / total
+        if ddof == 0 or aweights is None:
+            free = total - ddof
+        else:
+            free = total - ddof * np.sum(w * as_array(aweights)) / total
+        weighted = d * w
+    if free <= 0:
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        free = np.zeros(())
+    return np.squeeze(d @ np.conj(weighted.T) / free)
+
+
+def _variables(m: Any, rowvar: bool) -> Any:
+    """One variable a row."""
+    m = as_array(m)
+    if m.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    if m.dtype.kind in "biu":
+        m = m.astype(float)
+    m = np.atleast_2d(m)
+    return m if rowvar or m.shape[0] == 1 else m.T
+
+
+def _sample_weights(fweights: Any, aweights: Any, n: int) -> Any:
+    """The product of the weights given; None if none is."""
+    w = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        given = as_array(given)
+        if given.ndim > 1:
+            raise RuntimeError(f"cannot handle multidimensional {name}")
+        if given.shape[0] != n:
+            raise RuntimeError(f"incompatible numbers of samples and {name}")
+        if (given < 0).any():
+            raise ValueError(f"{name} cannot be negative")
+        if name == "fweights" and not np.all(given == np.round(given)):
+            raise TypeError("fweights must be integer")
+        w = given if w is None else w * given
+    return w
+
+
+@implements(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    scale = np.sqrt(np.real(np.diagonal(c)))
+    c = c / scale[:, None] / scale[None, :]
+    # Rounding must not take a correlation out of [-1, 1].
+    if c.dtype.kind == "c":
+        return np.clip(np.real(c), -1, 1) + 1j * np.clip(np.imag(c), -1, 1)
+    return np.clip(c, -1, 1)
