@@ -251,7 +251,7 @@ def check_rule(
     """
     rng = np.random.default_rng(rng)
     args = tuple(
-        a if isinstance(a, (int, float, complex, np.ndarray)) else np.asarray(a) for a in args
+        a if type(a) in (int, float, complex) else np.asarray(a) for a in args
     )
     if wrt is None:
         wrt = [i for i, a in enumerate(args) if is_inexact(np.asarray(a).dtype)]
@@ -305,7 +305,7 @@ class Case:
 
 def _single(a: Any) -> Any:
     """A floating array in single precision; Python numbers and integers stay."""
-    if not isinstance(a, np.ndarray) or not is_inexact(a.dtype):
+    if not isinstance(a, (np.ndarray, np.generic)) or not is_inexact(a.dtype):
         return a
     return a.astype(np.complex64 if a.dtype.kind == "c" else np.float32)
 
@@ -314,7 +314,7 @@ def _check_single(
     primitive: Any, args: tuple[Any, ...], params: Any, wrt: Sequence[int], rng: Any
 ) -> None:
     """Single precision in, single precision out, and the same derivative but for rounding."""
-    active = [i for i in wrt if isinstance(args[i], np.ndarray) and is_inexact(args[i].dtype)]
+    active = [i for i in wrt if isinstance(args[i], (np.ndarray, np.generic))]
     if not active:
         return
     f = _restricted(primitive, args, params, active)

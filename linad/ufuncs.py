@@ -46,10 +46,10 @@ def call_with_keywords(
             f"{ufunc.__name__}: the keyword {sorted(keywords)[0]!r} is not traced by linad"
         )
     if dtype is not None:
-        inputs = tuple(np.astype(np.asarray(x, like=_like(inputs)), dtype) for x in inputs)
+        inputs = _cast(ufunc, inputs, dtype)
     if where is True:
         return function(*inputs, **keywords)
-    return _where(function, inputs, where)
+    return _where(function, inputs, where, ufunc.__name__)
 
 
 def refuse_out(name: str, out: Any) -> None:
@@ -63,21 +63,51 @@ def refuse_out(name: str, out: Any) -> None:
     raise UnsupportedError(f"{name}: out= a traced array is not supported; use the result")
 
 
-def _like(inputs: tuple[Any, ...]) -> Any:
-    """One of the traced inputs, to build arrays like."""
-    return next(x for x in inputs if hasattr(x, "_trace"))
+def scatter(values: Any, mask: Any) -> Any:
+    """Put ``values``, one for each true entry of ``mask`` in C order, in their places.
+
+    The other entries repeat some value; select with `np.where`. At least one entry of
+    ``mask`` is true. A single value serves all entries.
+    """
+    if not getattr(values, "shape", ()):
+        return values
+    position = np.cumsum(mask.ravel()).reshape(mask.shape) - 1
+    return values[np.maximum(position, 0)]
 
 
-def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any) -> Any:
+def _cast(ufunc: Any, inputs: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
+    """The inputs in the types of the loop that computes in ``dtype``, as NumPy casts them."""
+    given = tuple([getattr(x, "dtype", type(x)) for x in inputs])
+    signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+    wanted = ufunc.resolve_dtypes(given + (None,) * ufunc.nout, signature=signature)
+    return tuple(
+        [
+            x.astype(t) if hasattr(x, "dtype") else t.type(x)
+            for x, t in zip(inputs, wanted, strict=False)
+        ]
+    )
+
+
+def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any, name: str) -> Any:
     """Apply ``function`` where the mask is true; elsewhere the result is 0.
 
     NumPy leaves those entries uninitialised. Only the selected entries are computed, so a
     singular point that the mask excludes harms neither the value nor the derivative.
     """
-    shape = np.broadcast_shapes(np.shape(where), *[np.shape(x) for x in inputs])
-    mask = np.broadcast_to(where, shape)
+    mask = where if hasattr(where, "dtype") else np.asarray(where)
+    if mask.dtype.kind != "b":
+        raise TypeError(f"{name}: where= must be boolean, got {mask.dtype}")
+    shape = np.broadcast_shapes(mask.shape, *[getattr(x, "shape", ()) for x in inputs])
+    mask = np.broadcast_to(mask, shape)
     selected = [np.broadcast_to(x, shape)[mask] for x in inputs]
     result = function(*selected)
-    base = np.zeros_like(result, shape=shape)
-    position = np.cumsum(mask.ravel()).reshape(shape) - 1
-    return np.where(mask, result[np.maximum(position, 0)], base) if result.size else base
+    if isinstance(result, tuple):
+        return tuple([_placed(part, mask) for part in result])
+    return _placed(result, mask)
+
+
+def _placed(values: Any, mask: Any) -> Any:
+    """``values`` where the mask is true, 0 elsewhere."""
+    if not values.size:
+        return np.zeros(mask.shape, values.dtype)
+    return np.where(mask, scatter(values, mask), values.dtype.type(0))

@@ -1,0 +1,140 @@
+"""Arithmetic, entry by entry.
+
+y = a b        dy = b da + a db
+y = a / b      dy = da / b - (y / b) db
+y = a^b        dy = b a^(b-1) da + y log(a) db
+y = a mod b    dy = da - floor(a / b) db            where a / b is no integer
+
+Conventions. The slope of a^b in a is 0 where b is 0, also at a = 0; in b it is 0 at a = 0,
+b >= 0, and NaN where a is negative (a real power of it exists for integers b only).
+Remainders are differentiated as if a / b were no integer. Rounding to floating point is
+not seen: `nextafter` has slope 1 in its first argument.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Diagonal, Identity, Zero
+from linad.primitive import Primitive
+from linad.rules.entrywise import binary, constant, copied, register, several, unary
+
+add = binary("add", np.add, None, None)
+subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
+multiply = binary("multiply", np.multiply, lambda y, a, b: b, lambda y, a, b: a)
+# y's type makes 1 / b as precise as y where b is an integer, and 1 / 0 infinite.
+divide = binary(
+    "divide", np.true_divide, lambda y, a, b: y.dtype.type(1) / b, lambda y, a, b: -y / b
+)
+negative = unary("negative", np.negative, lambda y, x: -1)
+positive = unary("positive", np.positive, lambda y, x: 1)
+reciprocal = unary("reciprocal", np.reciprocal, lambda y, x: -y * y)
+square = unary("square", np.square, lambda y, x: 2 * x)
+
+
+def _power_slope_a(y: Any, a: Any, b: Any) -> Any:
+    if not hasattr(b, "shape"):  # a Python number: the usual x**2
+        if b == 2:
+            return 2 * a
+        return b * a ** (b - 1) if b else 0
+    # Where b is 0, 0 * a**0 is 0 and 0 * a**-1 might not be.
+    return b * a ** np.where(b == 0, 0, b - 1)
+
+
+def _power_slope_b(y: Any, a: Any, b: Any) -> Any:
+    base = y.dtype.type(1) * a
+    return y * np.log(np.where(base == 0, 1, base))
+
+
+# The operator, not np.power: it squares where b is 2.
+power = several("power", lambda a, b: a**b, a=_power_slope_a, b=_power_slope_b)
+register(np.power, power)
+
+
+def float_power(a: Any, b: Any) -> Any:
+    return power(_double(a), _double(b))
+
+
+def _double(a: Any) -> Any:
+    if not hasattr(a, "dtype"):
+        return a if isinstance(a, complex) else float(a)
+    return a.astype(complex if a.dtype.kind == "c" else float)
+
+
+register(np.float_power, float_power)
+
+# Remainders.
+
+floor_divide = constant("floor_divide", np.floor_divide)
+remainder = binary(
+    "remainder", np.remainder, None, lambda y, a, b: -np.floor_divide(y.dtype.type(1) * a, b)
+)
+# (a - y) / b is the integer trunc(a / b), which rounding in a / b could miss by one.
+fmod = binary("fmod", np.fmod, None, lambda y, a, b: np.rint((y - a) / b))
+
+
+def divmod_(a: Any, b: Any) -> Any:
+    return floor_divide(a, b), remainder(a, b)
+
+
+register(np.divmod, divmod_)
+
+# Parts of a number.
+
+trunc = constant("trunc", np.trunc)
+fraction = unary("fraction", lambda x: np.modf(x)[0], lambda y, x: 1)
+exponent = Primitive("exponent", lambda x: np.frexp(x)[1], constant=True)
+
+
+def modf(x: Any) -> Any:
+    return fraction(x), trunc(x)
+
+
+def frexp(x: Any) -> Any:
+    """x = m 2^e with 1/2 <= |m| < 1: dm = 2^-e dx."""
+    e = exponent(x)
+    return ldexp(x, -e), e
+
+
+register(np.modf, modf)
+register(np.frexp, frexp)
+
+ldexp = Primitive("ldexp", np.ldexp)
+register(np.ldexp, ldexp)
+
+
+@ldexp.jacobian(wrt=0)
+def ldexp_wrt_x(y: Any, x: Any, i: Any) -> JacobianOperator:
+    slope = Diagonal(np.ldexp(y.dtype.type(1), i), y.shape, y.dtype)
+    return slope if x.shape == y.shape else slope @ copied(y, x)
+
+
+spacing = constant("spacing", np.spacing)
+nextafter = Primitive("nextafter", np.nextafter)
+register(np.nextafter, nextafter)
+
+
+@nextafter.jacobian(wrt=0)
+def nextafter_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return copied(y, a)
+
+
+@nextafter.jacobian(wrt=1)
+def nextafter_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return Zero(y.shape, b.shape, y.dtype)
+
+
+# x plus a multiple of the period that is constant between jumps.
+unwrap_ = Primitive("unwrap", lambda p, **keywords: np.unwrap(p, **keywords))
+
+
+@unwrap_.jacobian(wrt=0)
+def unwrap_wrt_p(y: Any, p: Any, **keywords: Any) -> JacobianOperator:
+    return Identity(y.shape, y.dtype)
+
+
+@implements(np.unwrap)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
+    return unwrap_(p, discont=discont, axis=axis, period=period)

@@ -1,0 +1,120 @@
+"""Comparisons, logic, rounding, tests and bits: functions whose derivative is zero.
+
+Each is constant between its jumps. Boolean and integer results leave the trace as plain
+arrays; rounded floats stay traced, without derivative.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import UFUNCS, implements
+from linad.primitive import Primitive
+from linad.rules.entrywise import constant
+from linad.ufuncs import refuse_out
+
+# Order and equality.
+
+equal = constant("equal", np.equal)
+not_equal = constant("not_equal", np.not_equal)
+less = constant("less", np.less)
+less_equal = constant("less_equal", np.less_equal)
+greater = constant("greater", np.greater)
+greater_equal = constant("greater_equal", np.greater_equal)
+
+# Logic and bits; NumPy refuses floats where it has no meaning for them.
+
+for _ufunc in (
+    np.logical_and,
+    np.logical_or,
+    np.logical_xor,
+    np.logical_not,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+    np.invert,
+    np.left_shift,
+    np.right_shift,
+    np.bitwise_count,
+    np.gcd,
+    np.lcm,
+):
+    constant(_ufunc.__name__, _ufunc)
+
+# Tests of a number.
+
+isfinite = constant("isfinite", np.isfinite)
+isinf = constant("isinf", np.isinf)
+isnan = constant("isnan", np.isnan)
+isnat = constant("isnat", np.isnat)
+signbit = constant("signbit", np.signbit)
+
+# Rounding.
+
+floor = constant("floor", np.floor)
+ceil = constant("ceil", np.ceil)
+rint = constant("rint", np.rint)
+round_ = Primitive("round", lambda x, *, decimals: np.round(x, decimals), constant=True)
+fix_ = Primitive("fix", lambda x: np.trunc(x), constant=True)
+
+
+@implements(np.round, np.around)
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    if out is not None:
+        refuse_out("round", (out,))
+    return round_(a, decimals=decimals)
+
+
+@implements(np.fix)
+def fix(x: Any, out: Any = None) -> Any:
+    if out is not None:
+        refuse_out("fix", (out,))
+    return fix_(x)
+
+
+# NumPy functions that answer yes or no. One answer for all entries is a Python bool.
+
+
+def _test(function: Any, single: bool = False) -> None:
+    def impl(*arrays: Any, **keywords: Any) -> Any:
+        return np.asarray(function(*arrays, **keywords))[()]
+
+    primitive = Primitive(function.__name__, impl, constant=True)
+
+    def test(*arrays: Any, **keywords: Any) -> Any:
+        if keywords.get("out") is not None:
+            refuse_out(function.__name__, (keywords["out"],))
+        answer = primitive(*arrays, **keywords)
+        return bool(answer) if single else answer
+
+    test.__name__ = function.__name__
+    implements(function)(test)
+
+
+for _function in (np.isreal, np.iscomplex, np.isposinf, np.isneginf, np.isclose):
+    _test(_function)
+for _function in (np.allclose, np.array_equal, np.array_equiv):
+    _test(_function, single=True)
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(x: Any) -> bool:
+    return bool(x.dtype.kind == "c")
+
+
+@implements(np.isrealobj)
+def isrealobj(x: Any) -> bool:
+    return bool(x.dtype.kind != "c")
+
+
+# The ufuncs of numpy.strings take no numbers; NumPy says so when one is called.
+
+
+def _takes_no_float(ufunc: Any) -> bool:
+    return not any(set("efdgFDG") & set(loop.split("->")[0]) for loop in ufunc.types)
+
+
+for _name, _ufunc in sorted(vars(np._core.umath).items()):  # type: ignore[attr-defined]
+    if isinstance(_ufunc, np.ufunc) and _ufunc not in UFUNCS and _takes_no_float(_ufunc):
+        constant(f"strings.{_name}", _ufunc)
+constant("_ones_like", np._core.umath._ones_like)  # type: ignore[attr-defined]

@@ -1,0 +1,106 @@
+"""Complex numbers and their parts: maps that are linear over the reals only.
+
+y = Re z       dy = Re dz            y = Im z       dy = Re(-i dz)
+y = conj z     dy = conj dz
+y = |z|        dy = Re(conj(u) dz)                  u = z / |z|
+u = z / |z|    du = (dz - u^2 conj(dz)) / (2 |z|)
+y = arg z      dy = Im(dz / z)
+
+Adjoints are with respect to <a, b> = Re Σ conj(a) b, so the gradient of a real function of
+z = x + iy is f_x + i f_y. At z = 0 the slopes of |z| and z / |z| are 0.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.algebra import Chain
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
+from linad.primitive import Primitive
+from linad.rules.comparison import constant
+from linad.rules.entrywise import register
+
+conjugate = Primitive("conjugate", np.conjugate)
+real_ = Primitive("real", np.real)
+imag_ = Primitive("imag", np.imag)
+absolute = Primitive("absolute", np.absolute)
+sign_ = constant("sign", np.sign)
+for _primitive in (conjugate, absolute):
+    register(_primitive.impl, _primitive)
+implements(np.conjugate)(conjugate)  # the method x.conj()
+
+
+@conjugate.jacobian(wrt=0)
+def conjugate_wrt_x(y: Any, x: Any) -> JacobianOperator:
+    if y.dtype.kind != "c":
+        return Identity(y.shape, y.dtype)
+    return Conjugation(y.shape, y.dtype)
+
+
+def part(slope: Any, y: Any, z: Any) -> JacobianOperator:
+    """dy = Re(slope dz) for real y and complex z."""
+    return Chain((RealPart(y.shape, y.dtype, z.dtype), Diagonal(slope, y.shape, z.dtype)))
+
+
+@real_.jacobian(wrt=0)
+def real_wrt_z(y: Any, z: Any) -> JacobianOperator:
+    if z.dtype.kind != "c":
+        return Identity(y.shape, y.dtype)
+    return RealPart(y.shape, y.dtype, z.dtype)
+
+
+@imag_.jacobian(wrt=0)
+def imag_wrt_z(y: Any, z: Any) -> JacobianOperator:
+    return part(-1j, y, z)
+
+
+@absolute.jacobian(wrt=0)
+def absolute_wrt_x(y: Any, x: Any) -> JacobianOperator:
+    if x.dtype.kind == "c":
+        return part(np.conj(np.sign(x)), y, x)
+    return Diagonal(np.sign(x), y.shape, y.dtype)
+
+
+def sign(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return sign_(x)
+    size = absolute(x)
+    return x / np.where(size == 0, 1, size)
+
+
+register(np.sign, sign)
+
+
+@implements(np.real)
+def real(val: Any) -> Any:
+    return real_(val) if val.dtype.kind == "c" else val
+
+
+@implements(np.imag)
+def imag(val: Any) -> Any:
+    # Of a real array it is zero: an array of zeros that depends on nothing.
+    return imag_(val) if val.dtype.kind == "c" else np.zeros(val.shape, val.dtype)
+
+
+for _name, _function in (("real", real), ("imag", imag)):
+    _ufunc = getattr(np._core.umath, _name, None)  # type: ignore[attr-defined]
+    if _ufunc is not None:  # since NumPy 2.5
+        register(_ufunc, _function)
+
+
+@implements(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    y = np.arctan2(imag(z), real(z))
+    return y * (180 / math.pi) if deg else y
+
+
+@implements(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    if a.dtype.kind != "c":
+        return a
+    if tol > 1:
+        tol = tol * float(np.finfo(a.dtype).eps)
+    return real(a) if bool((np.abs(imag(a)) < tol).all()) else a

@@ -1,0 +1,98 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions, entry by entry.
+
+y = f(x)      dy = f'(x) dx      f' written with y where that is cheaper
+
+Angles are in radians unless the name says otherwise. Slopes hold for complex arguments
+where NumPy has the function for them; the roots are split, sqrt(1 - x) sqrt(1 + x), so that
+they stay on the principal branch and lose no digits near 1. Where a slope is infinite
+(sqrt at 0, arcsin at 1) it is inf, as IEEE arithmetic gives it; hypot has slope 0 at the
+origin, like |x|; arctan2 has NaN there.
+
+Source: NIST Digital Library of Mathematical Functions, chapter 4.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linad.rules.entrywise import binary, unary
+
+LN2, LN10 = math.log(2), math.log(10)
+DEGREE = math.pi / 180
+
+# Exponentials, logarithms, roots.
+
+exp = unary("exp", np.exp, lambda y, x: y)
+exp2 = unary("exp2", np.exp2, lambda y, x: LN2 * y)
+expm1 = unary("expm1", np.expm1, lambda y, x: y + 1)
+log = unary("log", np.log, lambda y, x: 1 / x)
+log2 = unary("log2", np.log2, lambda y, x: (1 / LN2) / x)
+log10 = unary("log10", np.log10, lambda y, x: (1 / LN10) / x)
+log1p = unary("log1p", np.log1p, lambda y, x: 1 / (1 + x))
+sqrt = unary("sqrt", np.sqrt, lambda y, x: 0.5 / y)
+cbrt = unary("cbrt", np.cbrt, lambda y, x: 1 / (3 * y * y))
+
+
+def _finite(y: Any) -> Any:
+    """log(e^a + e^b), with -inf (both terms 0) replaced: then e^(a - y) is 0, not NaN."""
+    return np.maximum(y, np.finfo(y.dtype).min)
+
+
+logaddexp = binary(
+    "logaddexp",
+    np.logaddexp,
+    lambda y, a, b: np.exp(a - _finite(y)),
+    lambda y, a, b: np.exp(b - _finite(y)),
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    np.logaddexp2,
+    lambda y, a, b: np.exp2(a - _finite(y)),
+    lambda y, a, b: np.exp2(b - _finite(y)),
+)
+
+# Trigonometric.
+
+sin = unary("sin", np.sin, lambda y, x: np.cos(x))
+cos = unary("cos", np.cos, lambda y, x: -np.sin(x))
+tan = unary("tan", np.tan, lambda y, x: 1 + y * y)
+arcsin = unary("arcsin", np.arcsin, lambda y, x: 1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
+arccos = unary("arccos", np.arccos, lambda y, x: -1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
+arctan = unary("arctan", np.arctan, lambda y, x: 1 / (1 + x * x))
+rad2deg = unary("rad2deg", np.rad2deg, lambda y, x: 1 / DEGREE)
+degrees = unary("degrees", np.degrees, lambda y, x: 1 / DEGREE)
+deg2rad = unary("deg2rad", np.deg2rad, lambda y, x: DEGREE)
+radians = unary("radians", np.radians, lambda y, x: DEGREE)
+
+
+def _hypot_slope(y: Any, a: Any) -> Any:
+    return a / np.where(y == 0, 1, y)
+
+
+hypot = binary(
+    "hypot", np.hypot, lambda y, a, b: _hypot_slope(y, a), lambda y, a, b: _hypot_slope(y, b)
+)
+
+
+def _per_square(x: Any, a: Any, b: Any) -> Any:
+    """x / (a^2 + b^2), the square not formed: it might overflow."""
+    h = np.hypot(a, b)
+    return x / h / h
+
+
+arctan2 = binary(
+    "arctan2",
+    np.arctan2,
+    lambda y, a, b: _per_square(b, a, b),
+    lambda y, a, b: -_per_square(a, a, b),
+)
+
+# Hyperbolic.
+
+sinh = unary("sinh", np.sinh, lambda y, x: np.cosh(x))
+cosh = unary("cosh", np.cosh, lambda y, x: np.sinh(x))
+tanh = unary("tanh", np.tanh, lambda y, x: 1 - y * y)
+arcsinh = unary("arcsinh", np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
+arccosh = unary("arccosh", np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+arctanh = unary("arctanh", np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))

@@ -1,0 +1,205 @@
+"""Functions of one entry at a time: how their rules are written.
+
+y = f(a, b, ...)     dy = f_a da + f_b db + ...
+
+Each Jacobian is diagonal, after the broadcast from the argument's own shape. A rule file
+gives a slope an argument, ``slope(y, a, b, ...)``; None stands for the slope 1.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import UFUNC_METHODS, UFUNCS
+from linad.operators.algebra import Chain
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Broadcast, Diagonal, Identity, Masked
+from linad.primitive import Primitive
+from linad.shapes import Shape
+from linad.ufuncs import call_with_keywords
+
+Slope = Callable[..., Any]
+
+
+def register(ufunc: Any, function: Callable[..., Any]) -> None:
+    """Make ``function`` the traced form of a ufunc, and of its ``outer`` if it has one."""
+    UFUNCS[ufunc] = function
+    if ufunc.nin == 2 and ufunc.signature is None:
+        UFUNC_METHODS[ufunc, "outer"] = _outer(ufunc, function)
+
+
+def _outer(ufunc: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    def outer(a: Any, b: Any, **keywords: Any) -> Any:
+        column = np.reshape(a, shape_of(a) + (1,) * len(shape_of(b)))
+        if keywords:
+            return call_with_keywords(ufunc, function, (column, b), keywords)
+        return function(column, b)
+
+    return outer
+
+
+def shape_of(a: Any) -> Shape:
+    """Shape of an array, a traced value or a Python number."""
+    return getattr(a, "shape", ())
+
+
+def unary(name: str, ufunc: Any, slope: Slope) -> Primitive:
+    """A primitive y = f(x) with ``slope(y, x)`` = f'(x)."""
+    primitive = Primitive(name, ufunc)
+
+    def rule(y: Any, x: Any) -> JacobianOperator:
+        return Diagonal(slope(y, x), y.shape, y.dtype)
+
+    rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
+    primitive.jacobian(wrt=0)(rule)
+    if isinstance(ufunc, np.ufunc):
+        register(ufunc, primitive)
+    return primitive
+
+
+def binary(name: str, ufunc: Any, slope_a: Slope | None, slope_b: Slope | None) -> Primitive:
+    """A primitive y = f(a, b) with slopes ``slope(y, a, b)``; None is the slope 1."""
+    return several(name, ufunc, a=slope_a, b=slope_b)
+
+
+def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
+    """A primitive of several arguments.
+
+    Parameters
+    ----------
+    name : str
+    ufunc : callable
+        Its meaning.
+    **slopes
+        ``argument=slope`` in the order of the arguments, ``slope(y, *args)``; None is the
+        slope 1, and `NO_SLOPE` says that the derivative has no closed form.
+    """
+    primitive = Primitive(name, ufunc)
+    for i, (argument, slope) in enumerate(slopes.items()):
+        if slope is not NO_SLOPE:
+            rule = _plain_rule(i) if slope is None else _rule(i, slope)
+            rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
+            primitive.jacobian(wrt=i)(rule)
+    if isinstance(ufunc, np.ufunc):
+        register(ufunc, primitive)
+    return primitive
+
+
+def NO_SLOPE(y: Any, *args: Any) -> Any:
+    """Stands for a derivative without closed form; the primitive gets no rule there."""
+    raise NotImplementedError
+
+
+def _rule(i: int, slope: Slope) -> Any:
+    def rule(y: Any, *args: Any) -> JacobianOperator:
+        shape = y.shape
+        if args[i].shape == shape:
+            return Diagonal(slope(y, *args), shape, y.dtype)
+        repeat = Broadcast(shape, args[i].shape, y.dtype)
+        return Chain((Diagonal(slope(y, *args), shape, y.dtype), repeat))
+
+    return rule
+
+
+def _plain_rule(i: int) -> Any:
+    def rule(y: Any, *args: Any) -> JacobianOperator:
+        return copied(y, args[i])
+
+    return rule
+
+
+def copied(y: Any, x: Any) -> JacobianOperator:
+    """The operator of y = x, broadcast to the shape of y."""
+    if x.shape == y.shape:
+        return Identity(y.shape, y.dtype)
+    return Broadcast(y.shape, x.shape, y.dtype)
+
+
+def masked(mask: Any, y: Any, x: Any) -> JacobianOperator:
+    """The operator of y = x where the mask is true, and something independent elsewhere.
+
+    Entries masked out pass nothing on, not even NaN.
+    """
+    select = Masked(mask, y.shape, y.dtype)
+    if x.shape == y.shape:
+        return select
+    return Chain((select, Broadcast(y.shape, x.shape, y.dtype)))
+
+
+def constant(name: str, *ufuncs: Any) -> Primitive:
+    """A primitive whose derivative is zero wherever it exists; registered for each ufunc."""
+    primitive = Primitive(name, ufuncs[0], constant=True)
+    for ufunc in ufuncs:
+        if isinstance(ufunc, np.ufunc):
+            register(ufunc, primitive)
+    return primitive
+
+
+class Fan(JacobianOperator):
+    """Several results of one argument: y_k = d_k x, entry by entry.
+
+    Parameters
+    ----------
+    diagonals : sequence of array
+        The d_k, kept by reference; each broadcasts to ``shape``.
+    shape : tuple of int
+        Shape of x and of each y_k.
+    out_dtype, in_dtype : numpy.dtype
+        Type of the y_k, and of x. Complex results of a real x pull back to a real part.
+    """
+
+    fresh = True
+
+    def __init__(self, diagonals: Any, shape: Shape, out_dtype: Any, in_dtype: Any) -> None:
+        self.diagonals = tuple(diagonals)
+        self._out_dtype, self._in_dtype = out_dtype, in_dtype
+        super().__init__(shape, shape, np.promote_types(out_dtype, in_dtype))
+
+    @property
+    def in_dtype(self) -> Any:
+        return self._in_dtype
+
+    @property
+    def out_dtype(self) -> Any:
+        return self._out_dtype
+
+    def pushforward(self, tangent: Any) -> Any:
+        return tuple([self._push(tangent, d) for d in self.diagonals])
+
+    def _push(self, tangent: Any, diagonal: Any) -> Any:
+        product = tangent * diagonal
+        return product if product.dtype == self._out_dtype else product.astype(self._out_dtype)
+
+    def pullback(self, cotangent: Any) -> Any:
+        total: Any = None
+        for ybar, d in zip(cotangent, self.diagonals, strict=True):
+            if ybar is not None:
+                part = ybar * (d.conjugate() if self._out_dtype.kind == "c" else d)
+                total = part if total is None else total + part
+        if total.dtype == self._in_dtype:
+            return total
+        if total.dtype.kind == "c" and self._in_dtype.kind != "c":
+            total = np.real(total)
+        return total.astype(self._in_dtype)
+
+
+def fan(name: str, ufunc: Any, outputs: int, **slopes: Slope) -> Primitive:
+    """A primitive with several results, ``slope(y, *args)`` giving one slope a result."""
+    primitive = Primitive(name, ufunc, outputs=outputs)
+    for i, (argument, slope) in enumerate(slopes.items()):
+        if slope is not NO_SLOPE:
+            rule = _fan_rule(i, slope)
+            rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
+            primitive.jacobian(wrt=i)(rule)
+    register(ufunc, primitive)
+    return primitive
+
+
+def _fan_rule(i: int, slope: Slope) -> Any:
+    def rule(y: Any, *args: Any) -> JacobianOperator:
+        x, shape = args[i], y[0].shape
+        op = Fan(slope(y, *args), shape, y[0].dtype, x.dtype)
+        return op if x.shape == shape else Chain((op, Broadcast(shape, x.shape, x.dtype)))
+
+    return rule

@@ -1,0 +1,214 @@
+"""Choosing between values: extrema, absolute value, sign, where.
+
+y = max(a, b)      dy = da where a > b, db where b > a
+y = |x|            dy = sign(x) dx
+y = a if c else b  dy = da where c, db elsewhere
+
+Conventions where there is no derivative: at a tie each argument of a maximum or minimum
+gets 1/2; |x| and copysign have slope 0 at 0; clip has slope 1 in x on the bounds; fmax and
+fmin give the whole slope to the argument that is not NaN; where a result is NaN because
+an argument is, the slopes of an extremum are 0; sign and heaviside are constant.
+
+Absolute value and sign of complex numbers are in `linad.rules.complex`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Zero
+from linad.primitive import Primitive
+from linad.rules.entrywise import binary, masked, register, shape_of, unary
+from linad.ufuncs import refuse_out, scatter
+
+_UNSET = object()
+
+# Extrema.
+
+
+def _extremum(name: str, ufunc: Any) -> Primitive:
+    def slope_a(y: Any, a: Any, b: Any) -> Any:
+        return np.where(a == b, y.dtype.type(0.5), y == a)
+
+    def slope_b(y: Any, a: Any, b: Any) -> Any:
+        return np.where(a == b, y.dtype.type(0.5), y == b)
+
+    return binary(name, ufunc, slope_a, slope_b)
+
+
+maximum = _extremum("maximum", np.maximum)
+minimum = _extremum("minimum", np.minimum)
+fmax = _extremum("fmax", np.fmax)
+fmin = _extremum("fmin", np.fmin)
+
+# np.clip of plain arrays with traced bounds arrives as this ufunc.
+clip_ = Primitive("clip", np._core.umath.clip)  # type: ignore[attr-defined]
+register(clip_.impl, clip_)
+
+
+@clip_.jacobian(wrt=0)
+def clip_wrt_x(y: Any, x: Any, low: Any, high: Any) -> JacobianOperator:
+    return masked((low <= x) & (x <= high), y, x)
+
+
+@clip_.jacobian(wrt=1)
+def clip_wrt_low(y: Any, x: Any, low: Any, high: Any) -> JacobianOperator:
+    return masked((x < low) & (low <= high), y, low)
+
+
+@clip_.jacobian(wrt=2)
+def clip_wrt_high(y: Any, x: Any, low: Any, high: Any) -> JacobianOperator:
+    return masked((x > high) | (low > high), y, high)
+
+
+@implements(np.clip)
+def clip(
+    a: Any,
+    a_min: Any = _UNSET,
+    a_max: Any = _UNSET,
+    out: Any = None,
+    *,
+    min: Any = _UNSET,
+    max: Any = _UNSET,
+    **keywords: Any,
+) -> Any:
+    if out is not None:
+        refuse_out("clip", (out,))
+    if keywords:
+        raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
+    if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
+        raise ValueError("clip: pass either a_min and a_max or min and max, not both")
+    low = next((v for v in (a_min, min) if v is not _UNSET and v is not None), -np.inf)
+    high = next((v for v in (a_max, max) if v is not _UNSET and v is not None), np.inf)
+    return clip_(a, low, high)
+
+
+# Absolute value and sign of real numbers.
+
+fabs = unary("fabs", np.fabs, lambda y, x: np.sign(x))
+heaviside = Primitive("heaviside", np.heaviside)
+register(np.heaviside, heaviside)
+
+
+@heaviside.jacobian(wrt=0)
+def heaviside_wrt_x(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
+    return Zero(y.shape, x.shape, y.dtype)
+
+
+@heaviside.jacobian(wrt=1)
+def heaviside_wrt_at_zero(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
+    return masked(x == 0, y, at_zero)
+
+
+copysign = binary(
+    "copysign", np.copysign, lambda y, a, b: np.sign(y) * np.sign(a), lambda y, a, b: 0
+)
+
+# Where and its relatives.
+
+where_ = Primitive("where", np.where)
+where_indices = Primitive("where_indices", np.where, constant=True)
+
+
+@where_.jacobian(wrt=1)
+def where_wrt_a(y: Any, condition: Any, a: Any, b: Any) -> JacobianOperator:
+    return masked(condition, y, a)
+
+
+@where_.jacobian(wrt=2)
+def where_wrt_b(y: Any, condition: Any, a: Any, b: Any) -> JacobianOperator:
+    return masked(np.logical_not(condition), y, b)
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
+    if x is _UNSET and y is _UNSET:
+        return where_indices(condition)
+    if x is _UNSET or y is _UNSET:
+        raise ValueError("either both or neither of x and y should be given")
+    return where_(_mask(condition), x, y)
+
+
+def _mask(condition: Any) -> Any:
+    """A condition as plain booleans: a number is true where it is not 0."""
+    return condition if is_boolean(condition) else np.not_equal(condition, 0)
+
+
+def is_boolean(a: Any) -> bool:
+    return bool(np.result_type(a).kind == "b")
+
+
+@implements(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    result = default
+    for i, (condition, choice) in reversed(list(enumerate(zip(condlist, choicelist, strict=True)))):
+        if not is_boolean(condition):
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+        result = where_(condition, choice, result)
+    return result
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    if _is_single(condlist, x):
+        condlist = [condlist]
+    masks = [np.broadcast_to(_mask(c), x.shape) for c in condlist]
+    if len(funclist) == len(masks) + 1:
+        masks.append(~np.any(masks, axis=0))
+    elif len(funclist) != len(masks):
+        n = len(masks)
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    y = x.dtype.type(0)
+    for mask, function in zip(masks, funclist, strict=True):
+        if not callable(function):
+            y = where_(mask, function, y)
+        elif mask.any():
+            y = where_(mask, scatter(function(x[mask], *args, **kw), mask), y)
+    return np.broadcast_to(y, x.shape).astype(x.dtype)
+
+
+def _is_single(condlist: Any, x: Any) -> bool:
+    """Whether one condition was given where a list of conditions may be."""
+    if np.ndim(condlist) == 0:
+        return True
+    first = condlist[0]
+    return x.ndim != 0 and not isinstance(first, (list, tuple)) and shape_of(first) == ()
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    if out is not None:
+        refuse_out("choose", (out,))
+    if getattr(a, "_trace", None) is not None:
+        raise UnsupportedError(
+            f"choose: the first argument must hold integers, got a traced array of {a.dtype}"
+        )
+    n = len(choices)
+    index = np.asarray(a)
+    # NumPy's own choose of the positions checks the index as NumPy does.
+    index = np.choose(index, np.arange(n), mode=mode)  # type: ignore[call-overload]
+    result = choices[0]
+    for k in range(1, n):
+        result = where_(index == k, choices[k], result)
+    return np.broadcast_to(result, np.broadcast_shapes(index.shape, shape_of(result)))
+
+
+@implements(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    if x.dtype.kind == "c":
+        real = nan_to_num(np.real(x), copy, nan, posinf, neginf)
+        return real + 1j * nan_to_num(np.imag(x), copy, nan, posinf, neginf)
+    limits = np.finfo(x.dtype)
+    y = where_(np.isnan(x), nan, x)
+    y = where_(np.isposinf(x), limits.max if posinf is None else posinf, y)
+    return where_(np.isneginf(x), limits.min if neginf is None else neginf, y)
