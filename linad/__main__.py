@@ -1,0 +1,8 @@
+"""`python -m linad`: the command line."""
+
+import sys
+
+from linad.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
