@@ -1,0 +1,256 @@
+"""Cholesky and QR decompositions, and the reading of a Hermitian matrix.
+
+A = L L^H        dL = L Φ(L^-1 dA L^-H)          Φ: lower triangle, with half the diagonal
+A = Q R          X = dA R^-1,  M = Q^H X,  Ω = tril(M, -1) - tril(M, -1)^H + i Im diag M
+                 dQ = X - Q M + Q Ω              dR = (M - Ω) R
+                 (m < n: A = [A1 A2], Q and R1 from A1, dR2 = Q^H dA2 - Ω R2)
+
+NumPy's cholesky and eigh read one triangle of their argument and take the other to be its
+conjugate. The derivative is that of this function: exact for any argument, so a gradient
+lies in the triangle that is read. Where the argument is exactly Hermitian, the mean
+(A + A^H) / 2 is decomposed instead: the same value, and the gradient is Hermitian, as
+users of symmetric matrices expect.
+
+QR needs full column rank (of the first m columns where m < n), and raises LinAlgError
+without it. The signs and phases are LAPACK's: the diagonal of R is real.
+
+Sources: M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode algorithmic differentiation", 2008. S. Walter and L. Lehmann, "Algorithmic
+differentiation of linear algebra functions", 2010. M. Seeger, A. Hetzel, Z. Dai,
+E. Meissner and N. Lawrence, "Auto-differentiating linear algebra", 2017.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.operators.solve import Matrix
+from linad.primitive import Primitive
+from linad.rules.linalg import adjoint, check_square
+from linad.rules.shaping import concrete
+from linad.shapes import Shape
+
+QRResult = type(np.linalg.qr(np.eye(1)))
+
+
+# A Hermitian matrix, of which one triangle is read.
+
+
+class HermitianReading(JacobianOperator):
+    """A -> H: the triangle of A that is read, its conjugate in the other, a real diagonal.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        (..., n, n)
+    dtype : numpy.dtype
+    lower : bool
+        Which triangle is read.
+    """
+
+    fresh = True
+
+    def __init__(self, shape: Shape, dtype: Any, lower: bool) -> None:
+        n = shape[-1]
+        strict = np.tri(n, k=-1, dtype=bool)
+        self._strict = strict if lower else strict.T
+        self._diagonal = np.eye(n, dtype=bool)
+        self.clinear = dtype.kind != "c"
+        super().__init__(shape, shape, dtype)
+
+    def _parts(self, x: Any, other: Any) -> Any:
+        """``x`` in the strict triangle that is read, Re ``other`` on the diagonal."""
+        zero = np.zeros((), self.dtype)
+        return np.where(self._strict, x, np.where(self._diagonal, other, zero))
+
+    def pushforward(self, tangent: Any) -> Any:
+        real = np.real(tangent) if self.dtype.kind == "c" else tangent
+        half = self._parts(tangent, 0.5 * real)
+        return half + adjoint(half)
+
+    def pullback(self, cotangent: Any) -> Any:
+        real = np.real(cotangent) if self.dtype.kind == "c" else cotangent
+        return self._parts(cotangent + adjoint(cotangent), real)
+
+
+def _read_hermitian(a: Any, *, lower: bool) -> Any:
+    return HermitianReading(a.shape, a.dtype, lower).pushforward(a)
+
+
+hermitian_ = Primitive("hermitian", _read_hermitian)
+
+
+@hermitian_.jacobian(wrt=0)
+def hermitian_wrt_a(y: Any, a: Any, *, lower: bool) -> JacobianOperator:
+    return HermitianReading(a.shape, y.dtype, lower)
+
+
+def symmetrized(a: Any) -> Any:
+    """(A + A^H) / 2 where A is exactly Hermitian, which changes its derivative only; else A."""
+    value = concrete(a)
+    return 0.5 * (a + adjoint(a)) if np.array_equal(value, adjoint(value)) else a
+
+
+def hermitian_argument(a: Any, name: str, lower: bool = True) -> Any:
+    """The matrix that NumPy sees when it reads one triangle of ``a``."""
+    check_square(a, name)
+    mean = symmetrized(a)
+    return hermitian_(a, lower=lower) if mean is a else mean
+
+
+# Cholesky.
+
+cholesky_ = Primitive("cholesky", lambda a: np.linalg.cholesky(a))
+
+
+class CholeskyDerivative(JacobianOperator):
+    """dA -> L Φ(L^-1 dA L^-H), of a Hermitian dA.
+
+    Parameters
+    ----------
+    lower : array (..., n, n)
+        L, kept by reference.
+    """
+
+    fresh = True
+
+    def __init__(self, lower: Any) -> None:
+        self.lower = lower
+        self.matrix = Matrix(lower)
+        n = lower.shape[-1]
+        real = np.dtype(lower.dtype.char.lower())
+        self._half = np.tri(n, dtype=real) - 0.5 * np.eye(n, dtype=real)
+        super().__init__(lower.shape, lower.shape, lower.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        x = self.matrix.solve(adjoint(self.matrix.solve(tangent)))
+        return self.lower @ (self._half * adjoint(x))
+
+    def pullback(self, cotangent: Any) -> Any:
+        x = self._half * (adjoint(self.lower) @ cotangent)
+        x = adjoint(self.matrix.solve(x, adjoint=True))
+        return adjoint(self.matrix.solve(x, adjoint=True))
+
+
+@cholesky_.jacobian(wrt=0)
+def cholesky_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return CholeskyDerivative(y) @ HermitianReading(a.shape, y.dtype, lower=True)
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    check_square(a, "cholesky")
+    # The upper factor is read from the upper triangle, the lower one of the adjoint.
+    a = symmetrized(a)
+    return adjoint(cholesky_(adjoint(a))) if upper else cholesky_(a)
+
+
+# QR.
+
+qr_ = Primitive("qr", lambda a: tuple(np.linalg.qr(a)), outputs=2)
+
+
+class QRDerivative(JacobianOperator):
+    """dA -> (dQ, dR) of the reduced decomposition.
+
+    Parameters
+    ----------
+    q, r : array (..., m, k) and (..., k, n), k = min(m, n)
+        Kept by reference.
+    """
+
+    fresh = True
+
+    def __init__(self, q: Any, r: Any) -> None:
+        self.q, self.r = q, r
+        k = r.shape[-2]
+        self._k = k
+        self._transposed = Matrix(np.swapaxes(r[..., :k], -1, -2))
+        self._strict = np.tri(k, k=-1, dtype=bool)
+        self._eye = np.eye(k, dtype=bool)
+        self._zero = np.zeros((), q.dtype)
+        self._complex = q.dtype.kind == "c"
+        self.clinear = not self._complex
+        shape = (*q.shape[:-1], r.shape[-1])
+        super().__init__(shape, shape, q.dtype)
+
+    def _divide(self, x: Any, adjoint_: bool = False) -> Any:
+        """X R1^-1, or X R1^-H."""
+        return np.swapaxes(self._transposed.solve(np.swapaxes(x, -1, -2), adjoint_), -1, -2)
+
+    def _skew(self, m: Any) -> Any:
+        """Ω of M."""
+        lower = np.where(self._strict, m, self._zero)
+        omega = lower - adjoint(lower)
+        return omega + self._imaginary_diagonal(m) if self._complex else omega
+
+    def _skew_adjoint(self, w: Any) -> Any:
+        """The adjoint of `_skew`."""
+        lower = np.where(self._strict, w - adjoint(w), self._zero)
+        return lower + self._imaginary_diagonal(w) if self._complex else lower
+
+    def _imaginary_diagonal(self, m: Any) -> Any:
+        return 1j * np.where(self._eye, np.imag(m), np.imag(self._zero))
+
+    def pushforward(self, tangent: Any) -> Any:
+        q, r, k = self.q, self.r, self._k
+        x = self._divide(tangent[..., :k])
+        m = adjoint(q) @ x
+        omega = self._skew(m)
+        # M - Ω is upper triangular; so is the result, exactly.
+        upper = np.where(self._strict, self._zero, m - omega)
+        dr = upper @ r[..., :k]
+        if r.shape[-1] > k:
+            rest = adjoint(q) @ tangent[..., k:] - omega @ r[..., k:]
+            dr = np.concatenate([dr, rest], axis=-1)
+        return x + q @ (omega - m), dr
+
+    def pullback(self, cotangent: Any) -> Any:
+        dq, dr = cotangent
+        q, r, k = self.q, self.r, self._k
+        m = omega = rest = None
+        if dr is not None:
+            m = np.where(self._strict, self._zero, dr[..., :k] @ adjoint(r[..., :k]))
+            omega = -m
+            if r.shape[-1] > k:
+                rest = dr[..., k:]
+                omega = omega - rest @ adjoint(r[..., k:])
+        if dq is not None:
+            product = adjoint(q) @ dq
+            m = -product if m is None else m - product
+            omega = product if omega is None else omega + product
+        x = q @ (m + self._skew_adjoint(omega))
+        da = self._divide(x if dq is None else x + dq, adjoint_=True)
+        if r.shape[-1] == k:
+            return da
+        extra = (*da.shape[:-1], r.shape[-1] - k)
+        rest = np.zeros(extra, self.dtype) if rest is None else q @ rest
+        return np.concatenate([da, rest], axis=-1)
+
+
+@qr_.jacobian(wrt=0)
+def qr_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return QRDerivative(*y)
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete", "r"):
+        if mode == "raw":
+            raise UnsupportedError(
+                "qr: mode='raw' is not traced by linad; use 'reduced', 'complete' or 'r'"
+            )
+        raise ValueError(f"qr: mode={mode!r}, one of 'reduced', 'complete', 'r' is needed")
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"qr: at least two axes are needed, got {a.shape}")
+    m, n = a.shape[-2:]
+    if mode == "complete" and m > n:
+        raise UnsupportedError(
+            f"qr: mode='complete' of a matrix with more rows than columns, {a.shape}: the last "
+            f"{m - n} columns of Q are any basis and have no derivative; use mode='reduced'"
+        )
+    q, r = qr_(a)
+    return r if mode == "r" else QRResult(q, r)

@@ -1,0 +1,145 @@
+"""Sums of products in Einstein's notation.
+
+y[out] = Σ a[..] b[..] c[..] ...       linear in each operand: the Jacobian in one of them is
+                                       the contraction with the others
+
+Every call is brought to one form first: letters only (no ellipsis, no lists of integers), an
+explicit result, no letter twice in an operand (a repeated letter takes a diagonal), and no
+operand broadcast along a letter (an axis of length 1 is dropped). What is left of NumPy's
+rules is checked by NumPy.
+"""
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Contraction
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array, concrete
+from linad.ufuncs import refuse_out
+
+
+def _einsum(*operands: Any, labels: tuple[str, ...], out: str, optimize: Any) -> Any:
+    return np.einsum(f"{','.join(labels)}->{out}", *operands, optimize=optimize)
+
+
+einsum_ = Primitive("einsum", _einsum)
+
+
+@einsum_.jacobian(wrt="each")
+def einsum_wrt_operand(
+    i: int, y: Any, *operands: Any, labels: tuple[str, ...], out: str, optimize: Any
+) -> JacobianOperator:
+    fixed = [(labels[k], a) for k, a in enumerate(operands) if k != i]
+    return Contraction(labels[i], fixed, out, y.shape, operands[i].shape, y.dtype)
+
+
+@implements(np.einsum)
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    if out is not None:
+        refuse_out("einsum", (out,))
+    subscripts, arrays = _subscripts(operands)
+    dtype = kwargs.pop("dtype", None)
+    if dtype is not None:
+        arrays = [a.astype(dtype) for a in arrays]
+    if not set(kwargs) <= {"order", "casting"}:
+        raise TypeError(f"einsum: got an unexpected keyword {sorted(kwargs)[0]!r}")
+    labels, result = _letters(subscripts, arrays)
+    labels, arrays = _canonical(subscripts, labels, arrays)
+    return einsum_(*arrays, labels=tuple(labels), out=result, optimize=optimize)
+
+
+@implements(np.einsum_path)
+def einsum_path(*operands: Any, **kwargs: Any) -> Any:
+    return np.einsum_path(*[concrete(x) for x in operands], **kwargs)
+
+
+def _subscripts(operands: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Both of NumPy's formats as ``("ij,jk->ik", arrays)``."""
+    if not operands:
+        raise ValueError("einsum: a string of subscripts and the operands are needed")
+    if isinstance(operands[0], str):
+        return operands[0].replace(" ", ""), [as_array(x) for x in operands[1:]]
+    arrays = [as_array(x) for x in operands[: len(operands) // 2 * 2 : 2]]
+    lists = list(operands[1::2])
+    if len(operands) % 2:
+        lists.append(operands[-1])
+    used = sorted({k for labels in lists for k in labels if k is not Ellipsis})
+    # In an implicit result letters are sorted, so letters must stand in the integers' order.
+    letter = dict(zip(used, sorted(string.ascii_letters), strict=False))
+    words = ["".join(["..." if k is Ellipsis else letter[k] for k in names]) for names in lists]
+    inputs = ",".join(words[: len(arrays)])
+    return (f"{inputs}->{words[-1]}" if len(operands) % 2 else inputs), arrays
+
+
+def _refuse(subscripts: str, arrays: Sequence[Any]) -> Any:
+    """Let NumPy say what is wrong."""
+    np.einsum(subscripts, *[concrete(a) for a in arrays])
+    raise ValueError(f"einsum: {subscripts!r} does not fit {[a.shape for a in arrays]}")
+
+
+def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[str], str]:
+    """Letters for every axis of every operand, and for the result."""
+    inputs, arrow, result = subscripts.partition("->")
+    words = inputs.split(",")
+    if len(words) != len(arrays):
+        _refuse(subscripts, arrays)
+    free = [c for c in string.ascii_letters if c not in subscripts]
+    missing = []
+    for word, a in zip(words, arrays, strict=True):
+        named = word.replace("...", "")
+        hidden = a.ndim - len(named)
+        if (not named.isalpha() and named) or hidden < 0 or (hidden and named == word):
+            _refuse(subscripts, arrays)
+        missing.append(hidden)
+    most = max(missing)
+    if most > len(free):
+        raise ValueError(f"einsum: {subscripts!r} needs more than 52 letters")
+    ellipsis = "".join(free[:most])
+    labels = [
+        word.replace("...", ellipsis[most - hidden :])
+        for word, hidden in zip(words, missing, strict=True)
+    ]
+    if arrow:
+        if most and "..." not in result:
+            _refuse(subscripts, arrays)
+        result = result.replace("...", ellipsis)
+        if len(set(result)) != len(result) or not set(result) <= set("".join(labels)):
+            _refuse(subscripts, arrays)
+        return labels, result
+    named = inputs.replace("...", "").replace(",", "")
+    return labels, ellipsis + "".join(sorted(c for c in set(named) if named.count(c) == 1))
+
+
+def _canonical(
+    subscripts: str, labels: list[str], arrays: list[Any]
+) -> tuple[list[str], list[Any]]:
+    """Take the diagonals of repeated letters and drop broadcast axes."""
+    size: dict[str, int] = {}
+    for word, a in zip(labels, arrays, strict=True):
+        for c, n in zip(word, a.shape, strict=True):
+            if size.setdefault(c, n) != n:
+                if 1 not in (n, size[c]):
+                    _refuse(subscripts, arrays)
+                size[c] = n if size[c] == 1 else size[c]
+    words, results = [], []
+    for word, a in zip(labels, arrays, strict=True):
+        for c in sorted({c for c in word if word.count(c) > 1}):
+            while word.count(c) > 1:
+                i = word.index(c)
+                j = word.index(c, i + 1)
+                if a.shape[i] != a.shape[j]:
+                    _refuse(subscripts, arrays)
+                a = np.diagonal(a, axis1=i, axis2=j)
+                word = word[:i] + word[i + 1 : j] + word[j + 1 :] + c
+        kept = [k for k, c in enumerate(word) if a.shape[k] == size[c]]
+        if len(kept) < len(word):
+            a = a.reshape(tuple([a.shape[k] for k in kept]))
+            word = "".join([word[k] for k in kept])
+        words.append(word)
+        results.append(a)
+    return words, results

@@ -1,0 +1,118 @@
+"""Pseudoinverse and least squares, at matrices of constant rank.
+
+P = A+       dP = -P dA P + P P^H dA^H (I - A P) + (I - P A) dA^H P^H P
+x = A+ b     dx = P (db - dA x) + P P^H dA^H r + (I - P A) dA^H P^H x     r = b - A x
+
+The rank is that of the point: both functions jump where it changes, and the derivative is
+along the matrices of equal rank.
+
+Source: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear
+least squares problems whose variables separate", SIAM J. Numer. Anal. 10, 1973.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Conjugation, Kronecker, Permutation
+from linad.primitive import Primitive
+from linad.rules.decompositions import hermitian_argument
+from linad.rules.linalg import LinAlgError, adjoint
+from linad.rules.shaping import as_array, concrete
+from linad.rules.spectral import svdvals
+from linad.shapes import Shape, matrix_transpose
+
+
+def _adjoint_of(shape: Shape, dtype: Any) -> JacobianOperator:
+    """dA -> dA^H."""
+    ndim = len(shape)
+    swap = Permutation((*range(ndim - 2), ndim - 1, ndim - 2), shape, dtype)
+    return Conjugation(swap.out_shape, dtype) @ swap if dtype.kind == "c" else swap
+
+
+def _eye(a: Any, axis: int) -> Any:
+    return np.eye(a.shape[axis], dtype=a.dtype)
+
+
+# Pseudoinverse.
+
+pinv_ = Primitive("pinv", lambda a, *, rcond: np.linalg.pinv(a, rcond))
+
+
+@pinv_.jacobian(wrt=0)
+def pinv_wrt_a(y: Any, a: Any, *, rcond: Any) -> JacobianOperator:
+    p, ph = y, adjoint(y)
+    shape, dtype = y.shape, y.dtype
+    transposed = _adjoint_of(a.shape, dtype)
+    outside = matrix_transpose(_eye(a, -2) - a @ p)
+    inside = _eye(a, -1) - p @ a
+    direct = Kronecker(-p, matrix_transpose(p), shape, a.shape, dtype)
+    rows = Kronecker(p @ ph, outside, shape, shape, dtype) @ transposed
+    columns = Kronecker(inside, matrix_transpose(ph @ p), shape, shape, dtype) @ transposed
+    return direct + rows + columns
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    if rcond is not None and rtol is not np._NoValue:
+        raise ValueError("pinv: rtol and rcond cannot both be given")
+    if a.ndim < 2:
+        raise LinAlgError(f"pinv: at least two axes are needed, got {a.shape}")
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    if rcond is None:
+        rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
+    return pinv_(hermitian_argument(a, "pinv") if hermitian else a, rcond=rcond)
+
+
+# Least squares.
+
+lstsq_ = Primitive("lstsq", lambda a, b, *, rcond: np.linalg.lstsq(a, b, rcond)[0])
+
+
+@lstsq_.jacobian(wrt=0)
+def lstsq_wrt_a(y: Any, a: Any, b: Any, *, rcond: Any) -> JacobianOperator:
+    p = np.linalg.pinv(a, rcond)
+    ph = adjoint(p)
+    shape, dtype = y.shape, y.dtype
+    transposed = _adjoint_of(a.shape, dtype)
+    between = transposed.out_shape
+    direct = Kronecker(-p, matrix_transpose(y), shape, a.shape, dtype)
+    residual = matrix_transpose(b - a @ y)
+    rows = Kronecker(p @ ph, residual, shape, between, dtype) @ transposed
+    inside = _eye(a, -1) - p @ a
+    columns = Kronecker(inside, matrix_transpose(ph @ y), shape, between, dtype) @ transposed
+    return direct + rows + columns
+
+
+@lstsq_.jacobian(wrt=1)
+def lstsq_wrt_b(y: Any, a: Any, b: Any, *, rcond: Any) -> JacobianOperator:
+    return Kronecker(np.linalg.pinv(a, rcond), None, y.shape, b.shape, y.dtype)
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """Solution, residuals and singular values are traced; the rank is an integer."""
+    a, b = as_array(a), as_array(b)
+    if a.ndim != 2 or b.ndim not in (1, 2):
+        raise LinAlgError(f"lstsq: a needs two axes and b one or two, got {a.shape} and {b.shape}")
+    m, n = a.shape
+    if b.shape[0] != m:
+        raise LinAlgError(f"lstsq: Incompatible dimensions: a {a.shape}, b {b.shape}")
+    columns = b.reshape((m, 1)) if b.ndim == 1 else b
+    dtype = np.result_type(a.dtype, b.dtype)
+    if rcond is None:
+        rcond = np.finfo(np.promote_types(dtype, float)).eps * max(m, n)
+    elif rcond < 0:
+        rcond = np.finfo(np.promote_types(dtype, float)).eps
+    x = lstsq_(a, columns, rcond=float(rcond))
+    s = svdvals(a)
+    known = np.asarray(concrete(s))
+    rank = int(np.sum(known > rcond * np.max(known, initial=0.0)))
+    if rank == n and m > n:
+        residuals = np.sum(np.abs(columns - a @ x) ** 2, axis=0)
+    else:
+        residuals = np.zeros(0, dtype.char.lower())
+    return (x.reshape((n,)) if b.ndim == 1 else x), residuals, np.int32(rank), s

@@ -1,0 +1,290 @@
+"""Linear systems, inverses and determinants.
+
+A X = B       dX = A^-1 (dB - dA X)
+Y = A^-1      dY = -Y dA Y
+d = det A     dd = tr(adj(A) dA), adj(A) the adjugate, defined at singular A too
+s, l = sign and log|det A|
+              dl = Re tr(A^-1 dA)      ds = i s Im tr(A^-1 dA)
+
+With A = U diag(σ) V^H the adjugate is adj(A) = det(U V^H) V diag(Π_{j≠i} σ_j) U^H, which
+needs no inverse. Its own derivative, with E = U^H dA V and p_ij = Π_{k≠i,j} σ_k, is
+det(U V^H) V D U^H,
+
+    D_ij = -p_ij E_ij  (i ≠ j)      D_ii = Σ_{k≠i} p_ik E_kk
+
+so first and second derivatives of det are right at singular matrices. slogdet has no
+derivative there, and asking for it raises LinAlgError.
+
+Sources: M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode algorithmic differentiation", 2008. G. W. Stewart, "On the adjugate matrix",
+Linear Algebra and its Applications 283, 1998.
+"""
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.solve import Matrix, Solve
+from linad.operators.structured import Broadcast, Diagonal, Kronecker, Zero
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array
+from linad.shapes import Shape, matrix_transpose, size_of
+
+LinAlgError = np.linalg.LinAlgError
+SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
+
+
+def adjoint(a: Any) -> Any:
+    """Conjugate transpose of the last two axes."""
+    return matrix_transpose(np.conj(a) if a.dtype.kind == "c" else a)
+
+
+def check_square(a: Any, name: str) -> None:
+    """Raise LinAlgError, as NumPy does, unless the last two axes are equally long."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise LinAlgError(f"{name}: square matrices are needed, got an array of {a.shape}")
+
+
+# Systems.
+
+solve_ = Primitive("solve", lambda a, b: np.linalg.solve(a, b))
+
+_shared = threading.local()
+
+
+def _matrix(y: Any, a: Any) -> Matrix:
+    """The matrix of the equation with result ``y``: one object, so one factorisation."""
+    known = getattr(_shared, "latest", None)
+    if known is not None and known[0]() is y:
+        return known[1]
+    matrix = Matrix(a)
+    _shared.latest = (weakref.ref(y), matrix)
+    return matrix
+
+
+@solve_.jacobian(wrt=0)
+def solve_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    minus_da_x = Kronecker(None, matrix_transpose(-y), y.shape, a.shape, y.dtype)
+    return Solve(_matrix(y, a), y.shape, y.shape, y.dtype) @ minus_da_x
+
+
+@solve_.jacobian(wrt=1)
+def solve_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return Solve(_matrix(y, a), y.shape, b.shape, y.dtype)
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    check_square(a, "solve")
+    if b.ndim != 1:
+        return solve_(a, b)
+    y = solve_(a, b.reshape((*b.shape, 1)))
+    return y.reshape(y.shape[:-1])
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+    a, b = as_array(a), as_array(b)
+    if axes is not None:
+        order = list(range(a.ndim))
+        for k in axes:
+            order.remove(k)
+            order.append(k)
+        a = a.transpose(order)
+    shape = a.shape[b.ndim :]
+    n = size_of(shape)
+    if a.size != n * n or b.size != n:
+        raise LinAlgError(
+            f"tensorsolve: a {a.shape} and b {b.shape}: the axes of a must have the shape of b, "
+            f"then a shape of as many entries"
+        )
+    return solve(a.reshape((n, n)), b.reshape((n,))).reshape(shape)
+
+
+# Inverses.
+
+inv_ = Primitive("inv", lambda a: np.linalg.inv(a))
+
+
+@inv_.jacobian(wrt=0)
+def inv_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return Kronecker(-y, matrix_transpose(y), y.shape, a.shape, y.dtype)
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    check_square(a, "inv")
+    return inv_(a)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    if ind <= 0:
+        raise ValueError(f"tensorinv: ind={ind!r}, a positive integer is needed")
+    n = size_of(a.shape[ind:])
+    if a.size != n * n:
+        raise LinAlgError(
+            f"tensorinv: a {a.shape}: the first {ind} axes must hold as many entries as the rest"
+        )
+    return inv(a.reshape((n, n))).reshape(a.shape[ind:] + a.shape[:ind])
+
+
+# Determinants.
+
+
+def trace_of_product(m: Any, y: Any, a: Any) -> JacobianOperator:
+    """The operator dA -> tr(M dA), matrix by matrix of the stack ``a``."""
+    last = (a.ndim - 2, a.ndim - 1)
+    total = Broadcast(a.shape, y.shape, y.dtype, last).H
+    return total @ Diagonal(matrix_transpose(m), a.shape, y.dtype)
+
+
+det_ = Primitive("det", lambda a: np.linalg.det(a))
+
+
+@det_.jacobian(wrt=0)
+def det_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return trace_of_product(adjugate_(a), y, a)
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    check_square(a, "det")
+    return det_(a)
+
+
+def _adjugate(a: Any) -> Any:
+    if not a.size:
+        return np.zeros(a.shape, a.dtype)
+    u, s, vh = np.linalg.svd(a)
+    minors = _product_of_others(s)
+    middle = _sign(u, vh)[..., None, None] * minors[..., None] * adjoint(u)
+    return adjoint(vh) @ middle
+
+
+def _sign(u: Any, vh: Any) -> Any:
+    """det(U V^H), of modulus 1."""
+    return np.linalg.det(u) * np.linalg.det(vh)
+
+
+def _product_of_others(s: Any) -> Any:
+    """Π_{j≠i} s_j, without division."""
+    eye = np.eye(s.shape[-1], dtype=bool)
+    return np.prod(np.where(eye, np.ones((), s.dtype), s[..., None, :]), axis=-1)
+
+
+def _product_of_other_pairs(s: Any) -> Any:
+    """p_ij = Π_{k≠i,j} s_k without division, and 0 for i = j.
+
+    For i < j it is the product before i, times that between, times that after j.
+    """
+    n = s.shape[-1]
+    one = np.ones((*s.shape[:-1], 1), s.dtype)
+    previous = np.concatenate([one, s[..., :-1]], axis=-1)
+    following = np.concatenate([one, np.flip(s, -1)[..., :-1]], axis=-1)
+    before = np.cumprod(previous, axis=-1)
+    after = np.flip(np.cumprod(following, axis=-1), -1)
+    i, j = np.ogrid[:n, :n]
+    between = np.cumprod(np.where(j - 1 > i, previous[..., None, :], one[..., None]), axis=-1)
+    upper = np.where(
+        j > i, before[..., :, None] * between * after[..., None, :], 0 * one[..., None]
+    )
+    return upper + matrix_transpose(upper)
+
+
+adjugate_ = Primitive("adjugate", _adjugate)
+
+
+class AdjugateDerivative(JacobianOperator):
+    """E -> D of the module's docstring: -p ∘ E, and off-diagonal sums of p on the diagonal.
+
+    Parameters
+    ----------
+    products : array (..., n, n)
+        p, symmetric, with zero diagonal.
+    shape : tuple of int
+        (..., n, n), of E and D.
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, products: Any, shape: Shape, dtype: Any) -> None:
+        self.products = products
+        self._eye = np.eye(shape[-1], dtype=dtype)
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        diagonal = np.sum(tangent * self._eye, axis=-1)
+        sums = np.sum(self.products * diagonal[..., None, :], axis=-1)
+        return sums[..., None] * self._eye - self.products * tangent
+
+    pullback = pushforward  # p is real and symmetric
+
+
+@adjugate_.jacobian(wrt=0)
+def adjugate_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    if not a.size:
+        return Zero(y.shape, a.shape, y.dtype)
+    u, s, vh = np.linalg.svd(a)
+    shape, dtype = y.shape, y.dtype
+    into = Kronecker(adjoint(u), np.conj(vh), shape, shape, dtype)
+    middle = AdjugateDerivative(_product_of_other_pairs(s), shape, dtype)
+    left = _sign(u, vh)[..., None, None] * adjoint(vh)
+    return Kronecker(left, np.conj(u), shape, shape, dtype) @ middle @ into
+
+
+slogdet_ = Primitive("slogdet", lambda a: tuple(np.linalg.slogdet(a)), outputs=2)
+
+
+class LogDeterminant(JacobianOperator):
+    """dA -> (ds, dl) = (i s Im t, Re t) with t = tr(A^-1 dA); ds is 0 for a real A.
+
+    Parameters
+    ----------
+    sign : array (...)
+    inverse : array (..., n, n)
+        A^-1.
+    """
+
+    fresh = True
+
+    def __init__(self, sign: Any, inverse: Any) -> None:
+        self.sign, self.inverse = sign, inverse
+        self._complex = sign.dtype.kind == "c"
+        self.clinear = not self._complex
+        super().__init__(sign.shape, inverse.shape, inverse.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        t = np.sum(tangent * matrix_transpose(self.inverse), axis=(-2, -1))
+        if not self._complex:
+            return None, t
+        return 1j * self.sign * np.imag(t), np.real(t)
+
+    def pullback(self, cotangent: Any) -> Any:
+        ds, dl = cotangent
+        if not self._complex:
+            # The sign of a real determinant is constant.
+            t = 0 * ds if dl is None else dl
+            return t[..., None, None] * matrix_transpose(self.inverse)
+        t = 0.0 if dl is None else dl
+        if ds is not None:
+            t = t - 1j * np.imag(np.conj(ds) * self.sign)
+        return t[..., None, None] * np.conj(matrix_transpose(self.inverse))
+
+
+@slogdet_.jacobian(wrt=0)
+def slogdet_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return LogDeterminant(y[0], np.linalg.inv(a))
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    check_square(a, "slogdet")
+    return SlogdetResult(*slogdet_(a))

@@ -1,0 +1,145 @@
+"""Norms of vectors and matrices, and condition numbers.
+
+y = (Σ |x_i|^p)^(1/p)      dy = Σ (|x_i| / y)^(p-1) Re(conj(x_i)/|x_i| dx_i)
+
+p = 2 is the Euclidean and, over two axes, the Frobenius norm: dy = Re(x^H dx) / y. The norms
+1, inf and -inf are sums and extrema of |x|; ties share the derivative. The matrix norms 2,
+-2 and nuc are the largest, the smallest and the sum of the singular values.
+
+Convention: at x = 0 every norm has derivative 0, as |x| has; in the p-norms a single entry 0
+contributes 0. The number of nonzero entries (p = 0) has derivative 0.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Broadcast, Diagonal, RealPart
+from linad.primitive import Primitive
+from linad.rules.linalg import LinAlgError, check_square
+from linad.rules.shaping import concrete, reshape
+from linad.rules.spectral import svdvals
+from linad.shapes import keep_axes, normalize_axes
+
+
+def _p_norm(x: Any, *, p: float, axes: tuple[int, ...]) -> Any:
+    if p == 2:
+        squares = x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
+        return np.sqrt(np.add.reduce(squares, axis=axes))
+    sizes = np.abs(x)
+    with np.errstate(divide="ignore"):
+        return np.add.reduce(sizes**p, axis=axes) ** (1 / p)
+
+
+p_norm_ = Primitive("p_norm", _p_norm)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """a / b, and 0 where b is 0."""
+    zero = np.asarray(concrete(b)) == 0
+    return np.where(zero, np.zeros((), a.dtype), a / np.where(zero, np.ones((), b.dtype), b))
+
+
+@p_norm_.jacobian(wrt=0)
+def p_norm_wrt_x(y: Any, x: Any, *, p: float, axes: tuple[int, ...]) -> JacobianOperator:
+    norm = reshape(y, keep_axes(x.shape, axes))
+    if p == 2:
+        slope = _quotient(np.conj(x), norm)
+    else:
+        size = np.abs(x)
+        ratio = _quotient(size, norm)
+        known = np.asarray(concrete(ratio))
+        # Powers below 0 of a ratio 0 are infinite; such an entry contributes 0.
+        ratio = np.where(known == 0, np.ones((), ratio.dtype), ratio)
+        slope = _quotient(np.conj(x), size) * ratio ** (p - 1)
+        slope = np.where(known == 0, np.zeros((), slope.dtype), slope)
+    weighted = Diagonal(slope, x.shape, x.dtype)
+    total = Broadcast(x.shape, y.shape, x.dtype, axes).H @ weighted
+    return RealPart(y.shape, y.dtype, x.dtype) @ total if x.dtype.kind == "c" else total
+
+
+def _vector(x: Any, order: Any, axes: tuple[int, ...], name: str) -> Any:
+    """The vector norm over ``axes``."""
+    if order is None:
+        order = 2
+    if isinstance(order, str):
+        raise ValueError(f"{name}: Invalid norm order {order!r} for vectors")
+    if order == np.inf:
+        return np.max(np.abs(x), axis=axes, initial=0)
+    if order == -np.inf:
+        return np.min(np.abs(x), axis=axes)
+    if order == 0:
+        return np.sum(np.asarray(concrete(x)) != 0, axis=axes).astype(x.dtype.char.lower())
+    if order == 1:
+        return np.sum(np.abs(x), axis=axes)
+    return p_norm_(x, p=float(order), axes=tuple(sorted(axes)))
+
+
+def _matrix(x: Any, order: Any, rows: int, columns: int, name: str) -> Any:
+    """The matrix norm over two axes."""
+    if order in (None, "fro", "f"):
+        return p_norm_(x, p=2.0, axes=tuple(sorted((rows, columns))))
+    if order in (1, -1, np.inf, -np.inf):
+        summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
+        sums = np.sum(np.abs(x), axis=summed)
+        axis = other - (summed < other)
+        return np.max(sums, axis=axis, initial=0) if order > 0 else np.min(sums, axis=axis)
+    if order in (2, -2, "nuc"):
+        s = svdvals(np.moveaxis(x, (rows, columns), (-2, -1)))
+        if order == "nuc":
+            return np.sum(s, axis=-1)
+        return np.max(s, axis=-1, initial=0) if order == 2 else np.min(s, axis=-1)
+    raise ValueError(f"{name}: Invalid norm order {order!r} for matrices")
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is None and ord is None:
+        axes = tuple(range(x.ndim))
+        y = _vector(x, None, axes, "norm") if axes else np.abs(x)
+        return reshape(y, (1,) * x.ndim) if keepdims else y
+    if axis is not None and not isinstance(axis, (int, np.integer, tuple)):
+        raise TypeError("norm: axis must be None, an integer or a tuple of integers")
+    axes = normalize_axes(axis, x.ndim, "norm")
+    if len(axes) == 1:
+        y = _vector(x, ord, axes, "norm")
+    elif len(axes) == 2:
+        # The order of a tuple matters: rows first.
+        rows, columns = axes if axis is None else (k % x.ndim for k in axis)
+        y = _matrix(x, ord, rows, columns, "norm")
+    else:
+        raise ValueError(f"norm: one or two axes are needed with axis={axis!r} and ord={ord!r}")
+    return reshape(y, keep_axes(x.shape, axes)) if keepdims else y
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    axes = normalize_axes(axis, x.ndim, "vector_norm")
+    if not axes:
+        return _vector(reshape(x, (1,)), ord, (0,), "vector_norm")
+    y = _vector(x, ord, axes, "vector_norm")
+    return reshape(y, keep_axes(x.shape, axes)) if keepdims else y
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    if x.size == 0:
+        raise LinAlgError("cond: it is not defined on empty arrays")
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        largest, smallest = s[..., 0], s[..., -1]
+        return smallest / largest if p == -2 else largest / smallest
+    check_square(x, "cond")
+    return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.linalg.matrix_rank(concrete(A), *args, **kwargs)

@@ -1,0 +1,433 @@
+"""Products of arrays: matmul and everything that is a matmul of reshaped arguments.
+
+Y = A @ B         A (..., m, k)   B (..., k, n)   Y (..., m, n)
+dY = dA @ B + A @ dB
+
+On C-order vectors vec(L X R^T) = (L ⊗ R) vec(X), hence
+
+    dY/dA = I ⊗ B^T      dY/dB = A ⊗ I
+
+Vectors become matrices of one row or column before the primitive, so there is one rule.
+dot, inner, tensordot, vecdot, matvec, vecmat, multi_dot and matrix_power are matmul and
+reshapes; einsum has its own file.
+
+kron       y[ac] = a ⊗ b, blocks a_ij b       linear in each: a contraction with the other
+cross      y = a × b in three dimensions      <w, a × b> = <a, b × w> = <b, w × a>
+
+Source: M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode algorithmic differentiation", 2008.
+"""
+
+import string
+from collections.abc import Sequence
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements, implements_ufunc
+from linad.errors import ShapeError
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Contraction, Kronecker, Reshape, align
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array
+from linad.shapes import (
+    matrix_transpose,
+    normalize_axis,
+    size_of,
+    sum_to_shape,
+)
+from linad.ufuncs import refuse_out
+
+matmul_ = Primitive("matmul", np.matmul)
+
+
+@matmul_.jacobian(wrt=0)
+def matmul_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return Kronecker(None, matrix_transpose(b), y.shape, a.shape, y.dtype)
+
+
+@matmul_.jacobian(wrt=1)
+def matmul_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return Kronecker(a, None, y.shape, b.shape, y.dtype)
+
+
+def _product(a: Any, b: Any) -> Any:
+    """``a @ b`` with NumPy's rules for one axis."""
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(
+            f"matmul: a {a.shape} and b {b.shape}: both need at least one axis; "
+            f"multiply by a number with *"
+        )
+    if a.ndim > 1 and b.ndim > 1:
+        return matmul_(a, b)
+    row = a if a.ndim > 1 else a.reshape((1, *a.shape))
+    column = b if b.ndim > 1 else b.reshape((*b.shape, 1))
+    y = matmul_(row, column)
+    shape = y.shape
+    if b.ndim == 1:
+        shape = shape[:-1]
+        if a.ndim == 1:
+            shape = shape[:-1]
+    elif a.ndim == 1:
+        shape = shape[:-2] + shape[-1:]
+    return y.reshape(shape)
+
+
+def _with_axes(product: Any, cores: tuple[int, int, int], a: Any, b: Any, axes: Any) -> Any:
+    """Apply a product of the last axes to the axes that the ufunc keyword ``axes`` names."""
+    given = [tuple(k) if isinstance(k, (tuple, list)) else (k,) for k in axes]
+    if len(given) == 2 and cores[2] == 0:
+        given.append(())
+    if tuple(len(k) for k in given) != cores:
+        raise ValueError(f"axes={axes!r}: lists of {cores} axes are needed for a, b and result")
+    ends = [tuple(range(-len(k), 0)) for k in given]
+    y = product(np.moveaxis(a, given[0], ends[0]), np.moveaxis(b, given[1], ends[1]))
+    return np.moveaxis(y, ends[2], given[2]) if given[2] else y
+
+
+@implements_ufunc(np.matmul)
+def matmul(a: Any, b: Any, *, axes: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
+    if axes is None:
+        return _product(a, b)
+    return _with_axes(matmul_, (2, 2, 2), a, b, axes)
+
+
+@implements(np.linalg.matmul)
+def linalg_matmul(x1: Any, x2: Any, /) -> Any:
+    return matmul(x1, x2)
+
+
+def _vecdot(a: Any, b: Any) -> Any:
+    for x in (a, b):
+        if x.ndim == 0:
+            raise ValueError("vecdot: both arguments need at least one axis")
+    y = matmul_(np.conj(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
+    return y.reshape(y.shape[:-2])
+
+
+@implements_ufunc(np.vecdot)
+def vecdot(
+    a: Any, b: Any, *, axis: int | None = None, axes: Any = None, keepdims: bool = False
+) -> Any:
+    a, b = as_array(a), as_array(b)
+    if axis is not None:
+        if axes is not None:
+            raise TypeError("vecdot: axis and axes cannot both be given")
+        axes = [axis, axis]
+    y = _vecdot(a, b) if axes is None else _with_axes(_vecdot, (1, 1, 0), a, b, axes[:2])
+    if not keepdims:
+        return y
+    place = -1 if axes is None else axes[-1]
+    return np.expand_dims(y, place[0] if isinstance(place, (tuple, list)) else place)
+
+
+@implements(np.linalg.vecdot)
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return vecdot(x1, x2, axis=axis)
+
+
+def _matvec(a: Any, b: Any) -> Any:
+    y = matmul_(a, b.reshape((*b.shape, 1)))
+    return y.reshape(y.shape[:-1])
+
+
+@implements_ufunc(np.matvec)
+def matvec(a: Any, b: Any, *, axes: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
+    return _matvec(a, b) if axes is None else _with_axes(_matvec, (2, 1, 1), a, b, axes)
+
+
+def _vecmat(a: Any, b: Any) -> Any:
+    y = matmul_(np.conj(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
+    return y.reshape(y.shape[:-2] + y.shape[-1:])
+
+
+@implements_ufunc(np.vecmat)
+def vecmat(a: Any, b: Any, *, axes: Any = None) -> Any:
+    a, b = as_array(a), as_array(b)
+    return _vecmat(a, b) if axes is None else _with_axes(_vecmat, (1, 2, 1), a, b, axes)
+
+
+@implements(np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    if out is not None:
+        refuse_out("dot", (out,))
+    a, b = as_array(a), as_array(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return a * b
+    if b.ndim == 1 or a.ndim == 1 or a.ndim == b.ndim == 2:
+        return _product(a, b)
+    return tensordot(a, b, ((-1,), (-2,)))
+
+
+@implements(np.vdot)
+def vdot(a: Any, b: Any, /) -> Any:
+    return _product(np.conj(as_array(a)).reshape(-1), as_array(b).reshape(-1))
+
+
+@implements(np.inner)
+def inner(a: Any, b: Any, /) -> Any:
+    a, b = as_array(a), as_array(b)
+    return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((-1,), (-1,)))
+
+
+@implements(np.outer)
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    if out is not None:
+        refuse_out("outer", (out,))
+    a, b = as_array(a), as_array(b)
+    return a.reshape((a.size, 1)) * b.reshape((1, b.size))
+
+
+@implements(np.linalg.outer)
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ShapeError(f"outer: both arguments must have one axis, got {x1.shape}, {x2.shape}")
+    return outer(x1, x2)
+
+
+@implements(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = as_array(a), as_array(b)
+    summed_a, summed_b = _summed_axes(axes, a.ndim, b.ndim)
+    kept_a = [k for k in range(a.ndim) if k not in summed_a]
+    kept_b = [k for k in range(b.ndim) if k not in summed_b]
+    shared = tuple(a.shape[k] for k in summed_a)
+    if shared != tuple(b.shape[k] for k in summed_b):
+        raise ShapeError(
+            f"tensordot: a {a.shape} and b {b.shape}: axes {summed_a} of a must be as long as "
+            f"axes {summed_b} of b"
+        )
+    rows = tuple(a.shape[k] for k in kept_a)
+    columns = tuple(b.shape[k] for k in kept_b)
+    k = size_of(shared)
+    left = a.transpose((*kept_a, *summed_a)).reshape((size_of(rows), k))
+    right = b.transpose((*summed_b, *kept_b)).reshape((k, size_of(columns)))
+    return matmul_(left, right).reshape(rows + columns)
+
+
+def _summed_axes(axes: Any, a_ndim: int, b_ndim: int) -> tuple[list[int], list[int]]:
+    """The axes of a and of b that tensordot sums over."""
+    try:
+        given_a, given_b = axes
+    except TypeError:
+        n = as_index(axes)
+        if n < 0 or n > min(a_ndim, b_ndim):
+            raise ShapeError(
+                f"tensordot: axes={n}, but the arguments have {a_ndim} and {b_ndim} axes"
+            ) from None
+        return list(range(a_ndim - n, a_ndim)), list(range(n))
+    lists = []
+    for given, ndim in ((given_a, a_ndim), (given_b, b_ndim)):
+        sequence = given if isinstance(given, (tuple, list, np.ndarray)) else (given,)
+        lists.append([normalize_axis(k, ndim, "tensordot") for k in sequence])
+    if len(lists[0]) != len(lists[1]) or any(len(set(k)) != len(k) for k in lists):
+        raise ShapeError(f"tensordot: axes={axes!r} must pair distinct axes of a with axes of b")
+    return lists[0], lists[1]
+
+
+@implements(np.linalg.tensordot)
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(x1, x2, axes)
+
+
+# Chains of products.
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+    """The product of two or more arrays, in the order that needs fewest multiplications."""
+    if out is not None:
+        refuse_out("multi_dot", (out,))
+    factors = [as_array(a) for a in arrays]
+    if len(factors) < 2:
+        raise ValueError("multi_dot: at least two arrays are needed")
+    first, last = factors[0].ndim, factors[-1].ndim
+    for k, a in enumerate(factors):
+        if a.ndim != 2 and not (a.ndim == 1 and k in (0, len(factors) - 1)):
+            raise np.linalg.LinAlgError(
+                f"multi_dot: array {k} has shape {a.shape}; two axes are needed "
+                f"(the first and the last may have one)"
+            )
+    if first == 1:
+        factors[0] = factors[0].reshape((1, -1))
+    if last == 1:
+        factors[-1] = factors[-1].reshape((-1, 1))
+    split = _cheapest_splits([a.shape[0] for a in factors] + [factors[-1].shape[1]])
+
+    def multiply(i: int, j: int) -> Any:
+        if i == j:
+            return factors[i]
+        k = split[i, j]
+        return matmul_(multiply(i, k), multiply(k + 1, j))
+
+    y = multiply(0, len(factors) - 1)
+    return y.reshape(y.shape[first == 1 : 2 - (last == 1)])
+
+
+def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """Where to split each product of neighbours; factor i has shape sizes[i : i + 2].
+
+    Dynamic programming: Cormen et al., Introduction to Algorithms, "Matrix-chain
+    multiplication".
+    """
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    split = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+    return split
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: int) -> Any:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError(f"matrix_power: square matrices are needed, got {a.shape}")
+    n = as_index(n)
+    if n == 0:
+        return np.eye(a.shape[-1], dtype=a.dtype) + np.zeros(a.shape, a.dtype)
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    square, result = a, None
+    while True:
+        n, bit = divmod(n, 2)
+        if bit:
+            result = square if result is None else matmul_(result, square)
+        if not n:
+            return result
+        square = matmul_(square, square)
+
+
+# Kronecker product.
+
+
+def _kron(a: Any, b: Any) -> Any:
+    return np.kron(a, b)
+
+
+kron_ = Primitive("kron", _kron)
+
+
+def _kron_jacobian(y: Any, x: Any, other: Any, first: bool) -> JacobianOperator:
+    """Of kron in ``x``: y[i k, j l ...] = x[i, j, ...] other[k, l, ...]."""
+    ndim = y.ndim
+    mine, its = string.ascii_letters[:ndim], string.ascii_letters[ndim : 2 * ndim]
+    pairs = zip(mine, its, strict=True) if first else zip(its, mine, strict=True)
+    labels = "".join([p + q for p, q in pairs])
+    sizes = dict(zip(mine + its, x.shape + other.shape, strict=True))
+    shape = tuple([sizes[c] for c in labels])
+    blocks = Contraction(mine, [(its, other)], labels, shape, x.shape, y.dtype)
+    return Reshape(y.shape, shape, y.dtype) @ blocks
+
+
+@kron_.jacobian(wrt=0)
+def kron_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return _kron_jacobian(y, a, b, first=True)
+
+
+@kron_.jacobian(wrt=1)
+def kron_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return _kron_jacobian(y, b, a, first=False)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    ndim = max(a.ndim, b.ndim)
+    if ndim == 0:
+        return a * b
+    return kron_(
+        a.reshape((1,) * (ndim - a.ndim) + a.shape), b.reshape((1,) * (ndim - b.ndim) + b.shape)
+    )
+
+
+# Cross product.
+
+cross_ = Primitive("cross", lambda a, b: np.cross(a, b))
+
+
+class CrossProduct(JacobianOperator):
+    """x -> x × b, along a last axis of length 3; its adjoint is w -> b × w.
+
+    Parameters
+    ----------
+    b : array (..., 3)
+        Kept by reference; broadcasts with x.
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, b: Any, out_shape: Any, in_shape: Any, dtype: Any) -> None:
+        self.b = b
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.cross(align(tangent, len(self.in_shape), len(self.out_shape)), self.b)
+
+    def pullback(self, cotangent: Any) -> Any:
+        b = np.conj(self.b) if self.dtype.kind == "c" else self.b
+        return sum_to_shape(np.cross(b, cotangent), self.in_shape, len(self.out_shape))
+
+
+@cross_.jacobian(wrt=0)
+def cross_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return CrossProduct(b, y.shape, a.shape, y.dtype)
+
+
+@cross_.jacobian(wrt=1)
+def cross_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return CrossProduct(-a, y.shape, b.shape, y.dtype)
+
+
+@implements(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        raise ShapeError("cross: both arguments need at least one axis")
+    a = np.moveaxis(a, normalize_axis(axisa, a.ndim, "cross"), -1)
+    b = np.moveaxis(b, normalize_axis(axisb, b.ndim, "cross"), -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(
+            f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} entries came, 3 and 3 are needed "
+            f"(of 2-vectors it is a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])"
+        )
+    return np.moveaxis(cross_(a, b), -1, axisc)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return cross(x1, x2, axis=axis)
+
+
+# What numpy.linalg calls by another name.
+
+
+@implements(np.linalg.trace)
+def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return np.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+@implements(np.linalg.diagonal)
+def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return np.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+@implements(np.linalg.matrix_transpose)
+def linalg_matrix_transpose(x: Any, /) -> Any:
+    if x.ndim < 2:
+        raise ShapeError(f"matrix_transpose: at least two axes are needed, got {x.shape}")
+    return matrix_transpose(x)

@@ -1,0 +1,382 @@
+"""Eigenvalues, eigenvectors and singular values.
+
+A V = V Λ, A Hermitian      E = V^H dA V      dλ = diag E      dV = V (F ∘ E)
+A V = V Λ, A general        C = V^-1 dA V     dλ = diag C      dV = V (F ∘ C) + V D
+                            F_ij = 1 / (λ_j - λ_i), 0 for i = j
+A = U S V^H                 P = U^H dA V      ds = Re diag P   F_ij = 1 / (s_j^2 - s_i^2)
+                            dU = U (F ∘ (P S + S P^H)) + i U Im(diag P) / S
+                                 + (I - U U^H) dA V / S
+                            dV = V (F ∘ (S P + P^H S)) + (I - V V^H) dA^H U / S
+
+The diagonal D keeps what LAPACK fixes in eigenvectors of a general matrix: norm 1, and the
+largest entry real.
+
+Conventions. The vectors of a complex Hermitian matrix, and of a singular value, are defined
+up to a factor of modulus 1: dV is the one with diag(V^H dV) = 0 (of singular vectors, V has
+it and U follows), and functions that do not depend on the factor have the right derivative.
+
+Values closer than n eps max|λ| count as equal, and then F_ij = 0 (and 1/s = 0 for s = 0):
+the vectors within an eigenspace are taken to stay, and derivatives stay finite. What
+depends on the values only and treats equal ones alike (a sum, a trace, a maximum's
+subgradient) has the right first derivative there, and so have vectors of the other
+eigenspaces. What turns the vectors of one eigenspace into each other is lost: there is no
+derivative of a single vector, and a function V f(Λ) V^H of the matrix has to be
+differentiated in another way. Singular values equal to 0 have derivative 0, as |x| has.
+
+Sources: M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode algorithmic differentiation", 2008. M. Seeger, A. Hetzel, Z. Dai, E. Meissner
+and N. Lawrence, "Auto-differentiating linear algebra", 2017. J. Townsend, "Differentiating
+the singular value decomposition", 2016. Z. Wan and S. Zhang, "Automatic differentiation
+for complex valued SVD", 2019.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.operators.solve import Matrix
+from linad.operators.structured import Contraction
+from linad.primitive import Primitive
+from linad.rules.decompositions import HermitianReading, symmetrized
+from linad.rules.linalg import LinAlgError, adjoint, check_square
+from linad.rules.shaping import concrete
+
+EighResult = type(np.linalg.eigh(np.eye(1)))
+EigResult = type(np.linalg.eig(np.eye(1)))
+SVDResult = type(np.linalg.svd(np.eye(1)))
+
+
+def _reciprocal(x: Any, zero: Any) -> Any:
+    """1 / x, and 0 where the mask ``zero`` is true."""
+    one = np.ones((), x.dtype)
+    return np.where(zero, 0 * one, one / np.where(zero, one, x))
+
+
+def reciprocal_gaps(values: Any) -> Any:
+    """F_ij = 1 / (λ_j - λ_i), 0 on the diagonal and for values that count as equal."""
+    gaps = values[..., None, :] - values[..., :, None]
+    known = np.abs(np.asarray(concrete(values)))
+    n = known.shape[-1]
+    size = np.max(known, axis=-1, initial=0.0)[..., None, None]
+    near = np.abs(np.asarray(concrete(gaps))) <= n * np.finfo(known.dtype).eps * size
+    return _reciprocal(gaps, near)
+
+
+def _diagonal(m: Any) -> Any:
+    return np.diagonal(m, axis1=-2, axis2=-1)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    """a + b, where None is zero."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def _embedded(values: Any, eye: Any) -> Any:
+    """The diagonal matrices of ``values``."""
+    return values[..., None] * eye
+
+
+# Hermitian matrices.
+
+eigh_ = Primitive("eigh", lambda a, *, UPLO: tuple(np.linalg.eigh(a, UPLO)), outputs=2)
+
+
+class HermitianEigen(JacobianOperator):
+    """dA -> (dλ, dV) of a Hermitian dA.
+
+    Parameters
+    ----------
+    values, vectors : array (..., n) and (..., n, n)
+        λ and V, kept by reference.
+    """
+
+    fresh = True
+
+    def __init__(self, values: Any, vectors: Any) -> None:
+        self.values, self.vectors = values, vectors
+        self.gaps = reciprocal_gaps(values)
+        self._eye = np.eye(vectors.shape[-1], dtype=values.dtype)
+        self.clinear = vectors.dtype.kind != "c"
+        super().__init__(vectors.shape, vectors.shape, vectors.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        e = adjoint(self.vectors) @ tangent @ self.vectors
+        return np.real(_diagonal(e)) + 0.0, self.vectors @ (self.gaps * e)
+
+    def pullback(self, cotangent: Any) -> Any:
+        values, vectors = cotangent
+        e = None if values is None else _embedded(values, self._eye)
+        if vectors is not None:
+            e = _plus(e, self.gaps * (adjoint(self.vectors) @ vectors))
+        return self.vectors @ e @ adjoint(self.vectors)
+
+
+class Read(JacobianOperator):
+    """An operator with several results after a `HermitianReading`."""
+
+    fresh = True
+
+    def __init__(self, op: JacobianOperator, reading: HermitianReading) -> None:
+        self.op, self.reading = op, reading
+        self.clinear = op.clinear
+        super().__init__(op.out_shape, reading.in_shape, op.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.op.pushforward(self.reading.pushforward(tangent))
+
+    def pullback(self, cotangent: Any) -> Any:
+        return self.reading.pullback(self.op.pullback(cotangent))
+
+
+@eigh_.jacobian(wrt=0)
+def eigh_wrt_a(y: Any, a: Any, *, UPLO: str) -> JacobianOperator:
+    return Read(HermitianEigen(*y), HermitianReading(a.shape, y[1].dtype, UPLO == "L"))
+
+
+def _eigh(a: Any, UPLO: str, name: str) -> Any:
+    UPLO = UPLO.upper()
+    if UPLO not in ("L", "U"):
+        raise ValueError(f"{name}: UPLO={UPLO!r}, 'L' or 'U' is needed")
+    check_square(a, name)
+    return eigh_(symmetrized(a), UPLO=UPLO)
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    return EighResult(*_eigh(a, UPLO, "eigh"))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return _eigh(a, UPLO, "eigvalsh")[0]
+
+
+# General matrices.
+
+eig_ = Primitive("eig", lambda a: tuple(np.linalg.eig(a)), outputs=2)
+
+
+class GeneralEigen(JacobianOperator):
+    """dA -> (dλ, dV), V with columns of norm 1 and their largest entries real.
+
+    Parameters
+    ----------
+    values, vectors : array (..., n) and (..., n, n)
+        λ and V, kept by reference.
+    in_dtype : numpy.dtype
+        Of A, which may be real where V is complex.
+    """
+
+    fresh = True
+
+    def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
+        self.values, self.vectors = values, vectors
+        self.gaps = reciprocal_gaps(values)
+        self.matrix = Matrix(vectors)
+        self._in_dtype = in_dtype
+        self._complex = vectors.dtype.kind == "c"
+        self.clinear = in_dtype.kind != "c"
+        n = vectors.shape[-1]
+        self._eye = np.eye(n, dtype=vectors.dtype.char.lower())
+        known = np.asarray(concrete(vectors))
+        # The entry that LAPACK made real is so exactly.
+        modulus = np.where(np.imag(known) == 0, np.abs(known), -1.0)
+        rows = np.argmax(modulus, axis=-2)[..., None, :] if n else np.zeros(known.shape, int)
+        self._largest = np.arange(n)[:, None] == rows
+        super().__init__(vectors.shape, vectors.shape, np.promote_types(in_dtype, vectors.dtype))
+
+    @property
+    def in_dtype(self) -> Any:
+        return self._in_dtype
+
+    @property
+    def out_dtype(self) -> Any:
+        return self.vectors.dtype
+
+    def _weights(self) -> Any:
+        """1 / v at the largest entry of each column v, 0 elsewhere."""
+        return _reciprocal(np.real(self.vectors), ~self._largest)
+
+    def pushforward(self, tangent: Any) -> Any:
+        v = self.vectors
+        c = self.matrix.solve(tangent @ v)
+        dv = v @ (self.gaps * c)
+        along = np.sum(np.conj(v) * dv, axis=-2, keepdims=True)
+        if not self._complex:
+            return _diagonal(c) + 0.0, dv - v * along
+        phase = np.sum(self._weights() * np.imag(dv), axis=-2, keepdims=True)
+        return _diagonal(c) + 0.0, dv - v * (np.real(along) + 1j * phase)
+
+    def pullback(self, cotangent: Any) -> Any:
+        values, vectors = cotangent
+        v = self.vectors
+        c = None if values is None else _embedded(values, self._eye)
+        if vectors is not None:
+            along = np.sum(np.conj(v) * vectors, axis=-2, keepdims=True)
+            if self._complex:
+                phase = np.imag(np.conj(along)) * self._weights()
+                vectors = vectors - v * np.real(along) + 1j * phase
+            else:
+                vectors = vectors - v * along
+            c = _plus(c, np.conj(self.gaps) * (adjoint(v) @ vectors))
+        da = self.matrix.solve(c @ adjoint(v), adjoint=True)
+        return np.real(da) + 0.0 if self._in_dtype.kind != "c" and self._complex else da
+
+
+@eig_.jacobian(wrt=0)
+def eig_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return GeneralEigen(*y, a.dtype)
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    check_square(a, "eig")
+    return EigResult(*eig_(a))
+
+
+eigvals_ = Primitive("eigvals", lambda a: np.linalg.eigvals(a))
+
+
+@eigvals_.jacobian(wrt=0)
+def eigvals_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    values, vectors = np.linalg.eig(a)
+    vectors = _in_order(y, values, vectors)
+    batch = "".join([chr(ord("a") + k) for k in range(a.ndim - 2)])
+    fixed = [(batch + "xy", np.linalg.inv(vectors)), (batch + "zx", vectors)]
+    return Contraction(batch + "yz", fixed, batch + "x", y.shape, a.shape, vectors.dtype)
+
+
+def _in_order(wanted: Any, values: Any, vectors: Any) -> Any:
+    """The eigenvectors in the order of eigvals, should LAPACK's two ways to them differ."""
+    wanted, values = np.asarray(concrete(wanted)), np.asarray(concrete(values))
+    if not values.size or np.allclose(wanted, values):
+        return vectors
+    nearest = np.argmin(np.abs(wanted[..., :, None] - values[..., None, :]), axis=-1)
+    return np.take_along_axis(vectors, nearest[..., None, :], axis=-1)
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    check_square(a, "eigvals")
+    return eigvals_(a)
+
+
+# Singular values.
+
+svd_ = Primitive("svd", lambda a: tuple(np.linalg.svd(a, full_matrices=False)), outputs=3)
+
+
+class SingularDerivative(JacobianOperator):
+    """dA -> (dU, ds, dV^H) of the reduced decomposition.
+
+    Parameters
+    ----------
+    u, s, vh : array (..., m, k), (..., k) and (..., k, n), k = min(m, n)
+        Kept by reference.
+    """
+
+    fresh = True
+
+    def __init__(self, u: Any, s: Any, vh: Any) -> None:
+        self.u, self.s, self.vh = u, s, vh
+        sums = s[..., None, :] + s[..., :, None]
+        positive = _reciprocal(sums, np.asarray(concrete(sums)) == 0)
+        self.gaps = reciprocal_gaps(s) * positive
+        self._positive = np.asarray(concrete(s)) > 0
+        self._inverse = _reciprocal(s, ~self._positive)
+        self._eye = np.eye(s.shape[-1], dtype=s.dtype)
+        self._complex = u.dtype.kind == "c"
+        self.clinear = not self._complex
+        shape = (*u.shape[:-1], vh.shape[-1])
+        super().__init__(shape, shape, u.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        u, vh, v = self.u, self.vh, adjoint(self.vh)
+        rows, columns = self.s[..., :, None], self.s[..., None, :]
+        inverse = self._inverse[..., None, :]
+        av = tangent @ v
+        p = adjoint(u) @ av
+        ph = adjoint(p)
+        left = self.gaps * (p * columns + rows * ph)
+        if self._complex:
+            left = left + 1j * _embedded(np.imag(_diagonal(p)) * self._inverse, self._eye)
+        du = u @ left
+        dv = v @ (self.gaps * (rows * p + ph * columns))
+        if u.shape[-2] > u.shape[-1]:
+            du = du + (av - u @ p) * inverse
+        if vh.shape[-1] > vh.shape[-2]:
+            dv = dv + (adjoint(tangent) @ u - v @ ph) * inverse
+        ds = np.where(self._positive, np.real(_diagonal(p)), np.zeros((), self.s.dtype))
+        return du, ds, adjoint(dv)
+
+    def pullback(self, cotangent: Any) -> Any:
+        du, ds, dvh = cotangent
+        u, vh, v = self.u, self.vh, adjoint(self.vh)
+        rows, columns = self.s[..., :, None], self.s[..., None, :]
+        inverse = self._inverse[..., None, :]
+        p = rest = None
+        if ds is not None:
+            p = _embedded(np.where(self._positive, ds, np.zeros((), ds.dtype)), self._eye)
+        if du is not None:
+            w = adjoint(u) @ du
+            g = self.gaps * w
+            p = _plus(p, (g + adjoint(g)) * columns)
+            if self._complex:
+                p = p + 1j * _embedded(np.imag(_diagonal(w)) * self._inverse, self._eye)
+            if u.shape[-2] > u.shape[-1]:
+                rest = ((du - u @ w) * inverse) @ vh
+        if dvh is not None:
+            dv = adjoint(dvh)
+            w = vh @ dv
+            h = self.gaps * w
+            p = _plus(p, rows * (h + adjoint(h)))
+            if vh.shape[-1] > vh.shape[-2]:
+                rest = _plus(rest, u @ adjoint((dv - v @ w) * inverse))
+        return _plus(u @ p @ vh, rest)
+
+
+@svd_.jacobian(wrt=0)
+def svd_wrt_a(y: Any, a: Any) -> JacobianOperator:
+    return SingularDerivative(*y)
+
+
+@implements(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    if a.ndim < 2:
+        raise LinAlgError(f"svd: at least two axes are needed, got {a.shape}")
+    if hermitian:
+        u, s, vh = _hermitian_svd(a)
+        return SVDResult(u, s, vh) if compute_uv else s
+    if not compute_uv:
+        return svd_(a)[1]
+    m, n = a.shape[-2:]
+    if full_matrices and m != n:
+        raise UnsupportedError(
+            f"svd: full_matrices=True of a matrix that is not square, {a.shape}: the last "
+            f"{abs(m - n)} vectors are any basis and have no derivative; pass "
+            f"full_matrices=False"
+        )
+    return SVDResult(*svd_(a))
+
+
+def _hermitian_svd(a: Any) -> Any:
+    """By eigh, as NumPy: s = |λ| in falling order, the signs go into V."""
+    values, vectors = eigh(a)
+    known = np.asarray(concrete(values))
+    order = np.argsort(np.abs(known), axis=-1)[..., ::-1]
+    signs = np.copysign(np.ones((), known.dtype), np.take_along_axis(known, order, axis=-1))
+    s = np.take_along_axis(values, order, axis=-1) * signs
+    u = np.take_along_axis(vectors, order[..., None, :], axis=-1)
+    return u, s, adjoint(u * signs[..., None, :])
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    return svd(x, compute_uv=False)
