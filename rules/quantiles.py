@@ -121,9 +121,7 @@ def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_
     first = entry(low)
     if (low == high).all():
         return first
-    g = h - low
-    if isinstance(q, float):
-        g = np.asarray(g, a.dtype)
+    g = np.asarray(h - low, a.dtype) if isinstance(q, float) else h - low.astype(h.dtype)
     return first + (entry(high) - first) * g
 
 

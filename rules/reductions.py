@@ -253,13 +253,13 @@ def _extremum(function: Any) -> Any:
     return reduce
 
 
-max = implements(np.max, np.amax)(_extremum(_max))
-min = implements(np.min, np.amin)(_extremum(_min))
+amax = implements(np.max, np.amax)(_extremum(_max))
+amin = implements(np.min, np.amin)(_extremum(_min))
 
 
 @implements(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    return max(a, axis, out, keepdims) - min(a, axis, out, keepdims)
+    return amax(a, axis, out, keepdims) - amin(a, axis, out, keepdims)
 
 
 @implements(np.mean)

@@ -1,0 +1,130 @@
+"""Median, percentile, quantile and their relatives that leave NaN out."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import UnsupportedError
+from linad.rules.quantiles import CONTINUOUS, DISCRETE
+from linad.testing import Case
+
+rng = np.random.default_rng(0)
+SCALAR = np.array(0.7)
+ODD = rng.standard_normal(5)
+EVEN = rng.standard_normal(6)
+MATRIX = rng.standard_normal((3, 4))
+CUBE = rng.standard_normal((2, 3, 2))
+HOLES = np.array([[1.0, np.nan, 2.0, 5.0], [np.nan, 4.0, np.nan, -1.0]])
+SEVERAL = np.array([0.1, 0.6, 0.83])
+METHODS = [*CONTINUOUS, *DISCRETE]
+
+CASES = [
+    Case(np.median, SCALAR),
+    Case(np.median, ODD),
+    Case(np.median, EVEN),
+    Case(np.median, MATRIX, axis=-1, keepdims=True),
+    Case(np.median, CUBE, axis=(0, 2)),
+    Case(np.nanmedian, MATRIX, axis=0),
+    Case(np.quantile, SCALAR, q=0.3),
+    Case(np.quantile, ODD, q=0.3),
+    Case(np.quantile, ODD, q=1),
+    Case(np.quantile, MATRIX, q=SEVERAL, axis=0, check={"float32": False}),
+    Case(np.quantile, CUBE, q=[0.2, 0.6], axis=(0, 2), keepdims=True, check={"float32": False}),
+    Case(np.quantile, ODD, SEVERAL),
+    Case(np.quantile, MATRIX, SEVERAL, axis=1, method="hazen"),
+    Case(np.quantile, ODD, np.array(0.62), method="weibull"),
+    *[Case(np.quantile, EVEN, q=0.42, method=method) for method in METHODS],
+    Case(np.percentile, EVEN, q=30.0),
+    Case(np.percentile, MATRIX, q=[20, 70], axis=0, keepdims=True, check={"float32": False}),
+    Case(np.nanquantile, MATRIX, q=0.4, axis=1),
+    Case(np.nanpercentile, MATRIX, q=40),
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [1, 2, 5, 10])
+def test_values_are_numpys(method, n):
+    x = rng.standard_normal((n, 2))
+    q = np.linspace(0, 1, 21)
+    y = linad.linearize(lambda x: np.quantile(x, q, axis=0, method=method), x)[0]
+    np.testing.assert_allclose(y, np.quantile(x, q, axis=0, method=method), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function, args",
+    [
+        (np.nanmedian, ()),
+        (np.nanquantile, (0.3,)),
+        (np.nanquantile, ([0.0, 0.4, 1.0],)),
+        (np.nanpercentile, (70,)),
+    ],
+)
+def test_nan_left_out(function, args):
+    def f(x):
+        return function(x, *args, axis=1)
+
+    y, J = linad.linearize(f, HOLES)
+    np.testing.assert_allclose(y, f(HOLES))
+    step = np.where(np.isnan(HOLES), 0.0, rng.standard_normal(HOLES.shape))
+    difference = (f(HOLES + 1e-4 * step) - f(HOLES - 1e-4 * step)) / 2e-4
+    np.testing.assert_allclose(J.pushforward(step), difference, atol=1e-10)
+    assert not np.any(J.pullback(np.ones_like(y))[np.isnan(HOLES)])
+
+
+def test_nan_makes_nan():
+    y = linad.linearize(lambda x: np.median(x, axis=1), HOLES)[0]
+    assert np.isnan(y).all()
+    y = linad.linearize(lambda x: np.quantile(x, 0.3, axis=0), HOLES)[0]
+    np.testing.assert_array_equal(y, np.quantile(HOLES, 0.3, axis=0))
+
+
+def test_lane_of_nothing_but_nan():
+    with pytest.warns(RuntimeWarning, match="All-NaN"):
+        y = linad.linearize(lambda x: np.nanmedian(x, axis=1), np.full((1, 3), np.nan))[0]
+    assert np.isnan(y).all()
+
+
+def test_median_selects():
+    np.testing.assert_array_equal(linad.grad(np.median)(ODD), ODD == np.median(ODD))
+    middle = np.argsort(EVEN)[2:4]
+    np.testing.assert_array_equal(linad.grad(np.median)(EVEN), 0.5 * np.isin(np.arange(6), middle))
+
+
+def test_derivative_in_q():
+    x = np.array([1.0, 4.0, 2.0])
+    q = np.array([0.2, 0.7])
+    np.testing.assert_allclose(linad.jacobian(lambda q: np.quantile(x, q))(q), np.diag([2.0, 4.0]))
+    assert linad.grad(lambda q: np.percentile(x, q))(20.0) == pytest.approx(0.02)
+
+
+def test_single_precision_follows_numpy():
+    x = ODD.astype(np.float32)
+    assert linad.linearize(lambda x: np.quantile(x, 0.3), x)[0].dtype == np.float32
+    y = linad.linearize(lambda x: np.quantile(x, SEVERAL), x)[0]
+    assert y.dtype == np.quantile(x, SEVERAL).dtype
+
+
+def test_infinite_entries():
+    x = np.array([1.0, np.inf, 2.0])
+    y, J = linad.linearize(np.median, x)
+    assert y == 2.0
+    np.testing.assert_array_equal(J.pullback(1.0), [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda x: np.quantile(x, 1.5), ValueError, "range"),
+        (lambda x: np.quantile(x, 0.5, method="best"), ValueError, "best"),
+        (lambda x: np.quantile(x + 1j, 0.5), TypeError, "real"),
+        (
+            lambda x: np.quantile(x, 0.5, method="inverted_cdf", weights=np.ones(5)),
+            UnsupportedError,
+            "weights",
+        ),
+        (lambda x: np.quantile(x[:0], 0.5), IndexError, "empty"),
+    ],
+)
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        linad.linearize(call, ODD)

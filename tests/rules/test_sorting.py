@@ -1,0 +1,147 @@
+"""Sorting, partitioning, unique entries; searches, whose results are constant."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import UnsupportedError
+from linad.testing import Case
+
+rng = np.random.default_rng(0)
+SCALAR = np.array([0.7])
+VECTOR = rng.standard_normal(6)
+MATRIX = rng.standard_normal((3, 4))
+EMPTY = np.zeros((0, 3))
+REPEATED = np.array([3.0, 1.0, 3.0, 2.0, 1.0])
+COMPLEX = {"complex_": True}
+
+CASES = [
+    Case(np.sort, SCALAR),
+    Case(np.sort, VECTOR, check=COMPLEX),
+    Case(np.sort, MATRIX),
+    Case(np.sort, MATRIX, axis=0, kind="stable"),
+    Case(np.sort, MATRIX, axis=None),
+    Case(np.sort, EMPTY),
+    Case(np.sort, VECTOR, stable=True),
+    Case(np.sort_complex, VECTOR + 1j),
+    Case(np.partition, MATRIX, kth=1),
+    Case(np.partition, MATRIX, kth=(0, 2), axis=0),
+    Case(np.partition, MATRIX, kth=5, axis=None),
+    Case(np.unique, VECTOR),
+    Case(np.unique, MATRIX, return_index=True, return_inverse=True, return_counts=True),
+    Case(np.unique, np.array([[1.0, 2.0], [0.5, 3.0], [1.0, 2.0]])[:2], axis=0),
+    Case(np.unique_values, VECTOR),
+]
+
+CONSTANT = [
+    (np.all, {}),
+    (np.any, {"axis": 0, "keepdims": True}),
+    (np.argmax, {"axis": 1}),
+    (np.argmin, {}),
+    (np.argpartition, {"kth": 2}),
+    (np.argsort, {"axis": 0, "kind": "stable"}),
+    (np.nanargmax, {}),
+    (np.nanargmin, {"axis": 0}),
+    (np.isin, {"test_elements": MATRIX[0]}),
+    (np.digitize, {"bins": np.array([-1.0, 0.0, 1.0])}),
+    (np.logical_or.reduce, {"axis": 1}),
+    (np.logical_and.accumulate, {}),
+    (np.logical_xor.reduce, {}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{k}-{c!r}" for k, c in enumerate(CASES)])
+def test_values_are_numpys(case):
+    plain = case.function(*case.args, **case.params)
+    y = linad.linearize(lambda x: case.function(x, **case.params), *case.args)[0]
+    for part, expected in zip(*[v if type(v) is tuple else (v,) for v in (y, plain)], strict=True):
+        np.testing.assert_array_equal(part, expected)
+
+
+@pytest.mark.parametrize("function, keywords", CONSTANT)
+def test_constant_results_leave_the_trace(function, keywords):
+    found = []
+
+    def f(x):
+        found.append(function(x, **keywords))
+        return np.sum(x)
+
+    linad.grad(f)(MATRIX)
+    expected = function(MATRIX, **keywords)
+    assert type(found[0]) is type(expected)
+    np.testing.assert_array_equal(found[0], expected)
+
+
+def test_searches_take_traced_values_on_either_side():
+    found = []
+
+    def f(edges, x):
+        found.append(np.searchsorted(edges, x))
+        found.append(np.searchsorted(np.sort(VECTOR), x, side="right"))
+        found.append(np.digitize(VECTOR, edges))
+        found.append(np.isin(edges, x))
+        found.append(np.lexsort((x, x)))
+        found.append(np.argsort(a=x))
+        return np.sum(x)
+
+    edges, x = np.array([-1.0, 0.0, 1.0]), VECTOR[:4]
+    linad.grad(f, argnums=(0, 1))(edges, x)
+    expected = [
+        np.searchsorted(edges, x),
+        np.searchsorted(np.sort(VECTOR), x, side="right"),
+        np.digitize(VECTOR, edges),
+        np.isin(edges, x),
+        np.lexsort((x, x)),
+        np.argsort(x),
+    ]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_methods_of_the_array():
+    def f(x):
+        assert x.any()
+        assert not x.all()
+        assert x.argmax() == VECTOR.argmax()
+        return x[x.argsort()[0]] + x[x.argmin()]
+
+    x = np.append(VECTOR, 0.0)
+    np.testing.assert_array_equal(linad.grad(f)(x), 2.0 * (np.arange(7) == x.argmin()))
+
+
+def test_sorting_permutes_the_derivative():
+    np.testing.assert_array_equal(linad.jacobian(np.sort)(VECTOR), np.eye(6)[np.argsort(VECTOR)])
+
+
+def test_unique_belongs_to_the_first():
+    found = linad.jacobian(np.unique)(REPEATED)
+    np.testing.assert_array_equal(found, np.eye(5)[[1, 3, 0]])
+    rows = np.array([[1.0, 2.0], [0.5, 3.0], [1.0, 2.0]])
+    found = linad.grad(lambda x: np.sum(np.unique(x, axis=0)))(rows)
+    np.testing.assert_array_equal(found, [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("function", [np.unique_all, np.unique_counts, np.unique_inverse])
+def test_unique_tuples(function):
+    expected = function(REPEATED)
+    kept = []
+
+    def f(x):
+        kept.append(function(x))
+        return kept[0].values
+
+    y = linad.linearize(f, REPEATED)[0]
+    np.testing.assert_array_equal(y, expected.values)
+    assert type(kept[0]) is type(expected)
+    for name in expected._fields[1:]:
+        np.testing.assert_array_equal(getattr(kept[0], name), getattr(expected, name))
+
+
+def test_fields_are_refused():
+    with pytest.raises(UnsupportedError, match="order"):
+        linad.jacobian(lambda x: np.sort(x, order="a"))(VECTOR)
+
+
+def test_wrong_axis():
+    with pytest.raises(np.exceptions.AxisError):
+        linad.jacobian(lambda x: np.sort(x, axis=1))(VECTOR)
