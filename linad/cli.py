@@ -16,7 +16,7 @@ import linad
 from linad import tree
 from linad.checks import Finding, run_checks
 from linad.errors import LinadError
-from linad.loading import Problem, UsageError, describe, load_problem
+from linad.loading import Problem, UsageError, describe, line_of, load_problem
 from linad.tape import Equation, Tape
 from linad.terminal import Terminal
 
@@ -133,8 +133,8 @@ def _hint(failed: list[str]) -> str:
     """Where to look, from which checks failed."""
     if "value" in failed:
         return (
-            "The function gave another value when it was traced: is there randomness in it,\n"
-            "  or state that it changes?"
+            "The function gave another value when it was traced: is there randomness in\n"
+            "  it, or state that it changes?"
         )
     if "dot test" in failed:
         return (
@@ -142,8 +142,8 @@ def _hint(failed: list[str]) -> str:
             "  pullback must be the transpose of their pushforward."
         )
     return (
-        "The two modes agree with each other, so look at the function here: a kink or jump,\n"
-        "  a stop_gradient, or a rule of your own with the wrong slope."
+        "The two modes agree with each other, so look at the function here: a kink or\n"
+        "  jump, a stop_gradient, or a rule of your own with the wrong slope."
     )
 
 
@@ -238,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"linad: {error}", file=sys.stderr)
         return USAGE
     except LinadError as error:
-        print(f"linad: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"linad: {type(error).__name__}: {error}{line_of(error)}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
         # The reader (a pager, head) has seen enough; keep Python's exit from flushing to it.

@@ -161,6 +161,16 @@ def describe(error: BaseException) -> str:
     return f"{text} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else text
 
 
+def line_of(error: BaseException) -> str:
+    """The user's innermost line on the way to an error, in brackets; "" where there is none."""
+    inside = Path(linad.__file__).parent
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if inside not in path.parents and not path.match("rules/*.py"):
+            return f" ({path.name}:{frame.lineno})"
+    return ""
+
+
 def place_of(function: Callable[..., Any], path: Path) -> str:
     """Where a function is defined; the file alone where Python does not know."""
     code = getattr(inspect.unwrap(function), "__code__", None)

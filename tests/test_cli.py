@@ -35,6 +35,9 @@ def cube(x):
 def sharp(x):
     return np.sum(np.sqrt(x * x))
 
+def kink(x):
+    return np.sum(np.abs(x))
+
 def wrong(x):
     return np.sum(linad.stop_gradient(x) * x)
 
@@ -147,6 +150,7 @@ def test_a_remainder_that_is_rounding_passes(model, capsys):
     [
         ("wrong", "x0", "differences, Taylor, Hessian"),
         ("wrong_hessian", "x0", "Hessian"),
+        ("kink", "np.array([0.0, 1.0])", "Taylor, Hessian"),
     ],
 )
 def test_a_wrong_derivative_fails(model, capsys, function, at, failed):
@@ -154,6 +158,7 @@ def test_a_wrong_derivative_fails(model, capsys, function, at, failed):
     assert (status, err) == (1, "")
     assert re.search(rf"Wrong: \d of 6 checks failed: {failed}\.", out)
     assert "stop_gradient" in out
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_small_error_of_the_derivative_is_seen():
@@ -192,6 +197,7 @@ def test_what_linad_cannot_differentiate(model, capsys, function, at, message):
     assert status == 1
     assert message in err
     assert "Traceback" not in err
+    assert function != "untraced" or re.search(r"\(model\.py:\d+\)\n$", err)
 
 
 @pytest.mark.parametrize(
