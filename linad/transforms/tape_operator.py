@@ -308,6 +308,8 @@ class _Flat(JacobianOperator):
         self.op = op
         self.clinear = op.clinear
         self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
+        # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
+        self.wide = self._in_dtype.kind == "c" and any(s.dtype.kind != "c" for s in op.in_slots)
         n, m = (sum([s.size for s in slots]) for slots in (op.in_slots, op.out_slots))
         super().__init__((m,), (n,), op.dtype)
 
@@ -330,10 +332,9 @@ class _Flat(JacobianOperator):
         return _joined(self.op.pull_leaves(leaves, seeds), seeds, self.in_dtype)
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
-        slots = self.op.in_slots
-        if self.in_dtype.kind != "c" or not self.clinear or all(s.dtype.kind == "c" for s in slots):
+        if not self.wide or not self.clinear:
             return super()._apply_rows(x, adjoint)
-        # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
+        slots = self.op.in_slots
         real = np.concatenate([np.full(s.size, s.dtype.kind != "c") for s in slots])
         y = self._sweep(x, adjoint)
         if adjoint:
