@@ -16,6 +16,7 @@ from linad.derivatives import (
     value_and_grad,
     vjp,
 )
+from linad.operators.blocks import block_diag, eye, hstack, vstack
 from linad.transforms.record import trace
 
 __version__ = "0.1.0"

@@ -23,8 +23,8 @@ from linad.operators.composites import (
 )
 from linad.operators.foreign import Foreign
 from linad.operators.structured import Cast, Identity, Kronecker
-from linad.primitive import Traced
 from linad.shapes import Shape, size_of
+from linad.tracer import Tracer
 
 
 def as_operator(a: Any) -> JacobianOperator:
@@ -43,7 +43,7 @@ def as_operator(a: Any) -> JacobianOperator:
     """
     if isinstance(a, JacobianOperator):
         return a.flat
-    if isinstance(a, (Traced, np.ndarray)):
+    if isinstance(a, (Tracer, np.ndarray)):
         if a.ndim != 2:
             raise ShapeError(f"an array of shape {a.shape} is no matrix; two axes are needed")
         if a.dtype.kind in "biu":
@@ -86,8 +86,9 @@ def common_dtypes(ops: Sequence[JacobianOperator]) -> tuple[Any, Any]:
     return in_dtype, out_dtype
 
 
-def _factors(op: JacobianOperator) -> tuple[JacobianOperator, ...]:
-    return op.factors if type(op) is Chain else (op,)
+def _factors(op: JacobianOperator, wide: bool) -> tuple[JacobianOperator, ...]:
+    """The factors of a chain that applies them as the new one will: as maps or as matrices."""
+    return op.factors if type(op) is Chain and op.wide == wide else (op,)
 
 
 def compose(a: Any, b: Any) -> JacobianOperator:
@@ -110,7 +111,8 @@ def compose(a: Any, b: Any) -> JacobianOperator:
         return b
     if type(b) is Identity:
         return a
-    return Chain(_factors(a) + _factors(b))
+    wide = a.wide or b.wide
+    return Chain(_factors(a, wide) + _factors(b, wide))
 
 
 def scale(alpha: Any, op: Any) -> JacobianOperator:
@@ -120,8 +122,8 @@ def scale(alpha: Any, op: Any) -> JacobianOperator:
     complex_ = np.iscomplexobj(alpha)
     if complex_ and op.out_dtype.kind != "c":
         op = fitted(op, op.in_dtype, np.result_type(op.out_dtype, np.complex64))
-    if not isinstance(alpha, Traced):
-        if type(op) is Scaled and not isinstance(op.alpha, Traced):
+    if not isinstance(alpha, Tracer):
+        if type(op) is Scaled and not isinstance(op.alpha, Tracer):
             alpha, op = alpha * op.alpha, op.op
         if alpha == 1:
             return op
@@ -132,7 +134,7 @@ def _number(alpha: Any, op: JacobianOperator) -> Any:
     """A number that does not widen the operator's dtype when multiplied."""
     if type(alpha) in (int, float, complex):
         return alpha
-    if isinstance(alpha, Traced):
+    if isinstance(alpha, Tracer):
         if alpha.dtype.kind == "c":
             return alpha.astype(np.result_type(op.dtype, np.complex64))
         return alpha.astype(np.empty(0, op.dtype).real.dtype)
@@ -144,7 +146,7 @@ def _number(alpha: Any, op: JacobianOperator) -> Any:
 
 def _term(x: Any, other: Any) -> JacobianOperator:
     """A summand; arrays and numbers are refused, as SciPy does."""
-    if isinstance(x, (np.ndarray, Traced, list)):
+    if isinstance(x, (np.ndarray, Tracer, list)):
         raise OperandError(
             f"cannot add an array to {other._label()}, or subtract it; to add the matrix, wrap "
             f"it with scipy.sparse.linalg.aslinearoperator"

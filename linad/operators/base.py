@@ -59,6 +59,9 @@ class JacobianOperator(LinearOperator):
         True when `pullback` fills few entries of its result, so that a sweep should add
         them to a cotangent it holds by `pullback_into` instead.
 
+    writes : bool
+        True for the two operators of a write into an array, which a sweep applies in place.
+
     Notes
     -----
     SciPy's own initialisation costs microseconds and a program makes one operator an
@@ -73,6 +76,7 @@ class JacobianOperator(LinearOperator):
     clinear = True
     wide = False
     scatters = False
+    writes = False
     __array_priority__ = 2000.0
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "JacobianOperator":
@@ -187,11 +191,10 @@ class JacobianOperator(LinearOperator):
     def _sweep(self, x: Any, adjoint: bool) -> Any:
         """Apply one of the two maps to rows of the right kind."""
         taken, given = self.in_shape, self.out_shape
+        apply: Any = self.pushforward
         if adjoint:
-            taken, given = given, taken
-            apply, dtype = self.pullback, self.out_dtype
-        else:
-            apply, dtype = self.pushforward, self.in_dtype
+            taken, given, apply = given, taken, self.pullback
+        dtype = self.out_dtype if adjoint else self.in_dtype
         if x.dtype is not dtype:
             x = x.astype(dtype)
         if x.ndim == 1:
@@ -291,21 +294,21 @@ class JacobianOperator(LinearOperator):
         return self._transpose()
 
     def _adjoint(self) -> "JacobianOperator":
-        return self._remembered("_adjoint_ref", ALGEBRA.Adjoint)
+        return self._remembered(ALGEBRA.Adjoint)
 
     def _transpose(self) -> "JacobianOperator":
         if self.dtype.kind != "c":
             return self._adjoint()
-        return self._remembered("_transpose_ref", ALGEBRA.Transpose)
+        return self._remembered(ALGEBRA.Transpose)
 
-    def _remembered(self, name: str, kind: type) -> Any:
+    def _remembered(self, kind: Any) -> Any:
         # A weak reference: the view holds this operator, and a cycle would keep residuals
         # alive until the garbage collector runs.
-        found = self.__dict__.get(name)
+        found = self.__dict__.get(kind.remembered_as)
         view = found() if found is not None else None
         if view is None:
             view = kind(self)
-            self.__dict__[name] = weakref.ref(view)
+            self.__dict__[kind.remembered_as] = weakref.ref(view)
         return view
 
     def __getstate__(self) -> dict[str, Any]:

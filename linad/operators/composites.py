@@ -4,6 +4,7 @@ Each keeps its parts and applies them one after the other, so making one costs n
 `linad.operators.algebra` makes them, of parts that fit.
 """
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from linad.shapes import Shape, size_of
 class _View(JacobianOperator):
     """The two methods of an operator, exchanged: what `Adjoint` and `Transpose` share."""
 
+    remembered_as: str
+
     def __init__(self, op: JacobianOperator) -> None:
         self.op = op
         self.fresh = op.fresh
@@ -26,6 +29,13 @@ class _View(JacobianOperator):
         else:
             self.clinear = op.clinear
         super().__init__(op.in_shape, op.out_shape, op.dtype)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        # A copied view must be the view of its operator, so that J.H.H is J again.
+        refs = self.op.__dict__
+        if refs.get(self.remembered_as) is None:
+            refs[self.remembered_as] = weakref.ref(self)
 
     @property
     def in_dtype(self) -> Any:
@@ -38,6 +48,8 @@ class _View(JacobianOperator):
 
 class Adjoint(_View):
     """A^H: the two methods of A, exchanged."""
+
+    remembered_as = "_adjoint_ref"
 
     @property
     def flat(self) -> JacobianOperator:
@@ -69,6 +81,8 @@ class Adjoint(_View):
 
 class Transpose(_View):
     """A^T of a complex A: y -> conj(A^H conj(y))."""
+
+    remembered_as = "_transpose_ref"
 
     @property
     def flat(self) -> JacobianOperator:

@@ -1,0 +1,225 @@
+"""Operators side by side: identity matrices, stacks and block diagonals.
+
+What `scipy.sparse` has for matrices and lacks for operators. The parts are anything that
+acts as a matrix; they are applied one after the other, never formed.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.errors import DTypeError, OperandError, ShapeError
+from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Identity
+from linad.shapes import is_inexact
+
+
+class Blocks(JacobianOperator):
+    """A matrix of blocks, of which the missing ones are zero.
+
+    Parameters
+    ----------
+    blocks : list of (row, column, operator)
+        Operators on flat vectors, of the same dtypes; every block row and every block column
+        holds at least one.
+    heights, widths : list of int
+        Rows of each block row, columns of each block column.
+
+    Notes
+    -----
+    One application of every block, and one copy of the result.
+    """
+
+    fresh = True
+
+    def __init__(
+        self,
+        blocks: list[tuple[int, int, JacobianOperator]],
+        heights: list[int],
+        widths: list[int],
+    ) -> None:
+        self.blocks = blocks
+        self._rows, self._columns = _slices(heights), _slices(widths)
+        ops = [op for _, _, op in blocks]
+        self._in_dtype, self._out_dtype = ops[0].in_dtype, ops[0].out_dtype
+        self.clinear = all(op.clinear for op in ops)
+        self.wide = any(op.wide for op in ops)
+        super().__init__((sum(heights),), (sum(widths),), np.result_type(*[op.dtype for op in ops]))
+
+    @property
+    def in_dtype(self) -> Any:
+        return self._in_dtype
+
+    @property
+    def out_dtype(self) -> Any:
+        return self._out_dtype
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self._apply(tangent, False, lambda op, x: op.pushforward(x))
+
+    def pullback(self, cotangent: Any) -> Any:
+        return self._apply(cotangent, True, lambda op, x: op.pullback(x))
+
+    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+        if self.wide:
+            return self._apply(x, adjoint, lambda op, part: op._apply_rows(part, adjoint))
+        return super()._apply_rows(x, adjoint)
+
+    def _apply(self, x: Any, adjoint: bool, apply: Any) -> Any:
+        """Apply every block to its part of x (..., n) and join what they give."""
+        taken = self._rows if adjoint else self._columns
+        parts: list[Any] = [None] * len(self._columns if adjoint else self._rows)
+        for i, j, op in self.blocks:
+            source, target = (i, j) if adjoint else (j, i)
+            part = apply(op, x[..., taken[source]])
+            parts[target] = part if parts[target] is None else parts[target] + part
+        return np.concatenate(parts, axis=-1)
+
+
+def _slices(lengths: list[int]) -> list[slice]:
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+
+def eye(n: int, dtype: Any = float) -> JacobianOperator:
+    """Return the identity on vectors of length n.
+
+    Parameters
+    ----------
+    n : int
+    dtype : dtype
+        Floating or complex. Taken from an operator (``J.dtype``), sums with it keep its dtype.
+
+    Returns
+    -------
+    Identity
+        A `scipy.sparse.linalg.LinearOperator` of shape (n, n).
+
+    Raises
+    ------
+    DTypeError
+        If dtype is neither floating nor complex.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> _, J = linad.linearize(np.sin, np.zeros(3))
+    >>> (J.T @ J + 0.5 * linad.eye(3)) @ np.ones(3)
+    array([1.5, 1.5, 1.5])
+    """
+    dtype = np.dtype(dtype)
+    if not is_inexact(dtype):
+        raise DTypeError(f"eye: dtype {dtype} came, a floating or complex one is needed")
+    return Identity((n,), dtype)
+
+
+def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:
+    """Each as an operator on flat vectors."""
+    if not isinstance(ops, Sequence) or not ops:
+        raise OperandError(f"{name}: a list of one or more operators is needed, got {ops!r:.80}")
+    found = [as_operator(op) for op in ops]
+    return [matching(op, op.shape[:1], op.shape[1:]) for op in found]
+
+
+def _blocks(ops: list[JacobianOperator], rows: Sequence[int], columns: Sequence[int]) -> Blocks:
+    """Put operators at the given places of a matrix of blocks."""
+    heights, widths = [0] * (max(rows) + 1), [0] * (max(columns) + 1)
+    for i, j, op in zip(rows, columns, ops, strict=True):
+        heights[i], widths[j] = op.shape
+    dtypes = common_dtypes(ops)
+    fits = [fitted(op, *dtypes) for op in ops]
+    return Blocks(list(zip(rows, columns, fits, strict=True)), heights, widths)
+
+
+def vstack(ops: Sequence[Any]) -> JacobianOperator:
+    """Stack operators on top of each other: y is their results, one after the other.
+
+    Parameters
+    ----------
+    ops : list of JacobianOperator, LinearOperator, sparse array or array (m_i, n)
+        All with n columns. Operators of containers act on flat vectors.
+
+    Returns
+    -------
+    JacobianOperator
+        Of shape (sum of m_i, n).
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of columns differ.
+    OperandError
+        If a part does not act as a matrix, or there is none.
+
+    Examples
+    --------
+    Damped least squares, as a larger problem without damping:
+
+    >>> import numpy as np, linad
+    >>> from scipy.sparse.linalg import lsmr
+    >>> _, J = linad.linearize(np.sin, np.zeros(3))
+    >>> A = linad.vstack([J, 2.0 * linad.eye(3)])
+    >>> lsmr(A, np.r_[np.ones(3), np.zeros(3)])[0]
+    array([0.2, 0.2, 0.2])
+    """
+    found = _operators(ops, "vstack")
+    if len({op.shape[1] for op in found}) > 1:
+        raise ShapeError(
+            f"vstack: the operators must have equally many columns, their shapes are "
+            f"{[op.shape for op in found]}"
+        )
+    return _blocks(found, range(len(found)), [0] * len(found))
+
+
+def hstack(ops: Sequence[Any]) -> JacobianOperator:
+    """Put operators side by side: y is the sum of what each makes of its part of x.
+
+    Parameters
+    ----------
+    ops : list of JacobianOperator, LinearOperator, sparse array or array (m, n_i)
+        All with m rows. Operators of containers act on flat vectors.
+
+    Returns
+    -------
+    JacobianOperator
+        Of shape (m, sum of n_i).
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of rows differ.
+    OperandError
+        If a part does not act as a matrix, or there is none.
+    """
+    found = _operators(ops, "hstack")
+    if len({op.shape[0] for op in found}) > 1:
+        raise ShapeError(
+            f"hstack: the operators must have equally many rows, their shapes are "
+            f"{[op.shape for op in found]}"
+        )
+    return _blocks(found, [0] * len(found), range(len(found)))
+
+
+def block_diag(ops: Sequence[Any]) -> JacobianOperator:
+    """Put operators on the diagonal of a matrix of blocks: each maps its own part of x.
+
+    Parameters
+    ----------
+    ops : list of JacobianOperator, LinearOperator, sparse array or array (m_i, n_i)
+        Operators of containers act on flat vectors.
+
+    Returns
+    -------
+    JacobianOperator
+        Of shape (sum of m_i, sum of n_i).
+
+    Raises
+    ------
+    OperandError
+        If a part does not act as a matrix, or there is none.
+    """
+    found = _operators(ops, "block_diag")
+    return _blocks(found, range(len(found)), range(len(found)))
