@@ -116,45 +116,6 @@ def _settled(leaf: Any) -> Any:
     return leaf
 
 
-def linearize(self) -> tuple[Any, TapeOperator]:
-        """Return the untraced result and the operator; strip tracers from aux."""
-        results, J = linearize_leaves(self, self.values, self.in_tree)
-        self.aux = _untraced(self.aux)
-        return tree.unflatten(J.out_tree, results), J
-
-
-def _name(f: Any) -> str:
-    return getattr(f, "__name__", None) or type(f).__name__
-
-
-def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
-    if argnums is None:
-        return tuple(range(n))
-    given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for i in given:
-        if not isinstance(i, int) or not -n <= i < n:
-            raise TypeError(
-                f"{_name(f)}: argnums={argnums!r} names no positional argument; {n} were given "
-                f"(arguments passed by keyword are not differentiated)"
-            )
-    return tuple(i % n for i in given)
-
-
-def _untraced(value: Any) -> Any:
-    """``value`` with finished tracers replaced by what they carry."""
-    if value is None:
-        return None
-    leaves, structure = tree.flatten(value)
-    plain = [_settled(leaf) for leaf in leaves]
-    return tree.unflatten(structure, plain)
-
-
-def _settled(leaf: Any) -> Any:
-    while isinstance(leaf, Traced) and leaf._trace.finished:
-        leaf = leaf._value  # type: ignore[attr-defined]  # every Traced is a Tracer
-    return leaf
-
-
 def linearize(
     f: Callable[..., Any], *args: Any, argnums: Argnums = None
 ) -> tuple[Any, TapeOperator]:
