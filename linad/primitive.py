@@ -46,6 +46,8 @@ class Primitive:
         no rule is needed, and boolean or integer results leave the trace.
     outputs : int, optional
         Number of results when there are several.
+    view : bool
+        Whether the result may share memory with the first argument, as a slice does.
     register : bool
         Whether `registry` lists it; linad's own primitives are listed, a user's are not.
 
@@ -74,6 +76,7 @@ class Primitive:
         *,
         constant: bool = False,
         outputs: int | None = None,
+        view: bool = False,
         register: bool = True,
     ) -> None:
         if register:
@@ -84,6 +87,7 @@ class Primitive:
         self.impl = impl
         self.constant = constant
         self.outputs = outputs
+        self.view = view
         self.__doc__ = impl.__doc__
         self.joint: Rule | None = None
         self.rules: dict[int, Rule] = {}

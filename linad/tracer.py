@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.buffers import Region, View, overwrite, root_of, settle, write
 from linad.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
 from linad.primitive import Primitive, Traced
@@ -43,6 +44,14 @@ class Trace:
         """Answer ``bool``, ``int`` or ``np.array`` (of an index) from the concrete value."""
         return question(tracer._value)
 
+    def constant(self, value: Any) -> "Tracer":
+        """Return a traced array that depends on nothing, to be written into."""
+        raise NotImplementedError
+
+    def write(self, root: "Tracer", region: Region, value: Any) -> None:
+        """Write ``value`` at a region of an array of this trace that owns its storage."""
+        raise NotImplementedError
+
     def detach(self, tracer: "Tracer") -> Any:
         """Return the tracer's value without derivative."""
         value = tracer._value
@@ -59,6 +68,7 @@ class Trace:
 
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
+CREATORS = {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.array, np.asarray}
 _PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
 
 
@@ -107,14 +117,20 @@ def _method(numpy_function: Any) -> Any:
     return method
 
 
-def _in_place(symbol: str, forward: Any) -> Any:
+def _in_place(forward: Any) -> Any:
     def operator(self: "Tracer", other: Any) -> Any:
-        if self.ndim:
-            raise UnsupportedError(
-                f"x {symbol}= value writes into a traced array of shape {self.shape}, which is "
-                f"not supported; write x = x {symbol} value"
+        result = forward(self, other)
+        if result is NotImplemented or isinstance(self.concrete, np.generic):
+            return result  # a NumPy scalar is replaced, not changed
+        if result.shape != self.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {self.shape} doesn't match the "
+                f"broadcast shape {result.shape}"
             )
-        return forward(self, other)
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"an in-place operation cannot cast {result.dtype} to {self.dtype}")
+        overwrite(self, result)
+        return self
 
     return operator
 
@@ -154,7 +170,7 @@ class Tracer(Traced):
         The concrete value.
     """
 
-    __slots__ = ("__weakref__", "_node", "_value")
+    __slots__ = ("__weakref__", "_buffer", "_node", "_value")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
 
@@ -162,6 +178,15 @@ class Tracer(Traced):
         self._trace = trace
         self._node = node
         self._value = value
+        self._buffer: Any = None  # a View, or a Storage once it has views or was written
+
+    def frozen(self) -> "Tracer":
+        """A handle on the array as it is now, that later writes do not change."""
+        settle(self)
+        root = root_of(self)
+        if root._buffer is not None and root._buffer.private:
+            return self.copy()
+        return Tracer(self._trace, self._node, self._value)
 
     # What an array knows of itself.
 
@@ -223,6 +248,7 @@ class Tracer(Traced):
     @property
     def concrete(self) -> Any:
         """The value as a plain array, for looking at; it carries no derivative."""
+        settle(self)
         value = self._value
         while isinstance(value, Tracer):
             value = value._value
@@ -254,7 +280,11 @@ class Tracer(Traced):
         return function(*inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return traced_function(func)(*args, **kwargs)
+        result = traced_function(func)(*args, **kwargs)
+        if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
+            # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
+            return self._trace.constant(result)
+        return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.dtype.kind in "biu":
@@ -289,14 +319,14 @@ class Tracer(Traced):
     __ceil__ = _unary(np.ceil)
     __trunc__ = _unary(np.trunc)
 
-    __iadd__ = _in_place("+", __add__)
-    __isub__ = _in_place("-", __sub__)
-    __imul__ = _in_place("*", __mul__)
-    __itruediv__ = _in_place("/", __truediv__)
-    __ifloordiv__ = _in_place("//", __floordiv__)
-    __imod__ = _in_place("%", __mod__)
-    __ipow__ = _in_place("**", __pow__)
-    __imatmul__ = _in_place("@", __matmul__)
+    __iadd__ = _in_place(__add__)
+    __isub__ = _in_place(__sub__)
+    __imul__ = _in_place(__mul__)
+    __itruediv__ = _in_place(__truediv__)
+    __ifloordiv__ = _in_place(__floordiv__)
+    __imod__ = _in_place(__mod__)
+    __ipow__ = _in_place(__pow__)
+    __imatmul__ = _in_place(__matmul__)
 
     def __round__(self, ndigits: int | None = None) -> Any:
         return traced_function(np.round)(self, ndigits or 0)
@@ -317,10 +347,7 @@ class Tracer(Traced):
         return FUNCTIONS[np.ndarray.__getitem__](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise UnsupportedError(
-            f"x[...] = value writes into a traced array of shape {self.shape}, which is not "
-            f"supported; build the result with np.where, np.stack or np.concatenate"
-        )
+        write(self, index, value)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

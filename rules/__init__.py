@@ -33,6 +33,7 @@ from linad.rules import (
     spacing,
     spectral,
     statistics,
+    writing,
 )
 
 __all__ = [
@@ -65,4 +66,5 @@ __all__ = [
     "spacing",
     "spectral",
     "statistics",
+    "writing",
 ]

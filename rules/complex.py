@@ -24,8 +24,8 @@ from linad.rules.comparison import constant
 from linad.rules.entrywise import register
 
 conjugate = Primitive("conjugate", np.conjugate)
-real_ = Primitive("real", np.real)
-imag_ = Primitive("imag", np.imag)
+real_ = Primitive("real", np.real, view=True)
+imag_ = Primitive("imag", np.imag, view=True)
 absolute = Primitive("absolute", np.absolute)
 sign_ = constant("sign", np.sign)
 for _primitive in (conjugate, absolute):

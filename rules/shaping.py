@@ -23,14 +23,16 @@ from linad.operators.structured import Broadcast, Cast, Identity, Permutation, R
 from linad.primitive import Primitive, Traced
 from linad.shapes import is_inexact, normalize_axes, normalize_axis
 
-reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape))
-transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes))
-broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape))
+reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
+transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)
+broadcast_to_ = Primitive(
+    "broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True
+)
 astype_ = Primitive("astype", lambda x, *, dtype: np.asarray(x).astype(dtype))
 astype_exact = Primitive(
     "astype_exact", lambda x, *, dtype: np.asarray(x).astype(dtype), constant=True
 )
-copy_ = Primitive("copy", lambda x, *, order: np.array(x, order=order))
+copy_ = Primitive("copy", lambda x, *, layout: np.array(x, order=layout))
 
 
 @reshape_.jacobian(wrt=0)
@@ -54,7 +56,7 @@ def astype_wrt_x(y: Any, x: Any, *, dtype: Any) -> JacobianOperator:
 
 
 @copy_.jacobian(wrt=0)
-def copy_wrt_x(y: Any, x: Any, *, order: Any) -> JacobianOperator:
+def copy_wrt_x(y: Any, x: Any, *, layout: Any) -> JacobianOperator:
     return Identity(y.shape, y.dtype)
 
 
@@ -251,4 +253,4 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 @implements(np.copy)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return copy_(a, order=_check_order(order, "CFAK", "copy"))
+    return copy_(a, layout=_check_order(order, "CFAK", "copy"))

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from linad import tree
+from linad.buffers import Region, attach_view, is_private, settle, write_value
 from linad.errors import DTypeError, OutputError, WrongRuleError
 from linad.operators.base import JacobianOperator
+from linad.operators.regions import Erase, Insert
 from linad.operators.structured import Cast, Identity
 from linad.primitive import Primitive
-from linad.shapes import is_inexact
+from linad.shapes import is_inexact, size_of
 from linad.tracer import Trace, Tracer
 from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
 
@@ -27,6 +29,7 @@ class LinearTrace(Trace):
         super().__init__()
         self.nodes = itertools.count()
         self.steps: list[Step] = []
+        self.writes = False
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
@@ -40,9 +43,13 @@ class LinearTrace(Trace):
         nested = False
         for i, a in enumerate(args):
             if type(a) is Tracer:
+                if a._buffer is not None:
+                    settle(a)
                 if a._trace is self:
                     active.append((i, a._node))
-                    values[i] = a = a._value
+                    values[i] = a = captured(a, primitive)
+                else:
+                    values[i] = a = a.frozen()
                 if type(a) is Tracer:
                     nested = True
         if primitive.joint is not None:
@@ -64,7 +71,49 @@ class LinearTrace(Trace):
             links.append((node, J))
         node = next(self.nodes)
         self.steps.append((node, links))
-        return Tracer(self, node, y)
+        result = Tracer(self, node, y)
+        if primitive.view:
+            attach_view(result, args[0])
+        return result
+
+    def constant(self, value: Any) -> Tracer:
+        return self.input(value)
+
+    def write(self, root: Tracer, region: Region, value: Any) -> None:
+        self.check_alive()
+        slot = Slot(root)
+        links: list[Link] = []
+        if isinstance(value, Tracer):
+            settle(value)
+            if value._trace is self:
+                links.append((value._node, Insert(region, slot.shape, slot.dtype)))
+                value = value._value
+        if size_of(region.shape) < slot.size:
+            links.append((root._node, Erase(region, slot.shape, slot.dtype)))
+        write_value(root, region, value)
+        root._node = next(self.nodes)
+        self.steps.append((root._node, links))
+        self.writes = True
+
+    def outputs(self, result: Any) -> tuple[list[Any], list[Node | None], Any]:
+        """The values and nodes of what the function returned, and its structure."""
+        leaves, out_tree = tree.flatten(result)
+        if not leaves:
+            raise OutputError(
+                f"the function returned {result!r}, which holds no array; return the result to "
+                f"differentiate"
+            )
+        results: list[Any] = []
+        nodes: list[Node | None] = []
+        for leaf in leaves:
+            if isinstance(leaf, Tracer) and leaf._trace is self:
+                settle(leaf)
+                nodes.append(leaf._node)
+                results.append(leaf._value)
+            else:
+                nodes.append(None)
+                results.append(check_constant(leaf))
+        return results, nodes, out_tree
 
     def _several(
         self, primitive: Primitive, y: Any, values: Any, active: Any, params: dict[str, Any]
@@ -111,6 +160,13 @@ class LinearTrace(Trace):
                 self.steps.append((here[node], links))
         results = [Tracer(self, here[n], v) for n, v in zip(L.inputs, y, strict=True)]
         return results[0] if primitive.outputs is None else tuple(results)
+
+
+def captured(a: Tracer, primitive: Primitive) -> Any:
+    """The value of a traced argument, as an operation may keep it: it will not change."""
+    if a._buffer is None or primitive.view or not is_private(a):
+        return a._value
+    return a._value.copy()
 
 
 def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
@@ -225,30 +281,18 @@ def linearize_leaves(
     J : TapeOperator
     """
     trace = LinearTrace()
+    tracers = [trace.input(v) for v in values]
+    inputs = [t._node for t in tracers]  # before the function writes into its arguments
     try:
-        tracers = [trace.input(v) for v in values]
         result = function(tracers)
+        results, nodes, out_tree = trace.outputs(result)
     finally:
         trace.finished = True
-    leaves, out_tree = tree.flatten(result)
-    if not leaves:
-        raise OutputError(
-            f"the function returned {result!r}, which holds no array; return the result to "
-            f"differentiate"
-        )
-    nodes: list[Node | None] = []
-    results = []
-    for leaf in leaves:
-        if isinstance(leaf, Tracer) and leaf._trace is trace:
-            nodes.append(leaf._node)
-            results.append(leaf._value)
-        else:
-            nodes.append(None)
-            results.append(check_constant(leaf))
     J = TapeOperator(
         trace.steps,
+        trace.writes,
         next(trace.nodes),
-        [t._node for t in tracers],
+        inputs,
         nodes,
         [Slot(v) for v in values],
         [Slot(v) for v in results],

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from linad import tree
+from linad.buffers import Region, attach_view, is_private, settle, write_value
 from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
-from linad.transforms.linearize import check_constant, linearize_pullback, widened
+from linad.transforms.linearize import captured, check_constant, linearize_pullback, widened
 from linad.transforms.tape_operator import Slot, plus
 
 
@@ -21,10 +24,15 @@ class PushTrace(Trace):
         values = list(args)
         active = []
         for i, a in enumerate(args):
-            if isinstance(a, Tracer) and a._trace is self:
-                values[i] = a._value
+            if isinstance(a, Tracer):
+                settle(a)
+                if a._trace is not self:
+                    values[i] = a.frozen()
+                    continue
+                values[i] = captured(a, primitive)
                 if a._node is not None:
-                    active.append((i, a._node))
+                    written = a._buffer is not None and is_private(a)
+                    active.append((i, a._node.copy() if written else a._node))
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
         y = primitive(*values, **params)
@@ -39,7 +47,32 @@ class PushTrace(Trace):
         if isinstance(y, tuple):
             tangents = (None,) * len(y) if total is None else total
             return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
-        return self._result(y, total)
+        result = self._result(y, total)
+        if primitive.view and isinstance(result, Tracer):
+            attach_view(result, args[0])
+        return result
+
+    def constant(self, value: Any) -> Tracer:
+        return Tracer(self, None, value)
+
+    def write(self, root: Tracer, region: Region, value: Any) -> None:
+        self.check_alive()
+        tangent = None
+        if isinstance(value, Tracer):
+            settle(value)
+            if value._trace is self:
+                tangent, value = value._node, value._value
+        write_value(root, region, value)
+        if root._node is None and tangent is None:
+            return
+        if root._node is None:
+            root._node = np.zeros(root.shape, root.dtype)
+        elif not root._buffer.private_node:
+            root._node = root._node.copy(order="C")
+        root._buffer.private_node = True
+        if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
+            root._node = tangent._trace.constant(root._node)
+        region.assign(root._node, 0 if tangent is None else tangent)
 
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Push through a rule that has a pullback only: its adjoint is the pushforward."""
@@ -83,6 +116,7 @@ def push_leaves(
     for leaf in leaves:
         tangent = None
         if isinstance(leaf, Tracer) and leaf._trace is trace:
+            settle(leaf)
             tangent = leaf._node
             leaf = leaf._value
         else:

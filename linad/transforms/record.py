@@ -5,12 +5,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from linad import tree
+from linad.buffers import Region, attach_view, settle, write_region, write_value
 from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Trace, Tracer
-from linad.transforms.linearize import check_constant, check_input, linearize_leaves
+from linad.transforms.linearize import captured, check_constant, check_input, linearize_leaves
 
 
 
@@ -33,14 +36,38 @@ class RecordTrace(Trace):
         self.check_alive()
         values, inputs = list(args), list(args)
         for i, a in enumerate(args):
-            if isinstance(a, Tracer) and a._trace is self:
-                values[i], inputs[i] = a._value, a._node
+            if isinstance(a, Tracer):
+                settle(a)
+                if a._trace is self:
+                    values[i], inputs[i] = captured(a, primitive), a._node
+                else:
+                    values[i] = inputs[i] = a.frozen()
         y = primitive(*values, **params)
         several = isinstance(y, tuple)
         results = [self._result(v) for v in (y if several else (y,))]
         outputs = tuple([t._node for t in results])
         self.equations.append(Equation(primitive, tuple(inputs), params, outputs, user_line()))
+        if primitive.view:
+            attach_view(results[0], args[0])
         return tuple(results) if several else results[0]
+
+    def constant(self, value: Any) -> Tracer:
+        # A literal: equations hold a copy of it, since its storage will be written.
+        return Tracer(self, np.array(value), value)
+
+    def write(self, root: Tracer, region: Region, value: Any) -> None:
+        self.check_alive()
+        node = value
+        if isinstance(value, Tracer):
+            settle(value)
+            if value._trace is self:
+                node, value = value._node, value._value
+        write_value(root, region, value)
+        var = Var(next(self.numbers), root.shape, root.dtype)
+        params = {"region": region}
+        inputs = (root._node, node)
+        self.equations.append(Equation(write_region, inputs, params, (var,), user_line()))
+        root._node = var
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         answer = question(tracer._value)
@@ -175,6 +202,7 @@ def _outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], 
     values, nodes = [], []
     for leaf in leaves:
         if isinstance(leaf, Tracer) and leaf._trace is recorder:
+            settle(leaf)
             values.append(leaf._value)
             nodes.append(leaf._node)
         else:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from linad import tree
+from linad.buffers import root_of
 from linad.errors import DTypeError, ShapeError
 from linad.operators.base import JacobianOperator, own
+from linad.operators.regions import Erase
 from linad.shapes import Shape, is_inexact, size_of
 from linad.tracer import Tracer
 
@@ -67,6 +69,8 @@ class TapeOperator(JacobianOperator):
     ----------
     steps : list of (node, links)
         What the trace kept, in the order it happened.
+    writes : bool
+        Whether the function wrote into arrays.
     count : int
         Number of nodes.
     inputs, outputs : list of int
@@ -88,6 +92,7 @@ class TapeOperator(JacobianOperator):
     def __init__(
         self,
         steps: list[Step],
+        writes: bool,
         count: int,
         inputs: list[Node],
         outputs: list[Node | None],
@@ -96,7 +101,7 @@ class TapeOperator(JacobianOperator):
         in_tree: Any = tree.LEAF,
         out_tree: Any = tree.LEAF,
     ) -> None:
-        self.steps, self.count = steps, count
+        self.steps, self.writes, self.count = steps, writes, count
         self.inputs, self.outputs = inputs, outputs
         self.in_slots, self.out_slots = in_slots, out_slots
         self.in_tree, self.out_tree = in_tree, out_tree
@@ -151,13 +156,22 @@ class TapeOperator(JacobianOperator):
         slots: list[Any] = [None] * self.count
         for node, tangent in zip(self.inputs, tangents, strict=True):
             slots[node] = tangent
+        # A tangent is written into where nobody else holds it: not the caller, nor another
+        # tangent that is a view of it.
+        owned = bytearray(self.count)
         for out, links, dead in self._scheduled():
             total = None
-            for node, J in links:
-                tangent = slots[node]
-                if tangent is not None:
-                    part = J.pushforward(tangent)
-                    total = part if total is None else plus(total, part)
+            if links and links[0][1].writes:
+                total = self._push_write(links, slots, owned, dead)
+                owned[out] = True
+            else:
+                for node, J in links:
+                    tangent = slots[node]
+                    if tangent is not None:
+                        part = J.pushforward(tangent)
+                        if self.writes and not J.fresh:
+                            part = part.copy()
+                        total = part if total is None else plus(total, part)
             for node in dead:
                 slots[node] = None
             if type(out) is int:
@@ -185,6 +199,9 @@ class TapeOperator(JacobianOperator):
                 cotangent = self._gathered(out, slots)
                 if cotangent is None:
                     continue
+            if links and links[0][1].writes:
+                self._pull_write(out, cotangent, links, slots, owned)
+                continue
             for node, J in links:
                 held = slots[node]
                 if J.scatters and type(cotangent) is not Tracer and type(held) is not Tracer:
@@ -204,6 +221,38 @@ class TapeOperator(JacobianOperator):
                         slots[node] = held + part
                         owned[node] = True
         return self._results(self.inputs, self.in_slots, slots, seeds, cotangents)
+
+    def _push_write(
+        self, links: Sequence[Link], slots: list[Any], owned: bytearray, dead: list[Node]
+    ) -> Any:
+        """Push through a write, into the tangent of the array itself where that is allowed."""
+        total = None
+        for node, J in reversed(links):
+            tangent = slots[node]
+            if tangent is None:
+                continue
+            if type(J) is Erase and owned[node] and node in dead and in_c_order(tangent):
+                J.region.assign(tangent, 0)
+                total = tangent
+            elif total is None:
+                total = J.pushforward(tangent)
+            else:
+                J.region.assign(total, tangent)
+        return total
+
+    def _pull_write(
+        self, out: Node, cotangent: Any, links: Sequence[Link], slots: list[Any], owned: bytearray
+    ) -> None:
+        """Pull back through a write, into the cotangent itself where that is allowed."""
+        for node, J in links:
+            held = slots[node]
+            if type(J) is Erase and held is None and owned[out] and in_c_order(cotangent):
+                J.region.assign(cotangent, 0)
+                slots[node] = cotangent
+            else:
+                part = J.pullback(cotangent)
+                slots[node] = part if held is None else held + part
+            owned[node] = True
 
     def _gathered(self, out: tuple[Node, ...], slots: list[Any]) -> Any:
         """Cotangents of an equation with several results; a missing one is None."""
@@ -254,9 +303,16 @@ class TapeOperator(JacobianOperator):
         return self._schedule
 
 
+def in_c_order(array: Any) -> bool:
+    """Whether a region of the array can be written in place."""
+    if isinstance(array, Tracer):
+        return root_of(array) is array
+    return bool(array.flags.c_contiguous)
+
+
 def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
     """A cotangent that may be written: zeros, or a copy of what is held."""
-    return np.zeros(seeds + J.in_shape, J.in_dtype) if held is None else np.array(held)
+    return np.zeros(seeds + J.in_shape, J.in_dtype) if held is None else np.array(held, order="C")
 
 
 def plus(a: Any, b: Any) -> Any:

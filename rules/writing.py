@@ -1,0 +1,37 @@
+"""Writes into arrays as pure functions: what a tape shows of ``x[i] = v``.
+
+read_region    y = the entries of x at a region           J = Extract
+write_region   y = x with v at the region                 J_x = Erase, J_v = Extract^H
+insert_region  y = zeros with v at the region             J = Extract^H
+
+While a function runs, the write itself happens in place; see `linad.buffers`.
+"""
+
+from typing import Any
+
+from linad.buffers import insert_region, read_region, write_region
+from linad.operators.base import JacobianOperator
+from linad.operators.regions import Erase, Extract
+from linad.operators.structured import broadcast
+
+
+@read_region.jacobian(wrt=0)
+def read_region_wrt_x(y: Any, x: Any, *, region: Any) -> JacobianOperator:
+    return Extract(region, y.shape, x.shape, y.dtype)
+
+
+@write_region.jacobian(wrt=0)
+def write_region_wrt_x(y: Any, x: Any, value: Any, *, region: Any) -> JacobianOperator:
+    return Erase(region, y.shape, y.dtype)
+
+
+@write_region.jacobian(wrt=1)
+def write_region_wrt_value(y: Any, x: Any, value: Any, *, region: Any) -> JacobianOperator:
+    shape = y.shape[: y.ndim - region.ndim] + region.shape
+    insert = Extract(region, shape, y.shape, y.dtype).H
+    return insert @ broadcast(shape, value.shape, y.dtype)
+
+
+@insert_region.jacobian(wrt=0)
+def insert_region_wrt_value(y: Any, value: Any, *, region: Any, shape: Any) -> JacobianOperator:
+    return Extract(region, value.shape, y.shape, y.dtype).H
