@@ -69,6 +69,12 @@ class Equation:
 
     __slots__ = ("inputs", "outputs", "params", "primitive", "source")
 
+    primitive: Primitive
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    outputs: tuple[Var, ...]
+    source: Source | None
+
     def __init__(
         self,
         primitive: Primitive,
