@@ -59,7 +59,7 @@ class Terminal:
 
     def mark(self, passed: bool) -> str:
         """A check mark, or a cross."""
-        text = ("✓" if passed else "✗") if self.unicode else ("ok  " if passed else "FAIL")
+        text = ("✓" if passed else "✗") if self.unicode else ("ok" if passed else "NO")
         return self.paint(text, "green" if passed else "red")
 
 
