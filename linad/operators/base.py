@@ -60,7 +60,7 @@ class JacobianOperator(LinearOperator):
         them to a cotangent it holds by `pullback_into` instead.
 
     writes : bool
-        True for the two operators of a write into an array, which a sweep applies in place.
+        True for the operator of an array that was written into; a sweep applies it in place.
 
     Notes
     -----

@@ -41,7 +41,6 @@ class Insert(JacobianOperator):
     """y = zeros with x at a region: the part of a write that comes from the value."""
 
     fresh = True
-    writes = True
 
     def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
         self.region = region

@@ -13,7 +13,7 @@ from linad import tree
 from linad.buffers import root_of
 from linad.errors import DTypeError, ShapeError
 from linad.operators.base import JacobianOperator, own
-from linad.operators.regions import Erase
+from linad.operators.regions import Insert
 from linad.shapes import Shape, is_inexact, size_of
 from linad.tracer import Tracer
 
@@ -161,7 +161,7 @@ class TapeOperator(JacobianOperator):
         owned = bytearray(self.count)
         for out, links, dead in self._scheduled():
             total = None
-            if links and links[0][1].writes:
+            if links and links[-1][1].writes:
                 total = self._push_write(links, slots, owned, dead)
                 owned[out] = True
             else:
@@ -199,7 +199,7 @@ class TapeOperator(JacobianOperator):
                 cotangent = self._gathered(out, slots)
                 if cotangent is None:
                     continue
-            if links and links[0][1].writes:
+            if links and links[-1][1].writes:
                 self._pull_write(out, cotangent, links, slots, owned)
                 continue
             for node, J in links:
@@ -226,18 +226,22 @@ class TapeOperator(JacobianOperator):
         self, links: Sequence[Link], slots: list[Any], owned: bytearray, dead: list[Node]
     ) -> Any:
         """Push through a write, into the tangent of the array itself where that is allowed."""
-        total = None
-        for node, J in reversed(links):
+        node, erase = links[-1]
+        total = slots[node]
+        if total is not None:
+            if owned[node] and node in dead and in_c_order(total):
+                erase.region.assign(total, 0)  # type: ignore[attr-defined]
+            else:
+                total = erase.pushforward(total)
+        for node, J in links[:-1]:
             tangent = slots[node]
             if tangent is None:
                 continue
-            if type(J) is Erase and owned[node] and node in dead and in_c_order(tangent):
-                J.region.assign(tangent, 0)
-                total = tangent
-            elif total is None:
-                total = J.pushforward(tangent)
-            else:
+            if total is not None and type(J) is Insert:
                 J.region.assign(total, tangent)
+            else:
+                part = J.pushforward(tangent)
+                total = part if total is None else total + part
         return total
 
     def _pull_write(
@@ -246,7 +250,7 @@ class TapeOperator(JacobianOperator):
         """Pull back through a write, into the cotangent itself where that is allowed."""
         for node, J in links:
             held = slots[node]
-            if type(J) is Erase and held is None and owned[out] and in_c_order(cotangent):
+            if J.writes and held is None and owned[out] and in_c_order(cotangent):
                 J.region.assign(cotangent, 0)
                 slots[node] = cotangent
             else:
