@@ -15,7 +15,7 @@ from linad.rules.cumulative import (
 )
 from linad.testing import Case
 
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(1)
 SCALAR = np.array(0.7)
 VECTOR = rng.standard_normal(5)
 MATRIX = rng.standard_normal((3, 4))

@@ -7,7 +7,7 @@ import linad
 from linad.errors import UnsupportedError
 from linad.testing import Case
 
-rng = np.random.default_rng(0)
+rng = np.random.default_rng(1)
 SCALAR = np.array([0.7])
 VECTOR = rng.standard_normal(6)
 MATRIX = rng.standard_normal((3, 4))

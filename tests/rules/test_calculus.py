@@ -1,0 +1,118 @@
+"""Differences, gradients on a grid, the trapezoidal rule, interpolation."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.rules.calculus import diff_
+from linad.testing import Case
+
+rng = np.random.default_rng(1)
+SCALAR = np.array(0.7)
+VECTOR = rng.standard_normal(5)
+MATRIX = rng.standard_normal((3, 4))
+CUBE = rng.standard_normal((3, 2, 3))
+GRID = np.array([0.0, 0.4, 1.1, 1.5])
+KNOTS = np.array([-1.0, 0.2, 0.9, 2.0])
+HEIGHTS = rng.standard_normal(4)
+POINTS = np.array([[-1.5, -0.4, 0.5], [1.3, 1.9, 2.4]])
+COMPLEX = {"complex_": True}
+DOUBLE = {"float32": False}  # NumPy computes these in double precision
+
+CASES = [
+    Case(diff_, MATRIX, axis=1, check=COMPLEX),
+    Case(diff_, MATRIX[:1], axis=0),
+    Case(diff_, MATRIX[:0], axis=0),
+    Case(np.diff, VECTOR),
+    Case(np.diff, MATRIX, n=2, axis=0),
+    Case(np.diff, MATRIX, n=5),
+    Case(np.diff, MATRIX, n=0),
+    Case(np.diff, MATRIX, axis=-2, prepend=0.0, append=MATRIX[:1], check=DOUBLE),
+    Case(lambda a, b: np.diff(a, prepend=b), VECTOR, SCALAR),
+    Case(np.ediff1d, MATRIX),
+    Case(np.ediff1d, VECTOR, to_end=VECTOR[:2], to_begin=1.0, check=DOUBLE),
+    Case(np.gradient, VECTOR, check=COMPLEX),
+    Case(np.gradient, VECTOR[:2]),
+    Case(np.gradient, VECTOR, 0.3, edge_order=2),
+    Case(np.gradient, MATRIX),
+    Case(np.gradient, MATRIX, 0.5, axis=-1),
+    Case(np.gradient, CUBE, axis=(2, 0), edge_order=2),
+    Case(np.gradient, VECTOR[:4], GRID, edge_order=1),
+    Case(np.gradient, MATRIX, GRID, axis=1, edge_order=2),
+    Case(np.gradient, MATRIX, np.array(0.3), GRID),
+    Case(np.trapezoid, VECTOR, check=COMPLEX),
+    Case(np.trapezoid, MATRIX, axis=0, dx=0.2),
+    Case(np.trapezoid, MATRIX, GRID),
+    Case(np.trapezoid, MATRIX, MATRIX**3, axis=0),
+    Case(np.interp, POINTS, KNOTS, HEIGHTS, check=DOUBLE),
+    Case(np.interp, SCALAR, KNOTS, HEIGHTS, left=0.0, right=1.0, check=DOUBLE),
+    Case(np.interp, POINTS, KNOTS, HEIGHTS, period=3.7, check=DOUBLE),
+    Case(np.interp, POINTS, KNOTS[:1], HEIGHTS[:1], check=DOUBLE),
+    Case(np.interp, SCALAR, KNOTS, HEIGHTS + 1j * HEIGHTS**2, check=DOUBLE),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{k}-{c!r}" for k, c in enumerate(CASES)])
+def test_values_are_numpys(case):
+    plain = case.function(*case.args, **case.params)
+    y = linad.linearize(lambda *a: case.function(*a, **case.params), *case.args)[0]
+    for part, expected in zip(*[v if type(v) is tuple else (v,) for v in (y, plain)], strict=True):
+        np.testing.assert_allclose(part, expected, rtol=1e-13, atol=1e-15)
+        assert np.shape(part) == np.shape(expected)
+
+
+def test_order_of_axes_is_kept():
+    y = linad.linearize(lambda x: np.gradient(x, 1.0, 2.0, axis=(1, 0)), MATRIX)[0]
+    for part, expected in zip(y, np.gradient(MATRIX, 1.0, 2.0, axis=(1, 0)), strict=True):
+        np.testing.assert_allclose(part, expected)
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_gradient_is_exact_for_lines_and_parabolas(edge_order):
+    found = linad.jacobian(lambda x: np.gradient(x, GRID, edge_order=edge_order))(GRID)
+    np.testing.assert_allclose(found @ GRID, np.ones(4))
+    if edge_order == 2:
+        np.testing.assert_allclose(found @ GRID**2, 2 * GRID, atol=1e-14)
+
+
+def test_interpolation_at_knots():
+    f = linad.grad(lambda x: np.interp(x, KNOTS, HEIGHTS))
+    slopes = np.diff(HEIGHTS) / np.diff(KNOTS)
+    found = [f(x) for x in KNOTS]
+    np.testing.assert_allclose(found, [slopes[0], slopes[1], slopes[2], slopes[2]])
+    assert f(-5.0) == f(5.0) == 0.0
+    y = linad.linearize(lambda x: np.interp(x, KNOTS, HEIGHTS), KNOTS)[0]
+    np.testing.assert_array_equal(y, HEIGHTS)
+
+
+def test_interpolation_over_coincident_knots():
+    knots, heights = np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0, 5.0])
+    x = np.array([0.5, 1.0, 1.5])
+    y, J = linad.linearize(lambda x: np.interp(x, knots, heights), x)
+    np.testing.assert_allclose(y, np.interp(x, knots, heights))
+    np.testing.assert_allclose(J.pushforward(np.ones(3)), [1.0, 2.0, 2.0])
+
+
+def test_interpolation_of_nan():
+    y = linad.linearize(lambda x: np.interp(x, KNOTS, HEIGHTS), np.array([np.nan, 0.0]))[0]
+    assert np.isnan(y[0])
+    assert np.isfinite(y[1])
+
+
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda x: np.diff(x, n=-1), ValueError, "non-negative"),
+        (lambda x: np.diff(x[0]), ValueError, "one dimensional"),
+        (lambda x: np.gradient(x[:1]), ValueError, "too small"),
+        (lambda x: np.gradient(x, edge_order=3), ValueError, "edge_order"),
+        (lambda x: np.gradient(x, 1.0, 2.0), TypeError, "number of arguments"),
+        (lambda x: np.gradient(x, GRID), ValueError, "match the length"),
+        (lambda x: np.interp(x, KNOTS, HEIGHTS[:3]), ValueError, "same length"),
+        (lambda x: np.interp(x, [], []), ValueError, "empty"),
+        (lambda x: np.interp(x, KNOTS, HEIGHTS, period=0), ValueError, "non-zero"),
+    ],
+)
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        linad.linearize(call, VECTOR)

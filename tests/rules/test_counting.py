@@ -1,0 +1,97 @@
+"""Weighted counts and histograms."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import DTypeError, TracerError
+from linad.testing import Case
+
+rng = np.random.default_rng(1)
+WHERE = np.array([0, 3, 3, 1, 0, 6])
+WEIGHTS = rng.standard_normal(6)
+POSITIVE = rng.uniform(0.5, 1.5, 6)
+DATA = np.array([0.1, 0.5, 1.0, 0.72, 0.33, 0.9])
+EDGES = np.array([0.0, 0.4, 0.6, 1.0])
+DOUBLE = {"float32": False}  # as numpy.bincount
+
+CASES = [
+    Case(np.bincount, WHERE, WEIGHTS, check=DOUBLE),
+    Case(np.bincount, WHERE, WEIGHTS, minlength=9, check=DOUBLE),
+    Case(lambda w: np.histogram(DATA, EDGES, weights=w)[0], WEIGHTS, check={"complex_": True}),
+    Case(lambda w: np.histogram(DATA, 4, (0.2, 0.8), weights=w)[0], WEIGHTS),
+    Case(lambda w: np.histogram(DATA, EDGES, density=True, weights=w)[0], POSITIVE, check=DOUBLE),
+    Case(lambda e, w: np.histogram(DATA, e, None, True, w)[0], EDGES[:3], POSITIVE, check=DOUBLE),
+    Case(np.histogram_bin_edges, DATA, bins=4),
+    Case(lambda a: np.histogram(a, bins=3)[1], DATA),
+    Case(lambda a: np.histogram(a, bins=3, density=True)[0], DATA * 3, check=DOUBLE),
+]
+
+HISTOGRAMS = [
+    {},
+    {"bins": 4},
+    {"bins": EDGES},
+    {"bins": 5, "range": (0.2, 0.8)},
+    {"bins": "sturges"},
+    {"bins": 3, "density": True},
+    {"bins": EDGES, "density": True},
+    {"bins": EDGES, "weights": WEIGHTS},
+    {"bins": 4, "weights": [1, 2, 3, 4, 5, 6]},
+    {"bins": 4, "weights": POSITIVE, "density": True},
+]
+
+
+@pytest.mark.parametrize("keywords", HISTOGRAMS)
+@pytest.mark.parametrize("data", [DATA, np.full(6, 0.5), np.round(DATA, 1)], ids=["a", "b", "c"])
+def test_values_are_numpys(keywords, data):
+    found = []
+
+    def f(x):
+        found.extend(np.histogram(x, **keywords))
+        return np.sum(x)
+
+    linad.linearize(f, data)
+    found = [getattr(part, "concrete", part) for part in found]
+    for part, expected in zip(found, np.histogram(data, **keywords), strict=True):
+        np.testing.assert_allclose(part, expected, rtol=1e-14)
+        assert part.dtype == expected.dtype
+
+
+def test_counts_are_plain_integers():
+    counts = []
+
+    def f(x):
+        counts.append(np.histogram(x, EDGES)[0])
+        return np.sum(x)
+
+    linad.grad(f)(DATA)
+    assert type(counts[0]) is np.ndarray
+    assert counts[0].dtype == np.intp
+
+
+def test_edges_move_with_the_extremes():
+    found = linad.jacobian(lambda x: np.histogram(x, bins=2)[1])(DATA)
+    expected = np.zeros((3, 6))
+    expected[:, DATA.argmin()] = [1.0, 0.5, 0.0]
+    expected[:, DATA.argmax()] = [0.0, 0.5, 1.0]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_bincount_is_linear_in_the_weights():
+    found = linad.jacobian(lambda w: np.bincount(WHERE, w))(WEIGHTS)
+    np.testing.assert_array_equal(found, np.arange(7)[:, None] == WHERE)
+
+
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda x: np.bincount(x, x), DTypeError, "integers"),
+        (lambda x: np.bincount(WHERE[:2], x), ValueError, "length"),
+        (lambda x: np.bincount(WHERE, x + 1j), TypeError, "complex"),
+        (lambda x: np.histogram(x, 3, (x[0], 2.0))[1], TracerError, "linspace"),
+        (lambda x: np.histogram(DATA[:2], 3, weights=x), ValueError, "same shape"),
+    ],
+)
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        linad.linearize(call, WEIGHTS)

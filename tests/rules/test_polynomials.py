@@ -1,0 +1,98 @@
+"""Convolution, correlation, polynomials."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.rules.polynomials import convolve_, polyval_
+from linad.testing import Case
+
+rng = np.random.default_rng(1)
+SHORT = rng.standard_normal(3)
+LONG = rng.standard_normal(5)
+SCALAR = np.array(0.7)
+MATRIX = rng.standard_normal((2, 3))
+COMPLEX = {"complex_": True}
+
+CASES = [
+    Case(convolve_, LONG, SHORT, mode="full", check=COMPLEX),
+    Case(convolve_, LONG, SHORT, mode="valid", check=COMPLEX),
+    Case(convolve_, MATRIX, SHORT, mode="full"),
+    Case(convolve_, MATRIX, SHORT[:2], mode="valid"),
+    Case(convolve_, SHORT, MATRIX[:, :2], mode="valid"),
+    Case(polyval_, SHORT, MATRIX, check=COMPLEX),
+    Case(polyval_, SHORT, SCALAR),
+    Case(np.convolve, SHORT, LONG),
+    Case(np.convolve, SHORT, LONG, mode="valid"),
+    Case(np.convolve, LONG, SHORT, mode="same"),
+    Case(np.convolve, SCALAR, LONG),
+    Case(np.correlate, SHORT, LONG, check=COMPLEX),
+    Case(np.correlate, LONG, SHORT, mode="same", check=COMPLEX),
+    Case(np.correlate, SHORT, LONG, mode="full", check=COMPLEX),
+    Case(np.polyval, LONG, MATRIX),
+    Case(np.polyval, SHORT[:1], MATRIX),
+    Case(np.polyval, SHORT, np.zeros(2)),
+    Case(np.polyval, MATRIX, SHORT),
+    Case(np.polyval, [1, 2, 3], SHORT, check={"float32": False}),
+    Case(np.polyder, LONG, m=2),
+    Case(np.polyint, LONG),
+    Case(np.polyint, SHORT, m=2, k=[1.0, 2.0], check={"float32": False}),
+    Case(np.polymul, LONG, SHORT),
+    Case(np.polyadd, LONG, SHORT),
+    Case(np.polysub, SHORT, LONG),
+]
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("m", [1, 2, 3, 6])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_values_of_every_length(mode, m, n):
+    a = rng.standard_normal(m) + 1j * rng.standard_normal(m)
+    v = rng.standard_normal(n) + 1j * rng.standard_normal(n)
+    for function in (np.convolve, np.correlate):
+        y = linad.linearize(lambda a, v: function(a, v, mode), a, v)[0]  # noqa: B023
+        np.testing.assert_allclose(y, function(a, v, mode), rtol=1e-13)
+
+
+POLYNOMIALS = [
+    (np.polyval, (LONG, MATRIX)),
+    (np.polyval, (MATRIX, SHORT)),
+    (np.polyder, (LONG,)),
+    (np.polyder, (LONG, 7)),
+    (np.polyint, (LONG, 2, 0.5)),
+    (np.polymul, (LONG, SHORT)),
+    (np.polyadd, (SHORT, LONG)),
+    (np.polysub, (LONG, SHORT)),
+]
+
+
+@pytest.mark.parametrize("function, args", POLYNOMIALS)
+def test_values_are_numpys(function, args):
+    y = linad.linearize(lambda p: function(p, *args[1:]), args[0])[0]
+    np.testing.assert_allclose(y, function(*args), rtol=1e-13)
+
+
+def test_derivative_in_x_is_polyder():
+    found = linad.grad(lambda x: np.sum(np.polyval(LONG, x)))(MATRIX)
+    np.testing.assert_allclose(found, np.polyval(np.polyder(LONG), MATRIX))
+
+
+def test_derivative_in_p_is_vandermonde():
+    found = linad.jacobian(lambda p: np.polyval(p, SHORT))(LONG)
+    np.testing.assert_allclose(found, np.vander(SHORT, 5))
+
+
+@pytest.mark.parametrize(
+    "call, match",
+    [
+        (lambda x: np.convolve(x, x[:0]), "empty"),
+        (lambda x: np.convolve(x, x, "middle"), "mode"),
+        (lambda x: np.convolve(x[None], x), "deep"),
+        (lambda x: np.polyder(x, -1), "derivative must"),
+        (lambda x: np.polyint(x, -1), "integral must"),
+        (lambda x: np.polyint(x, 3, [1.0, 2.0]), "rank-1"),
+    ],
+)
+def test_errors(call, match):
+    with pytest.raises(ValueError, match=match):
+        linad.linearize(call, LONG)

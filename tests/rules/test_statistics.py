@@ -1,0 +1,183 @@
+"""Moments, averages, covariance, and what leaves NaN out."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linad
+from linad.rules.statistics import std_, var_
+from linad.testing import Case
+
+rng = np.random.default_rng(1)
+SCALAR = np.array(0.7)
+VECTOR = rng.standard_normal(5)
+MATRIX = rng.standard_normal((3, 4))
+CUBE = rng.standard_normal((2, 3, 2))
+WEIGHTS = rng.uniform(0.5, 2.0, 4)
+MASK = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], bool)
+HOLES = np.where(MASK, MATRIX, np.nan)
+COMPLEX = {"complex_": True}
+
+CASES = [
+    Case(var_, MATRIX, axes=(1,), ddof=0, check=COMPLEX),
+    Case(std_, MATRIX, axes=(0, 1), ddof=1, check=COMPLEX),
+    Case(np.var, SCALAR),
+    Case(np.var, CUBE, axis=(0, -1), keepdims=True, ddof=1),
+    Case(np.var, MATRIX, axis=0, correction=1),
+    Case(np.var, MATRIX, axis=1, where=MASK, ddof=1, check=COMPLEX),
+    Case(np.var, MATRIX, axis=0, mean=MATRIX.mean(axis=0, keepdims=True), check={"float32": False}),
+    Case(np.std, VECTOR),
+    Case(np.std, MATRIX, axis=-1, keepdims=True),
+    Case(np.std, MATRIX, where=MASK),
+    Case(np.nansum, MATRIX, axis=0),
+    Case(np.nanprod, MATRIX, axis=1),
+    Case(np.nanmean, MATRIX, axis=1, where=MASK),
+    Case(np.nanvar, MATRIX, axis=0, ddof=1),
+    Case(np.nanstd, MATRIX, axis=1, keepdims=True),
+    Case(np.nanmax, MATRIX, axis=0),
+    Case(np.nanmin, MATRIX, axis=1, keepdims=True),
+    Case(np.average, MATRIX),
+    Case(np.average, MATRIX, axis=0, keepdims=True),
+    Case(np.average, MATRIX, axis=-1, weights=WEIGHTS, check={"float32": False}),
+    Case(lambda a, w: np.average(a, axis=1, weights=w), MATRIX, WEIGHTS, check=COMPLEX),
+    Case(lambda a, w: np.average(a, weights=w, returned=True), MATRIX, MATRIX**2),
+    Case(lambda a, w: np.average(a, (1, 0), w), MATRIX, (MATRIX**2).T),
+    Case(np.cov, MATRIX, check=COMPLEX),
+    Case(np.cov, VECTOR),
+    Case(np.cov, MATRIX, MATRIX + rng.standard_normal((3, 4))),
+    Case(np.cov, MATRIX, rowvar=False, bias=True),
+    Case(np.cov, MATRIX, fweights=np.array([1, 2, 1, 3]), ddof=0, check={"float32": False}),
+    Case(lambda m, w: np.cov(m, aweights=w), MATRIX, WEIGHTS),
+    Case(np.corrcoef, MATRIX, check={"order": 1, "complex_": True}),
+    Case(np.corrcoef, VECTOR, VECTOR**2, check={"order": 1}),
+]
+
+
+def gram(x):
+    """Correlations off the diagonal, where no rounding is clipped."""
+    return np.corrcoef(x)[np.triu_indices(3, 1)]
+
+
+CASES.append(Case(gram, MATRIX))
+
+VALUES = [
+    (np.var, {"ddof": 1, "axis": 0}),
+    (np.var, {"where": MASK, "keepdims": True}),
+    (np.std, {"where": MASK, "axis": 1, "ddof": 0.5}),
+    (np.std, {"axis": (0, 1), "mean": np.array([[0.1]])}),
+    (np.average, {"axis": 1, "weights": WEIGHTS}),
+    (np.average, {"axis": 1, "weights": [1, 2, 3, 4]}),
+    (np.cov, {}),
+    (np.cov, {"rowvar": False, "ddof": 0}),
+    (np.cov, {"fweights": [1, 2, 1, 3]}),
+    (np.cov, {"aweights": WEIGHTS, "fweights": [1, 2, 1, 3]}),
+    (np.cov, {"aweights": WEIGHTS, "bias": True}),
+    (np.cov, {"y": MATRIX[0]}),
+    (np.corrcoef, {}),
+    (np.corrcoef, {"y": MATRIX[:1] ** 2}),
+]
+
+
+@pytest.mark.parametrize("function, keywords", VALUES)
+@pytest.mark.parametrize("x", [MATRIX, MATRIX + 1j * MATRIX[::-1] ** 2])
+def test_values_are_numpys(function, keywords, x):
+    y = linad.linearize(lambda x: function(x, **keywords), x)[0]
+    expected = function(x, **keywords)
+    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
+    assert np.shape(y) == np.shape(expected)
+    assert y.dtype == expected.dtype
+
+
+NAN_FUNCTIONS = [
+    np.nansum,
+    np.nanprod,
+    np.nanmean,
+    np.nanvar,
+    np.nanstd,
+    np.nanmax,
+    np.nanmin,
+]
+
+
+@pytest.mark.parametrize("function", NAN_FUNCTIONS)
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_nan_left_out(function, axis):
+    def f(x):
+        return function(x, axis=axis)
+
+    y, J = linad.linearize(f, HOLES)
+    np.testing.assert_allclose(y, f(HOLES), rtol=1e-13)
+    step = np.where(MASK, rng.standard_normal(HOLES.shape), 0.0)
+    difference = (f(HOLES + 1e-4 * step) - f(HOLES - 1e-4 * step)) / 2e-4
+    np.testing.assert_allclose(J.pushforward(step), difference, atol=1e-6)
+    assert not np.any(J.pullback(np.ones_like(y))[~MASK])
+
+
+@pytest.mark.parametrize("function", [np.nanmax, np.nanmin])
+def test_lane_of_nothing_but_nan(function):
+    with pytest.warns(RuntimeWarning, match="All-NaN"):
+        y = linad.linearize(lambda x: function(x, axis=1), np.full((2, 3), np.nan))[0]
+    assert np.isnan(y).all()
+
+
+def test_variance_has_the_hessian_of_centering():
+    n = 5
+    expected = 2 * (np.eye(n) - 1 / n) / (n - 1)
+    np.testing.assert_allclose(linad.hessian(lambda x: np.var(x, ddof=1))(VECTOR), expected)
+
+
+def test_standard_deviation_of_equal_entries():
+    np.testing.assert_array_equal(linad.grad(np.std)(np.full(4, 2.0)), np.zeros(4))
+    pushed = linad.jvp(np.std, (np.full(4, 2.0),), (VECTOR[:4],))[1]
+    assert pushed == 0.0
+
+
+def test_a_mean_of_ones_own_is_an_argument():
+    def f(x, m):
+        return np.var(x, mean=m)
+
+    gx, gm = linad.grad(f, argnums=(0, 1))(VECTOR, np.array([0.2]))
+    np.testing.assert_allclose(gx, 2 * (VECTOR - 0.2) / 5)
+    np.testing.assert_allclose(gm, [-2 * np.mean(VECTOR - 0.2)])
+
+
+def test_single_precision_stays():
+    x = MATRIX.astype(np.float32)
+    for f in (
+        np.std,
+        lambda x: np.var(x, where=MASK),
+        lambda x: np.nanmean(x, axis=0),
+        lambda x: np.average(x, axis=1, weights=WEIGHTS.astype(np.float32)),
+        np.cov,
+        np.corrcoef,
+    ):
+        y, J = linad.linearize(f, x)
+        assert y.dtype == J.pushforward(x).dtype == J.pullback(y).dtype == np.float32
+
+
+def test_too_few_degrees_of_freedom():
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        y = linad.linearize(np.cov, VECTOR[:1])[0]
+    assert any("freedom" in str(warning.message) for warning in seen)
+    assert np.isnan(y)
+
+
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda x: np.var(x, ddof=1, correction=1), ValueError, "correction"),
+        (lambda x: np.average(x, weights=np.ones(3)), TypeError, "Axis"),
+        (lambda x: np.average(x, axis=1, weights=np.ones(3)), ValueError, "weights"),
+        (lambda x: np.average(x, axis=1, weights=np.zeros(4)), ZeroDivisionError, "zero"),
+        (lambda x: np.cov(x[None]), ValueError, "2 dimensions"),
+        (lambda x: np.cov(x, ddof=0.5), ValueError, "integer"),
+        (lambda x: np.cov(x, fweights=np.ones(3)), RuntimeError, "fweights"),
+        (lambda x: np.cov(x, aweights=-np.ones(4)), ValueError, "negative"),
+        (lambda x: np.cov(x, fweights=WEIGHTS), TypeError, "integer"),
+    ],
+)
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        linad.linearize(call, MATRIX)
