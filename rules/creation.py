@@ -16,7 +16,8 @@ from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.primitive import Primitive, Traced
 from linad.rules.joining import stack
-from linad.rules.shaping import as_array, astype, broadcast_to, concrete, reshape_
+from linad.rules.rearranging import spread
+from linad.rules.shaping import as_array, as_shape, astype, concrete, reshape_
 from linad.rules.shaping import copy as duplicate
 
 # Constants of the shape of another array.
@@ -63,8 +64,8 @@ def full_like(
 ) -> Any:
     if not isinstance(fill_value, Traced):
         return filled_like(a, fill_value=fill_value, dtype=dtype, order=order, shape=shape)
-    filled = astype(fill_value, a.dtype if dtype is None else dtype)
-    return broadcast_to(filled, np.shape(a) if shape is None else shape)
+    filled = astype(fill_value, a.dtype if dtype is None else dtype, copy=False)
+    return spread(filled, shape=np.shape(a) if shape is None else as_shape(shape))
 
 
 # Constructors with like=x. NumPy has taken ``like`` away when they are called.
@@ -80,8 +81,8 @@ def full(
 ) -> Any:
     if not isinstance(fill_value, Traced):
         return np.full(shape, fill_value, dtype, order)
-    filled = fill_value if dtype is None else astype(fill_value, dtype)
-    return broadcast_to(filled, shape)
+    filled = fill_value if dtype is None else astype(fill_value, dtype, copy=False)
+    return spread(filled, shape=as_shape(shape))
 
 
 @implements(np.array)
@@ -99,7 +100,7 @@ def array(
         raise UnsupportedError("array: ndmax= is not traced by linad")
     made = _stacked(object)
     if dtype is not None:
-        made = astype(made, dtype)
+        made = astype(made, dtype, copy=False)
     if made.ndim < ndmin:
         made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
     return duplicate(made) if copy else made
@@ -142,7 +143,7 @@ def arange(
     if values.dtype.kind not in "fc" or not (isinstance(start, Traced) or isinstance(step, Traced)):
         return values
     steps = np.arange(values.size).astype(values.dtype)
-    return astype(start + steps * step, values.dtype)
+    return astype(start + steps * step, values.dtype, copy=False)
 
 
 # Questions about the value that stands there now.

@@ -17,7 +17,17 @@ from linad.primitive import Primitive
 from linad.rules.indexing import add_at, getitem_
 from linad.rules.indices import WHOLE, Index
 from linad.rules.joining import stack
-from linad.rules.shaping import as_array, astype, broadcast_to, concrete, moveaxis, ravel, reshape_
+from linad.rules.rearranging import spread
+from linad.rules.shaping import (
+    as_array,
+    astype,
+    broadcast_to,
+    concrete,
+    copy_,
+    moveaxis,
+    ravel,
+    reshape_,
+)
 from linad.shapes import normalize_axis
 from linad.ufuncs import refuse_out
 
@@ -101,7 +111,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if x.ndim != 1:
         raise ValueError(f"vander: x must have one axis, got shape {x.shape}")
     n = x.shape[0] if N is None else N
-    x = astype(x, np.promote_types(x.dtype, int))
+    x = astype(x, np.promote_types(x.dtype, int), copy=False)
     if n == 0:
         return np.zeros_like(concrete(x), shape=(x.shape[0], 0))
     columns = [np.ones_like(concrete(x))]
@@ -125,10 +135,12 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         shape = [1] * len(xi)
         shape[place] = -1
         grids.append(reshape_(as_array(x), shape=tuple(shape)))
-    if sparse:
-        return tuple(grids)
-    full = np.broadcast_shapes(*[g.shape for g in grids])
-    return tuple([broadcast_to(g, full) for g in grids])
+    if not sparse:
+        full = np.broadcast_shapes(*[g.shape for g in grids])
+        grids = [spread(g, shape=full) if copy else broadcast_to(g, full) for g in grids]
+    elif copy:
+        grids = [copy_(g, layout="K") for g in grids]
+    return tuple(grids)
 
 
 @implements(np.ix_)

@@ -17,7 +17,7 @@ from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive, Traced
 from linad.rules.indices import WHOLE, Index, canonical
-from linad.rules.shaping import as_array, concrete, ravel, reshape_, transpose_
+from linad.rules.shaping import as_array, copy_, ravel, reshape_, transpose_
 from linad.shapes import Shape, normalize_axis
 from linad.ufuncs import refuse_out
 
@@ -89,14 +89,25 @@ def add_at_wrt_values(y: Any, values: Any, *, index: Any, shape: Any) -> Jacobia
 def getitem(x: Any, index: Any) -> Any:
     if type(index) is int and x.ndim:
         return getitem_(x, index=Index((index, *[WHOLE] * (x.ndim - 1))))
+    original = index
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
     if axes is not None:
         x = transpose_(x, axes=axes)
+    if _is_scalar_array(original):
+        # NumPy makes a copy where the integer is an array, and a view where it is a number.
+        return copy_(getitem_(x, index=index), layout="K")
     if all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
     return getitem_(x, index=index)
+
+
+def _is_scalar_array(index: Any) -> bool:
+    """Whether an index has integer arrays without axes, and no others."""
+    entries = index if type(index) is tuple else (index,)
+    arrays = [e for e in entries if isinstance(e, np.ndarray)]
+    return bool(arrays) and all(e.ndim == 0 and e.dtype.kind != "b" for e in arrays)
 
 
 def along(x: Any, axis: int, entry: Any) -> Any:
@@ -161,15 +172,15 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     if out is not None:
         refuse_out("compress", (out,))
-    condition = np.asarray(concrete(condition))
+    condition = as_array(condition)
     if condition.ndim != 1:
         raise ShapeError(f"compress: the condition must have one axis, got {condition.shape}")
-    return take(a, np.flatnonzero(condition), axis)
+    return take(a, flatnonzero(condition), axis)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    return take(ravel(arr), np.flatnonzero(np.ravel(concrete(condition))))
+    return take(ravel(arr), flatnonzero(as_array(condition)))
 
 
 # Where entries are nonzero: integers, which do not move with x.

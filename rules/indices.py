@@ -107,7 +107,7 @@ def _read(item: Any) -> Any:
         return item
     if isinstance(item, (bool, np.bool_)):
         return np.array(item)
-    if isinstance(item, Traced):
+    if isinstance(item, Traced) and item.dtype.kind not in "biu":  # type: ignore[attr-defined]
         raise IndexError(
             "a traced array of floats cannot be an index; indices are integers, booleans, "
             "slices, None and ..."

@@ -20,7 +20,7 @@ from linad.operators.joining import Pad
 from linad.primitive import Primitive, Traced
 from linad.rules.indexing import along, take
 from linad.rules.joining import concatenate
-from linad.rules.shaping import as_array, broadcast_to
+from linad.rules.shaping import as_array, broadcast_to, copy_
 
 pad_ = Primitive("pad", lambda x, *, widths, values: np.pad(x, widths, constant_values=values))
 
@@ -49,6 +49,8 @@ KEYWORDS = {
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     x = as_array(array)
     widths = _widths(pad_width, x.ndim)
+    if x.ndim == 0:
+        return copy_(x, layout="K")
     if callable(mode):
         raise UnsupportedError("pad: a function as mode is not traced; use np.concatenate")
     if mode not in KEYWORDS:
@@ -65,7 +67,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         if pair != (0, 0):
             source = np.pad(np.arange(x.shape[axis]), pair, mode=mode)
             x = take(x, source, axis)
-    return x
+    return x if any(pair != (0, 0) for pair in widths) else copy_(x, layout="K")
 
 
 def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:

@@ -1,7 +1,8 @@
 """Repeating, shifting and turning arrays, and reading them in windows.
 
 roll, flip, rot90     permutations of the entries       J^H = J^-1
-tile, repeat          entries read several times        J^H sums the copies
+tile, repeat          entries read several times         J^H sums the copies
+spread                broadcast to memory of its own     J^H sums the copies
 windows               Y[.., i, .., k] = X[.., i + k]     J^H adds the windows up where they overlap
 
 The windows and their overlapping sum are each other's adjoint, so both are primitives.
@@ -17,12 +18,12 @@ from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.joining import Roll
+from linad.operators.structured import Broadcast
 from linad.primitive import Primitive
 from linad.rules.indexing import argwhere, getitem, take
 from linad.rules.shaping import (
     as_array,
     as_shape,
-    broadcast_to_,
     ravel,
     reshape_,
     transpose,
@@ -91,6 +92,13 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 # Repeating.
 
+spread = Primitive("spread", lambda x, *, shape: np.array(np.broadcast_to(x, shape)))
+
+
+@spread.jacobian(wrt=0)
+def spread_wrt_x(y: Any, x: Any, *, shape: Any) -> JacobianOperator:
+    return Broadcast(y.shape, x.shape, y.dtype)
+
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
@@ -105,7 +113,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     if count < 0:
         raise ValueError("repeat: repeats may not be negative")
     before, after = a.shape[: axis + 1], a.shape[axis + 1 :]
-    copies = broadcast_to_(reshape_(a, shape=(*before, 1, *after)), shape=(*before, count, *after))
+    copies = spread(reshape_(a, shape=(*before, 1, *after)), shape=(*before, count, *after))
     return reshape_(copies, shape=(*a.shape[:axis], n * count, *after))
 
 
@@ -118,7 +126,7 @@ def tile(A: Any, reps: Any) -> Any:
     shape = (1,) * (ndim - A.ndim) + A.shape
     pairs = [m for n in shape for m in (1, n)]
     copied = [m for count, n in zip(counts, shape, strict=True) for m in (count, n)]
-    copies = broadcast_to_(reshape_(A, shape=tuple(pairs)), shape=tuple(copied))
+    copies = spread(reshape_(A, shape=tuple(pairs)), shape=tuple(copied))
     return reshape_(copies, shape=tuple([k * n for k, n in zip(counts, shape, strict=True)]))
 
 
@@ -139,7 +147,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if where not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros: trim must be made of 'f' and 'b', got {trim!r}")
     axes = normalize_axes(axis, filt.ndim, "trim_zeros")
-    found = argwhere(filt)
+    found = np.asarray(argwhere(filt))
     index = [slice(None)] * filt.ndim
     for k in axes:
         if not len(found):

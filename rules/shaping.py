@@ -25,9 +25,7 @@ from linad.shapes import is_inexact, normalize_axes, normalize_axis
 
 reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
 transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)
-broadcast_to_ = Primitive(
-    "broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True
-)
+broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True)
 astype_ = Primitive("astype", lambda x, *, dtype: np.asarray(x).astype(dtype))
 astype_exact = Primitive(
     "astype_exact", lambda x, *, dtype: np.asarray(x).astype(dtype), constant=True
@@ -98,12 +96,15 @@ def _check_order(order: str, allowed: str, name: str) -> str:
 
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    # copy= makes no difference: nobody writes into the memory of a traced array.
     order = "C" if order == "C" else _check_order(order, "CFA", "reshape")
     target = as_shape(shape)
     if order == "F" or (order == "A" and _is_fortran(a)):
-        return transpose(reshape_(transpose(a), shape=target[::-1]))
-    return reshape_(a, shape=target)
+        y = transpose(reshape_(transpose(a), shape=target[::-1]))
+    else:
+        y = reshape_(a, shape=target)
+    if copy is False and not np.shares_memory(concrete(y), concrete(a)) and y.size:
+        raise ValueError("reshape: a copy cannot be avoided")
+    return copy_(y, layout="K") if copy else y
 
 
 @implements(np.ravel)
@@ -239,7 +240,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
-        return x
+        return copy_(x, layout="K") if copy else x
     if is_inexact(dtype):
         return astype_(x, dtype=dtype)
     if dtype.kind == "O":
