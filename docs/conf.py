@@ -24,6 +24,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
+nb_execution_show_tb = True
 nb_merge_streams = True
 
 # The reference lists what linad exports, no more: autosummary reads __all__.
@@ -32,6 +33,7 @@ autosummary_generate_overwrite = True
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the types stand in the numpydoc sections
+autodoc_inherit_docstrings = False
 numpydoc_show_class_members = False
 
 html_theme = "pydata_sphinx_theme"
