@@ -49,7 +49,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     placed = isinstance(bins, str) or np.ndim(bins) == 0
     if not (placed and range is None and isinstance(a, Traced) and plain.size):
         return edges
-    least, largest = np.min(a), np.max(a)
+    least, largest = a.min(), a.max()  # type: ignore[attr-defined]
     if plain.min() == plain.max():
         least, largest = least - 0.5, largest + 0.5
     return np.linspace(least, largest, edges.size)

@@ -277,5 +277,5 @@ def _refuse_at(ufunc: Any) -> None:
     at.__name__ = f"{ufunc.__name__}_at"
 
 
-for _ufunc in (np.add, np.subtract, np.multiply, np.true_divide, np.maximum, np.minimum):
-    _refuse_at(_ufunc)
+for _writer in (np.add, np.subtract, np.multiply, np.true_divide, np.maximum, np.minimum):
+    _refuse_at(_writer)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.dispatch import implements
+from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.structured import Broadcast, Contraction, Diagonal
@@ -21,7 +22,7 @@ from linad.rules.shaping import as_array
 # Convolution along the last axis; either operand may have leading axes.
 
 
-def _convolve(a: Any, v: Any, *, mode: str) -> Any:
+def _convolve(a: Any, v: Any, *, mode: Any) -> Any:
     """np.convolve of each pair of rows; mode "valid" takes a to be the longer one."""
     if a.ndim == v.ndim == 1:
         return np.convolve(a, v, mode)
@@ -207,3 +208,46 @@ def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
 def _padded(p: Any, n: int) -> Any:
     missing = n - p.shape[0]
     return np.concatenate([np.zeros(missing, p.dtype), p]) if missing else p
+
+
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    zeros = np.atleast_1d(seq_of_zeros)
+    if zeros.ndim == 2:
+        zeros = np.linalg.eigvals(zeros)
+    if zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    p = np.ones(1, zeros.dtype)
+    for k in range(zeros.shape[0]):
+        p = convolve(p, np.stack([np.ones((), zeros.dtype), -zeros[k]]))
+    return p
+
+
+@implements(np.polyfit)
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: Any,
+    rcond: Any = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    if np.ndim(deg) or deg < 0:
+        raise ValueError(f"polyfit: deg must be one non-negative integer, got {deg!r}")
+    if full or cov:
+        raise UnsupportedError(
+            "polyfit: full= and cov= are not traced by linad; compute them from "
+            "np.linalg.lstsq(np.vander(x, deg + 1), y)"
+        )
+    x, y = as_array(x), as_array(y)
+    table = _powers(np.astype(x, np.result_type(x.dtype, 0.0)), int(deg) + 1)
+    if w is not None:
+        w = as_array(w)
+        table = table * w[:, None]
+        y = y * w.reshape(w.shape + (1,) * (y.ndim - 1))
+    # Columns of length 1, as NumPy has them: the condition does not depend on units of x.
+    scale = np.sqrt(np.sum(table * table, axis=0))
+    cutoff = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
+    p = np.linalg.lstsq(table / scale, y, rcond=cutoff)[0]
+    return p / scale.reshape(scale.shape + (1,) * (p.ndim - 1))

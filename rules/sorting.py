@@ -17,7 +17,7 @@ import numpy as np
 from linad.dispatch import FUNCTIONS, implements, implements_ufunc
 from linad.errors import UnsupportedError
 from linad.primitive import Primitive, Traced
-from linad.rules.shaping import as_array, ravel
+from linad.rules.shaping import as_array, concrete, ravel
 from linad.shapes import normalize_axis
 
 # Results that are integers or booleans.
@@ -98,7 +98,7 @@ def sort_complex(a: Any) -> Any:
 
 @implements(np.partition)
 def partition(
-    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+    a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
 ) -> Any:
     _check_order("partition", order)
     if axis is None:
@@ -107,7 +107,7 @@ def partition(
     return np.take_along_axis(a, np.argpartition(a, kth, axis=axis, kind=kind), axis=axis)
 
 
-# Unique entries.
+# Unique entries, and sets of them.
 
 
 def _unique_positions(a: Any, **keywords: Any) -> Any:
@@ -155,3 +155,34 @@ def _unique_tuple(function: Any, **asked: bool) -> None:
 _unique_tuple(np.unique_all, return_index=True, return_inverse=True, return_counts=True)
 _unique_tuple(np.unique_counts, return_counts=True)
 _unique_tuple(np.unique_inverse, return_inverse=True)
+
+
+@implements(np.union1d)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(np.concatenate([ravel(as_array(ar1)), ravel(as_array(ar2))]))
+
+
+@implements(np.setdiff1d)
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    ar1 = ravel(as_array(ar1)) if assume_unique else unique(ar1)
+    return ar1[~np.isin(ar1, ar2)]
+
+
+@implements(np.setxor1d)
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    ar1, ar2 = (ravel(as_array(a)) if assume_unique else unique(a) for a in (ar1, ar2))
+    both = np.concatenate([ar1[~np.isin(ar1, ar2)], ar2[~np.isin(ar2, ar1)]])
+    return sort(both)
+
+
+@implements(np.intersect1d)
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    ar1, ar2 = ravel(as_array(ar1)), ravel(as_array(ar2))
+    values, *where = np.intersect1d(
+        np.asarray(concrete(ar1)), np.asarray(concrete(ar2)), assume_unique, True
+    )
+    # A common value belongs to the first set.
+    values = ar1[where[0]]
+    return (values, *where) if return_indices else values

@@ -13,6 +13,7 @@ LONG = rng.standard_normal(5)
 SCALAR = np.array(0.7)
 MATRIX = rng.standard_normal((2, 3))
 COMPLEX = {"complex_": True}
+DOUBLE = {"float32": False}  # weights of double precision
 
 CASES = [
     Case(convolve_, LONG, SHORT, mode="full", check=COMPLEX),
@@ -40,6 +41,9 @@ CASES = [
     Case(np.polymul, LONG, SHORT),
     Case(np.polyadd, LONG, SHORT),
     Case(np.polysub, SHORT, LONG),
+    Case(np.poly, SHORT, check=COMPLEX),
+    Case(np.polyfit, LONG, LONG**3, deg=2),
+    Case(np.polyfit, LONG, rng.standard_normal((5, 2)), deg=1, w=np.arange(1.0, 6.0), check=DOUBLE),
 ]
 
 
@@ -63,6 +67,9 @@ POLYNOMIALS = [
     (np.polymul, (LONG, SHORT)),
     (np.polyadd, (SHORT, LONG)),
     (np.polysub, (LONG, SHORT)),
+    (np.poly, (LONG,)),
+    (np.polyfit, (LONG, LONG**3, 2)),
+    (np.polyfit, (LONG, LONG**3, 3, None, False, LONG**2)),
 ]
 
 

@@ -85,7 +85,7 @@ def test_lane_of_nothing_but_nan():
 
 
 def test_median_selects():
-    np.testing.assert_array_equal(linad.grad(np.median)(ODD), ODD == np.median(ODD))
+    np.testing.assert_array_equal(linad.grad(np.median)(ODD), np.median(ODD) == ODD)
     middle = np.argsort(EVEN)[2:4]
     np.testing.assert_array_equal(linad.grad(np.median)(EVEN), 0.5 * np.isin(np.arange(6), middle))
 

@@ -31,6 +31,9 @@ CASES = [
     Case(np.unique, MATRIX, return_index=True, return_inverse=True, return_counts=True),
     Case(np.unique, np.array([[1.0, 2.0], [0.5, 3.0], [1.0, 2.0]])[:2], axis=0),
     Case(np.unique_values, VECTOR),
+    Case(np.union1d, VECTOR, MATRIX),
+    Case(np.setdiff1d, VECTOR, MATRIX[0], check={"wrt": [0]}),
+    Case(np.setxor1d, VECTOR, MATRIX),
 ]
 
 CONSTANT = [
@@ -53,7 +56,7 @@ CONSTANT = [
 @pytest.mark.parametrize("case", CASES, ids=[f"{k}-{c!r}" for k, c in enumerate(CASES)])
 def test_values_are_numpys(case):
     plain = case.function(*case.args, **case.params)
-    y = linad.linearize(lambda x: case.function(x, **case.params), *case.args)[0]
+    y = linad.linearize(lambda *a: case.function(*a, **case.params), *case.args)[0]
     for part, expected in zip(*[v if type(v) is tuple else (v,) for v in (y, plain)], strict=True):
         np.testing.assert_array_equal(part, expected)
 
@@ -145,3 +148,16 @@ def test_fields_are_refused():
 def test_wrong_axis():
     with pytest.raises(np.exceptions.AxisError):
         linad.jacobian(lambda x: np.sort(x, axis=1))(VECTOR)
+
+
+def test_sets_with_common_entries():
+    other = np.array([2.0, 7.0, 3.0])
+    found = linad.jacobian(lambda x: np.intersect1d(x, other))(REPEATED)
+    np.testing.assert_array_equal(found, np.eye(5)[[3, 0]])
+    found = linad.jacobian(lambda x: np.setdiff1d(x, other))(REPEATED)
+    np.testing.assert_array_equal(found, np.eye(5)[[1]])
+    y, J = linad.linearize(lambda x: np.setxor1d(x, other), REPEATED)
+    np.testing.assert_array_equal(y, [1.0, 7.0])
+    np.testing.assert_array_equal(J.todense(), [[0.0, 1.0, 0.0, 0.0, 0.0], np.zeros(5)])
+    found = linad.jacobian(lambda x: np.union1d(x, other))(REPEATED)
+    np.testing.assert_array_equal(found, np.vstack([np.eye(5)[[1, 3, 0]], np.zeros(5)]))
