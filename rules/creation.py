@@ -77,7 +77,7 @@ implements(np.empty)(np.zeros)
 
 @implements(np.full)
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 ) -> Any:
     if not isinstance(fill_value, Traced):
         return np.full(shape, fill_value, dtype, order)
@@ -172,10 +172,18 @@ for _question in (
     np.array_repr,
     np.array_str,
     np.array2string,
+    np.diag_indices_from,
+    np.tril_indices_from,
+    np.triu_indices_from,
 ):
     _answer(_question)
 
 
 @implements(np.can_cast)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    return np.can_cast(*[x.dtype if isinstance(x, Traced) else x for x in (from_, to)], casting)
+    return np.can_cast(_dtype(from_), _dtype(to), casting)
+
+
+def _dtype(x: Any) -> Any:
+    """The dtype of a traced array; anything else as it is."""
+    return concrete(x).dtype if isinstance(x, Traced) else x

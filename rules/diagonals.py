@@ -42,13 +42,15 @@ def masked_wrt_x(y: Any, x: Any, *, mask: Any) -> JacobianOperator:
 @implements(np.tril)
 def tril(m: Any, k: int = 0) -> Any:
     m = _matrices(m, "tril")
-    return masked(m, mask=np.tri(*m.shape[-2:], k=k, dtype=bool))
+    rows, columns = m.shape[-2:]
+    return masked(m, mask=np.tri(rows, columns, k, dtype=bool))
 
 
 @implements(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
     m = _matrices(m, "triu")
-    return masked(m, mask=~np.tri(*m.shape[-2:], k=k - 1, dtype=bool))
+    rows, columns = m.shape[-2:]
+    return masked(m, mask=~np.tri(rows, columns, k - 1, dtype=bool))
 
 
 def _matrices(m: Any, name: str) -> Any:
@@ -76,7 +78,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if axes[0] == axes[1]:
         raise ValueError("diagonal: axis1 and axis2 cannot be the same")
     a = moveaxis(a, axes, (-2, -1))
-    i, j = _positions(*a.shape[-2:], offset)
+    rows, columns = a.shape[-2:]
+    i, j = _positions(rows, columns, offset)
     return getitem_(a, index=Index((*[WHOLE] * (a.ndim - 2), i, j)))
 
 

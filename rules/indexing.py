@@ -85,10 +85,17 @@ def add_at_wrt_values(y: Any, values: Any, *, index: Any, shape: Any) -> Jacobia
     return Selection(index, values.shape, shape, y.dtype).H
 
 
+SIMPLE = {int, slice}
+
+
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
-    if type(index) is int and x.ndim:
-        return getitem_(x, index=Index((index, *[WHOLE] * (x.ndim - 1))))
+    entries = index if type(index) is tuple else (index,)
+    if SIMPLE.issuperset(map(type, entries)):
+        # The common case, without the general reading of indices.
+        missing = x.ndim - len(entries)
+        if missing >= 0:
+            return getitem_(x, index=Index(entries + (WHOLE,) * missing))
     original = index
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
@@ -211,10 +218,11 @@ def _refuse_write(name: str) -> None:
     numpy_function = getattr(np, name)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
-        target = args[0] if args else next(iter(kwargs.values()))
+        target: Any = args[0] if args else next(iter(kwargs.values()))
+        shape = np.shape(target)
         if isinstance(target, Traced):
             raise UnsupportedError(
-                f"{name} writes into a traced array of shape {np.shape(target)}, which is not "
+                f"{name} writes into a traced array of shape {shape}, which is not "
                 f"supported; build the result with np.where, np.stack or np.concatenate"
             )
         raise TracerError(

@@ -37,7 +37,7 @@ class Index(tuple[Any, ...]):
     @cached_property
     def advanced(self) -> bool:
         """Whether there are integer arrays in it."""
-        return any(isinstance(entry, np.ndarray) for entry in self)
+        return np.ndarray in map(type, self)
 
     def repeats(self, shape: Shape) -> bool:
         """Whether an entry of an array of this shape (or with leading axes) is read twice."""

@@ -26,7 +26,6 @@ from linad.rules.shaping import (
     broadcast_to,
     concrete,
     copy_,
-    expand_dims,
     moveaxis,
     ravel,
     reshape_,
@@ -102,7 +101,8 @@ def stack(
         shapes = ", ".join(str(a.shape) for a in parts[:4])
         raise ValueError(f"stack: all arrays must have the same shape, got {shapes}")
     axis = normalize_axis(axis, parts[0].ndim + 1, "stack")
-    parts = [expand_dims(a, axis) for a in parts]
+    shape = parts[0].shape
+    parts = [reshape_(a, shape=(*shape[:axis], 1, *shape[axis:])) for a in parts]
     return concatenate(parts, axis, out, dtype=dtype, casting=casting)
 
 

@@ -122,7 +122,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 def transpose(a: Any, axes: Any = None) -> Any:
     a = as_array(a)
     if axes is None:
-        axes = tuple(range(a.ndim))[::-1]
+        return transpose_(a, axes=tuple(range(a.ndim - 1, -1, -1)))
     order = tuple([normalize_axis(k, a.ndim, "transpose") for k in as_shape(axes)])
     return transpose_(a, axes=order)
 

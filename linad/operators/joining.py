@@ -30,7 +30,7 @@ class Pad(JacobianOperator):
         self, before: Sequence[int], out_shape: Shape, in_shape: Shape, dtype: Any
     ) -> None:
         self.before = tuple(before)
-        self._inner = (
+        self._inner: Any = (
             ...,
             *[slice(b, b + n) for b, n in zip(self.before, in_shape, strict=True)],
         )
@@ -38,7 +38,8 @@ class Pad(JacobianOperator):
 
     def pushforward(self, tangent: Any) -> Any:
         lead = tangent.ndim - len(self.in_shape)
-        if isinstance(tangent, Traced):
+        traced = isinstance(tangent, Traced)
+        if traced:
             sizes = zip(self.before, self.in_shape, self.out_shape, strict=True)
             return np.pad(tangent, [(0, 0)] * lead + [(b, m - n - b) for b, n, m in sizes])
         full = np.zeros(tangent.shape[:lead] + self.out_shape, tangent.dtype)

@@ -176,7 +176,7 @@ class Permutation(JacobianOperator):
 
     def __init__(self, axes: Sequence[int], in_shape: Shape, dtype: Any) -> None:
         self.axes = tuple(axes)
-        self._inverse = tuple(int(k) for k in np.argsort(self.axes))
+        self._inverse = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
         super().__init__(tuple(in_shape[k] for k in self.axes), in_shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:

@@ -147,6 +147,9 @@ QUESTIONS = [
     np.array_repr,
     np.array_str,
     lambda x: np.array2string(x, precision=2),
+    lambda x: [i.tolist() for i in np.tril_indices_from(x, 1)],
+    lambda x: [i.tolist() for i in np.triu_indices_from(x)],
+    lambda x: [i.tolist() for i in np.diag_indices_from(x[:, :2])],
 ]
 
 
