@@ -183,11 +183,11 @@ def power(op: JacobianOperator, p: int) -> JacobianOperator:
     m, n = op.shape
     if m != n or p < 0:
         raise ShapeError(f"{op._label()} ** {p}: a square operator and p >= 0 are needed")
-    if p == 0:
-        return Identity(op.in_shape, op.dtype)
-    result = op
-    for _ in range(p - 1):
-        result = compose(op, result)
+    result: JacobianOperator = Identity(op.in_shape, op.dtype)
+    while p:
+        if p % 2:
+            result = compose(op, result)
+        op, p = compose(op, op) if p > 1 else op, p // 2
     return result
 
 

@@ -58,7 +58,6 @@ class JacobianOperator(LinearOperator):
     scatters : bool
         True when `pullback` fills few entries of its result, so that a sweep should add
         them to a cotangent it holds by `pullback_into` instead.
-
     writes : bool
         True for the operator of an array that was written into; a sweep applies it in place.
 
@@ -339,9 +338,10 @@ class JacobianOperator(LinearOperator):
         m, n = op.shape
         if n <= m:
             rows = op._dense_rows(n, op.in_dtype, adjoint=False)
-            return rows.T.copy() if m > 1 and n > 1 else rows.T
+            return np.ascontiguousarray(rows.T).astype(op.dtype, copy=False)
         rows = op._dense_rows(m, op.out_dtype, adjoint=True)
-        return rows.conj() if rows.dtype.kind == "c" else rows
+        rows = rows.conj() if rows.dtype.kind == "c" else rows
+        return rows.astype(op.dtype, copy=False)
 
     def _dense_rows(self, k: int, dtype: Any, adjoint: bool) -> Any:
         """Apply to each of the k unit vectors."""

@@ -6,6 +6,7 @@ acts as a matrix; they are applied one after the other, never formed.
 
 import itertools
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import numpy as np
 from linad.errors import DTypeError, OperandError, ShapeError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
+from linad.operators.composites import Typed
 from linad.operators.structured import Identity
 from linad.shapes import is_inexact
 
 
-class Blocks(JacobianOperator):
+class Blocks(Typed):
     """A matrix of blocks, of which the missing ones are zero.
 
     Parameters
@@ -48,14 +50,6 @@ class Blocks(JacobianOperator):
         self.clinear = all(op.clinear for op in ops)
         self.wide = any(op.wide for op in ops)
         super().__init__((sum(heights),), (sum(widths),), np.result_type(*[op.dtype for op in ops]))
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
 
     def pushforward(self, tangent: Any) -> Any:
         return self._apply(tangent, False, lambda op, x: op.pushforward(x))
@@ -113,7 +107,7 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     dtype = np.dtype(dtype)
     if not is_inexact(dtype):
         raise DTypeError(f"eye: dtype {dtype} came, a floating or complex one is needed")
-    return Identity((n,), dtype)
+    return Identity((index(n),), dtype)
 
 
 def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:

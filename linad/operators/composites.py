@@ -15,13 +15,29 @@ from linad.primitive import Traced
 from linad.shapes import Shape, size_of
 
 
-class _View(JacobianOperator):
+class Typed(JacobianOperator):
+    """An operator whose argument and result may differ in dtype."""
+
+    _in_dtype: Any
+    _out_dtype: Any
+
+    @property
+    def in_dtype(self) -> Any:
+        return self._in_dtype
+
+    @property
+    def out_dtype(self) -> Any:
+        return self._out_dtype
+
+
+class _View(Typed):
     """The two methods of an operator, exchanged: what `Adjoint` and `Transpose` share."""
 
     remembered_as: str
 
     def __init__(self, op: JacobianOperator) -> None:
         self.op = op
+        self._in_dtype, self._out_dtype = op.out_dtype, op.in_dtype
         self.fresh = op.fresh
         if op.dtype.kind == "c":
             self.wide = op.wide or (op.in_dtype.kind != "c" and op.out_dtype.kind == "c")
@@ -36,14 +52,6 @@ class _View(JacobianOperator):
         refs = self.op.__dict__
         if refs.get(self.remembered_as) is None:
             refs[self.remembered_as] = weakref.ref(self)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.out_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.in_dtype
 
 
 class Adjoint(_View):
@@ -102,14 +110,14 @@ class Transpose(_View):
         return self.op
 
 
-class Chain(JacobianOperator):
+class Chain(Typed):
     """A product of operators, kept flat: the first factor is applied last."""
 
     def __init__(self, factors: tuple[JacobianOperator, ...]) -> None:
         self.factors = factors
         first, last = factors[0], factors[-1]
         self.fresh = first.fresh and last.fresh
-        out_dtype, in_dtype = first.out_dtype, last.in_dtype
+        self._out_dtype, self._in_dtype = out_dtype, in_dtype = first.out_dtype, last.in_dtype
         # Real in and real out make a real matrix, whatever happens in between.
         dtype = out_dtype if out_dtype is in_dtype else np.promote_types(out_dtype, in_dtype)
         for f in factors:
@@ -119,14 +127,6 @@ class Chain(JacobianOperator):
                 self.wide = True
                 dtype = np.promote_types(dtype, f.dtype)
         super().__init__(first.out_shape, last.in_shape, dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.factors[-1].in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.factors[0].out_dtype
 
     def pushforward(self, tangent: Any) -> Any:
         for factor in reversed(self.factors):
@@ -146,7 +146,7 @@ class Chain(JacobianOperator):
         return x
 
 
-class Scaled(JacobianOperator):
+class Scaled(Typed):
     """alpha A, for a number alpha; a complex one needs an A with complex results.
 
     The number does not change the precision: half of a float32 operator is float32.
@@ -156,18 +156,11 @@ class Scaled(JacobianOperator):
         self.alpha = alpha
         self.op = op
         self._complex = np.iscomplexobj(alpha)
+        self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
         self.fresh = op.fresh or not self._complex
         self.clinear = op.clinear
         self.wide = op.wide
         super().__init__(op.out_shape, op.in_shape, op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.out_dtype
 
     def pushforward(self, tangent: Any) -> Any:
         return _times(self.alpha, self.op.pushforward(tangent), self.op.fresh)
@@ -191,7 +184,7 @@ def _times(alpha: Any, y: Any, fresh: bool) -> Any:
     return alpha * y
 
 
-class Sum(JacobianOperator):
+class Sum(Typed):
     """A + B + ..., each applied to the same seed. All have the same dtypes."""
 
     fresh = True
@@ -201,19 +194,12 @@ class Sum(JacobianOperator):
         self.clinear = all(t.clinear for t in terms)
         self.wide = any(t.wide for t in terms)
         first = terms[0]
+        self._in_dtype, self._out_dtype = first.in_dtype, first.out_dtype
         dtype = first.dtype
         for t in terms[1:]:
             if t.dtype is not dtype:
                 dtype = np.promote_types(dtype, t.dtype)
         super().__init__(first.out_shape, first.in_shape, dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.terms[0].in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.terms[0].out_dtype
 
     def pushforward(self, tangent: Any) -> Any:
         return _total((t.pushforward(tangent), t.fresh) for t in self.terms)
@@ -239,21 +225,14 @@ def _total(parts: Iterator[tuple[Any, bool]]) -> Any:
     return total
 
 
-class Reshaped(JacobianOperator):
+class Reshaped(Typed):
     """An operator on flat vectors seen as one on shaped arrays, or the other way round."""
 
     def __init__(self, op: JacobianOperator, out_shape: Shape, in_shape: Shape) -> None:
         self.op = op
+        self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
         self.fresh, self.clinear, self.wide = op.fresh, op.clinear, op.wide
         super().__init__(out_shape, in_shape, op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.out_dtype
 
     def pushforward(self, tangent: Any) -> Any:
         seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
@@ -269,7 +248,7 @@ class Reshaped(JacobianOperator):
         return self.op._apply_rows(x, adjoint)
 
 
-class Extended(JacobianOperator):
+class Extended(Typed):
     """The matrix of an operator, on arrays of wider types: real extended to complex.
 
     Parameters
@@ -285,14 +264,6 @@ class Extended(JacobianOperator):
         self.op = op
         self._in_dtype, self._out_dtype = in_dtype, out_dtype
         super().__init__(op.out_shape, op.in_shape, np.promote_types(in_dtype, out_dtype))
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
 
     def pushforward(self, tangent: Any) -> Any:
         return self._apply_shaped(tangent, self.in_shape, self.out_shape, False)

@@ -9,14 +9,14 @@ import numpy as np
 
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive
-from linad.shapes import Shape, is_inexact
+from linad.shapes import Shape, is_inexact, size_of
 
 
 def _apply(x: Any, *, op: Any, adjoint: bool) -> Any:
     """Apply SciPy's products, which take columns, to rows (..., n)."""
     if x.ndim == 1:
         return (op.rmatvec if adjoint else op.matvec)(x)
-    columns = x.reshape(-1, x.shape[-1]).T
+    columns = x.reshape((size_of(x.shape[:-1]), x.shape[-1])).T
     result = (op.rmatmat if adjoint else op.matmat)(columns).T
     return result.reshape(x.shape[:-1] + result.shape[-1:])
 
