@@ -110,12 +110,7 @@ class UserPrimitive(Primitive):
         found = found if isinstance(found, (tuple, list)) else (found,)
         for i, expected in zip(active, L.push_leaves(seeds), strict=True):
             given = np.zeros(np.shape(args[i])) if found[i] is None else np.asarray(found[i])
-            error, size = np.linalg.norm(given - expected), np.linalg.norm(expected)
-            if not error <= 1e3 * np.finfo(expected.dtype).eps * (size + np.linalg.norm(given)):
-                raise WrongRuleError(
-                    f"{self.name}: its pullback is not linear in the cotangent: for argument {i} "
-                    f"it differs from its linear part by {error:.3g}"
-                )
+            check_linear(given, expected, f"{self.name}: argument {i}")
 
 
 def _plain(y: Any, outputs: int | None) -> Any:
@@ -176,6 +171,16 @@ class FromPullback(JacobianOperator):
         return self.L.pushforward(cotangent)
 
 
+def check_linear(given: Any, expected: Any, name: str) -> None:
+    """Raise WrongRuleError unless what a pullback gave is what its linear part gives."""
+    error, size = np.linalg.norm(given - expected), np.linalg.norm(expected)
+    if not error <= 1e3 * np.finfo(expected.dtype).eps * (size + np.linalg.norm(given)):
+        raise WrongRuleError(
+            f"{name}: the pullback is not linear in the cotangent: it differs from its linear "
+            f"part by {error:.3g}"
+        )
+
+
 def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
     """Return what a user's rule gave as an operator between the shapes of x and y.
 
@@ -222,6 +227,9 @@ def check_adjoint(J: JacobianOperator, name: str) -> None:
     v = _random(J.in_shape, J.in_dtype, rng)
     w = _random(J.out_shape, J.out_dtype, rng)
     Jv, JHw = J.pushforward(v), J.pullback(w)
+    if isinstance(J, FromPullback):
+        # Its pushforward is made of its pullback, so only linearity is left to test.
+        check_linear(J.pulled.pullback(w), JHw, name)
     left, right = np.vdot(w, Jv), np.vdot(JHw, v)
     size = np.linalg.norm(w) * np.linalg.norm(Jv) + np.linalg.norm(JHw) * np.linalg.norm(v)
     eps = np.finfo(np.result_type(v, w)).eps

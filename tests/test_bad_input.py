@@ -1,0 +1,230 @@
+"""Bad input ends in a clear error, and leaves nothing behind."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy.special import btdtria
+
+import linad
+from linad import errors
+
+X = np.array([0.3, -0.7, 1.9])
+
+
+def total(x):
+    return np.sum(x * x)
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (np.arange(3), "int64, which is not differentiable; pass floats"),
+        (3, "int64"),
+        (True, "bool"),
+        (np.array([1.0, None], dtype=object), "object"),
+        ("text", "only arrays of floats"),
+        ({"a": X, "n": 3}, r"argument 0\['n'\] has dtype int64"),
+    ],
+)
+def test_arguments_that_have_no_derivative(x, words):
+    for transform in (linad.grad, linad.jacobian, linad.hessian):
+        with pytest.raises(errors.DTypeError, match=words):
+            transform(total)(x)
+    with pytest.raises(errors.DTypeError, match=words):
+        linad.linearize(total, x)
+
+
+def test_no_array_to_differentiate():
+    with pytest.raises(errors.TreeError, match="hold no array"):
+        linad.grad(total)(())
+    with pytest.raises(TypeError, match="argnums=3 names no positional argument"):
+        linad.grad(total, argnums=3)(X)
+    with pytest.raises(TypeError, match="passed by keyword"):
+        linad.grad(total)(x=X)
+
+
+# Seeds.
+
+
+def test_wrong_tangents():
+    with pytest.raises(errors.ShapeError, match=r"shape \(2,\) came, \(3,\) is needed"):
+        linad.jvp(total, (X,), (np.ones(2),))
+    with pytest.raises(errors.ShapeError, match="leading seed axes"):
+        linad.jvp(total, (X,), (np.ones((2, 3)),))
+    with pytest.raises(errors.DTypeError, match="complex128 came, float64 is needed"):
+        linad.jvp(total, (X,), (1j * X,))
+    with pytest.raises(errors.TreeError, match="2 tangents"):
+        linad.jvp(total, (X,), (X, X))
+    with pytest.raises(errors.TreeError, match="must be tuples"):
+        linad.jvp(total, X, X)
+    with pytest.raises(errors.TreeError, match="must match"):
+        linad.jvp(lambda d: d["a"], ({"a": X},), ([X],))
+
+
+def test_wrong_cotangents():
+    y, pullback = linad.vjp(lambda x: (x, np.sum(x)), X)
+    with pytest.raises(errors.TreeError, match=r"the container is \[\*, \*\]"):
+        pullback([X, 1.0])
+    with pytest.raises(errors.ShapeError, match=r"shape \(\) came, \(3,\) is needed"):
+        pullback((1.0, 1.0))
+    with pytest.raises(errors.ShapeError, match="same leading seed axes"):
+        pullback((np.ones((2, 3)), 1.0))
+    with pytest.raises(errors.DTypeError, match="<U1 came"):
+        pullback((X, "a"))
+    y, J = linad.linearize(lambda x: x[:2], X)
+    with pytest.raises(ValueError, match=r"\(3,\)"):
+        J @ np.ones(2)
+
+
+# Results.
+
+
+def test_results_that_carry_no_derivative():
+    for result, words in [
+        (None, "returned None, which holds no array"),
+        ("text", "returned a str"),
+        (3.0, "the Python float 3.0, which carries no derivative"),
+        (3, "the Python int 3"),
+        (object(), "returned a object"),
+        ([None], "holds no array"),
+    ]:
+        for transform in (linad.grad, linad.jacobian, linad.derivative):
+            with pytest.raises(errors.OutputError, match=words):
+                transform(lambda x, r=result: r)(1.0)
+
+    def boxed(x):
+        box = np.empty(1, dtype=object)
+        box[0] = x
+        return box
+
+    with pytest.raises(errors.OutputError, match="object array"):
+        linad.grad(boxed)(1.0)
+    assert linad.grad(lambda x: np.float64(3.0))(1.0) == 0
+    np.testing.assert_array_equal(linad.jacobian(lambda x: np.ones(2))(X), np.zeros((2, 3)))
+
+
+def test_grad_needs_a_real_scalar():
+    with pytest.raises(errors.OutputError, match=r"must return a scalar, it returned shape \(3,\)"):
+        linad.grad(np.sin)(X)
+    with pytest.raises(errors.OutputError, match="a container of"):
+        linad.grad(lambda x: (np.sum(x), 1.0 * np.sum(x)))(X)
+    with pytest.raises(errors.OutputError, match="complex scalar"):
+        linad.grad(lambda x: np.sum(x) * 1j)(X)
+    with pytest.raises(errors.ShapeError, match="must be a scalar"):
+        linad.derivative(np.sin)(X)
+    with pytest.raises(errors.OutputError, match=r"must return \(result, aux\)"):
+        linad.grad(total, has_aux=True)(X)
+
+
+# Escapes.
+
+
+@pytest.mark.parametrize(
+    ("f", "words"),
+    [
+        (lambda x: float(x[0]), "float.. or a math function"),
+        (lambda x: math.sin(x[0]), "np.sin for math.sin"),
+        (lambda x: complex(x[0]), r"x \+ 1j \* y"),
+        (lambda x: int(x[0]), "np.floor"),
+        (lambda x: x[0].item(), "index instead"),
+        (lambda x: x.tolist(), "iterate"),
+        (lambda x: np.array([x[0], 1.0]), r"np.stack\(\[...\]\)"),
+        (lambda x: np.asarray(x), "drop np.asarray"),
+        (lambda x: np.sin(x, out=np.zeros(3)), "np.zeros_like"),
+        (lambda x: pickle.dumps(x), "return the value"),
+    ],
+)
+def test_a_traced_value_cannot_escape(f, words):
+    with pytest.raises(errors.TracerError, match=words):
+        linad.jacobian(f)(X)
+
+
+def test_writing_into_a_plain_array():
+    def f(x):
+        y = np.zeros(3)
+        y[0] = x[0]
+        return y
+
+    with pytest.raises(ValueError, match="setting an array element") as info:
+        linad.jacobian(f)(X)
+    assert isinstance(info.value.__cause__, errors.TracerError)
+    assert "np.zeros_like" in str(info.value.__cause__)
+
+    def g(x):
+        y = np.ones(3)
+        y += x
+        return y
+
+    with pytest.raises(errors.TracerError, match="np.zeros_like"):
+        linad.jacobian(g)(X)
+
+
+def test_a_leaked_value():
+    kept = []
+
+    def f(x):
+        kept.append(x)
+        return np.sum(x)
+
+    linad.grad(f)(X)
+    for use in (np.sin, lambda x: x + 1, lambda x: x[0]):
+        with pytest.raises(errors.LeakedTracerError, match="had returned"):
+            use(kept[0])
+    with pytest.raises(errors.LeakedTracerError):
+        linad.grad(lambda x: np.sum(x * kept[0]))(X)
+    with pytest.raises(errors.LeakedTracerError):
+        linad.grad(lambda x: np.sum(kept[0]))(X)
+
+
+def test_an_exception_leaves_nothing_behind():
+    def fails(x):
+        linad.grad(total)(x)
+        raise RuntimeError("mine")
+
+    for transform in (linad.grad, linad.jacobian, linad.hessian, linad.derivative):
+        with pytest.raises(RuntimeError, match="mine"):
+            transform(fails)(X if transform is not linad.derivative else 1.0)
+    np.testing.assert_array_equal(linad.grad(total)(X), 2 * X)
+
+
+# Rules.
+
+
+def test_a_missing_rule_says_how_to_add_it():
+    @linad.primitive
+    def mystery(x):
+        return x * 2
+
+    with pytest.raises(errors.MissingRuleError, match=r"mystery: no Jacobian for argument 0") as e:
+        linad.grad(lambda x: np.sum(mystery(x)))(X)
+    assert "@mystery.jacobian(wrt=0)" in str(e.value)
+
+
+def test_a_function_that_is_not_traced():
+    with pytest.raises(errors.UnsupportedError, match="btdtria is not traced.*@linad.primitive"):
+        linad.grad(lambda x: btdtria(x, 0.3, 0.4))(0.5)
+    with pytest.raises(errors.UnsupportedError, match="numpy.nanmedian|numpy.kaiser|numpy.roots"):
+        linad.grad(lambda x: np.roots(x)[0])(X)
+
+
+def test_numpys_own_errors_come_through():
+    with pytest.raises(ValueError, match="broadcast|shapes"):
+        linad.grad(lambda x: np.sum(x + np.ones(2)))(X)
+    with pytest.raises(IndexError):
+        linad.grad(lambda x: x[7])(X)
+    with pytest.raises(ValueError, match="matmul"):
+        linad.grad(lambda x: np.sum(x @ np.ones((2, 2))))(X)
+    with pytest.raises(np.linalg.LinAlgError):
+        linad.grad(lambda x: np.sum(np.linalg.inv(np.outer(x, np.zeros(3)))))(X)
+
+
+def test_settings():
+    with pytest.raises(TypeError, match="unknown setting 'speed'"), linad.config(speed=11):
+        pass
+    with pytest.raises(errors.DensifyError, match="densify_limit"), linad.config(densify_limit=8):
+        np.asarray(linad.linearize(np.sin, X)[1])
