@@ -272,11 +272,13 @@ class LogDeterminant(JacobianOperator):
         if not self._complex:
             # The sign of a real determinant is constant.
             t = 0 * ds if dl is None else dl
-            return t[..., None, None] * matrix_transpose(self.inverse)
-        t = 0.0 if dl is None else dl
-        if ds is not None:
-            t = t - 1j * np.imag(np.conj(ds) * self.sign)
-        return t[..., None, None] * np.conj(matrix_transpose(self.inverse))
+        else:
+            t = dl
+            if ds is not None:
+                turned = np.conj(ds) * self.sign
+                turned = 0.5 * (np.conj(turned) - turned)  # -i Im
+                t = turned if dl is None else dl + turned
+        return t[..., None, None] * adjoint(self.inverse)
 
 
 @slogdet_.jacobian(wrt=0)

@@ -256,7 +256,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
         factors[0] = factors[0].reshape((1, -1))
     if last == 1:
         factors[-1] = factors[-1].reshape((-1, 1))
-    split = _cheapest_splits([a.shape[0] for a in factors] + [factors[-1].shape[1]])
+    split = cheapest_splits([a.shape[0] for a in factors] + [factors[-1].shape[1]])
 
     def multiply(i: int, j: int) -> Any:
         if i == j:
@@ -268,7 +268,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     return y.reshape(y.shape[first == 1 : 2 - (last == 1)])
 
 
-def _cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
+def cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
     """Where to split each product of neighbours; factor i has shape sizes[i : i + 2].
 
     Dynamic programming: Cormen et al., Introduction to Algorithms, "Matrix-chain

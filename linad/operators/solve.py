@@ -10,7 +10,7 @@ application is one call of `numpy.linalg.solve`, with all seeds as columns of on
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import get_lapack_funcs, lu_solve
 
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import align
@@ -41,13 +41,28 @@ class Matrix:
             columns, shape = _fold(b, len(lead))
             return _unfold(np.linalg.solve(a, columns), lead, shape)
         if self._factors is None:
-            # As NumPy: single precision is solved in double.
-            wide = np.promote_types(a.dtype, np.float64)
-            self._factors = lu_factor(a.astype(wide, copy=False), check_finite=False)
+            self._factors = lu_factor(a)
         columns, shape = _fold(b, len(lead))
         x = lu_solve(self._factors, columns, trans=2 if adjoint else 0, check_finite=False)
         x = _unfold(x, lead, shape)
         return x.astype(np.result_type(a, b), copy=False)
+
+
+def lu_factor(a: Any) -> tuple[Any, Any]:
+    """The LU factors of a matrix as `scipy.linalg.lu_solve` takes them.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        When the matrix is singular.
+    """
+    # As in NumPy, single precision is solved in double.
+    a = a.astype(np.promote_types(a.dtype, np.float64), copy=False)
+    (getrf,) = get_lapack_funcs(("getrf",), (a,))
+    lu, pivots, info = getrf(a)
+    if info > 0:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return lu, pivots
 
 
 def _fold(b: Any, lead: int) -> tuple[Any, Shape]:
@@ -83,7 +98,7 @@ class Solve(JacobianOperator):
     Raises
     ------
     numpy.linalg.LinAlgError
-        When applied with a matrix that is singular (from `numpy.linalg.solve`).
+        When applied with a matrix that is singular.
 
     Notes
     -----

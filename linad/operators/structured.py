@@ -374,6 +374,5 @@ class Masked(JacobianOperator):
     def pushforward(self, tangent: Any) -> Any:
         return np.where(self.mask, tangent, np.zeros((), self.dtype))
 
-    pullback = pushforward
-
-
+    def pullback(self, cotangent: Any) -> Any:
+        return self.pushforward(cotangent)

@@ -1,0 +1,90 @@
+"""Pseudoinverse and least squares."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.rules.leastsquares import lstsq_, pinv_
+from linad.testing import Case, check_derivatives
+
+rng = np.random.default_rng(0)
+COMPLEX = {"complex_": True}
+
+
+def array(*shape):
+    return rng.standard_normal(shape)
+
+
+def full_rank(*shape):
+    return 2 * np.eye(*shape[-2:]) + 0.5 * array(*shape)
+
+
+def lstsq(a, b):
+    """Without the rank."""
+    x, residuals, _, s = np.linalg.lstsq(a, b)
+    return x, residuals, s
+
+
+CASES = [
+    Case(pinv_, full_rank(4, 3), rcond=1e-15, check=COMPLEX),
+    Case(pinv_, full_rank(2, 2, 3), rcond=1e-15, check=COMPLEX),
+    Case(np.linalg.pinv, full_rank(3, 3), check=COMPLEX),
+    Case(np.linalg.pinv, full_rank(3, 2), rtol=1e-10),
+    Case(np.linalg.pinv, full_rank(3, 2), rtol=None),
+    Case(np.linalg.pinv, full_rank(3, 3), hermitian=True, check=COMPLEX),
+    Case(lstsq_, full_rank(4, 3), array(4, 2), rcond=1e-15, check=COMPLEX),
+    Case(lstsq_, full_rank(2, 3), array(2, 1), rcond=1e-15, check=COMPLEX),
+    Case(lstsq, full_rank(4, 2), array(4), check=COMPLEX),
+    Case(lstsq, full_rank(4, 2), array(4, 2)),
+    Case(lstsq, full_rank(2, 3), array(2)),
+    Case(lstsq, full_rank(3, 3), array(3, 1)),
+]
+
+
+@pytest.mark.parametrize("m", [2, 3, 5])
+@pytest.mark.parametrize("rcond", [None, -1, 1e-8])
+def test_lstsq_is_numpys(m, rcond):
+    a, b = full_rank(m, 3), array(m, 2)
+    found = []
+    linad.linearize(lambda a: found.append(np.linalg.lstsq(a, b, rcond)) or np.sum(a), a)
+    x, residuals, rank, s = found[0]
+    expected = np.linalg.lstsq(a, b, rcond)
+    np.testing.assert_allclose(x.concrete, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(getattr(residuals, "concrete", residuals), expected[1], rtol=1e-12)
+    assert rank == expected[2]
+    np.testing.assert_allclose(s.concrete, expected[3], rtol=1e-12)
+
+
+def test_matrices_of_constant_rank():
+    """Of rank 2 in a neighbourhood: products of two factors."""
+
+    def f(left, right):
+        return np.linalg.pinv(left @ right, rtol=1e-10)
+
+    check_derivatives(f, full_rank(4, 2), full_rank(2, 3), order=1)
+
+    def g(left, right):
+        return np.linalg.lstsq(left @ right, np.ones(4), 1e-10)[0]
+
+    check_derivatives(g, full_rank(4, 2), full_rank(2, 3), order=1)
+
+
+def test_a_singular_fit_has_no_residuals():
+    a = np.ones((4, 2))
+    found = linad.linearize(lambda b: np.linalg.lstsq(a, b)[1], array(4))[0]
+    assert found.shape == np.linalg.lstsq(a, array(4))[1].shape == (0,)
+
+
+ERRORS = {
+    "axes of a": (lambda a: np.linalg.lstsq(a[0], a[0]), np.linalg.LinAlgError),
+    "rows": (lambda a: np.linalg.lstsq(a, np.ones(5)), np.linalg.LinAlgError),
+    "both cutoffs": (lambda a: np.linalg.pinv(a, 1e-3, rtol=1e-3), ValueError),
+    "pinv of a vector": (lambda a: np.linalg.pinv(a[0]), np.linalg.LinAlgError),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    function, error = ERRORS[name]
+    with pytest.raises(error):
+        linad.linearize(function, np.ones((3, 2)))

@@ -1,0 +1,109 @@
+"""Norms, condition numbers, ranks."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import linad
+from linad.rules.norms import p_norm_
+from linad.testing import Case
+
+rng = np.random.default_rng(0)
+COMPLEX = {"complex_": True}
+VECTOR = np.array([1.0, -3.0, 2.0, 0.5])
+MATRIX = np.array([[4.0, 1.0, -0.3], [-0.8, 2.0, 0.5]])
+STACK = rng.standard_normal((2, 3, 2)) + 2 * np.eye(3, 2)
+REGULAR = 0.4 * rng.standard_normal((2, 3, 3)) + np.diag([4.0, 2.0, 1.0])
+
+CASES = [
+    Case(p_norm_, MATRIX, p=2.0, axes=(0, 1), check=COMPLEX),
+    Case(p_norm_, STACK, p=3.0, axes=(1,), check=COMPLEX),
+    Case(p_norm_, MATRIX, p=1.5, axes=(1,), check=COMPLEX),
+    Case(p_norm_, MATRIX, p=-2.0, axes=(0,), check=COMPLEX),
+    Case(p_norm_, MATRIX, p=0.5, axes=(0,)),
+    Case(np.linalg.norm, VECTOR, check=COMPLEX),
+    Case(np.linalg.norm, STACK),
+    Case(np.linalg.norm, MATRIX, keepdims=True),
+    Case(np.linalg.norm, STACK, axis=-1),
+    *[Case(np.linalg.norm, VECTOR, ord=p, check=COMPLEX) for p in (1, 2, 3, np.inf, -np.inf, -1)],
+    Case(np.linalg.norm, MATRIX, ord=1, axis=0, keepdims=True),
+    *[
+        Case(np.linalg.norm, MATRIX, ord=p, check=COMPLEX)
+        for p in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+    ],
+    *[
+        Case(np.linalg.norm, STACK, ord=p, axis=(2, 0), keepdims=True)
+        for p in ("fro", "nuc", 1, -1, 2, np.inf, -np.inf)
+    ],
+    Case(np.linalg.vector_norm, STACK, axis=(0, -1), check=COMPLEX),
+    Case(np.linalg.vector_norm, STACK, ord=3, keepdims=True),
+    Case(np.linalg.vector_norm, np.array(-2.0), check=COMPLEX),
+    Case(np.linalg.matrix_norm, STACK, check=COMPLEX),
+    Case(np.linalg.matrix_norm, STACK, ord=2, keepdims=True),
+    Case(np.linalg.cond, REGULAR, check=COMPLEX),
+    *[Case(np.linalg.cond, REGULAR[0], p=p) for p in (-2, 1, "fro", "nuc", np.inf)],
+]
+
+
+@pytest.mark.parametrize("k", range(5, len(CASES)))
+def test_values_are_numpys(k):
+    case = CASES[k]
+    y, _ = linad.linearize(lambda x: case.function(x, **case.params), *case.args)
+    expected = case.function(*case.args, **case.params)
+    assert np.shape(y) == np.shape(expected)
+    np.testing.assert_allclose(y, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("p", [None, 1, 2, 3, 1.5, 0.5, np.inf, -np.inf, -1])
+def test_gradient_at_zero_is_zero(p):
+    value, gradient = linad.value_and_grad(lambda x: np.linalg.norm(x, p))(np.zeros(3))
+    assert value == 0
+    np.testing.assert_array_equal(gradient, np.zeros(3))
+
+
+@pytest.mark.parametrize("p", [None, "fro", "nuc", 1, 2, -2, np.inf, -1])
+def test_gradient_at_the_zero_matrix_is_zero(p):
+    gradient = linad.grad(lambda x: np.linalg.norm(x, p))(np.zeros((2, 3)))
+    np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
+
+
+def test_second_derivative_at_zero_is_finite():
+    hessian = linad.hessian(lambda x: np.linalg.norm(x) ** 2)(np.zeros(3))
+    assert np.isfinite(hessian).all()
+
+
+@pytest.mark.parametrize("p", [2, 3, 1.5])
+def test_a_zero_entry(p):
+    x = np.array([0.0, 3.0, -4.0])
+    gradient = linad.grad(functools.partial(np.linalg.norm, ord=p))(x)
+    weights = np.sign(x) * (np.abs(x) / np.linalg.norm(x, p)) ** (p - 1)
+    np.testing.assert_allclose(gradient, weights, rtol=1e-14)
+
+
+def test_ranks_and_counts_are_constant():
+    def f(x):
+        return np.sum(x) * np.linalg.matrix_rank(x) + np.linalg.norm(x[0], 0)
+
+    value, gradient = linad.value_and_grad(f)(np.eye(3)[:2])
+    assert value == 5
+    np.testing.assert_array_equal(gradient, np.full((2, 3), 2.0))
+    assert np.linalg.norm(VECTOR, 0) == 4
+
+
+ERRORS = {
+    "word": (lambda x: np.linalg.norm(x[0], "fro"), ValueError),
+    "order": (lambda x: np.linalg.norm(x, 3), ValueError),
+    "axes": (lambda x: np.linalg.norm(x[None], 2), ValueError),
+    "axis": (lambda x: np.linalg.norm(x, axis=[0, 1]), TypeError),
+    "empty": (lambda x: np.linalg.cond(x[:0]), np.linalg.LinAlgError),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    function, error = ERRORS[name]
+    with pytest.raises(error):
+        function(np.ones((2, 2)))
+    with pytest.raises(error):
+        linad.linearize(function, np.ones((2, 2)))

@@ -1,0 +1,176 @@
+"""Eigenvalues, eigenvectors, singular values."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import UnsupportedError
+from linad.rules.spectral import eig_, eigh_, eigvals_, svd_
+from linad.testing import Case, check_rule
+
+rng = np.random.default_rng(0)
+COMPLEX = {"complex_": True}
+
+
+def array(*shape):
+    return rng.standard_normal(shape)
+
+
+def spread(*shape):
+    """Matrices with well-separated eigenvalues and singular values."""
+    diagonal = np.zeros(shape)
+    k = np.arange(min(shape[-2:]))
+    diagonal[..., k, k] = 2.0 * k + 1
+    return diagonal + 0.3 * array(*shape)
+
+
+def phase(vectors):
+    """Of the largest entry of each column."""
+    largest = np.argmax(np.abs(vectors), axis=-2)[..., None, :]
+    entry = np.take_along_axis(vectors, largest, axis=-2)
+    return entry / np.abs(entry)
+
+
+def turned(values, vectors):
+    return values, vectors * np.conj(phase(vectors))
+
+
+def turned_pairs(u, s, vh):
+    factor = phase(u)
+    return u * np.conj(factor), s, vh * np.swapaxes(factor, -1, -2)
+
+
+class Turned(Case):
+    """A case of a decomposition whose vectors are turned to have a largest entry > 0.
+
+    LAPACK chooses signs (and phases) as it likes, and may choose others at the points of a
+    difference.
+    """
+
+    def turned(self, *args, **params):
+        results = self.function(*args, **params)
+        return (turned if len(results) == 2 else turned_pairs)(*results)
+
+    def check(self):
+        check_rule(self.turned, *self.args, **self.options, **self.params)
+
+
+def svd(a, *, hermitian=False):
+    return np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
+
+
+def function_of_singular_values(a):
+    """Does not depend on signs or phases: U exp(-S) V^H."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return (u * np.exp(-s)[..., None, :]) @ vh
+
+
+CASES = [
+    Turned(eigh_, spread(3, 3), UPLO="L", check=COMPLEX),
+    Turned(eigh_, spread(2, 3, 3), UPLO="U", check=COMPLEX),
+    Turned(np.linalg.eigh, spread(3, 3), check=COMPLEX),
+    Turned(np.linalg.eigh, spread(2, 2), UPLO="u"),
+    Case(np.linalg.eigh, np.zeros((0, 0)), check={"order": 1}),
+    Case(np.linalg.eigvalsh, spread(2, 3, 3), check=COMPLEX),
+    Case(np.linalg.eigvalsh, spread(3, 3), UPLO="U", check=COMPLEX),
+    Turned(eig_, spread(3, 3), check=COMPLEX),
+    Turned(eig_, spread(3, 3) + 4 * (np.eye(3, k=1) - np.eye(3, k=-1))),
+    Turned(np.linalg.eig, spread(2, 2, 2), check=COMPLEX),
+    Case(eigvals_, spread(3, 3), check=COMPLEX),
+    Case(np.linalg.eigvals, spread(3, 3) + 4 * (np.eye(3, k=1) - np.eye(3, k=-1))),
+    Case(np.linalg.eigvals, spread(2, 2, 2)),
+    Turned(svd_, spread(3, 3), check=COMPLEX),
+    Turned(svd_, spread(2, 4, 3), check=COMPLEX),
+    Turned(svd_, spread(2, 4), check=COMPLEX),
+    Turned(np.linalg.svd, spread(3, 3), check=COMPLEX),
+    Turned(svd, spread(2, 3), check=COMPLEX),
+    Turned(svd, spread(3, 3) - 2 * np.eye(3), hermitian=True, check=COMPLEX),
+    Case(function_of_singular_values, spread(4, 3), check=COMPLEX),
+    Case(np.linalg.svd, spread(3, 2), compute_uv=False, check=COMPLEX),
+    Case(np.linalg.svd, spread(2, 2), compute_uv=False, hermitian=True),
+    Case(np.linalg.svdvals, spread(2, 2, 3), check=COMPLEX),
+]
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_eig_keeps_lapacks_normalization(kind):
+    a = spread(4, 4).astype(kind) + 3 * (np.eye(4, k=1) - np.eye(4, k=-1))
+    (_, v), J = linad.linearize(lambda a: tuple(np.linalg.eig(a)), a)
+    dv = J.pushforward(array(4, 4).astype(kind))[1]
+    np.testing.assert_allclose(np.sum(np.conj(v) * dv, axis=0).real, 0, atol=1e-13)
+    largest = np.argmax(np.abs(v), axis=0)
+    np.testing.assert_allclose(dv[largest, range(4)].imag, 0, atol=1e-13)
+
+
+def test_named_tuples():
+    a = spread(3, 3)
+    for function in (np.linalg.eigh, np.linalg.eig, np.linalg.svd):
+        assert type(linad.linearize(function, a)[0]) is type(function(a))
+
+
+def test_a_symmetric_matrix_has_a_symmetric_gradient():
+    a = spread(3, 3)
+    a = a + a.T
+    gradient = linad.grad(lambda a: np.sum(np.linalg.eigh(a)[1] ** 3))(a)
+    np.testing.assert_allclose(gradient, gradient.T, atol=1e-14)
+    lower = linad.grad(lambda a: np.linalg.eigvalsh(a)[0])(a + np.triu(a, 1))
+    assert not np.triu(lower, 1).any()
+
+
+# Repeated values.
+
+
+def test_sums_of_repeated_eigenvalues():
+    """The two lower eigenvalues are equal; their sum is tr(P A) with P their projection."""
+    q = np.linalg.qr(array(3, 3))[0]
+    a = (q * [1.0, 1.0, 4.0]) @ q.T
+    a = 0.5 * (a + a.T)
+    gradient = linad.grad(lambda a: np.sum(np.linalg.eigvalsh(a)[:2]))(a)
+    np.testing.assert_allclose(gradient, q[:, :2] @ q[:, :2].T, atol=1e-12)
+    gradient = linad.grad(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2))(a)
+    np.testing.assert_allclose(gradient, 2 * a, atol=1e-12)
+    gradient = linad.grad(lambda a: np.sum(np.linalg.svdvals(a) ** 2))(a)
+    np.testing.assert_allclose(gradient, 2 * a, atol=1e-12)
+    values = linad.grad(lambda a: np.sum(np.linalg.eigvals(a) ** 2).real)(np.diag([1.0, 1.0, 4.0]))
+    np.testing.assert_allclose(values, np.diag([2.0, 2.0, 8.0]), atol=1e-12)
+
+
+def test_the_vector_of_a_simple_eigenvalue_beside_a_repeated_one():
+    q = np.linalg.qr(array(3, 3))[0]
+    a, da = (q * [1.0, 1.0, 4.0]) @ q.T, array(3, 3)
+    a, da = a + a.T, da + da.T
+
+    def projection(a):
+        v = np.linalg.eigh(a)[1][:, 2]
+        return v[:, None] * v
+
+    found = linad.jvp(projection, (a,), (da,))[1]
+    h = 1e-6
+    expected = (projection(a + h * da) - projection(a - h * da)) / (2 * h)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("function", [np.linalg.eigh, np.linalg.eig, np.linalg.svd])
+def test_vectors_of_a_repeated_value_stay(function):
+    place = 0 if function is np.linalg.svd else 1
+    J = linad.linearize(lambda a: function(a)[place], np.eye(3))[1]
+    np.testing.assert_array_equal(J.pushforward(array(3, 3) * (1 - np.eye(3))), np.zeros((3, 3)))
+
+
+def test_singular_values_equal_to_zero():
+    gradient = linad.grad(lambda a: np.sum(np.linalg.svdvals(a)))(np.zeros((2, 3)))
+    np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
+
+
+ERRORS = {
+    "full_matrices": (lambda a: np.linalg.svd(a), UnsupportedError),
+    "vector": (lambda a: np.linalg.svd(a[0]), np.linalg.LinAlgError),
+    "UPLO": (lambda a: np.linalg.eigh(a[:2], "X"), ValueError),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    function, error = ERRORS[name]
+    with pytest.raises(error):
+        linad.linearize(function, np.ones((3, 2)))
