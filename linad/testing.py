@@ -26,7 +26,9 @@ class DerivativeError(LinadError, AssertionError):
 def random_like(value: Any, rng: np.random.Generator) -> Any:
     """Return a container like ``value`` with standard normal entries, complex where it is."""
     leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, [_normal(np.shape(x), np.asarray(x).dtype, rng) for x in leaves])
+    return tree.unflatten(
+        structure, [_normal(np.shape(x), np.asarray(x).dtype, rng) for x in leaves]
+    )
 
 
 def _normal(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Any:
@@ -51,11 +53,16 @@ def combine(alpha: float, a: Any, beta: float, b: Any) -> Any:
     """``alpha a + beta b`` of two containers, in the dtype of ``a``."""
     xs, structure = tree.flatten(a)
     ys, _ = tree.flatten(b)
-    total = [np.asarray(alpha * np.asarray(x) + beta * np.asarray(y)) for x, y in zip(xs, ys, strict=True)]
+    total = [
+        np.asarray(alpha * np.asarray(x) + beta * np.asarray(y))
+        for x, y in zip(xs, ys, strict=True)
+    ]
     return tree.unflatten(
         structure,
-        [t.astype(np.asarray(x).dtype) if is_inexact(np.asarray(x).dtype) else t
-         for t, x in zip(total, xs, strict=True)],
+        [
+            t.astype(np.asarray(x).dtype) if is_inexact(np.asarray(x).dtype) else t
+            for t, x in zip(total, xs, strict=True)
+        ],
     )
 
 
@@ -88,8 +95,12 @@ def difference(f: Callable[..., Any], args: tuple[Any, ...], direction: Any) -> 
     Four runs of ``f``. Step h = eps^(1/5) |x|/|d|; truncation O(h^4), rounding O(eps / h).
     """
     eps = precision(args)
-    largest = max([float(np.max(np.abs(x), initial=0.0)) for x in tree.flatten(args)[0]], default=1.0)
-    spread = max([float(np.max(np.abs(d), initial=0.0)) for d in tree.flatten(direction)[0]], default=1.0)
+    largest = max(
+        [float(np.max(np.abs(x), initial=0.0)) for x in tree.flatten(args)[0]], default=1.0
+    )
+    spread = max(
+        [float(np.max(np.abs(d), initial=0.0)) for d in tree.flatten(direction)[0]], default=1.0
+    )
     h = eps**0.2 * (largest or 1.0) / (spread or 1.0)
 
     def at(k: int) -> Any:
@@ -154,7 +165,9 @@ def check_derivatives(
     entries = sum(np.size(x) for x in tree.flatten((y, args))[0])
     rounding = 50 * eps * np.sqrt(entries + 1)
     scale = norm(ybar) * norm(dy) + norm(xbar) * norm(dx)
-    require(abs(inner(ybar, dy) - inner(xbar, dx)), rounding * scale, "dot test <w, J v> = <J.H w, v>")
+    require(
+        abs(inner(ybar, dy) - inner(xbar, dx)), rounding * scale, "dot test <w, J v> = <J.H w, v>"
+    )
 
     direction = (dx,) if len(args) == 1 else dx
     expected, noise = difference(f, args, direction)
@@ -204,7 +217,9 @@ def _check_seeds(apply: Any, like: Any, rng: Any, rounding: float, what: str) ->
                     f"{what} of seeds (2, 3, ...): shape {whole.shape} for {np.shape(part)}"
                 )
             found = whole[k // 3, k % 3]
-            require(norm(found - part), 10 * rounding * (norm(part) + 1e-300), f"{what} of many seeds")
+            require(
+                norm(found - part), 10 * rounding * (norm(part) + 1e-300), f"{what} of many seeds"
+            )
 
 
 def check_rule(
@@ -250,15 +265,18 @@ def check_rule(
     What it cannot see is stated there.
     """
     rng = np.random.default_rng(rng)
-    args = tuple(
-        a if type(a) in (int, float, complex) else np.asarray(a) for a in args
-    )
+    args = tuple(a if type(a) in (int, float, complex) else np.asarray(a) for a in args)
     if wrt is None:
         wrt = [i for i, a in enumerate(args) if is_inexact(np.asarray(a).dtype)]
     name = getattr(primitive, "name", None) or getattr(primitive, "__name__", repr(primitive))
     variants = [("", args)]
     if complex_:
-        variants.append((" at a complex point", tuple(_complexified(a, rng) for a in args)))
+        variants.append(
+            (
+                " at a complex point",
+                tuple(_complexified(a, rng) if i in wrt else a for i, a in enumerate(args)),
+            )
+        )
     label = ""
     try:
         for label, point in variants:
@@ -400,12 +418,15 @@ def _check_dense(f: Any, point: list[Any]) -> None:
     rows = np.conj(op.rmatmat(np.eye(m, dtype=op.out_dtype))).T
     eps = max(precision(point), float(np.finfo(op.dtype).eps))
     require(
-        norm(columns - rows), 100 * eps * np.sqrt(m * n + 1) * (norm(columns) + 1e-300), "dense forms"
+        norm(columns - rows),
+        100 * eps * np.sqrt(m * n + 1) * (norm(columns) + 1e-300),
+        "dense forms",
     )
 
 
 def _check_layouts(f: Any, point: list[Any]) -> None:
     """Fortran-ordered, strided and read-only inputs must give the same derivative."""
+
     def odd(a: Any) -> Any:
         if not isinstance(a, np.ndarray) or a.ndim == 0:
             return a

@@ -91,10 +91,10 @@ def _test(function: Any, single: bool = False) -> None:
     implements(function)(test)
 
 
-for _function in (np.isreal, np.iscomplex, np.isposinf, np.isneginf, np.isclose):
-    _test(_function)
-for _function in (np.allclose, np.array_equal, np.array_equiv):
-    _test(_function, single=True)
+for _each in (np.isreal, np.iscomplex, np.isposinf, np.isneginf, np.isclose):
+    _test(_each)
+for _single in (np.allclose, np.array_equal, np.array_equiv):
+    _test(_single, single=True)
 
 
 @implements(np.iscomplexobj)

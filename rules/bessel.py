@@ -1,0 +1,171 @@
+"""scipy.special: Bessel functions and their relatives, differentiated in the argument.
+
+J_v' = (J_(v-1) - J_(v+1)) / 2         the same for Y and both Hankel functions
+I_v' = (I_(v-1) + I_(v+1)) / 2         K_v' = -(K_(v-1) + K_(v+1)) / 2
+j_n' = (n j_(n-1) - (n+1) j_(n+1)) / (2n + 1)     spherical, without division by x
+Ai'' = x Ai                            and so for the second of each pair of results
+
+The derivatives in the order have no closed form. Scaled functions take the derivative of
+their factor along; where the factor is |Re z| or |Im z| it is not holomorphic, and complex
+arguments are refused.
+
+Source: DLMF chapters 9, 10, 11, 12.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from linad.dispatch import implements
+from linad.primitive import Primitive
+from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
+from linad.rules.special import real_only, special, special_fan, ufunc_of
+
+# Order n or v, argument x.
+
+for _name in ("jv", "yv", "hankel1", "hankel2"):
+    _f = ufunc_of(_name)
+    special(_name, v=NO_SLOPE, x=lambda y, v, x, f=_f: 0.5 * (f(v - 1, x) - f(v + 1, x)))
+special("yn", n=NO_SLOPE, x=lambda y, n, x: 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x)))
+special("iv", v=NO_SLOPE, x=lambda y, v, x: 0.5 * (sp.iv(v - 1, x) + sp.iv(v + 1, x)))
+special("kv", v=NO_SLOPE, x=lambda y, v, x: -0.5 * (sp.kv(v - 1, x) + sp.kv(v + 1, x)))
+special("kn", n=NO_SLOPE, x=lambda y, n, x: -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x)))
+
+# Times exp(-|Im x|), which is 1 on the real line; exp(∓ix); exp(-|Re x|); exp(x).
+
+
+def _jve_slope(name: str, plain: Any) -> Slope:
+    def slope(y: Any, v: Any, x: Any) -> Any:
+        real_only(name, x)
+        return 0.5 * (plain(v - 1, x) - plain(v + 1, x))
+
+    return slope
+
+
+def _ive_slope(y: Any, v: Any, x: Any) -> Any:
+    real_only("ive", x)
+    return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - np.sign(x) * y
+
+
+special("jve", v=NO_SLOPE, x=_jve_slope("jve", sp.jv))
+special("yve", v=NO_SLOPE, x=_jve_slope("yve", sp.yv))
+special(
+    "hankel1e",
+    v=NO_SLOPE,
+    x=lambda y, v, x: 0.5 * (sp.hankel1e(v - 1, x) - sp.hankel1e(v + 1, x)) - 1j * y,
+)
+special(
+    "hankel2e",
+    v=NO_SLOPE,
+    x=lambda y, v, x: 0.5 * (sp.hankel2e(v - 1, x) - sp.hankel2e(v + 1, x)) + 1j * y,
+)
+special("ive", v=NO_SLOPE, x=_ive_slope)
+special("kve", v=NO_SLOPE, x=lambda y, v, x: y - 0.5 * (sp.kve(v - 1, x) + sp.kve(v + 1, x)))
+
+# Orders 0 and 1.
+
+special("j0", x=lambda y, x: -sp.j1(x))
+special("j1", x=lambda y, x: 0.5 * (sp.j0(x) - sp.jv(2, x)))
+special("y0", x=lambda y, x: -sp.y1(x))
+special("y1", x=lambda y, x: sp.y0(x) - y / x)
+implements(np.i0)(special("i0", x=lambda y, x: sp.i1(x)))
+special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
+special("i0e", x=lambda y, x: sp.i1e(x) - np.sign(x) * y)
+special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y)
+special("k0", x=lambda y, x: -sp.k1(x))
+special("k1", x=lambda y, x: -sp.k0(x) - y / x)
+special("k0e", x=lambda y, x: y - sp.k1e(x))
+special("k1e", x=lambda y, x: y - sp.k0e(x) - y / x)
+
+# Spherical. SciPy's functions are no ufuncs: they take plain arrays only.
+
+
+def _spherical(letter: str, sign: int, upper: int) -> Primitive:
+    name = f"spherical_{letter}n"
+
+    def slope(y: Any, n: Any, x: Any) -> Any:
+        below = primitive(n - (n != 0), x)
+        d = sign * (n * below + upper * (n + 1) * primitive(n + 1, x)) / (2 * n + 1)
+        return d.astype(y.dtype)
+
+    primitive = several(name, getattr(sp, name), n=NO_SLOPE, x=slope)
+    return primitive
+
+
+spherical_jn = _spherical("j", 1, -1)
+spherical_yn = _spherical("y", 1, -1)
+spherical_in = _spherical("i", 1, 1)
+spherical_kn = _spherical("k", -1, 1)
+
+# sin(πx) / (πx) = j_0(πx): its derivative -π j_1(πx) has no division by x.
+sinc = unary(
+    "sinc", np.sinc, lambda y, x: (-math.pi * spherical_jn(1, math.pi * x)).astype(y.dtype)
+)
+implements(np.sinc)(sinc)
+
+# Struve functions.
+
+
+def _struve_source(v: Any, x: Any) -> Any:
+    return (0.5 * x) ** v / (math.sqrt(math.pi) * sp.gamma(v + 1.5))
+
+
+special(
+    "struve",
+    v=NO_SLOPE,
+    x=lambda y, v, x: 0.5 * (sp.struve(v - 1, x) - sp.struve(v + 1, x) + _struve_source(v, x)),
+)
+special(
+    "modstruve",
+    v=NO_SLOPE,
+    x=lambda y, v, x: (
+        0.5 * (sp.modstruve(v - 1, x) + sp.modstruve(v + 1, x) + _struve_source(v, x))
+    ),
+)
+
+# Airy functions and their derivatives.
+
+special_fan("airy", x=lambda y, x: (y[1], x * y[0], y[3], x * y[2]))
+
+
+def _airye_slopes(y: Any, x: Any) -> Any:
+    # Scaled by exp(±2/3 x^(3/2)) where x > 0.
+    real_only("airye", x)
+    a, da, b, db = y
+    s = np.sqrt(np.maximum(x, 0))
+    return da + s * a, x * a + s * da, db - s * b, x * b - s * db
+
+
+special_fan("airye", x=_airye_slopes)
+
+# Kelvin functions: f = ber + i bei and ker + i kei solve f'' = i f - f' / x.
+
+special("ber", x=lambda y, x: sp.berp(x))
+special("bei", x=lambda y, x: sp.beip(x))
+special("ker", x=lambda y, x: sp.kerp(x))
+special("kei", x=lambda y, x: sp.keip(x))
+special("berp", x=lambda y, x: -sp.bei(x) - y / x)
+special("beip", x=lambda y, x: sp.ber(x) - y / x)
+special("kerp", x=lambda y, x: -sp.kei(x) - y / x)
+special("keip", x=lambda y, x: sp.ker(x) - y / x)
+special_fan("kelvin", x=lambda y, x: (y[2], y[3], 1j * y[0] - y[2] / x, 1j * y[1] - y[3] / x))
+
+# Integrals from 0 (with t below: from x to infinity, or of the difference to the value at 0).
+
+special_fan("itj0y0", x=lambda y, x: (sp.j0(x), sp.y0(x)))
+special_fan("iti0k0", x=lambda y, x: (sp.i0(x), sp.k0(x)))
+special_fan("it2j0y0", x=lambda y, x: ((1 - sp.j0(x)) / x, -sp.y0(x) / x))
+special_fan("it2i0k0", x=lambda y, x: ((sp.i0(x) - 1) / x, -sp.k0(x) / x))
+special("itstruve0", x=lambda y, x: sp.struve(0, x))
+special("it2struve0", x=lambda y, x: -sp.struve(0, x) / x)
+special("itmodstruve0", x=lambda y, x: sp.modstruve(0, x))
+
+
+def _itairy_slopes(y: Any, x: Any) -> Any:
+    right, left = sp.airy(x), sp.airy(-x)
+    return right[0], right[2], left[0], left[2]
+
+
+special_fan("itairy", x=_itairy_slopes)

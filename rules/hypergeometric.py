@@ -1,0 +1,129 @@
+"""scipy.special: hypergeometric functions and what they contain, differentiated in x.
+
+d/dx 1F1(a; b; x) = (a / b) 1F1(a + 1; b + 1; x)         and so for the others
+d/dx C_n^(α)(x)   = 2 α C_(n-1)^(α+1)(x)                 Gegenbauer
+d/dx P_n^(α,β)(x) = (n + α + β + 1) / 2 P_(n-1)^(α+1,β+1)(x)      Jacobi
+
+The derivatives in the parameters have no closed form.
+
+Source: DLMF chapters 12, 13, 15, 18, 28.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from linad.rules.entrywise import NO_SLOPE
+from linad.rules.special import special, special_fan
+
+special("hyp0f1", v=NO_SLOPE, x=lambda y, v, x: sp.hyp0f1(v + 1, x) / v)
+special("hyp1f1", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: a / b * sp.hyp1f1(a + 1, b + 1, x))
+special(
+    "hyp2f1",
+    a=NO_SLOPE,
+    b=NO_SLOPE,
+    c=NO_SLOPE,
+    x=lambda y, a, b, c, x: a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, x),
+)
+special("hyperu", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: -a * sp.hyperu(a + 1, b + 1, x))
+special("wright_bessel", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: sp.wright_bessel(a, a + b, x))
+special(
+    "log_wright_bessel",
+    a=NO_SLOPE,
+    b=NO_SLOPE,
+    x=lambda y, a, b, x: np.exp(sp.log_wright_bessel(a, a + b, x) - y),
+)
+
+# Orthogonal polynomials; n is a degree.
+
+
+def _below(n: Any) -> Any:
+    """n - 1, and 0 for n = 0, whose polynomial has slope 0 through a factor n."""
+    return n - (n != 0)
+
+
+def _gegenbauer(n: Any, a: Any, x: Any) -> Any:
+    """C_(n-1)^(a)(x); 0 for n = 0."""
+    return (n != 0) * sp.eval_gegenbauer(_below(n), a, x)
+
+
+def _jacobi(n: Any, a: Any, b: Any, x: Any) -> Any:
+    return (n != 0) * sp.eval_jacobi(_below(n), a, b, x)
+
+
+special(
+    "eval_jacobi",
+    n=NO_SLOPE,
+    a=NO_SLOPE,
+    b=NO_SLOPE,
+    x=lambda y, n, a, b, x: 0.5 * (n + a + b + 1) * _jacobi(n, a + 1, b + 1, x),
+)
+special(
+    "eval_sh_jacobi",
+    n=NO_SLOPE,
+    p=NO_SLOPE,
+    q=NO_SLOPE,
+    x=lambda y, n, p, q, x: (
+        (n + p) * _jacobi(n, p - q + 1, q, 2 * x - 1) / sp.binom(2 * n + p - 1, n)
+    ),
+)
+special(
+    "eval_gegenbauer", n=NO_SLOPE, a=NO_SLOPE, x=lambda y, n, a, x: 2 * a * _gegenbauer(n, a + 1, x)
+)
+special("eval_legendre", n=NO_SLOPE, x=lambda y, n, x: _gegenbauer(n, 1.5, x))
+special("eval_sh_legendre", n=NO_SLOPE, x=lambda y, n, x: 2 * _gegenbauer(n, 1.5, 2 * x - 1))
+special("eval_chebyt", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_chebyu(_below(n), x))
+special("eval_chebyu", n=NO_SLOPE, x=lambda y, n, x: 2 * _gegenbauer(n, 2, x))
+special("eval_chebyc", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_chebys(_below(n), x))
+special("eval_chebys", n=NO_SLOPE, x=lambda y, n, x: _gegenbauer(n, 2, 0.5 * x))
+special(
+    "eval_sh_chebyt", n=NO_SLOPE, x=lambda y, n, x: 2 * n * sp.eval_chebyu(_below(n), 2 * x - 1)
+)
+special("eval_sh_chebyu", n=NO_SLOPE, x=lambda y, n, x: 4 * _gegenbauer(n, 2, 2 * x - 1))
+special(
+    "eval_genlaguerre",
+    n=NO_SLOPE,
+    a=NO_SLOPE,
+    x=lambda y, n, a, x: -((n != 0) * sp.eval_genlaguerre(_below(n), a + 1, x)),
+)
+special(
+    "eval_laguerre",
+    n=NO_SLOPE,
+    x=lambda y, n, x: -((n != 0) * sp.eval_genlaguerre(_below(n), 1, x)),
+)
+special("eval_hermite", n=NO_SLOPE, x=lambda y, n, x: 2 * n * sp.eval_hermite(_below(n), x))
+special("eval_hermitenorm", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_hermitenorm(_below(n), x))
+special(
+    "lpmv",
+    m=NO_SLOPE,
+    v=NO_SLOPE,
+    x=lambda y, m, v, x: (v * x * y - (v + m) * sp.lpmv(m, v - 1, x)) / (x * x - 1),
+)
+
+# Pairs of a function and its derivative: the equation gives the second derivative.
+
+special_fan("pbdv", v=NO_SLOPE, x=lambda y, v, x: (y[1], (0.25 * x * x - v - 0.5) * y[0]))
+special_fan("pbvv", v=NO_SLOPE, x=lambda y, v, x: (y[1], (0.25 * x * x - v - 0.5) * y[0]))
+special_fan("pbwa", a=NO_SLOPE, x=lambda y, a, x: (y[1], (a - 0.25 * x * x) * y[0]))
+
+
+def _mathieu(name: str, characteristic: Any, hyperbolic: bool) -> None:
+    """y'' = ±(2 q cos 2x - a) y, in degrees for the angular functions."""
+
+    def slopes(y: Any, m: Any, q: Any, x: Any) -> Any:
+        a = characteristic(m, q)
+        if hyperbolic:
+            return y[1], (a - 2 * q * np.cosh(2 * x)) * y[0]
+        degree = math.pi / 180
+        return degree * y[1], degree * (2 * q * np.cos(2 * degree * x) - a) * y[0]
+
+    special_fan(name, m=NO_SLOPE, q=NO_SLOPE, x=slopes)
+
+
+_mathieu("mathieu_cem", sp.mathieu_a, hyperbolic=False)
+_mathieu("mathieu_sem", sp.mathieu_b, hyperbolic=False)
+for _kind in ("1", "2"):
+    _mathieu(f"mathieu_modcem{_kind}", sp.mathieu_a, hyperbolic=True)
+    _mathieu(f"mathieu_modsem{_kind}", sp.mathieu_b, hyperbolic=True)

@@ -1,0 +1,239 @@
+"""scipy.special, part one: error functions, exponentials, logarithms, losses.
+
+Each line is one function with its slopes: y = f(x), dy = f'(x) dx. Arguments marked
+`NO_SLOPE` (orders, degrees, discrete ones) have no derivative of closed form and may be
+plain numbers only.
+
+Source: NIST Digital Library of Mathematical Functions (DLMF), chapters 4, 6, 7, 25; the
+definitions of SciPy's reference for losses and entropies.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from linad.errors import MissingRuleError
+from linad.primitive import Primitive
+from linad.rules import elementary
+from linad.rules.comparison import rint
+from linad.rules.entrywise import NO_SLOPE, Slope, fan, register, several
+
+SQRT_PI = math.sqrt(math.pi)
+SQRT_2PI = math.sqrt(2 * math.pi)
+DEGREE = math.pi / 180
+
+
+def special(name: str, **slopes: Slope) -> Primitive:
+    """A primitive for a ufunc of scipy.special, ``argument=slope`` in order."""
+    return several(
+        name.lstrip("_"),
+        ufunc_of(name),
+        **{k: s if s is NO_SLOPE else _rounded(s) for k, s in slopes.items()},
+    )
+
+
+def special_fan(name: str, **slopes: Slope) -> Primitive:
+    """A primitive for a ufunc with several results, one slope a result."""
+    ufunc = ufunc_of(name)
+    return fan(name, ufunc, ufunc.nout, **slopes)
+
+
+def ufunc_of(name: str) -> Any:
+    """The ufunc behind a function of scipy.special; the underlined ones are not exported."""
+    return getattr(sp._ufuncs, name)
+
+
+def _rounded(slope: Slope) -> Slope:
+    """``slope`` in y's type: a constant of scipy.special is a double in single precision."""
+
+    def rounded(y: Any, *args: Any) -> Any:
+        d = slope(y, *args)
+        return d if d.dtype is y.dtype or d.dtype == y.dtype else d.astype(y.dtype)
+
+    return rounded
+
+
+def real_only(name: str, x: Any) -> None:
+    """Raise where the function is not holomorphic, or its slope unknown to SciPy there."""
+    if getattr(x, "dtype", None) is not None and x.dtype.kind == "c":
+        raise MissingRuleError(f"{name}: no derivative of closed form at complex arguments")
+
+
+# The same functions as NumPy's.
+
+for _name in ("exp2", "expm1", "log1p", "cbrt"):
+    register(getattr(sp, _name), getattr(elementary, _name))
+register(sp.round, rint)
+
+# Error functions.
+
+special("erf", x=lambda y, x: 2 / SQRT_PI * np.exp(-x * x))
+special("erfc", x=lambda y, x: -2 / SQRT_PI * np.exp(-x * x))
+special("erfcx", x=lambda y, x: 2 * x * y - 2 / SQRT_PI)
+special("erfi", x=lambda y, x: 2 / SQRT_PI * np.exp(x * x))
+special("dawsn", x=lambda y, x: 1 - 2 * x * y)
+special("wofz", x=lambda y, x: 2j / SQRT_PI - 2 * x * y)
+special("erfinv", x=lambda y, x: SQRT_PI / 2 * np.exp(y * y))
+special("erfcinv", x=lambda y, x: -SQRT_PI / 2 * np.exp(y * y))
+special_fan("fresnel", x=lambda y, x: (np.sin(math.pi / 2 * x * x), np.cos(math.pi / 2 * x * x)))
+
+
+def _modfresnel(sign: int) -> Slope:
+    # F = int_x^inf exp(±i t^2) dt,  K = exp(∓i (x^2 + pi/4)) F / sqrt(pi)
+    i = sign * 1j
+
+    def slope(y: Any, x: Any) -> Any:
+        turn = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / SQRT_PI
+        return -np.exp(i * x * x), -2 * i * x * y[1] - turn
+
+    return slope
+
+
+special_fan("modfresnelp", x=_modfresnel(1))
+special_fan("modfresnelm", x=_modfresnel(-1))
+
+
+def _voigt(y: Any, x: Any, sigma: Any, gamma: Any) -> tuple[Any, Any, Any]:
+    """z, w'(z) / (sigma sqrt 2) and the scale of V = Re w(z) / (sigma sqrt(2 pi))."""
+    width = sigma * math.sqrt(2)
+    z = (x + 1j * gamma) / width
+    return z, (2j / SQRT_PI - 2 * z * sp.wofz(z)) / width, 1 / (sigma * SQRT_2PI)
+
+
+def _voigt_x(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    _, dw, scale = _voigt(y, x, sigma, gamma)
+    return scale * np.real(dw)
+
+
+def _voigt_sigma(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    z, dw, scale = _voigt(y, x, sigma, gamma)
+    return -y / sigma - scale * math.sqrt(2) * np.real(z * dw)
+
+
+def _voigt_gamma(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+    _, dw, scale = _voigt(y, x, sigma, gamma)
+    return -scale * np.imag(dw)
+
+
+special("voigt_profile", x=_voigt_x, sigma=_voigt_sigma, gamma=_voigt_gamma)
+special(
+    "owens_t",
+    h=lambda y, h, a: -np.exp(-0.5 * h * h) * sp.erf(a * h / math.sqrt(2)) / (2 * SQRT_2PI),
+    a=lambda y, h, a: np.exp(-0.5 * h * h * (1 + a * a)) / (2 * math.pi * (1 + a * a)),
+)
+
+# Exponentials, logarithms, powers.
+
+special("exp10", x=lambda y, x: math.log(10) * y)
+special("exprel", x=lambda y, x: 0.5 * sp.hyp1f1(2, 3, x))
+special("cosm1", x=lambda y, x: -np.sin(x))
+special(
+    "powm1",
+    a=lambda y, a, b: b * a ** np.where(b == 0, 0, b - 1),
+    b=lambda y, a, b: (y + 1) * np.log(np.where(a == 0, 1, y.dtype.type(1) * a)),
+)
+special("sindg", x=lambda y, x: DEGREE * sp.cosdg(x))
+special("cosdg", x=lambda y, x: -DEGREE * sp.sindg(x))
+special("tandg", x=lambda y, x: DEGREE * (1 + y * y))
+special("cotdg", x=lambda y, x: -DEGREE * (1 + y * y))
+special(
+    "radian",
+    d=lambda y, d, m, s: y.dtype.type(DEGREE),
+    m=lambda y, d, m, s: y.dtype.type(DEGREE / 60),
+    s=lambda y, d, m, s: y.dtype.type(DEGREE / 3600),
+)
+special("expit", x=lambda y, x: y * sp.expit(-x))
+special("logit", x=lambda y, x: 1 / (x * (1 - x)))
+special("log_expit", x=lambda y, x: sp.expit(-x))
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    """a / b; 0 where a is 0, whatever b."""
+    return a / np.where(a == 0, 1, b)
+
+
+special("xlogy", a=lambda y, a, b: np.log(b * y.dtype.type(1)), b=lambda y, a, b: _ratio(a, b))
+special(
+    "xlog1py", a=lambda y, a, b: np.log1p(b * y.dtype.type(1)), b=lambda y, a, b: _ratio(a, 1 + b)
+)
+special("entr", x=lambda y, x: -np.log(x) - 1)
+special("rel_entr", a=lambda y, a, b: np.log(a / b) + 1, b=lambda y, a, b: -a / b)
+special("kl_div", a=lambda y, a, b: np.log(a / b), b=lambda y, a, b: 1 - a / b)
+
+
+# (x^p - 1) / p = L exprel(p L) with L = log x: no division by p, which may be 0.
+def _boxcox_power(log: Any, p: Any) -> Any:
+    return 0.5 * log * log * sp.hyp1f1(2, 3, p * log)
+
+
+special(
+    "boxcox",
+    x=lambda y, x, p: x ** (p - 1),
+    p=lambda y, x, p: _boxcox_power(np.log(x), p),
+)
+special(
+    "boxcox1p",
+    x=lambda y, x, p: (1 + x) ** (p - 1),
+    p=lambda y, x, p: _boxcox_power(np.log1p(x), p),
+)
+special(
+    "inv_boxcox",
+    y=lambda x, y, p: x ** (1 - p),
+    p=lambda x, y, p: -_boxcox_power(np.log(x), p) * x ** (1 - p),
+)
+special(
+    "inv_boxcox1p",
+    y=lambda x, y, p: (1 + x) ** (1 - p),
+    p=lambda x, y, p: -_boxcox_power(np.log1p(x), p) * (1 + x) ** (1 - p),
+)
+
+# Losses.
+
+special(
+    "huber",
+    delta=lambda y, delta, r: np.maximum(np.abs(r) - delta, 0),
+    r=lambda y, delta, r: np.clip(r * y.dtype.type(1), -delta, delta),
+)
+
+
+def _pseudo_huber_root(delta: Any, r: Any) -> Any:
+    return np.sqrt(1 + (r / delta) ** 2)
+
+
+special(
+    "pseudo_huber",
+    delta=lambda y, delta, r: 2 * y / delta - r * r / (delta * _pseudo_huber_root(delta, r)),
+    r=lambda y, delta, r: r / _pseudo_huber_root(delta, r),
+)
+
+# Exponential, sine and hyperbolic integrals.
+
+
+def _expn_slope(y: Any, n: Any, x: Any) -> Any:
+    first = -np.exp(-x) * (1 + x) / (x * x)
+    return np.where(n == 0, first, -sp.expn(np.maximum(n - 1, 0), x))
+
+
+special("exp1", x=lambda y, x: -np.exp(-x) / x)
+special("expi", x=lambda y, x: np.exp(x) / x)
+special("expn", n=NO_SLOPE, x=_expn_slope)
+special_fan("sici", x=lambda y, x: (np.sinc(x / math.pi), np.cos(x) / x))
+special_fan("shichi", x=lambda y, x: (0.5 * (_exprel(x) + _exprel(-x)), np.cosh(x) / x))
+
+
+def _exprel(x: Any) -> Any:
+    return sp.hyp1f1(1, 2, x)
+
+
+def _spence_slope(y: Any, x: Any) -> Any:
+    """log(x) / (1 - x), by its series where it is 0 / 0."""
+    near = np.abs(x - 1) < 0.3
+    far = np.where(near, 2, x)
+    return np.where(near, -sp.hyp2f1(1, 1, 2, np.where(near, 1 - x, 0)), np.log(far) / (1 - far))
+
+
+special("spence", x=_spence_slope)
+special("_lambertw", z=lambda w, z, k, tol: np.exp(-w) / (1 + w))
+special("wrightomega", z=lambda w, z: w / (1 + w))

@@ -1,0 +1,62 @@
+"""Bessel functions and their relatives: rules against differences."""
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from special_cases import special_case
+
+import linad
+from linad.errors import MissingRuleError
+from linad.testing import Case
+
+P = np.array([1.1, 1.8, 2.7])
+X = np.array([-1.4, 0.5, 2.2])
+Z = np.array([0.7 + 0.2j, 1.6 - 0.4j])
+
+
+ORDERED = ("jv", "yv", "hankel1", "hankel2", "iv", "kv", "hankel1e", "hankel2e", "kve")
+CASES = [
+    *[special_case(name, 0.7, P, complex_=True) for name in ORDERED],
+    *[special_case(name, 0.7, P) for name in ("jve", "yve", "ive", "struve", "modstruve")],
+    *[special_case(name, n, P) for name in ("jv", "yn", "kn", "ive") for n in (0, 2)],
+    *[special_case(name, x) for name in ("j0", "j1", "i0", "i1", "i0e", "i1e") for x in (X, X[0])],
+    special_case("j1", np.zeros(2)),
+    special_case("i1", np.zeros(2)),
+    *[special_case(name, P) for name in ("y0", "y1", "k0", "k1", "k0e", "k1e")],
+    *[special_case(f"spherical_{letter}n", n, P) for letter in "jyik" for n in (0, 2)],
+    special_case("spherical_jn", 2, X, complex_=True),
+    special_case("sinc", np.array([-1.2, 0.0, 1e-6, 0.3, 2.0]), complex_=True),
+    Case(np.sinc, X),
+    special_case("airy", X, complex_=True),
+    special_case("airye", P),
+    *[
+        special_case(name, P)
+        for name in ("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip")
+    ],
+    special_case("kelvin", P),
+    *[special_case(name, P) for name in ("itj0y0", "iti0k0", "it2j0y0", "it2i0k0")],
+    *[special_case(name, P) for name in ("itstruve0", "it2struve0", "itmodstruve0")],
+    Case(np.i0, X),
+    # SciPy's values of these integrals are good to six digits.
+    special_case("itairy", P, rtol=1e-4),
+]
+
+
+def test_orders_broadcast():
+    v = np.array([[0.0], [1.0], [2.5]])
+    y, J = linad.linearize(lambda x: sp.jv(v, x), P)
+    assert y == pytest.approx(sp.jv(v, P))
+    assert J.pushforward(np.ones(3)) == pytest.approx(sp.jvp(v, P))
+
+
+def test_what_is_not_holomorphic_is_refused():
+    for f in (sp.jve, sp.yve, sp.ive):
+        with pytest.raises(MissingRuleError, match=f"{f.__name__}: no derivative of closed form"):
+            linad.vjp(lambda z, f=f: f(1, z), Z)
+    with pytest.raises(MissingRuleError, match="airye"):
+        linad.vjp(sp.airye, Z)
+
+
+def test_orders_have_no_slope():
+    with pytest.raises(MissingRuleError, match="jv: no Jacobian for argument 0"):
+        linad.grad(lambda v: sp.jv(v, 1.0))(np.float64(1))

@@ -1,0 +1,51 @@
+"""Distribution functions: rules against differences, and against scipy.stats' densities."""
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from special_cases import special_case
+
+import linad
+
+X = np.array([-1.3, 0.3, 1.1])
+P = np.array([0.8, 1.3, 1.9])
+U = np.array([0.3, 0.6, 0.7])
+
+
+CASES = [
+    special_case("ndtr", X),
+    special_case("log_ndtr", X),
+    special_case("ndtri", U),
+    special_case("ndtri_exp", -P),
+    special_case("nrdtrimn", U, P, X),
+    special_case("nrdtrisd", X, np.array([0.2, 0.25, 0.3]), P + 1),
+    *[special_case(name, 3.5, P) for name in ("chdtr", "chdtrc")],
+    special_case("chdtri", 3.5, U),
+    special_case("chndtr", P, 3.5, U),
+    special_case("chndtrix", U, 3.5, 0.6),
+    *[special_case(name, P, 2.5, U) for name in ("gdtr", "gdtrc", "gdtrix")],
+    special_case("gdtria", U, 2.5, P),
+    special_case("stdtr", 3.5, X),
+    special_case("stdtrit", 3.5, U),
+    *[special_case(name, 3.0, 4.5, P) for name in ("fdtr", "fdtrc")],
+    special_case("fdtri", 3.0, 4.5, U),
+    *[special_case(name, 2, P) for name in ("pdtr", "pdtrc")],
+    special_case("pdtri", 2, U),
+    *[special_case(name, 2, 5, U) for name in ("nbdtr", "nbdtrc", "nbdtri")],
+    # In single precision SciPy takes n for a non-integer and warns.
+    *[special_case(name, 2, 5, U, float32=False) for name in ("bdtr", "bdtrc", "bdtri")],
+]
+
+
+def test_tails():
+    x = np.float64(9)
+    density = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    assert linad.grad(sp.ndtr)(x) == pytest.approx(density, rel=1e-13)
+    assert linad.grad(sp.ndtri)(np.float64(1e-300)) == pytest.approx(
+        1 / (np.exp(-(sp.ndtri(1e-300) ** 2) / 2) / np.sqrt(2 * np.pi)), rel=1e-12
+    )
+
+
+def test_student_with_one_degree_is_cauchy():
+    _, dy = linad.jvp(lambda t: sp.stdtr(1, t), (X,), (np.ones(3),))
+    assert dy == pytest.approx(1 / (np.pi * (1 + X**2)))

@@ -1,0 +1,61 @@
+"""The gamma function and its relatives: rules against differences, and the poles of 1/Γ."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from special_cases import special_case
+
+import linad
+from linad.errors import MissingRuleError
+
+P = np.array([1.1, 1.8, 2.7])
+U = np.array([0.3, 0.5, 0.7])
+NEGATIVE = np.array([-2.4, -0.7, 0.6])
+
+
+CASES = [
+    *[
+        special_case(name, x)
+        for name in ("gamma", "gammaln", "loggamma", "psi")
+        for x in (P, P[0], P[:0])
+    ],
+    *[special_case(name, NEGATIVE) for name in ("gamma", "gammaln", "psi", "rgamma")],
+    *[special_case(name, P, complex_=True, order=1) for name in ("gamma", "loggamma", "rgamma")],
+    special_case("rgamma", np.array([-2.0, -1.0, 0.0, 1.0])),
+    special_case("zeta", 2.5, P),
+    special_case("beta", P, U),
+    special_case("betaln", P[:, None], U),
+    special_case("binom", 5 + P, P),
+    special_case("poch", P, U),
+    *[special_case(name, 1.5, P) for name in ("gammainc", "gammaincc")],
+    *[special_case(name, 2, P) for name in ("gammainc", "gammaincc")],
+    *[special_case(name, 1.5, U) for name in ("gammaincinv", "gammainccinv")],
+    *[
+        special_case(name, 1.5, 2.5, U)
+        for name in ("betainc", "betaincc", "betaincinv", "betainccinv")
+    ],
+]
+
+
+def test_slope_at_the_poles():
+    n = np.arange(4.0)
+    expected = [(-1) ** k * math.factorial(int(k)) for k in n]
+    found = linad.grad(lambda x: np.sum(sp.rgamma(x)))(-n)
+    assert found == pytest.approx(np.array(expected))
+
+
+def test_density_at_zero():
+    assert linad.grad(lambda x: sp.gammainc(1.0, x))(np.float64(0)) == 1
+    assert linad.grad(lambda x: sp.gammainc(2.5, x))(np.float64(0)) == 0
+    assert linad.grad(lambda x: sp.betainc(1.0, 2.0, x))(np.float64(0)) == pytest.approx(2)
+
+
+def test_what_has_no_closed_form_says_so():
+    with pytest.raises(MissingRuleError, match="gammainc: no Jacobian for argument 0"):
+        linad.grad(lambda a: sp.gammainc(a, 1.0))(np.float64(2))
+    with pytest.raises(MissingRuleError, match="psi: no derivative of closed form at complex"):
+        linad.vjp(sp.psi, np.complex128(1 + 1j))
+    with pytest.raises(MissingRuleError, match="zeta: no Jacobian for argument 0"):
+        linad.grad(lambda s: sp.zeta(s, 2.0))(np.float64(2))

@@ -1,0 +1,122 @@
+"""scipy.special, part one: rules against differences, special points, and what is missing."""
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from special_cases import special_case
+
+import linad
+from linad.errors import MissingRuleError, UnsupportedError
+
+X = np.array([-1.3, -0.4, 0.3, 1.1])  # anywhere
+P = np.array([0.8, 1.3, 1.9])  # positive
+U = np.array([0.3, 0.5, 0.7])  # inside (0, 1)
+S = np.float64(0.6)
+
+
+COMPLEX = ("erf", "erfc", "erfcx", "erfi", "dawsn", "wofz")
+CASES = [
+    *[special_case(name, X, complex_=True) for name in COMPLEX],
+    special_case("erfinv", X / 2),
+    special_case("erfcinv", 2 * U),
+    special_case("fresnel", X, complex_=True),
+    special_case("modfresnelp", P),
+    special_case("modfresnelm", P),
+    special_case("voigt_profile", X, S, P[:, None]),
+    special_case("voigt_profile", S, P, 0.4),
+    special_case("owens_t", X, P[:1]),
+    *[special_case(name, X) for name in ("exp10", "exprel", "cosm1")],
+    special_case("powm1", P, X[:3]),
+    *[special_case(name, 50 * X) for name in ("sindg", "cosdg", "tandg", "cotdg")],
+    special_case("radian", X, S, P[:1]),
+    special_case("expit", X),
+    special_case("logit", U),
+    special_case("log_expit", X),
+    special_case("xlogy", X[:3], P, complex_=True),
+    special_case("xlogy", 2, P),
+    special_case("xlog1py", X[:3], P, complex_=True),
+    special_case("entr", P),
+    special_case("rel_entr", P, U),
+    special_case("kl_div", P, U),
+    *[special_case(name, P, np.array([-0.5, 0.0, 2.0])) for name in ("boxcox", "boxcox1p")],
+    *[special_case(name, U, np.array([-0.5, 0.0, 2.0])) for name in ("inv_boxcox", "inv_boxcox1p")],
+    special_case("huber", S, np.array([-2.0, -0.3, 0.4, 1.5])),
+    special_case("pseudo_huber", P[:, None], X),
+    special_case("exp1", P, complex_=True),
+    special_case("expi", P, complex_=True),
+    *[special_case("expn", n, P) for n in (0, 1, 2, 3)],
+    special_case("sici", P, complex_=True),
+    special_case("shichi", P),
+    special_case("spence", np.array([0.5, 0.6, 1.0, 1.2, 1.6]), complex_=True),
+    special_case("lambertw", P + 0j, 0, 1e-12),
+    special_case("lambertw", P + 0.3j, -1, 1e-12),
+    special_case("wrightomega", X, complex_=True),
+]
+
+
+@pytest.mark.parametrize("f", [sp.exp2, sp.expm1, sp.log1p, sp.cbrt], ids=lambda f: f.__name__)
+def test_functions_that_numpy_has_too(f):
+    y, J = linad.linearize(f, P)
+    assert y == pytest.approx(f(P))
+    h = 1e-6
+    expected = (f(P + h) - f(P - h)) / (2 * h)
+    assert J.pushforward(np.ones(3)) == pytest.approx(expected, rel=1e-8)
+
+
+def test_functions_of_python_wrappers():
+    x = np.array([0.3, 1.2])
+    for f in (
+        sp.softplus,
+        lambda x: np.real(sp.lambertw(x)),
+        lambda x: sp.zeta(2.5, x),
+        np.i0,
+        sp.sinc,
+    ):
+        y, dy = linad.jvp(f, (x,), (np.ones(2),))
+        h = 1e-6
+        assert y == pytest.approx(f(x), rel=1e-12)
+        assert dy == pytest.approx((f(x + h) - f(x - h)) / (2 * h), rel=1e-7)
+
+
+def slope(f, x):
+    return linad.grad(f)(np.float64(x))
+
+
+def test_values_at_zero():
+    assert slope(np.sinc, 0.0) == 0
+    assert linad.hessian(np.sinc)(np.float64(0)) == pytest.approx(-(np.pi**2) / 3)
+    assert slope(sp.exprel, 0.0) == 0.5
+    assert slope(lambda x: sp.sici(x)[0], 0.0 + 1e-300) == 1
+    assert slope(lambda b: sp.xlogy(0, b), 0.0) == 0
+    assert slope(lambda b: sp.rel_entr(0.0, b), 2.0) == 0
+    assert slope(lambda z: np.real(sp.lambertw(z)), 0.0) == 1
+    assert slope(sp.spence, 1.0) == -1
+
+
+def test_no_digits_lost_in_the_tails():
+    assert slope(sp.expit, 40.0) == pytest.approx(np.exp(-40.0), rel=1e-13)
+    assert slope(sp.log_expit, 800.0) == 0
+    assert slope(sp.log_expit, -800.0) == 1
+    assert slope(sp.log_ndtr, -30.0) == pytest.approx(30.0332596, rel=1e-8)
+
+
+def test_what_has_no_closed_form_says_so():
+    with pytest.raises(MissingRuleError, match="expn: no Jacobian for argument 0"):
+        linad.grad(lambda n: sp.expn(n, 1.0))(np.float64(2))
+    with pytest.raises(UnsupportedError, match="kolmogorov is not traced"):
+        linad.grad(sp.kolmogorov)(np.float64(0.5))
+
+
+def test_special_ufuncs_keep_single_precision():
+    for f in (sp.erf, sp.logit, lambda x: sp.jv(0.5, x), sp.log_expit):
+        y, pullback = linad.vjp(f, P.astype(np.float32))
+        assert y.dtype == np.float32
+        assert pullback(y)[0].dtype == np.float32
+
+
+def test_most_ufuncs_of_scipy_special_are_traced():
+    from linad.dispatch import UFUNCS
+
+    names = [n for n in dir(sp) if isinstance(getattr(sp, n), np.ufunc)]
+    traced = [n for n in names if getattr(sp, n) in UFUNCS]
+    assert len(traced) >= 170
