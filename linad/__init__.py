@@ -1,6 +1,6 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
-import linad.rules  # registers every rule
+from linad import errors, rules
 from linad.config import config
 from linad.custom import primitive
 from linad.derivatives import (
@@ -17,6 +17,31 @@ from linad.derivatives import (
     vjp,
 )
 from linad.operators.blocks import block_diag, eye, hstack, vstack
+from linad.testing import check_derivatives
 from linad.transforms.record import trace
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "block_diag",
+    "check_derivatives",
+    "config",
+    "derivative",
+    "errors",
+    "eye",
+    "grad",
+    "hessian",
+    "hessian_operator",
+    "hstack",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "linearize",
+    "primitive",
+    "rules",
+    "stop_gradient",
+    "trace",
+    "value_and_grad",
+    "vjp",
+    "vstack",
+]

@@ -43,12 +43,13 @@ def _from_environment() -> Settings:
     return Settings(**given)
 
 
-_settings: ContextVar[Settings] = ContextVar("linad_settings", default=_from_environment())
+_default = _from_environment()
+_settings: ContextVar[Settings] = ContextVar("linad_settings")
 
 
 def settings() -> Settings:
     """Return the settings in force here."""
-    return _settings.get()
+    return _settings.get(_default)
 
 
 @contextmanager
@@ -74,8 +75,8 @@ def config(**changes: int) -> Iterator[Settings]:
     known = {field.name for field in fields(Settings)}
     if unknown := sorted(changes.keys() - known):
         raise TypeError(f"config: unknown setting {unknown[0]!r}; known are {sorted(known)}")
-    token = _settings.set(replace(_settings.get(), **changes))
+    token = _settings.set(replace(settings(), **changes))
     try:
-        yield _settings.get()
+        yield settings()
     finally:
         _settings.reset(token)

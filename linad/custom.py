@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from linad import tree
 from linad.errors import ShapeError, WrongRuleError
 from linad.operators.algebra import as_operator, matching
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.shapes import Shape, size_of
-from linad import tree
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
 
 
@@ -42,10 +42,10 @@ class UserPrimitive(Primitive):
         def register(rule: Rule) -> Rule:
             def checked(y: Any, *args: Any, **params: Any) -> JacobianOperator:
                 J = as_jacobian(rule(y, *args, **params), y, args[wrt], name)
-                if wrt not in self._tested and self.outputs is None:
-                    if innermost_trace((y, *args)) is None:
-                        check_adjoint(J, name)
-                        self._tested.add(wrt)
+                tested = wrt in self._tested or self.outputs is not None
+                if not tested and innermost_trace((y, *args)) is None:
+                    check_adjoint(J, name)
+                    self._tested.add(wrt)
                 return J
 
             self.rules[wrt] = checked
@@ -100,8 +100,9 @@ class UserPrimitive(Primitive):
 
     def _compare(self, args: Any, params: Any, pull: Any, results: Any) -> None:
         active = [
-            i for i, a in enumerate(args) if isinstance(a, (np.ndarray, np.floating, np.complexfloating))
-            and a.dtype.kind in "fc"
+            i
+            for i, a in enumerate(args)
+            if isinstance(a, (np.ndarray, np.floating, np.complexfloating)) and a.dtype.kind in "fc"
         ]
         _, L = linearize_pullback(self, list(args), active, params)
         rng = np.random.default_rng(0)
@@ -145,7 +146,9 @@ class FromFunctions(JacobianOperator):
             y = function(rows[k])
             y = y if isinstance(y, Traced) else np.asarray(y)
             if y.shape != given:
-                raise ShapeError(f"{self.name}: its {what} returned shape {y.shape}, {given} is needed")
+                raise ShapeError(
+                    f"{self.name}: its {what} returned shape {y.shape}, {given} is needed"
+                )
             results.append(y)
         if not lead:
             return results[0]
@@ -155,9 +158,7 @@ class FromFunctions(JacobianOperator):
 class FromPullback(JacobianOperator):
     """An operator made of a pullback closure, written in NumPy; its adjoint is traced."""
 
-    def __init__(
-        self, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str
-    ) -> None:
+    def __init__(self, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str) -> None:
         self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)
         _, self.L = linearize_leaves(
             lambda seeds: self.pulled.pullback(seeds[0]), [np.ones(out_shape, dtype)], tree.LEAF
@@ -204,7 +205,7 @@ def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
             return found
         raise WrongRuleError(
             f"{name} returned a {type(found).__name__}; a primitive with several results needs "
-            f"a JacobianOperator on tuples, or a rule registered with @{name.split(':')[0]}.pullback"
+            f"a JacobianOperator on tuples, or a rule registered with @f.pullback"
         )
     if isinstance(found, tuple) and len(found) == 2 and all(map(callable, found)):
         return FromFunctions(*found, y.shape, x.shape, y.dtype, name)
@@ -248,7 +249,10 @@ def _random(shape: Shape, dtype: Any, rng: Any) -> Any:
 
 
 def primitive(
-    function: Callable[..., Any] | None = None, *, name: str | None = None, outputs: int | None = None
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    outputs: int | None = None,
 ) -> Any:
     """Make a function a primitive, with a Jacobian of its own. A decorator.
 

@@ -7,7 +7,7 @@ value hands the call to the innermost trace among the arguments.
 
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from linad.errors import MissingRuleError
 
@@ -15,9 +15,13 @@ Rule = Callable[..., Any]
 
 
 class Traced:
-    """A value that belongs to a trace: the base of `linad.tracer.Tracer`."""
+    """A value that belongs to a trace: the base of `linad.tracer.Tracer`, which is all of it."""
 
     __slots__ = ("_trace",)
+
+    if TYPE_CHECKING:  # an array like any other, to those who use it
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def innermost_trace(args: tuple[Any, ...]) -> Any:

@@ -75,9 +75,7 @@ def sum_to_shape(x: Any, shape: Shape, full_ndim: int) -> Any:
     added = full_ndim - len(shape)
     if added:
         x = np.sum(x, axis=tuple(range(seeds, seeds + added)))
-    axes = tuple(
-        seeds + k for k, n in enumerate(shape) if n == 1 and x.shape[seeds + k] != 1
-    )
+    axes = tuple(seeds + k for k, n in enumerate(shape) if n == 1 and x.shape[seeds + k] != 1)
     return np.sum(x, axis=axes, keepdims=True) if axes else x
 
 

@@ -189,8 +189,7 @@ class Tape:
         for var, value in zip(self.inputs, given, strict=True):
             if np.shape(value) != var.shape:
                 raise ShapeError(
-                    f"{self.name}: {var} was recorded with shape {var.shape}, got "
-                    f"{np.shape(value)}"
+                    f"{self.name}: {var} was recorded with shape {var.shape}, got {np.shape(value)}"
                 )
         values = dict(zip(self.inputs, given, strict=True))
         for eqn in self.equations:

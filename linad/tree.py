@@ -13,7 +13,7 @@ import optree
 from linad.errors import TreeError
 
 NAMESPACE = "linad"
-LEAF = optree.tree_structure(0)
+LEAF: Any = optree.tree_structure(0)  # type: ignore[arg-type]  # its stubs know no leaf
 _registered: set[type] = set()
 
 
@@ -23,7 +23,7 @@ def _register_dataclass(cls: type) -> None:
     def flatten(value: Any) -> tuple[list[Any], None, list[str]]:
         return [getattr(value, name) for name in names], None, names
 
-    def unflatten(_: None, children: Any) -> Any:
+    def unflatten(_: Any, children: Any) -> Any:
         return cls(**dict(zip(names, children, strict=True)))
 
     if cls not in _registered:

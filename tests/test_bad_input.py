@@ -21,7 +21,7 @@ def total(x):
 
 
 @pytest.mark.parametrize(
-    ("x", "words"),
+    "x, words",
     [
         (np.arange(3), "int64, which is not differentiable; pass floats"),
         (3, "int64"),
@@ -125,7 +125,7 @@ def test_grad_needs_a_real_scalar():
 
 
 @pytest.mark.parametrize(
-    ("f", "words"),
+    "f, words",
     [
         (lambda x: float(x[0]), "float.. or a math function"),
         (lambda x: math.sin(x[0]), "np.sin for math.sin"),

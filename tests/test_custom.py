@@ -34,7 +34,9 @@ def test_rules_of_one_argument(rule):
 
 
 @pytest.mark.parametrize(
-    "form", [lambda a: a, scipy.sparse.csr_array, aslinearoperator], ids=["dense", "sparse", "operator"]
+    "form",
+    [lambda a: a, scipy.sparse.csr_array, aslinearoperator],
+    ids=["dense", "sparse", "operator"],
 )
 def test_a_constant_matrix_as_rule(form):
     @linad.primitive
@@ -68,7 +70,9 @@ def test_a_pullback_closure_for_all_arguments():
     tape.check()
     assert {eqn.primitive.name for eqn in tape.equations} <= {"power", "multiply"}
     J = linad.linearize(lambda x: scaled(x, 2.0, power=3), X)[1]
-    assert all(type(op).__module__.startswith("linad.operators") for _, ls in J.steps for _, op in ls)
+    assert all(
+        type(op).__module__.startswith("linad.operators") for _, ls in J.steps for _, op in ls
+    )
 
 
 def test_none_is_a_zero_cotangent():
@@ -121,7 +125,7 @@ def test_rules_may_call_derivatives():
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    "rule, words",
     [
         (lambda y, x: (lambda t: 2 * x * t, lambda w: 3 * x * w), "not adjoint"),
         (lambda y, x: np.eye(3), r"returned shape \(3, 3\), \(2, 2\) is needed"),

@@ -113,5 +113,7 @@ def test_forward_and_reverse_programs():
 def test_a_derivative_is_recorded_as_primitives():
     y, tape = linad.trace(linad.grad(lambda x: np.sum(np.tanh(x) ** 2)), X)
     tape.check()
-    np.testing.assert_allclose(tape(X + 0.5), linad.grad(lambda x: np.sum(np.tanh(x) ** 2))(X + 0.5))
+    np.testing.assert_allclose(
+        tape(X + 0.5), linad.grad(lambda x: np.sum(np.tanh(x) ** 2))(X + 0.5)
+    )
     assert not any("function" in str(eqn) for eqn in tape.equations)

@@ -320,6 +320,4 @@ def check_constant(leaf: Any) -> Any:
             "the function returned an object array; traced values in a plain NumPy array lose "
             "their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
-    raise OutputError(
-        f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}"
-    )
+    raise OutputError(f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}")

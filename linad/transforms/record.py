@@ -3,6 +3,7 @@
 import itertools
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from linad.primitive import Primitive
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Trace, Tracer
 from linad.transforms.linearize import captured, check_constant, check_input, linearize_leaves
-
 
 
 class RecordTrace(Trace):
@@ -81,12 +81,12 @@ class RecordTrace(Trace):
 
 def user_line() -> Source | None:
     """The innermost line on the stack that is neither linad's nor NumPy's."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if not module.startswith(("linad.", "numpy.")) and module not in ("linad", "numpy"):
             return Source(frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]  # None ends the loop
+        frame = frame.f_back
     return None
 
 
@@ -156,9 +156,7 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
         results, J = linearize_leaves(lambda xs: f(*tree.unflatten(in_tree, xs)), tracers, in_tree)
         cut = len(recorder.equations)
         seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]
-        _, cotangents, back_tree = _outputs(
-            tree.unflatten(in_tree, J.pull_leaves(seeds)), recorder
-        )
+        _, cotangents, back_tree = _outputs(tree.unflatten(in_tree, J.pull_leaves(seeds)), recorder)
     finally:
         recorder.finished = True
     reverse = needed(recorder.equations[cut:], cotangents)

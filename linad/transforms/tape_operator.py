@@ -105,7 +105,7 @@ class TapeOperator(JacobianOperator):
         self.inputs, self.outputs = inputs, outputs
         self.in_slots, self.out_slots = in_slots, out_slots
         self.in_tree, self.out_tree = in_tree, out_tree
-        self._schedule: list[tuple[Any, list[Link], list[Node]]] | None = None
+        self._schedule: list[tuple[Any, Sequence[Link], list[Node]]] | None = None
         self._in_dtype = _common_dtype(in_slots)
         self._out_dtype = _common_dtype(out_slots)
         super().__init__(
@@ -286,7 +286,7 @@ class TapeOperator(JacobianOperator):
             results.append(value)
         return results
 
-    def _scheduled(self) -> list[tuple[Any, list[Link], list[Node]]]:
+    def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
         """The steps that an output needs, each with the nodes it is the last to use."""
         if self._schedule is None:
             kept = []

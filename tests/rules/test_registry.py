@@ -38,9 +38,7 @@ def test_case(case):
 def test_every_primitive_has_a_case():
     covered = {id(case.function) for cases in TOPICS.values() for case in cases}
     differentiable = {
-        name: primitive
-        for name, primitive in Primitive.registry.items()
-        if not primitive.constant
+        name: primitive for name, primitive in Primitive.registry.items() if not primitive.constant
     }
     missing = sorted(name for name, p in differentiable.items() if id(p) not in covered)
     assert not missing, f"primitives without a case in tests/rules: {missing}"
