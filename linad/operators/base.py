@@ -338,7 +338,8 @@ class JacobianOperator(LinearOperator):
         m, n = op.shape
         if n <= m:
             rows = op._dense_rows(n, op.in_dtype, adjoint=False)
-            return np.ascontiguousarray(rows.T).astype(op.dtype, copy=False)
+            columns = rows.T if isinstance(rows, Traced) else np.ascontiguousarray(rows.T)
+            return columns.astype(op.dtype, copy=False)
         rows = op._dense_rows(m, op.out_dtype, adjoint=True)
         rows = rows.conj() if rows.dtype.kind == "c" else rows
         return rows.astype(op.dtype, copy=False)
@@ -349,13 +350,11 @@ class JacobianOperator(LinearOperator):
         step = max(1, settings().block_bytes // (dtype.itemsize * (m + n + 1)))
         if step >= k:
             return self._apply_rows(np.eye(k, dtype=dtype), adjoint)
-        rows = np.empty((k, n if adjoint else m), self.dtype)
+        blocks = []
         for start in range(0, k, step):
-            stop = min(start + step, k)
-            seeds = np.zeros((stop - start, k), dtype)
-            seeds[np.arange(stop - start), np.arange(start, stop)] = 1
-            rows[start:stop] = self._apply_rows(seeds, adjoint)
-        return rows
+            seeds = np.eye(min(step, k - start), k, start, dtype=dtype)
+            blocks.append(self._apply_rows(seeds, adjoint))
+        return np.concatenate(blocks)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         asking = sys._getframe(1)
