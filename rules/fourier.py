@@ -17,7 +17,7 @@ import numpy as np
 
 from linad.dispatch import implements
 from linad.operators.base import JacobianOperator
-from linad.operators.fourier import OPPOSITE, Fit, Fourier, HermitianFourier, RealFourier
+from linad.operators.fourier import OPPOSITE, Fit, Fourier, HermitianFourier, Norm, RealFourier
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array
 from linad.shapes import Shape, normalize_axes, normalize_axis
@@ -50,7 +50,7 @@ def _fitted(x: Any, n: int, axis: int) -> Any:
 # The three transforms. Axes are counted from the end.
 
 
-def _transform(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str) -> Any:
+def _transform(x: Any, *, axes: tuple[int, ...], inverse: bool, norm: Norm) -> Any:
     return (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes, norm=norm)
 
 
@@ -61,25 +61,25 @@ irfft_ = Primitive("irfft", lambda x, *, n, axis, norm: np.fft.irfft(x, n, axis,
 
 @fourier_.jacobian(wrt=0)
 def fourier_wrt_x(
-    y: Any, x: Any, *, axes: tuple[int, ...], inverse: bool, norm: str
+    y: Any, x: Any, *, axes: tuple[int, ...], inverse: bool, norm: Norm
 ) -> JacobianOperator:
     return Fourier(axes, inverse, norm, y.shape, y.dtype)
 
 
 @rfft_.jacobian(wrt=0)
-def rfft_wrt_x(y: Any, x: Any, *, axis: int, norm: str) -> JacobianOperator:
+def rfft_wrt_x(y: Any, x: Any, *, axis: int, norm: Norm) -> JacobianOperator:
     return RealFourier(axis, norm, y.shape, x.shape, y.dtype, x.dtype)
 
 
 @irfft_.jacobian(wrt=0)
-def irfft_wrt_x(y: Any, x: Any, *, n: int, axis: int, norm: str) -> JacobianOperator:
+def irfft_wrt_x(y: Any, x: Any, *, n: int, axis: int, norm: Norm) -> JacobianOperator:
     return HermitianFourier(axis, norm, y.shape, x.shape, x.dtype, y.dtype)
 
 
 # NumPy's functions.
 
 
-def _norm(norm: Any) -> str:
+def _norm(norm: Any) -> Norm:
     if norm is None:
         return "backward"
     if norm not in OPPOSITE:

@@ -225,7 +225,8 @@ class AdjugateDerivative(JacobianOperator):
         sums = np.sum(self.products * diagonal[..., None, :], axis=-1)
         return sums[..., None] * self._eye - self.products * tangent
 
-    pullback = pushforward  # p is real and symmetric
+    def pullback(self, cotangent: Any) -> Any:
+        return self.pushforward(cotangent)  # p is real and symmetric
 
 
 @adjugate_.jacobian(wrt=0)

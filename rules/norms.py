@@ -107,7 +107,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         y = _vector(x, ord, axes, "norm")
     elif len(axes) == 2:
         # The order of a tuple matters: rows first.
-        rows, columns = axes if axis is None else (k % x.ndim for k in axis)
+        rows, columns = [k % x.ndim for k in (axis if isinstance(axis, tuple) else axes)]
         y = _matrix(x, ord, rows, columns, "norm")
     else:
         raise ValueError(f"norm: one or two axes are needed with axis={axis!r} and ord={ord!r}")

@@ -230,7 +230,7 @@ class GeneralEigen(JacobianOperator):
 
 @eig_.jacobian(wrt=0)
 def eig_wrt_a(y: Any, a: Any) -> JacobianOperator:
-    return GeneralEigen(*y, a.dtype)
+    return GeneralEigen(y[0], y[1], a.dtype)
 
 
 @implements(np.linalg.eig)

@@ -6,14 +6,16 @@ The adjoint of a transform is the transform in the other direction with the same
 which in NumPy's words is the opposite norm: "backward" <-> "forward", "ortho" stays.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from linad.operators.base import JacobianOperator
 from linad.shapes import Shape
 
-OPPOSITE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+Norm = Literal["backward", "ortho", "forward"]
+
+OPPOSITE: dict[Norm, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 class Fourier(JacobianOperator):
@@ -39,7 +41,7 @@ class Fourier(JacobianOperator):
     fresh = True
 
     def __init__(
-        self, axes: tuple[int, ...], inverse: bool, norm: str, shape: Shape, dtype: Any
+        self, axes: tuple[int, ...], inverse: bool, norm: Norm, shape: Shape, dtype: Any
     ) -> None:
         self.axes, self.inverse, self.norm = axes, inverse, norm
         super().__init__(shape, shape, dtype)
@@ -74,7 +76,7 @@ class RealFourier(JacobianOperator):
     fresh = True
 
     def __init__(
-        self, axis: int, norm: str, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
+        self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
     ) -> None:
         self.axis, self.norm, self._real = axis, norm, real_dtype
         self._halves = 1 / multiplicity(in_shape[axis], axis, real_dtype)
@@ -112,7 +114,7 @@ class HermitianFourier(JacobianOperator):
     clinear = False
 
     def __init__(
-        self, axis: int, norm: str, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
+        self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
     ) -> None:
         self.axis, self.norm, self._real = axis, norm, real_dtype
         self._twice = multiplicity(out_shape[axis], axis, real_dtype)
