@@ -75,6 +75,11 @@ class Region:
     shape: Shape
     ndim: int
 
+    @property
+    def overlaps(self) -> bool:
+        """Whether an entry may be read twice, as by a broadcast or a sliding window."""
+        return False
+
     def read(self, array: Any) -> Any:
         """The entries of an array (*seeds, ...), as (*seeds, *shape); a view if possible."""
         raise NotImplementedError
@@ -98,6 +103,16 @@ class Window(Region):
 
     def __init__(self, offset: int, shape: Shape, strides: Shape, ndim: int) -> None:
         self.offset, self.shape, self.strides, self.ndim = offset, shape, strides, ndim
+
+    @property
+    def overlaps(self) -> bool:
+        reach = 0
+        for step, n in sorted([(abs(s), n) for s, n in zip(self.strides, self.shape, strict=True)]):
+            if n > 1:
+                if step <= reach:
+                    return True
+                reach += step * (n - 1)
+        return False
 
     def of(self, array: np.ndarray) -> np.ndarray:
         """The NumPy view of an array (*seeds, ...) in C order."""
@@ -126,6 +141,10 @@ class Window(Region):
     def add(self, array: Any, value: Any) -> None:
         if isinstance(array, Traced):
             write_into(array, self, read_region(array, region=self) + value)
+        elif self.overlaps:
+            lead = array.shape[: array.ndim - self.ndim]
+            positions: Any = (..., _numbers(self))
+            np.add.at(array.reshape((*lead, -1)), positions, value)
         elif array.size:
             self.of(array)[...] += value
 
@@ -172,11 +191,11 @@ def _written(x: Any, value: Any, *, region: Region) -> Any:
 
 
 def _inserted(value: Any, *, region: Region, shape: Shape) -> Any:
-    """Zeros (*seeds, *shape) with ``value`` (*seeds, *region.shape) at the region."""
+    """Zeros (*seeds, *shape) with ``value`` (*seeds, *region.shape) added at the region."""
     value = np.asarray(value)
     lead = value.shape[: value.ndim - len(region.shape)]
     y = np.zeros(lead + shape, value.dtype)
-    region.assign(y, value)
+    region.add(y, value)
     return y
 
 
@@ -326,19 +345,21 @@ def _target(x: Any, root: Any, index: Any) -> tuple[Region, Shape, Any]:
     array, base = concrete(x), concrete(root)
     if type(array) is not np.ndarray:
         raise TypeError(f"{type(array).__name__!r} object does not support item assignment")
+    if x is not root:
+        _check_writable(region_of(array, base))
     if type(index) is int and x is root and -len(array) <= index < len(array):
         step = base.size // len(array)
-        window = Window(index % len(array) * step, array.shape[1:], _c_strides(array.shape[1:]), base.ndim)
+        window = Window(
+            index % len(array) * step, array.shape[1:], _c_strides(array.shape[1:]), base.ndim
+        )
         return window, window.shape, None
     index = _plain_index(index)
     if _is_basic(index):
         full = index if isinstance(index, tuple) else (index,)
         region = region_of(array[full if Ellipsis in full else (*full, ...)], base)
-        _check_writable(region)
         return region, region.shape, None
     # The numbers of the entries, looked at through the same index.
     region = region_of(array, base)
-    _check_writable(region)
     flat = _numbers(region)[index]
     unique, first = np.unique(flat.reshape(-1)[::-1], return_index=True)
     if unique.size == flat.size:
@@ -356,10 +377,8 @@ def _c_strides(shape: Shape) -> Shape:
 
 
 def _check_writable(region: Region) -> None:
-    if isinstance(region, Window) and any(
-        [s == 0 and n > 1 for s, n in zip(region.strides, region.shape, strict=True)]
-    ):
-        raise ValueError("assignment destination is read-only: it is a broadcast view")
+    if region.overlaps:
+        raise ValueError("assignment destination is read-only: it shows an entry more than once")
 
 
 def _numbers(region: Region) -> np.ndarray:
@@ -377,7 +396,12 @@ def _numbers(region: Region) -> np.ndarray:
 def _is_basic(index: Any) -> bool:
     entries = index if isinstance(index, tuple) else (index,)
     return all(
-        [e is None or e is Ellipsis or isinstance(e, (int, np.integer, slice)) and not isinstance(e, (bool, np.bool_)) for e in entries]
+        [
+            e is None
+            or e is Ellipsis
+            or (isinstance(e, (int, np.integer, slice)) and not isinstance(e, (bool, np.bool_)))
+            for e in entries
+        ]
     )
 
 

@@ -14,7 +14,7 @@ from linad.dispatch import implements
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Masked
 from linad.primitive import Primitive
-from linad.rules.indexing import add_at, getitem_
+from linad.rules.indexing import Selection, add_at
 from linad.rules.indices import WHOLE, Index
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
@@ -69,6 +69,18 @@ def _positions(rows: int, columns: int, offset: int) -> tuple[Any, Any]:
     return i, i + offset
 
 
+# Of the last two axes. A view, as NumPy's is.
+diagonal_ = Primitive("diagonal", lambda x, *, offset: np.diagonal(x, offset, -2, -1), view=True)
+
+
+@diagonal_.jacobian(wrt=0)
+def diagonal_wrt_x(y: Any, x: Any, *, offset: int) -> JacobianOperator:
+    rows, columns = x.shape[-2:]
+    i, j = _positions(rows, columns, offset)
+    index = Index((*[WHOLE] * (x.ndim - 2), i, j))
+    return Selection(index, y.shape, x.shape, y.dtype)
+
+
 @implements(np.diagonal)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a = as_array(a)
@@ -78,9 +90,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     if axes[0] == axes[1]:
         raise ValueError("diagonal: axis1 and axis2 cannot be the same")
     a = moveaxis(a, axes, (-2, -1))
-    rows, columns = a.shape[-2:]
-    i, j = _positions(rows, columns, offset)
-    return getitem_(a, index=Index((*[WHOLE] * (a.ndim - 2), i, j)))
+    return diagonal_(a, offset=offset)
 
 
 @implements(np.trace)

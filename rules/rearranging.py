@@ -173,7 +173,9 @@ def _overlap_add(windows: Any, *, window: Shape, axes: tuple[int, ...], shape: S
     return total
 
 
-windows_ = Primitive("windows", lambda x, *, window, axes: sliding_window_view(x, window, axes))
+windows_ = Primitive(
+    "windows", lambda x, *, window, axes: sliding_window_view(x, window, axes), view=True
+)
 overlap_add = Primitive("overlap_add", _overlap_add)
 
 

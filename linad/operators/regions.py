@@ -21,7 +21,7 @@ class Extract(JacobianOperator):
 
     def __init__(self, region: Region, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.region = region
-        self.scatters = in_shape != ()
+        self.scatters = in_shape != () and not region.overlaps
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:

@@ -10,7 +10,7 @@ import linad
 from linad.errors import UnsupportedError
 from linad.primitive import Primitive
 from linad.rules import rearranging
-from linad.testing import Case
+from linad.testing import Case, check_derivatives
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))
@@ -124,6 +124,73 @@ def test_errors_are_numpys(f):
         f(A)
     with pytest.raises(numpys.type):
         linad.linearize(f, A)
+
+
+def double_first(x):
+    """Write into an array that has views."""
+    x = x * 1.0
+    views = [
+        sliding_window_view(x, 2, axis=1),
+        np.broadcast_to(x, (2, 2, 3)),
+        np.diagonal(x, 1),
+        np.flip(x, 1),
+        np.rot90(x),
+        x[:, ::2],
+    ]
+    x[0, 1] = 2 * x[1, 1]
+    x[:, 2] = x[:, 0] ** 2
+    return [view * np.arange(view.size).reshape(view.shape) for view in views]
+
+
+def test_views_read_what_was_written_later():
+    for a, b in zip(double_first(A), linad.linearize(double_first, A)[0], strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+    check_derivatives(double_first, A)
+
+
+COPIES = {
+    "tile": lambda x: np.tile(x, 1),
+    "repeat": lambda x: np.repeat(x, 1, axis=1),
+    "roll": lambda x: np.roll(x, 0),
+    "resize": lambda x: np.resize(x, (2, 3)),
+    "pad": lambda x: np.pad(x, 0, mode="edge"),
+    "copy": np.copy,
+    "astype": lambda x: x.astype(float),
+    "flatten": lambda x: x.flatten(),
+    "block": np.block,
+    "concatenate": lambda x: np.concatenate([x]),
+    "delete": lambda x: np.delete(x, [], 0),
+    "meshgrid": lambda x: np.meshgrid(x[0])[0],
+    "sparse meshgrid": lambda x: np.meshgrid(x[0], x[1], sparse=True)[0],
+    "take": lambda x: np.take(x, 0, axis=0),
+    "array index": lambda x: x[np.array(0)],
+    "mask": lambda x: x[x > -10],
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_are_copies(name):
+    def f(x):
+        x = x * 1.0
+        y = COPIES[name](x)
+        y[...] = 7.0
+        return x
+
+    np.testing.assert_array_equal(linad.linearize(f, A)[0], A)
+
+
+@pytest.mark.parametrize(
+    "view", [sliding_window_view, np.broadcast_to], ids=["windows", "broadcast"]
+)
+def test_views_that_show_an_entry_twice_are_read_only(view):
+    def f(x):
+        x = x * 1.0
+        view(x, (2, 4) if view is np.broadcast_to else 2)[0] = 1.0
+
+    with pytest.raises(ValueError, match="read-only"):
+        f(V)
+    with pytest.raises(ValueError, match="read-only"):
+        linad.linearize(f, V)
 
 
 def test_writeable_windows_are_refused():
