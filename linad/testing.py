@@ -5,6 +5,7 @@ number of arguments. A failure raises `DerivativeError`, saying which test faile
 and by how much.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -122,7 +123,7 @@ def check_derivatives(
     *args: Any,
     order: int = 2,
     rtol: float | None = None,
-    rng: Rng = 0,
+    rng: Rng = 1729,
 ) -> None:
     """Check the derivatives linad takes of ``f`` at a point, in both modes.
 
@@ -230,7 +231,7 @@ def check_rule(
     float32: bool = True,
     complex_: bool = False,
     wrt: Sequence[int] | None = None,
-    rng: Rng = 0,
+    rng: Rng = 1729,
     **params: Any,
 ) -> None:
     """Check every Jacobian rule of a primitive at a point.
@@ -277,16 +278,22 @@ def check_rule(
                 tuple(_complexified(a, rng) if i in wrt else a for i, a in enumerate(args)),
             )
         )
-    label = ""
-    try:
-        for label, point in variants:
-            _check_point(primitive, point, params, list(wrt), order, rtol, rng)
-        label = " in single precision"
-        if float32:
-            _check_single(primitive, args, params, wrt, rng)
-    except DerivativeError as error:
-        shapes = ", ".join(str(np.shape(a)) for a in args)
-        raise DerivativeError(f"{name}({shapes}, {params}){label}: {error}") from None
+    checks = [
+        (
+            label,
+            functools.partial(_check_point, primitive, point, params, list(wrt), order, rtol, rng),
+        )
+        for label, point in variants
+    ]
+    if float32:
+        single = functools.partial(_check_single, primitive, args, params, wrt, rng)
+        checks.append((" in single precision", single))
+    for label, check in checks:
+        try:
+            check()
+        except DerivativeError as error:
+            shapes = ", ".join(str(np.shape(a)) for a in args)
+            raise DerivativeError(f"{name}({shapes}, {params}){label}: {error}") from None
 
 
 class Case:
