@@ -12,6 +12,10 @@ UFUNCS: dict[Any, Callable[..., Any]] = {}
 UFUNC_METHODS: dict[tuple[Any, str], Callable[..., Any]] = {}
 """(ufunc, "reduce" | "accumulate" | "outer" | "reduceat" | "at") -> function."""
 
+FOREIGN: dict[type, Callable[..., Any]] = {}
+"""A class that is no array but combines with them, SciPy's sparse arrays for one ->
+``function(ufunc, a, b)``, the traced form of an operator between it and a traced value."""
+
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """NumPy function -> traced function with the same signature."""
 

@@ -6,22 +6,32 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 """
 
 import itertools
+import sys
 from collections.abc import Callable
+from contextvars import ContextVar, Token
 from typing import Any
 
 import numpy as np
 
-from linad.buffers import Region, View, overwrite, root_of, settle, write
-from linad.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS
+from linad.buffers import Region, overwrite, root_of, settle, write
+from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
 from linad.primitive import Primitive, Traced
 from linad.ufuncs import call_with_keywords
 
 _levels = itertools.count(1)
+_running: ContextVar["Trace | None"] = ContextVar("linad_running_trace", default=None)
+
+
+def running_trace() -> "Trace | None":
+    """The innermost trace whose function is running in this thread; None outside of any."""
+    return _running.get()
 
 
 class Trace:
     """What a function ran on tracers leaves behind.
+
+    The function runs inside ``with trace:``, whichever way it ends.
 
     Attributes
     ----------
@@ -35,6 +45,16 @@ class Trace:
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
+        self._around: Token[Trace | None]
+
+    def __enter__(self) -> "Trace":
+        self._around = _running.set(self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _running.reset(self._around)
+        del self._around
+        self.finished = True
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run a primitive on arguments of which at least one belongs to this trace."""
@@ -69,6 +89,7 @@ class Trace:
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
 CREATORS = {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.array, np.asarray}
+_ARRAYS = (np.ndarray, Traced)
 _PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
 
 
@@ -81,6 +102,14 @@ def _operand(other: Any) -> Any:
     return NotImplemented
 
 
+def _foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
+    """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
+    for cls in type(foreign).__mro__:
+        if cls in FOREIGN:
+            return FOREIGN[cls](ufunc, *operands)
+    return NotImplemented
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: "Tracer", other: Any) -> Any:
         function = UFUNCS[ufunc]
@@ -88,15 +117,19 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
             type(other) in _UNTRACED or (type(other) is Tracer and other._trace is self._trace)
         ):
             return self._trace.apply(function, (self, other), {})
-        other = _operand(other)
-        return other if other is NotImplemented else function(self, other)
+        operand = _operand(other)
+        if operand is NotImplemented:
+            return _foreign(ufunc, other, self, other)
+        return function(self, operand)
 
     def reflected(self: "Tracer", other: Any) -> Any:
         function = UFUNCS[ufunc]
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
-        other = _operand(other)
-        return other if other is NotImplemented else function(other, self)
+        operand = _operand(other)
+        if operand is NotImplemented:
+            return _foreign(ufunc, other, other, self)
+        return function(operand, self)
 
     return forward, reflected
 
@@ -271,9 +304,11 @@ class Tracer(Traced):
             )
         for x in inputs:
             if type(x) is not Tracer and type(x) is not np.ndarray:
-                inputs = tuple([_operand(x) for x in inputs])
-                if any([x is NotImplemented for x in inputs]):
-                    return NotImplemented
+                operands = tuple([_operand(x) for x in inputs])
+                if NotImplemented in [x for x in operands if not isinstance(x, _ARRAYS)]:
+                    x = next(x for x in inputs if _operand(x) is NotImplemented)
+                    return _foreign(ufunc, x, *inputs) if method == "__call__" else NotImplemented
+                inputs = operands
                 break
         if method == "__call__" and kwargs:
             return call_with_keywords(ufunc, function, inputs, kwargs)
@@ -289,6 +324,15 @@ class Tracer(Traced):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.dtype.kind in "biu":
             return self._trace.answer(self, np.array)
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "_matmul_dispatch":
+            # SciPy's sparse arrays ask whether an operand is an array before they multiply.
+            # A 0-d object array says no, and Python goes on to __rmatmul__.
+            shell = np.empty((), object)
+            shell[()] = self
+            return shell
+        if caller.f_globals.get("__name__", "").startswith("scipy."):
+            return self._refuse_scipy()
         return self._refuse_array()
 
     # Operators.
@@ -372,6 +416,11 @@ class Tracer(Traced):
         "drop np.asarray, build arrays with np.stack([...]) or np.concatenate, or use "
         "linad.numpy, whose array() and asarray() trace",
     )
+    _refuse_scipy = _escape(
+        "making a plain NumPy array, as this SciPy function does,",
+        "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
+        "@linad.primitive wraps any function",
+    )
     __float__ = _escape(
         "float() or a math function",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
@@ -441,7 +490,7 @@ class Tracer(Traced):
 
     def flatten(self, order: str = "C") -> Any:
         """As `numpy.ndarray.flatten`."""
-        return traced_function(np.ravel)(self, order)
+        return traced_function(np.copy)(traced_function(np.ravel)(self, order))
 
     __copy__ = copy
 

@@ -60,7 +60,15 @@ def copy_wrt_x(y: Any, x: Any, *, layout: Any) -> JacobianOperator:
 
 def as_array(x: Any) -> Any:
     """``x`` as an array; a traced value stays as it is."""
-    return x if isinstance(x, Traced) else np.asanyarray(x)
+    if isinstance(x, Traced):
+        return x
+    array = np.asanyarray(x)
+    if array.dtype.kind == "O":
+        raise UnsupportedError(
+            f"a {type(x).__name__} of dtype object beside a traced value: arrays of numbers are "
+            f"needed"
+        )
+    return array
 
 
 def concrete(x: Any) -> Any:

@@ -283,11 +283,9 @@ def linearize_leaves(
     trace = LinearTrace()
     tracers = [trace.input(v) for v in values]
     inputs = [t._node for t in tracers]  # before the function writes into its arguments
-    try:
+    with trace:
         result = function(tracers)
         results, nodes, out_tree = trace.outputs(result)
-    finally:
-        trace.finished = True
     J = TapeOperator(
         trace.steps,
         trace.writes,

@@ -102,10 +102,8 @@ def push_leaves(
     Memory is that of the function itself, doubled; nothing is kept for later.
     """
     trace = PushTrace()
-    try:
+    with trace:
         result = function([Tracer(trace, t, v) for v, t in zip(values, tangents, strict=True)])
-    finally:
-        trace.finished = True
     leaves, out_tree = tree.flatten(result)
     if not leaves:
         raise OutputError(

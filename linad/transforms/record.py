@@ -117,10 +117,8 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
     leaves, in_tree = tree.flatten(args)
     tracers = _inputs(recorder, leaves, in_tree)
     inputs = [t._node for t in tracers]
-    try:
+    with recorder:
         result = f(*tree.unflatten(in_tree, tracers))
-    finally:
-        recorder.finished = True
     results, nodes, out_tree = _outputs(result, recorder)
     equations = needed(recorder.equations, nodes)
     tape = Tape(_name(f), inputs, equations, nodes, in_tree, out_tree)
@@ -152,13 +150,11 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
     leaves, in_tree = tree.flatten(args)
     tracers = _inputs(recorder, leaves, in_tree)
     inputs = [t._node for t in tracers]
-    try:
+    with recorder:
         results, J = linearize_leaves(lambda xs: f(*tree.unflatten(in_tree, xs)), tracers, in_tree)
         cut = len(recorder.equations)
         seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]
         _, cotangents, back_tree = _outputs(tree.unflatten(in_tree, J.pull_leaves(seeds)), recorder)
-    finally:
-        recorder.finished = True
     reverse = needed(recorder.equations[cut:], cotangents)
     defined = {v for eqn in reverse for v in eqn.outputs} | {t._node for t in seeds}
     used = [a for eqn in reverse for a in eqn.inputs] + cotangents

@@ -1,0 +1,64 @@
+"""Products with constant sparse matrices and SciPy operators.
+
+y = A x      dy = A dx        A sparse or a LinearOperator, (m, n); x (n,) or (n, k)
+y = x A      dy = dx A        x (m,) or (k, m);  x A = (A^T x^T)^T
+
+A is constant. Only `linad.operators.foreign.apply_operator` touches it: forward is one
+product with A, reverse one with A^H, and A is never made dense.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from linad.dispatch import FOREIGN
+from linad.errors import ShapeError, UnsupportedError
+from linad.operators.foreign import apply_operator
+from linad.primitive import Traced
+
+
+def apply(A: Any, x: Any) -> Any:
+    """A @ x for a vector x (n,) or columns (n, k), traced or plain."""
+    _check(A, x, 0, "A @ x", A.shape[-1])
+    op = aslinearoperator(A)
+    if x.ndim == 1:
+        return apply_operator(x, op=op, adjoint=False)
+    return apply_operator(x.T, op=op, adjoint=False).T
+
+
+def apply_from_right(A: Any, x: Any) -> Any:
+    """x @ A for a vector x (m,) or rows (k, m), traced or plain."""
+    _check(A, x, x.ndim - 1, "x @ A", A.shape[0])
+    op = aslinearoperator(A)
+    if np.dtype(op.dtype).kind != "c" and x.dtype.kind != "c":
+        return apply_operator(x, op=op, adjoint=True)
+    return np.conj(apply_operator(np.conj(x), op=op, adjoint=True))
+
+
+def _check(A: Any, x: Any, axis: int, what: str, n: int) -> None:
+    if len(A.shape) != 2:
+        raise ShapeError(f"{what}: A must have two axes to multiply a traced x, got {A.shape}")
+    if x.ndim not in (1, 2) or x.shape[axis] != n:
+        raise ShapeError(f"{what}: A has shape {A.shape} and x {x.shape}")
+
+
+def _array_operator(ufunc: Any, a: Any, b: Any) -> Any:
+    """An operator between a sparse array or LinearOperator and a traced value."""
+    if ufunc is not np.matmul:
+        A = b if isinstance(a, Traced) else a
+        raise UnsupportedError(
+            f"{ufunc.__name__} of a {type(A).__name__} and a traced value is not traced by linad; "
+            f"A @ x and x @ A are, and for the rest A.toarray()"
+        )
+    return apply_from_right(b, a) if isinstance(a, Traced) else apply(a, b)
+
+
+def _matrix_operator(ufunc: Any, a: Any, b: Any) -> Any:
+    """The same for SciPy's older matrix classes, whose ``*`` is the product."""
+    return _array_operator(np.matmul if ufunc is np.multiply else ufunc, a, b)
+
+
+FOREIGN[scipy.sparse.sparray] = FOREIGN[LinearOperator] = _array_operator
+FOREIGN[scipy.sparse.spmatrix] = _matrix_operator
