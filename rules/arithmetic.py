@@ -19,7 +19,7 @@ from linad.dispatch import implements
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Diagonal, Identity, Zero
 from linad.primitive import Primitive
-from linad.rules.entrywise import binary, constant, copied, register, several, unary
+from linad.rules.entrywise import binary, constant, copied, register, unary
 
 add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
@@ -49,7 +49,7 @@ def _power_slope_b(y: Any, a: Any, b: Any) -> Any:
 
 
 # The operator, not np.power: it squares where b is 2.
-power = several("power", lambda a, b: a**b, a=_power_slope_a, b=_power_slope_b)
+power = binary("power", lambda a, b: a**b, _power_slope_a, _power_slope_b)
 register(np.power, power)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.dispatch import UFUNC_METHODS, UFUNCS
+from linad.errors import MissingRuleError
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Broadcast, Diagonal, Identity, Masked
@@ -59,8 +60,43 @@ def unary(name: str, ufunc: Any, slope: Slope) -> Primitive:
 
 
 def binary(name: str, ufunc: Any, slope_a: Slope | None, slope_b: Slope | None) -> Primitive:
-    """A primitive y = f(a, b) with slopes ``slope(y, a, b)``; None is the slope 1."""
-    return several(name, ufunc, a=slope_a, b=slope_b)
+    """A primitive y = f(a, b) with slopes ``slope(y, a, b)``; None is the slope 1.
+
+    What `several` does, with one call less an operation: programs are made of these.
+    """
+    primitive = Primitive(name, ufunc)
+
+    def wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+        shape = y.shape
+        if a.shape == shape:
+            return Diagonal(slope_a(y, a, b), shape, y.dtype)  # type: ignore[misc]
+        return _repeated(slope_a(y, a, b), y, a)  # type: ignore[misc]
+
+    def wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+        shape = y.shape
+        if b.shape == shape:
+            return Diagonal(slope_b(y, a, b), shape, y.dtype)  # type: ignore[misc]
+        return _repeated(slope_b(y, a, b), y, b)  # type: ignore[misc]
+
+    def copy_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+        return copied(y, a)
+
+    def copy_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+        return copied(y, b)
+
+    rules = (copy_a if slope_a is None else wrt_a, copy_b if slope_b is None else wrt_b)
+    for i, rule in enumerate(rules):
+        rule.__name__ = rule.__qualname__ = f"{name}_wrt_{'ab'[i]}"
+        primitive.jacobian(wrt=i)(rule)
+    if isinstance(ufunc, np.ufunc):
+        register(ufunc, primitive)
+    return primitive
+
+
+def _repeated(slope: Any, y: Any, x: Any) -> JacobianOperator:
+    """Diagonal(slope) after the broadcast of ``x``."""
+    repeat = Broadcast(y.shape, x.shape, y.dtype)
+    return Chain((Diagonal(slope, y.shape, y.dtype), repeat))
 
 
 def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
@@ -77,18 +113,30 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
     """
     primitive = Primitive(name, ufunc)
     for i, (argument, slope) in enumerate(slopes.items()):
-        if slope is not NO_SLOPE:
+        if slope is NO_SLOPE:
+            rule = _refusal(name, i, argument)
+        else:
             rule = _plain_rule(i) if slope is None else _rule(i, slope)
-            rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
-            primitive.jacobian(wrt=i)(rule)
+        rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
+        primitive.jacobian(wrt=i)(rule)
     if isinstance(ufunc, np.ufunc):
         register(ufunc, primitive)
     return primitive
 
 
 def NO_SLOPE(y: Any, *args: Any) -> Any:
-    """Stands for a derivative without closed form; the primitive gets no rule there."""
+    """Stands for a derivative without closed form; its rule raises MissingRuleError."""
     raise NotImplementedError
+
+
+def _refusal(name: str, i: int, argument: str) -> Any:
+    def rule(y: Any, *args: Any) -> JacobianOperator:
+        raise MissingRuleError(
+            f"{name}: the derivative in argument {i}, {argument}, has no closed form; pass a "
+            f"number or array that does not depend on what you differentiate in"
+        )
+
+    return rule
 
 
 def _rule(i: int, slope: Slope) -> Any:
@@ -96,8 +144,7 @@ def _rule(i: int, slope: Slope) -> Any:
         shape = y.shape
         if args[i].shape == shape:
             return Diagonal(slope(y, *args), shape, y.dtype)
-        repeat = Broadcast(shape, args[i].shape, y.dtype)
-        return Chain((Diagonal(slope(y, *args), shape, y.dtype), repeat))
+        return _repeated(slope(y, *args), y, args[i])
 
     return rule
 
@@ -188,10 +235,9 @@ def fan(name: str, ufunc: Any, outputs: int, **slopes: Slope) -> Primitive:
     """A primitive with several results, ``slope(y, *args)`` giving one slope a result."""
     primitive = Primitive(name, ufunc, outputs=outputs)
     for i, (argument, slope) in enumerate(slopes.items()):
-        if slope is not NO_SLOPE:
-            rule = _fan_rule(i, slope)
-            rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
-            primitive.jacobian(wrt=i)(rule)
+        rule = _refusal(name, i, argument) if slope is NO_SLOPE else _fan_rule(i, slope)
+        rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
+        primitive.jacobian(wrt=i)(rule)
     register(ufunc, primitive)
     return primitive
 

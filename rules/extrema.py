@@ -12,6 +12,7 @@ an argument is, the slopes of an extremum are 0; sign and heaviside are constant
 Absolute value and sign of complex numbers are in `linad.rules.complex`.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -139,7 +140,8 @@ def _mask(condition: Any) -> Any:
 
 
 def is_boolean(a: Any) -> bool:
-    return bool(np.result_type(a).kind == "b")
+    dtype = a.dtype if hasattr(a, "dtype") else np.result_type(a)
+    return bool(dtype.kind == "b")
 
 
 @implements(np.select)
@@ -162,7 +164,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         condlist = [condlist]
     masks = [np.broadcast_to(_mask(c), x.shape) for c in condlist]
     if len(funclist) == len(masks) + 1:
-        masks.append(~np.any(masks, axis=0))
+        masks.append(~functools.reduce(np.logical_or, masks))
     elif len(funclist) != len(masks):
         n = len(masks)
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
@@ -183,20 +185,19 @@ def _is_single(condlist: Any, x: Any) -> bool:
     return x.ndim != 0 and not isinstance(first, (list, tuple)) and shape_of(first) == ()
 
 
+# NumPy's own choose among the positions checks the index as NumPy does.
+position = Primitive(
+    "position", lambda a, *, n, mode: np.choose(a, np.arange(n), mode=mode), constant=True
+)
+
+
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if out is not None:
         refuse_out("choose", (out,))
-    if getattr(a, "_trace", None) is not None:
-        raise UnsupportedError(
-            f"choose: the first argument must hold integers, got a traced array of {a.dtype}"
-        )
-    n = len(choices)
-    index = np.asarray(a)
-    # NumPy's own choose of the positions checks the index as NumPy does.
-    index = np.choose(index, np.arange(n), mode=mode)  # type: ignore[call-overload]
+    index = position(a, n=len(choices), mode=mode)
     result = choices[0]
-    for k in range(1, n):
+    for k in range(1, len(choices)):
         result = where_(index == k, choices[k], result)
     return np.broadcast_to(result, np.broadcast_shapes(index.shape, shape_of(result)))
 

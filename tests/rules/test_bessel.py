@@ -58,5 +58,5 @@ def test_what_is_not_holomorphic_is_refused():
 
 
 def test_orders_have_no_slope():
-    with pytest.raises(MissingRuleError, match="jv: no Jacobian for argument 0"):
+    with pytest.raises(MissingRuleError, match=r"jv: the derivative in argument 0, \w"):
         linad.grad(lambda v: sp.jv(v, 1.0))(np.float64(1))

@@ -53,9 +53,9 @@ def test_density_at_zero():
 
 
 def test_what_has_no_closed_form_says_so():
-    with pytest.raises(MissingRuleError, match="gammainc: no Jacobian for argument 0"):
+    with pytest.raises(MissingRuleError, match=r"gammainc: the derivative in argument 0, \w"):
         linad.grad(lambda a: sp.gammainc(a, 1.0))(np.float64(2))
     with pytest.raises(MissingRuleError, match="psi: no derivative of closed form at complex"):
         linad.vjp(sp.psi, np.complex128(1 + 1j))
-    with pytest.raises(MissingRuleError, match="zeta: no Jacobian for argument 0"):
+    with pytest.raises(MissingRuleError, match=r"zeta: the derivative in argument 0, \w"):
         linad.grad(lambda s: sp.zeta(s, 2.0))(np.float64(2))
