@@ -58,6 +58,8 @@ class JacobianOperator(LinearOperator):
     scatters : bool
         True when `pullback` fills few entries of its result, so that a sweep should add
         them to a cotangent it holds by `pullback_into` instead.
+    spreads : bool
+        The same for `pushforward` and `pushforward_into`.
     writes : bool
         True for the operator of an array that was written into; a sweep applies it in place.
 
@@ -75,6 +77,7 @@ class JacobianOperator(LinearOperator):
     clinear = True
     wide = False
     scatters = False
+    spreads = False
     writes = False
     __array_priority__ = 2000.0
 
@@ -113,6 +116,10 @@ class JacobianOperator(LinearOperator):
         """Add the pullback to the array ``total`` (*seeds, *in_shape); see `scatters`."""
         total += self.pullback(cotangent)
 
+    def pushforward_into(self, tangent: Any, total: Any) -> None:
+        """Add the pushforward to the array ``total`` (*seeds, *out_shape); see `spreads`."""
+        total += self.pushforward(tangent)
+
     @property
     def in_dtype(self) -> Any:
         """Type of the tangents."""
@@ -131,10 +138,16 @@ class JacobianOperator(LinearOperator):
     # SciPy's contract: flat vectors.
 
     def _matvec(self, x: Any) -> Any:
-        return self._apply_vectors(x, self.shape[1], False)
+        n = self.shape[1]
+        if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
+            return self.flat._sweep(x, False)  # by far the most common case, made short
+        return self._apply_vectors(x, n, False)
 
     def _rmatvec(self, x: Any) -> Any:
-        return self._apply_vectors(x, self.shape[0], True)
+        n = self.shape[0]
+        if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
+            return self.flat._sweep(x, True)
+        return self._apply_vectors(x, n, True)
 
     def _matmat(self, X: Any) -> Any:
         return self._apply_columns(X, self.shape[1], False)

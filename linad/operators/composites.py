@@ -70,6 +70,20 @@ class Adjoint(_View):
     def pullback(self, cotangent: Any) -> Any:
         return self.op.pushforward(cotangent)
 
+    @property
+    def scatters(self) -> bool:  # type: ignore[override]
+        return self.op.spreads
+
+    @property
+    def spreads(self) -> bool:  # type: ignore[override]
+        return self.op.scatters
+
+    def pushforward_into(self, tangent: Any, total: Any) -> None:
+        self.op.pullback_into(tangent, total)
+
+    def pullback_into(self, cotangent: Any, total: Any) -> None:
+        self.op.pushforward_into(cotangent, total)
+
     def _matvec(self, x: Any) -> Any:
         return self.op._rmatvec(x) if self.op.clinear else super()._matvec(x)
 

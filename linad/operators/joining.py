@@ -30,6 +30,7 @@ class Pad(JacobianOperator):
         self, before: Sequence[int], out_shape: Shape, in_shape: Shape, dtype: Any
     ) -> None:
         self.before = tuple(before)
+        self.spreads = out_shape != ()
         self._inner: Any = (
             ...,
             *[slice(b, b + n) for b, n in zip(self.before, in_shape, strict=True)],
@@ -45,6 +46,9 @@ class Pad(JacobianOperator):
         full = np.zeros(tangent.shape[:lead] + self.out_shape, tangent.dtype)
         full[self._inner] = tangent
         return full
+
+    def pushforward_into(self, tangent: Any, total: Any) -> None:
+        total[self._inner] += tangent
 
     def pullback(self, cotangent: Any) -> Any:
         return cotangent[self._inner]

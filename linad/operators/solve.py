@@ -3,8 +3,9 @@
     A x = b     x = A^-1 b      adjoint: x -> A^-H x
 
 The matrix is factorised once, when first needed, and the factors serve all seeds of all
-applications. A traced matrix (inside a higher derivative) has no factors: there each
-application is one call of `numpy.linalg.solve`, with all seeds as columns of one right side.
+applications. A small matrix, a stack of matrices and a traced matrix (inside a higher
+derivative) have no factors: there each application is one call of `numpy.linalg.solve`,
+with all seeds as columns of one right side.
 """
 
 from typing import Any
@@ -16,6 +17,9 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import align
 from linad.primitive import Traced
 from linad.shapes import Shape, matrix_transpose, size_of, sum_to_shape
+
+SMALL = 32
+"""Up to this size a new factorisation costs no more than the call of one that is kept."""
 
 
 class Matrix:
@@ -35,7 +39,8 @@ class Matrix:
         """Return x with ``a x = b`` (or ``a^H x = b``) for b (*more, ..., n, k)."""
         a = self.a
         lead = b.shape[: max(b.ndim - a.ndim, 0)]
-        if isinstance(a, Traced) or isinstance(b, Traced) or a.ndim > 2 or not a.size:
+        traced = isinstance(a, Traced) or isinstance(b, Traced)
+        if traced or a.ndim > 2 or a.shape[-1] <= SMALL:
             if adjoint:
                 a = matrix_transpose(np.conj(a))
             columns, shape = _fold(b, len(lead))
@@ -102,7 +107,8 @@ class Solve(JacobianOperator):
 
     Notes
     -----
-    The first application costs 2/3 n^3 operations for the factors, each one 2 n^2 k.
+    The first application costs 2/3 n^3 operations for the factors, each one 2 n^2 k. A
+    matrix with n <= 32, and each matrix of a stack, is factorised at every application.
     """
 
     fresh = True

@@ -12,7 +12,7 @@ from linad.primitive import Primitive
 from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
 from linad.transforms.linearize import captured, check_constant, linearize_pullback, widened
-from linad.transforms.tape_operator import Slot, plus
+from linad.transforms.tape_operator import Slot, push_onto
 
 
 class PushTrace(Trace):
@@ -36,14 +36,16 @@ class PushTrace(Trace):
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
         y = primitive(*values, **params)
-        total = None
+        total, mine = None, False
         if not primitive.constant:
             for i, tangent in active:
                 J = primitive.rule_of(i)(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
                     J = widened(J, values[i].dtype, y.dtype)
-                part = J.pushforward(tangent)
-                total = part if total is None else plus(total, part)
+                if total is None:
+                    total, mine = J.pushforward(tangent), J.fresh or J.spreads
+                else:
+                    total, mine = push_onto(total, mine, J, tangent), True
         if isinstance(y, tuple):
             tangents = (None,) * len(y) if total is None else total
             return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])

@@ -165,13 +165,19 @@ class TapeOperator(JacobianOperator):
                 total = self._push_write(links, slots, owned, dead)
                 owned[out] = True
             else:
+                mine = False
                 for node, J in links:
                     tangent = slots[node]
-                    if tangent is not None:
-                        part = J.pushforward(tangent)
-                        if self.writes and not J.fresh:
-                            part = part.copy()
-                        total = part if total is None else plus(total, part)
+                    if tangent is None:
+                        continue
+                    if total is None:
+                        total = J.pushforward(tangent)
+                        mine = J.fresh or J.spreads
+                        if self.writes and not mine:
+                            total = total.copy()
+                    else:
+                        total = push_onto(total, mine, J, tangent)
+                        mine = True
             for node in dead:
                 slots[node] = None
             if type(out) is int:
@@ -305,6 +311,16 @@ class TapeOperator(JacobianOperator):
             # What no output needs is dropped, residuals and all.
             self.steps = [(out, links) for out, links, _ in kept]
         return self._schedule
+
+
+def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
+    """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
+    if mine and J.spreads:
+        plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
+        if plain or (isinstance(total, Tracer) and root_of(total) is total):
+            J.pushforward_into(tangent, total)
+            return total
+    return plus(total, J.pushforward(tangent))
 
 
 def in_c_order(array: Any) -> bool:
