@@ -140,7 +140,7 @@ def _mask(condition: Any) -> Any:
 
 
 def is_boolean(a: Any) -> bool:
-    dtype = a.dtype if hasattr(a, "dtype") else np.result_type(a)
+    dtype = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
     return bool(dtype.kind == "b")
 
 

@@ -7,6 +7,7 @@ import linad
 from linad.errors import TracerError, UnsupportedError
 from linad.primitive import Primitive
 from linad.testing import Case
+from linad.transforms.record import trace
 
 A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])
 B = np.array([0.8, -1.1, 1.7])
@@ -49,6 +50,10 @@ CASES = [
     case("where", MASK[:0], EMPTY, B),
     Case(np.where, MASK, A, 0.0),
     Case(np.where, np.array([[1], [0]]), B, A),
+    Case(lambda x: np.where([True, False, True], x, [1, 2, 3]), A, check={"float32": False}),
+    Case(lambda x: np.where([[1], [0]], x, 0), A),
+    Case(lambda x: np.select([[True, False, False], x[0] > 1], [x, 2 * x]), A),
+    Case(lambda x: np.piecewise(x, [[True, False, True]], [np.sin]), B),
     Case(lambda x: np.where(x > 0, x**2, -1), A),
     Case(lambda x, y: np.select([x > 1, y > 0, x < -1], [x, y**2, x * y]), A, B),
     Case(lambda x: np.select([x > 1, x < -1], [x**2, 3.0], default=x), A),
@@ -179,3 +184,20 @@ def test_errors_are_those_of_numpy():
     ):
         with pytest.raises(error, match=words):
             linad.linearize(f, x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pick,
+        lambda x: np.select([x > 1, x < -1], [x, x**2], 0.5),
+        lambda x: np.choose(np.argmax(x, axis=1)[:, None], [x, 2 * x[0], x]),
+        lambda x: np.where(x > 0, x, 0.0),
+        np.nan_to_num,
+    ],
+    ids=["piecewise", "select", "choose", "where", "nan_to_num"],
+)
+def test_recorded_programs_run_again(f):
+    y, tape = trace(f, A)
+    assert np.array_equal(y, f(A))
+    assert np.array_equal(tape(A), y)
