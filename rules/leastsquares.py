@@ -20,7 +20,7 @@ from linad.operators.structured import Conjugation, Kronecker, Permutation
 from linad.primitive import Primitive
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
-from linad.rules.shaping import as_array, concrete
+from linad.rules.shaping import as_array
 from linad.rules.spectral import svdvals
 from linad.shapes import Shape, matrix_transpose
 
@@ -109,10 +109,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         rcond = np.finfo(np.promote_types(dtype, float)).eps
     x = lstsq_(a, columns, rcond=float(rcond))
     s = svdvals(a)
-    known = np.asarray(concrete(s))
-    rank = int(np.sum(known > rcond * np.max(known, initial=0.0)))
+    rank = int(np.sum(s > rcond * np.max(s, initial=0.0)))
     if rank == n and m > n:
         residuals = np.sum(np.abs(columns - a @ x) ** 2, axis=0)
     else:
-        residuals = np.zeros(0, dtype.char.lower())
+        residuals = np.zeros(0, np.dtype(dtype.char.lower()))
     return (x.reshape((n,)) if b.ndim == 1 else x), residuals, np.int32(rank), s

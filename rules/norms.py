@@ -38,7 +38,7 @@ p_norm_ = Primitive("p_norm", _p_norm)
 
 def _quotient(a: Any, b: Any) -> Any:
     """a / b, and 0 where b is 0."""
-    zero = np.asarray(concrete(b)) == 0
+    zero = b == 0
     return np.where(zero, np.zeros((), a.dtype), a / np.where(zero, np.ones((), b.dtype), b))
 
 
@@ -50,11 +50,11 @@ def p_norm_wrt_x(y: Any, x: Any, *, p: float, axes: tuple[int, ...]) -> Jacobian
     else:
         size = np.abs(x)
         ratio = _quotient(size, norm)
-        known = np.asarray(concrete(ratio))
+        absent = ratio == 0
         # Powers below 0 of a ratio 0 are infinite; such an entry contributes 0.
-        ratio = np.where(known == 0, np.ones((), ratio.dtype), ratio)
+        ratio = np.where(absent, np.ones((), ratio.dtype), ratio)
         slope = _quotient(np.conj(x), size) * ratio ** (p - 1)
-        slope = np.where(known == 0, np.zeros((), slope.dtype), slope)
+        slope = np.where(absent, np.zeros((), slope.dtype), slope)
     weighted = Diagonal(slope, x.shape, x.dtype)
     total = Broadcast(x.shape, y.shape, x.dtype, axes).H @ weighted
     return RealPart(y.shape, y.dtype, x.dtype) @ total if x.dtype.kind == "c" else total
@@ -71,7 +71,7 @@ def _vector(x: Any, order: Any, axes: tuple[int, ...], name: str) -> Any:
     if order == -np.inf:
         return np.min(np.abs(x), axis=axes)
     if order == 0:
-        return np.sum(np.asarray(concrete(x)) != 0, axis=axes).astype(x.dtype.char.lower())
+        return np.sum(x != 0, axis=axes).astype(x.dtype.char.lower())
     if order == 1:
         return np.sum(np.abs(x), axis=axes)
     return p_norm_(x, p=float(order), axes=tuple(sorted(axes)))
@@ -140,6 +140,11 @@ def cond(x: Any, p: Any = None) -> Any:
     return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))
 
 
+matrix_rank_ = Primitive(
+    "matrix_rank", lambda a, **params: np.linalg.matrix_rank(a, **params), constant=True
+)
+
+
 @implements(np.linalg.matrix_rank)
-def matrix_rank(A: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.linalg.matrix_rank(concrete(A), *args, **kwargs)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    return matrix_rank_(A, tol=concrete(tol), hermitian=hermitian, rtol=concrete(rtol))

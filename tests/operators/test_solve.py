@@ -27,6 +27,28 @@ def test_matrix(dtype):
     np.testing.assert_allclose(op.T.todense(), expected.T, atol=tolerance)
 
 
+def large(dtype):
+    """Large enough for its factors to be kept."""
+    return zoo.numbers(rng, (40, 40), dtype) + 20 * np.eye(40, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", [*zoo.REAL, *zoo.COMPLEX], ids=str)
+def test_a_matrix_whose_factors_are_kept(dtype):
+    a = large(dtype)
+    op = Solve(a, (40, 2), (40, 2), dtype)
+    b = zoo.numbers(rng, (3, 40, 2), dtype)
+    c = zoo.numbers(rng, (3, 2, 40, 2), dtype)
+    inverse = np.linalg.inv(a)
+    tolerance = zoo.tolerance(dtype)
+    np.testing.assert_allclose(op.pushforward(b), inverse @ b, atol=tolerance)
+    found = op.pullback(c)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, np.conj(inverse.T) @ c, atol=tolerance)
+    mixed = Solve(a, (40, 1), (40, 1), np.promote_types(dtype, complex))
+    z = zoo.numbers(rng, (40, 1), np.dtype(complex))
+    np.testing.assert_allclose(mixed.pushforward(z), inverse @ z, atol=tolerance)
+
+
 SHAPES = [
     ((3, 3), (3, 2)),
     ((3, 3), (4, 3, 2)),
@@ -57,19 +79,21 @@ def test_stacks_and_seeds(a, b, seeds):
 
 
 def test_operators_share_the_factors_of_a_matrix():
-    matrix = Matrix(regular((3, 3), np.dtype(float)))
-    first = Solve(matrix, (3, 1), (3, 1), np.dtype(float))
-    second = Solve(matrix, (3, 2), (3, 2), np.dtype(float))
-    first.pushforward(np.ones((3, 1)))
+    matrix = Matrix(large(np.dtype(float)))
+    first = Solve(matrix, (40, 1), (40, 1), np.dtype(float))
+    second = Solve(matrix, (40, 2), (40, 2), np.dtype(float))
+    first.pushforward(np.ones((40, 1)))
     factors = matrix._factors
-    second.pullback(np.ones((3, 2)))
+    assert factors is not None
+    second.pullback(np.ones((40, 2)))
     assert matrix._factors is factors
 
 
-def test_singular_matrix():
-    op = Solve(np.zeros((2, 2)), (2, 1), (2, 1), np.dtype(float))
+@pytest.mark.parametrize("n", [2, 40])
+def test_singular_matrix(n):
+    op = Solve(np.zeros((n, n)), (n, 1), (n, 1), np.dtype(float))
     with pytest.raises(np.linalg.LinAlgError):
-        op.pushforward(np.ones((2, 1)))
+        op.pushforward(np.ones((n, 1)))
 
 
 def test_a_traced_matrix():

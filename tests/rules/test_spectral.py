@@ -24,6 +24,11 @@ def spread(*shape):
     return diagonal + 0.3 * array(*shape)
 
 
+def rotation():
+    """A real matrix with the eigenvalues 2 ± 2i and 9, roughly."""
+    return np.array([[2.0, 4.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 9.0]]) + 0.2 * array(3, 3)
+
+
 def phase(vectors):
     """Of the largest entry of each column."""
     largest = np.argmax(np.abs(vectors), axis=-2)[..., None, :]
@@ -31,7 +36,15 @@ def phase(vectors):
     return entry / np.abs(entry)
 
 
+def order(values):
+    """Places of the values from left to right; of a conjugate pair the lower one is first."""
+    return np.argsort(values.real + 0.1 * values.imag, axis=-1)
+
+
 def turned(values, vectors):
+    places = order(values)
+    vectors = np.take_along_axis(vectors, places[..., None, :], axis=-1)
+    values = np.take_along_axis(values, places, axis=-1)
     return values, vectors * np.conj(phase(vectors))
 
 
@@ -43,12 +56,14 @@ def turned_pairs(u, s, vh):
 class Turned(Case):
     """A case of a decomposition whose vectors are turned to have a largest entry > 0.
 
-    LAPACK chooses signs (and phases) as it likes, and may choose others at the points of a
-    difference.
+    LAPACK chooses signs, phases and the order of eigenvalues as it likes, and may choose
+    others at the points of a difference.
     """
 
     def turned(self, *args, **params):
         results = self.function(*args, **params)
+        if not isinstance(results, tuple):
+            return np.take_along_axis(results, order(results), axis=-1)
         return (turned if len(results) == 2 else turned_pairs)(*results)
 
     def check(self):
@@ -74,11 +89,11 @@ CASES = [
     Case(np.linalg.eigvalsh, spread(2, 3, 3), check=COMPLEX),
     Case(np.linalg.eigvalsh, spread(3, 3), UPLO="U", check=COMPLEX),
     Turned(eig_, spread(3, 3), check=COMPLEX),
-    Turned(eig_, spread(3, 3) + 4 * (np.eye(3, k=1) - np.eye(3, k=-1))),
+    Turned(eig_, rotation()),
     Turned(np.linalg.eig, spread(2, 2, 2), check=COMPLEX),
-    Case(eigvals_, spread(3, 3), check=COMPLEX),
-    Case(np.linalg.eigvals, spread(3, 3) + 4 * (np.eye(3, k=1) - np.eye(3, k=-1))),
-    Case(np.linalg.eigvals, spread(2, 2, 2)),
+    Turned(eigvals_, spread(3, 3), check=COMPLEX),
+    Turned(np.linalg.eigvals, rotation()),
+    Turned(np.linalg.eigvals, spread(2, 2, 2)),
     Turned(svd_, spread(3, 3), check=COMPLEX),
     Turned(svd_, spread(2, 4, 3), check=COMPLEX),
     Turned(svd_, spread(2, 4), check=COMPLEX),
