@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from linad.dispatch import FOREIGN
 from linad.errors import ShapeError, UnsupportedError
+from linad.operators.base import JacobianOperator
 from linad.operators.foreign import apply_operator
 from linad.primitive import Traced
 
@@ -62,3 +63,4 @@ def _matrix_operator(ufunc: Any, a: Any, b: Any) -> Any:
 
 FOREIGN[scipy.sparse.sparray] = FOREIGN[LinearOperator] = _array_operator
 FOREIGN[scipy.sparse.spmatrix] = _matrix_operator
+FOREIGN[JacobianOperator] = lambda ufunc, a, b: NotImplemented  # its own methods trace
