@@ -1,0 +1,357 @@
+"""A stand-in for NumPy where it cannot see traced values: ``import linad.numpy as np``.
+
+Everything here is NumPy's own, except functions that NumPy does not hand to a traced
+argument, or that have none:
+
+- ``array``, ``asarray``, ``fromiter``, ``r_``, ``c_``, ``full``, ``arange``, ``vectorize`` take
+  traced numbers: ``np.array([s, 1.0])`` is a traced array.
+- ``zeros``, ``ones``, ``empty``, ``full``, ``eye``, ``identity`` and the ``_like`` forms give,
+  while a function is being differentiated, a traced constant, so that ``y = np.zeros(n)``,
+  ``y[0] = s`` works. It belongs to the innermost running derivative. Only floating and
+  complex ones: integer and boolean arrays have no derivative and stay plain.
+- ``concatenate``, ``stack`` and their kind, ``sum``, ``mean``, ``max``, ``dot`` and some more
+  take lists of traced numbers.
+
+For plain arguments outside of a derivative each function returns what NumPy returns. Inside,
+the traced constants are all that differs: code that needs a plain array there (an index, the
+data of a sparse matrix) makes it with ``np.array`` of plain numbers, or with NumPy itself.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from linad.errors import UnsupportedError
+from linad.primitive import Traced
+from linad.rules import creation
+from linad.rules.joining import stack as _stack
+from linad.rules.shaping import astype, concrete, ravel
+from linad.shapes import is_inexact, size_of
+from linad.tracer import running_trace
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(np, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*dir(np), *(name for name in globals() if not name.startswith("_"))})
+
+
+def holds_traced(nested: Any) -> bool:
+    """Whether a traced value is among nested lists and tuples."""
+    if isinstance(nested, (list, tuple)):
+        return any(map(holds_traced, nested))
+    return isinstance(nested, Traced)
+
+
+def _is_traced(nested: Any) -> bool:
+    """As `holds_traced`; outside of a trace the lists are not searched."""
+    return isinstance(nested, Traced) or (running_trace() is not None and holds_traced(nested))
+
+
+# Arrays made of numbers.
+
+
+@functools.wraps(np.array)
+def array(object: Any, dtype: Any = None, **keywords: Any) -> Any:
+    if not _is_traced(object):
+        return np.array(object, dtype, **keywords)
+    keywords.pop("like", None)
+    return creation.array(object, dtype, **keywords)
+
+
+def _converter(name: str) -> Callable[..., Any]:
+    numpy_function = getattr(np, name)
+    traced = creation.ascontiguousarray if "ous" in name or "fortran" in name else creation.asarray
+
+    @functools.wraps(numpy_function)
+    def convert(a: Any, dtype: Any = None, *args: Any, **keywords: Any) -> Any:
+        if not _is_traced(a):
+            return numpy_function(a, dtype, *args, **keywords)
+        keywords.pop("like", None)
+        # Memory order is no property of a traced array.
+        keywords.pop("order", None)
+        return traced(a, dtype, **keywords)
+
+    return convert
+
+
+asarray = _converter("asarray")
+asanyarray = _converter("asanyarray")
+ascontiguousarray = _converter("ascontiguousarray")
+asfortranarray = _converter("asfortranarray")
+
+
+@functools.wraps(np.asarray_chkfinite)
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    if not _is_traced(a):
+        return np.asarray_chkfinite(a, dtype, order)
+    made = creation.asarray(a, dtype)
+    np.asarray_chkfinite(concrete(made))
+    return made
+
+
+@functools.wraps(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None, **keywords: Any) -> Any:
+    if not _is_traced(a):
+        return np.require(a, dtype, requirements, **keywords)
+    return creation.asarray(a, dtype)
+
+
+@functools.wraps(np.fromiter)
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, **keywords: Any) -> Any:
+    if running_trace() is None:
+        return np.fromiter(iter, dtype, count, **keywords)
+    items = list(itertools.islice(iter, count if count >= 0 else None))
+    if not holds_traced(items):
+        return np.fromiter(items, dtype, count, **keywords)
+    if len(items) < count:
+        raise ValueError(f"iterator too short: expected {count} but iterator had only {len(items)}")
+    return astype(creation.array(items), dtype, copy=False)
+
+
+@functools.wraps(np.arange)
+def arange(*args: Any, **keywords: Any) -> Any:
+    if not any(map(_is_traced, (*args, *keywords.values()))):
+        return np.arange(*args, **keywords)
+    keywords.pop("like", None)
+    return creation.arange(*args, **keywords)
+
+
+# Arrays to be written into.
+
+
+def _writable(made: Any) -> Any:
+    """A new array, as a traced constant while a trace is running."""
+    trace = running_trace()
+    if trace is None or isinstance(made, Traced) or not is_inexact(made.dtype):
+        return made
+    return trace.constant(made)
+
+
+def _maker(name: str) -> Callable[..., Any]:
+    numpy_function = getattr(np, name)
+    # Uninitialised memory may hold NaN, and zero times NaN would reach the derivative.
+    traced = getattr(np, name.replace("empty", "zeros"))
+
+    @functools.wraps(numpy_function)
+    def make(*args: Any, **keywords: Any) -> Any:
+        if running_trace() is None:
+            return numpy_function(*args, **keywords)
+        return _writable(traced(*args, **keywords))
+
+    return make
+
+
+zeros = _maker("zeros")
+ones = _maker("ones")
+empty = _maker("empty")
+eye = _maker("eye")
+identity = _maker("identity")
+zeros_like = _maker("zeros_like")
+ones_like = _maker("ones_like")
+empty_like = _maker("empty_like")
+
+
+@functools.wraps(np.full)
+def full(shape: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
+    if not _is_traced(fill_value):
+        return _writable(np.full(shape, fill_value, *args, **keywords))
+    keywords.pop("like", None)
+    return creation.full(shape, creation.asarray(fill_value), *args, **keywords)
+
+
+@functools.wraps(np.full_like)
+def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
+    if not _is_traced(fill_value):
+        return _writable(np.full_like(a, fill_value, *args, **keywords))
+    like = a if isinstance(a, Traced) else np.asanyarray(a)
+    return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
+
+
+# Concatenation by index.
+
+
+class _Concatenator:
+    """``np.r_`` or ``np.c_``.
+
+    NumPy's own arranges the numbers of the entries; the entries follow.
+    """
+
+    def __init__(self, plain: Any) -> None:
+        self._plain = plain
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if not any(_is_traced(p) or _has_traced_ends(p) for p in parts):
+            return self._plain[key]
+        numbers: list[Any] = []
+        entries, start = [], 0
+        for part in parts:
+            if isinstance(part, str):
+                if part in ("r", "c"):
+                    raise UnsupportedError(
+                        f"r_[{part!r}, ...]: np.matrix has no traced form; use np.concatenate"
+                    )
+                numbers.append(part)
+                continue
+            values = _range(part) if isinstance(part, slice) else creation.asarray(part)
+            numbers.append(start + np.arange(values.size).reshape(values.shape))
+            entries.append(ravel(values))
+            start += values.size
+        order = self._plain[tuple(numbers)]
+        return np.concatenate(entries)[order]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _has_traced_ends(part: Any) -> bool:
+    return isinstance(part, slice) and any(
+        [isinstance(end, Traced) for end in (part.start, part.stop, part.step)]
+    )
+
+
+def _range(part: slice) -> Any:
+    """The numbers a slice stands for; an imaginary step is a count, as in NumPy."""
+    start = 0 if part.start is None else part.start
+    step = 1 if part.step is None else part.step
+    if isinstance(step, complex):
+        return np.linspace(start, part.stop, int(abs(step)))
+    return arange(start, part.stop, step)
+
+
+r_ = _Concatenator(np.r_)
+c_ = _Concatenator(np.c_)
+
+
+# A Python function, entry by entry.
+
+
+class vectorize(np.vectorize):
+    """As `numpy.vectorize`; entries may be traced, and so may what the function closes over.
+
+    Notes
+    -----
+    A convenience, as in NumPy: one call of the function an entry. Write the function in NumPy
+    to have one operation for all.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        decorating = not callable(getattr(self, "pyfunc", None))
+        if running_trace() is None or decorating:
+            return super().__call__(*args, **kwargs)
+        excluded = self.excluded or set()
+        names = [n for n in kwargs if n not in excluded]
+        places = [i for i in range(len(args)) if i not in excluded]
+        arrays = [asarray(args[i]) for i in places] + [asarray(kwargs[n]) for n in names]
+        cores, outputs = _cores(self.signature, len(arrays))
+        loop = np.broadcast_shapes(
+            *[a.shape[: a.ndim - k] for a, k in zip(arrays, cores, strict=True)]
+        )
+        arrays = [
+            np.broadcast_to(a, loop + a.shape[a.ndim - k :])
+            for a, k in zip(arrays, cores, strict=True)
+        ]
+        if not size_of(loop):
+            return super().__call__(*args, **kwargs)
+        results = []
+        for index in np.ndindex(*loop):
+            given = list(args)
+            for i, a in zip(places, arrays, strict=False):
+                given[i] = a[index]
+            named = {n: a[index] for n, a in zip(names, arrays[len(places) :], strict=True)}
+            results.append(self.pyfunc(*given, **{**kwargs, **named}))
+        if isinstance(results[0], tuple) or (outputs is not None and outputs > 1):
+            columns = list(zip(*results, strict=True))
+            return tuple([self._column(k, c, loop) for k, c in enumerate(columns)])
+        return self._column(0, results, loop)
+
+    def _column(self, k: int, values: Any, loop: tuple[int, ...]) -> Any:
+        """Result ``k`` of all calls, in the type of the first, as NumPy has it."""
+        column = _stack([asarray(v) for v in values])
+        dtype = asarray(values[0]).dtype if self.otypes is None else np.dtype(self.otypes[k])
+        return astype(column, dtype, copy=False).reshape(loop + column.shape[1:])
+
+
+def _cores(signature: str | None, n: int) -> tuple[list[int], int | None]:
+    """Number of core axes of each argument, and how many results, from "(m,n),(n)->(m)"."""
+    if signature is None:
+        return [0] * n, None
+    inputs, outputs = [
+        [len([d for d in core.strip("() ").split(",") if d.strip()]) for core in side.split("),")]
+        for side in signature.split("->")
+    ]
+    if len(inputs) != n:
+        raise TypeError(f"vectorize: {signature} has {len(inputs)} arguments, {n} were given")
+    return inputs, len(outputs)
+
+
+# Lists of traced numbers, which NumPy does not look into.
+
+
+def _of_lists(name: str, depth: int) -> Callable[..., Any]:
+    """A NumPy function whose first ``depth`` arguments may be lists of traced numbers."""
+    numpy_function = getattr(np, name)
+
+    @functools.wraps(numpy_function)
+    def function(*args: Any, **keywords: Any) -> Any:
+        if running_trace() is not None and any(map(holds_traced, args[:depth])):
+            given = [creation.array(a, copy=False) if holds_traced(a) else a for a in args[:depth]]
+            args = (*given, *args[depth:])
+        return numpy_function(*args, **keywords)
+
+    return function
+
+
+def _of_list_of_lists(name: str) -> Callable[..., Any]:
+    """A NumPy function that joins a list of arrays, each of which may be such a list."""
+    numpy_function = getattr(np, name)
+
+    @functools.wraps(numpy_function)
+    def function(arrays: Any, *args: Any, **keywords: Any) -> Any:
+        if running_trace() is not None and isinstance(arrays, (list, tuple)):
+            arrays = [creation.array(a, copy=False) if holds_traced(a) else a for a in arrays]
+        return numpy_function(arrays, *args, **keywords)
+
+    return function
+
+
+sum = _of_lists("sum", 1)
+prod = _of_lists("prod", 1)
+mean = _of_lists("mean", 1)
+std = _of_lists("std", 1)
+var = _of_lists("var", 1)
+median = _of_lists("median", 1)
+max = amax = _of_lists("max", 1)
+min = amin = _of_lists("min", 1)
+argmax = _of_lists("argmax", 1)
+argmin = _of_lists("argmin", 1)
+cumsum = _of_lists("cumsum", 1)
+cumprod = _of_lists("cumprod", 1)
+diff = _of_lists("diff", 1)
+sort = _of_lists("sort", 1)
+diag = _of_lists("diag", 1)
+reshape = _of_lists("reshape", 1)
+transpose = _of_lists("transpose", 1)
+atleast_1d = _of_lists("atleast_1d", 1)
+atleast_2d = _of_lists("atleast_2d", 1)
+dot = _of_lists("dot", 2)
+inner = _of_lists("inner", 2)
+outer = _of_lists("outer", 2)
+cross = _of_lists("cross", 2)
+append = _of_lists("append", 2)
+concatenate = _of_list_of_lists("concatenate")
+concat = concatenate
+stack = _of_list_of_lists("stack")
+hstack = _of_list_of_lists("hstack")
+vstack = _of_list_of_lists("vstack")
+dstack = _of_list_of_lists("dstack")
+column_stack = _of_list_of_lists("column_stack")
