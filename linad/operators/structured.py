@@ -18,7 +18,8 @@ class Identity(JacobianOperator):
     """y = x."""
 
     def __init__(self, shape: Shape, dtype: Any) -> None:
-        super().__init__(shape, shape, dtype)
+        self.out_shape = self.in_shape = shape
+        self.dtype = dtype
 
     def pushforward(self, tangent: Any) -> Any:
         return tangent

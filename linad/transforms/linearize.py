@@ -38,20 +38,21 @@ class LinearTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        values = list(args)
+        values = []
         active = []
         nested = False
-        for i, a in enumerate(args):
+        for a in args:
             if type(a) is Tracer:
                 if a._buffer is not None:
                     settle(a)
-                if a._trace is self:
-                    active.append((i, a._node))
-                    values[i] = a = captured(a, primitive)
+                if a._trace is not self:
+                    a = a.frozen()
                 else:
-                    values[i] = a = a.frozen()
+                    active.append((len(values), a._node))
+                    a = a._value if a._buffer is None else captured(a, primitive)
                 if type(a) is Tracer:
                     nested = True
+            values.append(a)
         if primitive.joint is not None:
             return self._apply_joint(primitive, values, active, params)
         # Only a value that is itself traced needs the dispatch that calling it would do.
