@@ -5,6 +5,7 @@ Importing this package registers every rule; `linad` does it once.
 
 from linad.rules import (
     arithmetic,
+    assignment,
     bessel,
     calculus,
     comparison,
@@ -26,6 +27,7 @@ from linad.rules import (
     joining,
     leastsquares,
     linalg,
+    matrixfunctions,
     norms,
     padding,
     polynomials,
@@ -40,11 +42,13 @@ from linad.rules import (
     special,
     spectral,
     statistics,
+    triangular,
     writing,
 )
 
 __all__ = [
     "arithmetic",
+    "assignment",
     "bessel",
     "calculus",
     "comparison",
@@ -66,6 +70,7 @@ __all__ = [
     "joining",
     "leastsquares",
     "linalg",
+    "matrixfunctions",
     "norms",
     "padding",
     "polynomials",
@@ -80,5 +85,6 @@ __all__ = [
     "special",
     "spectral",
     "statistics",
+    "triangular",
     "writing",
 ]
