@@ -7,8 +7,8 @@ On C-order vectors vec(L X R^T) = (L ⊗ R) vec(X), hence
 
     dY/dA = I ⊗ B^T      dY/dB = A ⊗ I
 
-Vectors become matrices of one row or column before the primitive, so there is one rule.
-dot, inner, tensordot, vecdot, matvec, vecmat, multi_dot and matrix_power are matmul and
+A matrix and a vector, and two vectors, have primitives of their own, since programs are full
+of them; other vectors become matrices of one row or column first. dot, inner, tensordot, vecdot, matvec, vecmat, multi_dot and matrix_power are matmul and
 reshapes; einsum has its own file.
 
 kron       y[ac] = a ⊗ b, blocks a_ij b       linear in each: a contraction with the other
@@ -28,7 +28,7 @@ import numpy as np
 from linad.dispatch import implements, implements_ufunc
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Contraction, Kronecker, Reshape, align
+from linad.operators.structured import Contraction, Kronecker, Matrix, Reshape, RowProducts, align
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array
 from linad.shapes import (
@@ -40,6 +40,8 @@ from linad.shapes import (
 from linad.ufuncs import refuse_out
 
 matmul_ = Primitive("matmul", np.matmul)
+matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
+dot_ = Primitive("dot", np.matmul)  # a (n,), b (n,)
 
 
 @matmul_.jacobian(wrt=0)
@@ -52,6 +54,26 @@ def matmul_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
     return Kronecker(a, None, y.shape, b.shape, y.dtype)
 
 
+@matvec_.jacobian(wrt=0)
+def matvec_wrt_a(y: Any, a: Any, x: Any) -> JacobianOperator:
+    return RowProducts(x, a.shape, y.dtype)
+
+
+@matvec_.jacobian(wrt=1)
+def matvec_wrt_x(y: Any, a: Any, x: Any) -> JacobianOperator:
+    return Matrix(a, y.dtype)
+
+
+@dot_.jacobian(wrt=0)
+def dot_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return RowProducts(b, a.shape, y.dtype)
+
+
+@dot_.jacobian(wrt=1)
+def dot_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return RowProducts(a, b.shape, y.dtype)
+
+
 def _product(a: Any, b: Any) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
     if a.ndim == 0 or b.ndim == 0:
@@ -61,6 +83,10 @@ def _product(a: Any, b: Any) -> Any:
         )
     if a.ndim > 1 and b.ndim > 1:
         return matmul_(a, b)
+    if a.ndim + b.ndim == 2:
+        return dot_(a, b)
+    if a.ndim + b.ndim == 3:
+        return matvec_(a, b) if a.ndim == 2 else matvec_(matrix_transpose(b), a)
     row = a if a.ndim > 1 else a.reshape((1, *a.shape))
     column = b if b.ndim > 1 else b.reshape((*b.shape, 1))
     y = matmul_(row, column)

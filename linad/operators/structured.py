@@ -260,6 +260,60 @@ def _from_left(a: Any, x: Any) -> Any:
     return rows.reshape((*x.shape[:-2], m, 1))
 
 
+class Matrix(JacobianOperator):
+    """y = A x along the last axis: x (n,), y (m,).
+
+    Parameters
+    ----------
+    a : array (m, n)
+        Kept by reference.
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    All seeds go through one matrix product.
+    """
+
+    fresh = True
+
+    def __init__(self, a: Any, dtype: Any) -> None:
+        self.a = a
+        m, n = a.shape
+        super().__init__((m,), (n,), dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return tangent @ matrix_transpose(self.a)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return cotangent @ (np.conj(self.a) if self.dtype.kind == "c" else self.a)
+
+
+class RowProducts(JacobianOperator):
+    """y = X v: the product of each row of X (..., n) with a vector; the matrix I ⊗ v^T.
+
+    Parameters
+    ----------
+    v : array (n,)
+        Kept by reference.
+    in_shape : tuple of int
+        Of X.
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, v: Any, in_shape: Shape, dtype: Any) -> None:
+        self.v = v
+        super().__init__(in_shape[:-1], in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return tangent @ self.v
+
+    def pullback(self, cotangent: Any) -> Any:
+        v = np.conj(self.v) if self.dtype.kind == "c" else self.v
+        return np.multiply.outer(cotangent, v)
+
+
 def align(x: Any, ndim: int, full_ndim: int) -> Any:
     """Insert axes after the seeds so that (*seeds, *shape) broadcasts to (*seeds, *full)."""
     if full_ndim == ndim or x.ndim == ndim:

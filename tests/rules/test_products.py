@@ -8,7 +8,7 @@ import pytest
 
 import linad
 from linad.errors import TracerError
-from linad.rules.products import cheapest_splits, cross_, kron_, matmul_
+from linad.rules.products import cheapest_splits, cross_, dot_, kron_, matmul_, matvec_
 from linad.testing import Case
 
 rng = np.random.default_rng(0)
@@ -27,6 +27,11 @@ CASES = [
     Case(matmul_, array(2, 3), array(3, 4), check=COMPLEX),
     Case(matmul_, array(2, 0), array(0, 3)),
     Case(matmul_, array(0, 2), array(2, 3)),
+    Case(matvec_, array(2, 3), array(3), check=COMPLEX),
+    Case(matvec_, array(0, 3), array(3)),
+    Case(matvec_, array(3, 0), array(0)),
+    Case(dot_, array(3), array(3), check=COMPLEX),
+    Case(dot_, array(0), array(0)),
     Case(np.matmul, array(3), array(3), check=COMPLEX),
     Case(np.matmul, array(2, 3), array(3), check=COMPLEX),
     Case(np.matmul, array(3), array(3, 2)),
