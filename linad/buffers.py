@@ -6,17 +6,18 @@ root, and a view made before reads the new version the next time it is used.
 
 The first write gives the root storage of its own, so what earlier operations have captured
 and the caller's arrays stay as they are. From then on the storage is written in place, and
-an operation that reads from it captures a copy of what it reads, no more. So n writes of one
-entry cost O(n), and residuals never change.
+an operation that reads from it captures a copy of what it reads, no more. A view of it costs
+nothing until it is read. So n writes of one entry cost O(n), and residuals never change.
 """
 
 from typing import Any
 
 import numpy as np
 
-from linad.errors import ShapeError, TracerError, UnsupportedError
+from linad.errors import ShapeError, TracerError
 from linad.primitive import Primitive, Traced
-from linad.shapes import Shape, size_of
+from linad.regions import Region, Window, read_region, region_of, repeats
+from linad.shapes import Shape
 
 
 class Storage:
@@ -48,160 +49,47 @@ class View:
     root : Tracer
         The array that owns the storage.
     version : int
-        Version of the root it was last read at.
-    region : Region
-        Its entries in the root.
+        Version of the root that its node stands for; -1 while it has none.
+    base : array
+        The value of the root that its own value looks into; None if it is a copy.
+    source : Region, Replay or Memory
+        Where it reads; a `Memory` stands for a region until somebody asks.
     """
 
-    __slots__ = ("region", "root", "version")
+    __slots__ = ("base", "root", "source", "version")
 
-    def __init__(self, root: Any, version: int, region: "Region | None") -> None:
-        self.root, self.version, self.region = root, version, region
+    def __init__(self, root: Any, version: int, source: "Memory") -> None:
+        self.root, self.version, self.base = root, version, root._value
+        self.source: Any = source
 
-
-class Region:
-    """Entries of a C-contiguous array, as another array: where a view reads and writes.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Of what is read there.
-    ndim : int
-        Number of axes of the array; axes in front of them are seeds.
-    """
-
-    __slots__ = ("ndim", "shape")
-
-    shape: Shape
-    ndim: int
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether an entry may be read twice, as by a broadcast or a sliding window."""
-        return False
-
-    def read(self, array: Any) -> Any:
-        """The entries of an array (*seeds, ...), as (*seeds, *shape); a view if possible."""
-        raise NotImplementedError
-
-    def assign(self, array: Any, value: Any) -> None:
-        """Write into an array (*seeds, ...) in place; ``value`` broadcasts."""
-        raise NotImplementedError
-
-    def add(self, array: Any, value: Any) -> None:
-        """Add in place."""
-        raise NotImplementedError
+    def where(self) -> Any:
+        """The region in the root, or how to make the view again if it repeats entries."""
+        if type(self.source) is Memory:
+            self.source = self.source.resolve()
+        return self.source
 
 
-class Window(Region):
-    """Entries at ``offset + i_0 strides_0 + i_1 strides_1 + ...`` of the flat array.
+class Memory:
+    """Where a NumPy view lies; a region costs microseconds, and few views are written."""
 
-    Strides count entries, not bytes; a stride of zero cannot occur in what is written.
-    """
+    __slots__ = ("base", "call", "view")
 
-    __slots__ = ("offset", "strides")
+    def __init__(self, view: np.ndarray, base: np.ndarray, call: tuple[Any, Any, Any]) -> None:
+        self.view, self.base, self.call = view, base, call
 
-    def __init__(self, offset: int, shape: Shape, strides: Shape, ndim: int) -> None:
-        self.offset, self.shape, self.strides, self.ndim = offset, shape, strides, ndim
-
-    @property
-    def overlaps(self) -> bool:
-        reach = 0
-        for step, n in sorted([(abs(s), n) for s, n in zip(self.strides, self.shape, strict=True)]):
-            if n > 1:
-                if step <= reach:
-                    return True
-                reach += step * (n - 1)
-        return False
-
-    def of(self, array: np.ndarray) -> np.ndarray:
-        """The NumPy view of an array (*seeds, ...) in C order."""
-        size, lead = array.itemsize, array.ndim - self.ndim
-        return np.ndarray(
-            array.shape[:lead] + self.shape,
-            array.dtype,
-            array,
-            self.offset * size,
-            array.strides[:lead] + tuple([s * size for s in self.strides]),
-        )
-
-    def read(self, array: Any) -> Any:
-        if isinstance(array, Traced):
-            return read_region(array, region=self)
-        if not array.size:
-            return np.zeros(array.shape[: array.ndim - self.ndim] + self.shape, array.dtype)
-        return self.of(np.ascontiguousarray(array).reshape(array.shape))
-
-    def assign(self, array: Any, value: Any) -> None:
-        if isinstance(array, Traced):
-            write_into(array, self, value)
-        elif array.size:
-            self.of(array)[...] = value
-
-    def add(self, array: Any, value: Any) -> None:
-        if isinstance(array, Traced):
-            write_into(array, self, read_region(array, region=self) + value)
-        elif self.overlaps:
-            lead = array.shape[: array.ndim - self.ndim]
-            positions: Any = (..., _numbers(self))
-            np.add.at(array.reshape((*lead, -1)), positions, value)
-        elif array.size:
-            self.of(array)[...] += value
-
-    def __repr__(self) -> str:
-        return f"window({self.offset}, {self.shape}, strides={self.strides})"
+    def resolve(self) -> Any:
+        if repeats(self.view) or (self.base.flags.writeable and not self.view.flags.writeable):
+            return Replay(*self.call)
+        return region_of(self.view, self.base)
 
 
-class Positions(Region):
-    """Entries at given positions of the flat array; no position occurs twice."""
+class Replay:
+    """A view to read only, made again by the call that made it: broadcasting, a diagonal."""
 
-    __slots__ = ("flat",)
+    __slots__ = ("params", "parent", "primitive")
 
-    def __init__(self, flat: np.ndarray, ndim: int) -> None:
-        self.flat, self.shape, self.ndim = flat, flat.shape, ndim
-
-    def _rows(self, array: Any) -> Any:
-        lead = array.shape[: array.ndim - self.ndim]
-        return array.reshape((*lead, size_of(array.shape[len(lead) :])))
-
-    def read(self, array: Any) -> Any:
-        return self._rows(array)[..., self.flat]
-
-    def assign(self, array: Any, value: Any) -> None:
-        if isinstance(array, Traced):
-            write_into(array, self, value)
-        else:
-            self._rows(array)[..., self.flat] = value
-
-    def add(self, array: Any, value: Any) -> None:
-        if isinstance(array, Traced):
-            write_into(array, self, self.read(array) + value)
-        else:
-            self._rows(array)[..., self.flat] += value
-
-    def __repr__(self) -> str:
-        return f"positions({np.array2string(self.flat, threshold=6, separator=',')})"
-
-
-def _written(x: Any, value: Any, *, region: Region) -> Any:
-    """A copy of ``x`` with ``value`` written at the region."""
-    y = np.array(x, order="C")
-    region.assign(y, value)
-    return y
-
-
-def _inserted(value: Any, *, region: Region, shape: Shape) -> Any:
-    """Zeros (*seeds, *shape) with ``value`` (*seeds, *region.shape) added at the region."""
-    value = np.asarray(value)
-    lead = value.shape[: value.ndim - len(region.shape)]
-    y = np.zeros(lead + shape, value.dtype)
-    region.add(y, value)
-    return y
-
-
-read_region = Primitive("read_region", lambda x, *, region: region.read(x), view=True)
-write_region = Primitive("write_region", _written)
-insert_region = Primitive("insert_region", _inserted)
+    def __init__(self, primitive: Primitive, parent: Any, params: dict[str, Any]) -> None:
+        self.primitive, self.parent, self.params = primitive, parent, params
 
 
 # Where a handle points.
@@ -219,86 +107,92 @@ def root_of(x: Any) -> Any:
     return x._buffer.root if type(x._buffer) is View else x
 
 
-def attach_view(y: Any, x: Any) -> None:
-    """Remember that ``y``, made by a view operation on ``x``, shares its storage if it does."""
-    new, old = concrete(y), concrete(x)
-    if type(new) is not np.ndarray or not np.may_share_memory(new, old):
-        return
-    root = root_of(x)
-    if root._buffer is None:
-        root._buffer = Storage()
-    base = concrete(root)
-    # Addresses are worth a microsecond; only a write asks for them while base is unchanged.
-    y._buffer = View(root, root._buffer.version, _LazyRegion(new, base))
-
-
-class _LazyRegion:
-    """The region of a NumPy view in its root, computed when asked for."""
-
-    __slots__ = ("base", "view")
-
-    def __init__(self, view: np.ndarray, base: np.ndarray) -> None:
-        self.view, self.base = view, base
-
-    def resolve(self) -> Region:
-        return region_of(self.view, self.base)
-
-
-def region_of(view: np.ndarray, base: np.ndarray) -> Region:
-    """The entries of ``base``, in C order, that a NumPy view of it shows."""
-    size = base.itemsize
-    if view.dtype != base.dtype:
-        raise UnsupportedError(
-            f"writing through a view of dtype {view.dtype} of a traced array of dtype "
-            f"{base.dtype} is not supported; assign to the array itself"
-        )
-    if base.flags.c_contiguous:
-        offset = (_address(view) - _address(base)) // size
-        strides = tuple([s // size for s in view.strides])
-        return Window(offset if view.size else 0, view.shape, strides, base.ndim)
-    # Another memory order: number the entries in C order, in an array laid out as base is,
-    # and look at the numbers through the same view.
-    numbers = np.empty_like(base, dtype=np.intp)
-    numbers[...] = np.arange(base.size).reshape(base.shape)
-    scale = numbers.itemsize
-    if numbers.strides != tuple([s // size * scale for s in base.strides]):
-        raise UnsupportedError(
-            "writing through a view of an array with gaps in memory is not supported; copy it first"
-        )
-    offset = (_address(view) - _address(base)) // size
-    strides = tuple([s // size * scale for s in view.strides])
-    flat = np.ndarray(view.shape, np.intp, numbers.ravel("K"), offset * scale, strides)
-    return Positions(flat.copy(), base.ndim)
-
-
-def _address(a: np.ndarray) -> int:
-    return a.__array_interface__["data"][0]
-
-
-def settle(x: Any) -> None:
-    """Bring a view up to date with its root."""
-    view = x._buffer
-    if type(view) is View and view.version != view.root._buffer.version:
-        if type(view.region) is _LazyRegion:
-            view.region = view.region.resolve()
-        fresh = read_region(view.root, region=view.region)
-        x._node, x._value = fresh._node, fresh._value
-        view.version = view.root._buffer.version
-
-
 def is_private(x: Any) -> bool:
     """Whether the storage of ``x`` will be written in place."""
     root = root_of(x)
     return root._buffer is not None and root._buffer.private
 
 
+def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
+    """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
+    new = y._value if type(y._value) is np.ndarray else concrete(y)
+    root = root_of(x)
+    base = concrete(root)
+    if type(new) is np.ndarray and np.may_share_memory(new, base):
+        if root._buffer is None:
+            root._buffer = Storage()
+        y._buffer = View(root, root._buffer.version, Memory(new, base, (primitive, x, params)))
+
+
+def lazy_view(x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
+    """A view of an array that is written in place, without an operation of the trace.
+
+    Its node is made when something reads it, from the root at once: however many views lead
+    there, a read costs what is read. None if the primitive must run as it always does.
+    """
+    if primitive is read_region:
+        return None
+    root = root_of(x)
+    index = params.get("index")
+    if index is not None and (index.advanced or (x is root and _names_an_entry(index))):
+        return None
+    refresh(x)
+    base = concrete(root)
+    if index is not None and _names_an_entry(index):
+        region = region_of(concrete(x)[(*index, ...)], base)
+        region.scalar = True
+        return read_region(root, region=region)
+    y = primitive(x._value, **params)
+    new = concrete(y)
+    if type(new) is not np.ndarray or not np.may_share_memory(new, base):
+        return None
+    result = type(x)(x._trace, None, y)
+    result._buffer = View(root, -1, Memory(new, base, (primitive, x, params)))
+    return result
+
+
+def _names_an_entry(index: Any) -> bool:
+    return all([type(entry) is int for entry in index])
+
+
+def refresh(x: Any) -> None:
+    """Bring the value of a view up to date with its root; its node may stay behind."""
+    view = x._buffer
+    if type(view) is View and view.base is not view.root._value:
+        source = view.where()
+        if type(source) is Replay:
+            refresh(source.parent)
+            x._value = source.primitive(source.parent._value, **source.params)
+        else:
+            x._value = source.read(view.root._value)
+        shared = np.may_share_memory(concrete(x), concrete(view.root))
+        view.base = view.root._value if shared else None
+
+
+def settle(x: Any) -> None:
+    """Bring a view up to date with its root, value and node."""
+    view = x._buffer
+    if type(view) is View and view.version != view.root._buffer.version:
+        source = view.where()
+        if type(source) is Replay:
+            settle(source.parent)
+            fresh = source.primitive(source.parent.alias(), **source.params)
+        else:
+            fresh = read_region(view.root, region=source)
+        x._node, x._value = fresh._node, fresh._value
+        shared = np.may_share_memory(concrete(x), concrete(view.root))
+        view.base = view.root._value if shared else None
+        view.version = view.root._buffer.version
+
+
 def own_storage(root: Any) -> None:
-    """Give a root storage in C order that nothing else refers to."""
+    """Give a root storage that nothing else refers to, laid out as the array was."""
     if root._buffer is None:
         root._buffer = Storage()
     if not root._buffer.private:
+        root._trace.check_alone(root)
         value = root._value
-        root._value = value.copy() if isinstance(value, Traced) else np.array(value, order="C")
+        root._value = value.copy("K") if isinstance(value, Traced) else np.array(value)
         root._buffer.private = True
         root._buffer.version += 1
 
@@ -329,80 +223,83 @@ def write(x: Any, index: Any, value: Any) -> None:
     Costs what the same write costs in NumPy, and an equation of the trace. The first write
     into an array copies it.
     """
+    if type(concrete(x)) is not np.ndarray:
+        name = type(concrete(x)).__name__
+        raise TypeError(f"{name!r} object does not support item assignment")
     root = root_of(x)
     own_storage(root)
-    settle(x)
-    region, shape, last = _target(x, root, index)
-    value = _fitting(value, shape, x.dtype)
+    refresh(x)
+    found = _target(x, root, index, value)
+    if found is None:
+        return
+    region, shape, last = found
+    value = _fitting(value, shape, region.dtype_in(root.dtype))
     if last is not None:
         value = value.reshape(-1)[last]
     write_into(root, region, value)
 
 
-def _target(x: Any, root: Any, index: Any) -> tuple[Region, Shape, Any]:
+def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, Any] | None:
     """The region of the root that ``x[index]`` names, the shape a value must have there, and
-    which of the values stay where an entry is named twice (None: all)."""
+    which of the values stay where an entry is named twice (None: all).
+
+    None if the value is a view of these very entries: what is left of ``x[index] += v``.
+    """
     array, base = concrete(x), concrete(root)
-    if type(array) is not np.ndarray:
-        raise TypeError(f"{type(array).__name__!r} object does not support item assignment")
-    if x is not root:
-        _check_writable(region_of(array, base))
-    if type(index) is int and x is root and -len(array) <= index < len(array):
-        step = base.size // len(array)
-        window = Window(
-            index % len(array) * step, array.shape[1:], _c_strides(array.shape[1:]), base.ndim
-        )
-        return window, window.shape, None
+    if type(index) is int and x is root and array.ndim == 1 and base.flags.c_contiguous:
+        n = len(array)
+        if -n <= index < n:
+            return Window(index % n, (), (), 1), (), None
     index = _plain_index(index)
     if _is_basic(index):
         full = index if isinstance(index, tuple) else (index,)
-        region = region_of(array[full if Ellipsis in full else (*full, ...)], base)
+        target = array[full if _has_ellipsis(full) else (*full, ...)]
+        _check_writable(x, target)
+        if _is_view_of(value, root, target):
+            return None
+        region = region_of(target, base)
         return region, region.shape, None
-    # The numbers of the entries, looked at through the same index.
+    _check_writable(x, array)
     region = region_of(array, base)
-    flat = _numbers(region)[index]
+    flat = region.numbers_at(index, base.shape)
     unique, first = np.unique(flat.reshape(-1)[::-1], return_index=True)
     if unique.size == flat.size:
-        return Positions(flat, base.ndim), flat.shape, None
+        return region.among(flat), flat.shape, None
     # Of several writes to one entry the last stays.
-    return Positions(unique, base.ndim), flat.shape, flat.size - 1 - first
+    return region.among(unique), flat.shape, flat.size - 1 - first
 
 
-def _c_strides(shape: Shape) -> Shape:
-    """Strides, in entries, of an array in C order."""
-    strides = [1] * len(shape)
-    for k in range(len(shape) - 2, -1, -1):
-        strides[k] = strides[k + 1] * shape[k + 1]
-    return tuple(strides)
+def _has_ellipsis(index: tuple[Any, ...]) -> bool:
+    return any([entry is Ellipsis for entry in index])
 
 
-def _check_writable(region: Region) -> None:
-    if region.overlaps:
-        raise ValueError("assignment destination is read-only: it shows an entry more than once")
+def _is_view_of(value: Any, root: Any, target: np.ndarray) -> bool:
+    """Whether a value is a view of the very entries it is to be written to."""
+    if not isinstance(value, Traced) or type(value._buffer) is not View:  # type: ignore[attr-defined]
+        return False
+    if root_of(value) is not root:
+        return False
+    refresh(value)
+    array = concrete(value)
+    return (
+        array.shape == target.shape
+        and array.strides == target.strides
+        and array.__array_interface__["data"] == target.__array_interface__["data"]
+    )
 
 
-def _numbers(region: Region) -> np.ndarray:
-    """Flat positions of the entries of a region."""
-    if isinstance(region, Positions):
-        return region.flat
-    assert isinstance(region, Window)
-    steps = [np.arange(n) * s for n, s in zip(region.shape, region.strides, strict=True)]
-    total = np.full(region.shape, region.offset, np.intp)
-    for k, step in enumerate(steps):
-        total += step.reshape((-1,) + (1,) * (len(steps) - 1 - k))
-    return total
+def _check_writable(x: Any, target: np.ndarray) -> None:
+    if repeats(target) or (type(x._buffer) is View and type(x._buffer.where()) is Replay):
+        raise ValueError("assignment destination is read-only")
 
 
 def _is_basic(index: Any) -> bool:
-    entries = index if isinstance(index, tuple) else (index,)
-    return all(
-        [
-            e is None
-            or e is Ellipsis
-            or (isinstance(e, (int, np.integer, slice)) and not isinstance(e, (bool, np.bool_)))
-            for e in entries
-        ]
-    )
+    for e in index if isinstance(index, tuple) else (index,):
+        if e is None or e is Ellipsis or isinstance(e, slice):
+            continue
+        if isinstance(e, (bool, np.bool_)) or not isinstance(e, (int, np.integer)):
+            return False
+    return True
 
 
 def _plain_index(index: Any) -> Any:
@@ -415,12 +312,7 @@ def _plain_index(index: Any) -> Any:
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
     if not isinstance(value, Traced):
-        value = np.asarray(value)
-        if value.dtype == object:
-            raise TracerError(
-                "assigning a list with traced values in it would lose their derivatives; use "
-                "np.stack([...]) or linad.numpy.array([...])"
-            )
+        value = _plain_value(value)
     if value.dtype != dtype:
         if value.dtype.kind == "c" and dtype.kind != "c":
             raise TracerError(
@@ -441,15 +333,34 @@ def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     return value
 
 
+def _plain_value(value: Any) -> np.ndarray:
+    if _holds_traced(value):
+        raise TracerError(
+            "assigning a list with traced values in it would lose their derivatives; use "
+            "np.stack([...]) or linad.numpy.array([...])"
+        )
+    return np.asarray(value)
+
+
+def _holds_traced(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any([_holds_traced(part) for part in value])
+    return isinstance(value, Traced)
+
+
 def write_into(root: Any, region: Region, value: Any) -> None:
-    """Write a value of the region's shape (or a number) into a traced array that owns its storage."""
+    """Write a value that broadcasts to the region into a traced array."""
     trace = root._trace
+    trace.check_alive()
     if isinstance(value, Traced) and value._trace.level > trace.level:
         raise TracerError(
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
         )
     own_storage(root)
+    shape = root.shape[: root.ndim - region.ndim] + region.shape
+    if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
+        value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
     trace.write(root, region, value)
     root._buffer.version += 1
 
@@ -463,7 +374,28 @@ def write_value(root: Any, region: Region, value: Any) -> None:
 
 def overwrite(x: Any, value: Any) -> None:
     """Replace all entries of a traced array: what ``x += v`` and ``out=x`` do."""
-    if x._buffer is None and x._trace is getattr(value, "_trace", None) and value._buffer is None:
+    if (
+        x._buffer is None
+        and x._trace is getattr(value, "_trace", None)
+        and value._buffer is None
+        and _same_layout(concrete(x), concrete(value))
+    ):
         x._node, x._value = value._node, value._value
     else:
         write(x, ..., value)
+
+
+def _same_layout(a: Any, b: Any) -> bool:
+    return (
+        type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
+    )
+
+
+def share_storage(a: Any, b: Any) -> bool:
+    """Whether two arrays, both plain or both traced, have entries in common."""
+    if isinstance(a, Traced) or isinstance(b, Traced):
+        return isinstance(a, Traced) and isinstance(b, Traced) and root_of(a) is root_of(b)
+    try:
+        return np.shares_memory(a, b, max_work=10_000)  # type: ignore[arg-type]  # any integer
+    except np.exceptions.TooHardError:
+        return True  # they interleave in a way that takes long to disentangle

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.errors import OutputError, ShapeError, TreeError
+from linad.buffers import refresh, share_storage
+from linad.errors import OutputError, ShapeError, TracerError, TreeError
 from linad.tracer import Tracer
 from linad.transforms.linearize import check_input, linearize_leaves
 from linad.transforms.push import push_leaves
@@ -43,11 +44,13 @@ class _Call:
         keep: bool = False,
     ) -> None:
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
+        self.keep = keep
         self.aux: Any = None
         self.single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
         self.argnums = _positions(argnums, len(args), f)
         chosen = [args[i] for i in self.argnums]
         leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
+        self.given = leaves
         self.values = [check_input(v, self._leaf_name(k)) for k, v in enumerate(leaves)]
         if not leaves:
             raise TreeError(f"{_name(f)}: the arguments to differentiate hold no array")
@@ -55,6 +58,9 @@ class _Call:
             # The operator outlives this call, and with it the caller's right to leave his
             # arrays alone: residuals must not change when he writes into them.
             self.values = [np.array(v) if type(v) is np.ndarray else v for v in self.values]
+        else:
+            # What f writes into is a copy, and a copy has no gaps in memory.
+            self.values = [np.array(v) if _has_gaps(v) else v for v in self.values]
 
     def _leaf_name(self, k: int) -> str:
         path = tree.leaf_paths(self.in_tree)[k]
@@ -62,7 +68,23 @@ class _Call:
             return f"{_name(self.f)}: argument {self.argnums[0]}{path}"
         return f"{_name(self.f)}: arguments{path}"
 
+    def check_alone(self, k: int) -> None:
+        """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
+        argument: NumPy would change both, and linad differentiates them apart."""
+        others = [(v, self._leaf_name(j)) for j, v in enumerate(self.given) if j != k]
+        rest = [a for i, a in enumerate(self.args) if i not in self.argnums]
+        for name, value in [*enumerate(rest), *self.kwargs.items()]:
+            arrays = [v for v in tree.flatten(value)[0] if isinstance(v, (np.ndarray, Tracer))]
+            others += [(v, f"the argument {name!r} that is not differentiated") for v in arrays]
+        for other, name in others:
+            if isinstance(other, (np.ndarray, Tracer)) and share_storage(self.given[k], other):
+                raise TracerError(
+                    f"{self._leaf_name(k)} is written into, and shares memory with {name}; pass "
+                    f"a copy (x.copy()) of one of them"
+                )
+
     def __call__(self, leaves: list[Any]) -> Any:
+        leaves[0]._trace.arguments = (leaves, self)
         given = tree.unflatten(self.in_tree, leaves)
         args = list(self.args)
         if self.single:
@@ -81,8 +103,15 @@ class _Call:
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
         results, J = linearize_leaves(self, self.values, self.in_tree)
+        if self.keep:
+            # A result may be a residual, and it is the caller's to write into.
+            results = [np.array(y) if type(y) is np.ndarray else y for y in results]
         self.aux = _untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J
+
+
+def _has_gaps(v: Any) -> bool:
+    return type(v) is np.ndarray and not v.flags.forc
 
 
 def _name(f: Any) -> str:
@@ -112,6 +141,7 @@ def _untraced(value: Any) -> Any:
 
 def _settled(leaf: Any) -> Any:
     while isinstance(leaf, Tracer) and leaf._trace.finished:
+        refresh(leaf)
         leaf = leaf._value
     return leaf
 

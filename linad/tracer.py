@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.buffers import Region, overwrite, root_of, settle, write
+from linad.buffers import is_private, overwrite, refresh, settle, write, write_into
 from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
+from linad.flat import Flat
+from linad.outputs import call_into, output_position, ufunc_into
 from linad.primitive import Primitive, Traced
+from linad.regions import Region
 from linad.ufuncs import call_with_keywords
 
 _levels = itertools.count(1)
@@ -40,11 +43,14 @@ class Trace:
         around it and the two cannot be confused.
     finished : bool
         Set when the traced function has returned or raised; its tracers are dead then.
+    arguments : tuple or None
+        The traced arguments of the function, and what knows the caller's arrays.
     """
 
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
+        self.arguments: Any = None
         self._around: Token[Trace | None]
 
     def __enter__(self) -> "Trace":
@@ -62,7 +68,16 @@ class Trace:
 
     def answer(self, tracer: "Tracer", question: Callable[[Any], Any]) -> Any:
         """Answer ``bool``, ``int`` or ``np.array`` (of an index) from the concrete value."""
+        refresh(tracer)
         return question(tracer._value)
+
+    def check_alone(self, root: "Tracer") -> None:
+        """Raise if an array is an argument that shares memory with another argument."""
+        if self.arguments is not None:
+            tracers, call = self.arguments
+            for k, tracer in enumerate(tracers):
+                if tracer is root:
+                    call.check_alone(k)
 
     def constant(self, value: Any) -> "Tracer":
         """Return a traced array that depends on nothing, to be written into."""
@@ -74,8 +89,11 @@ class Trace:
 
     def detach(self, tracer: "Tracer") -> Any:
         """Return the tracer's value without derivative."""
+        refresh(tracer)
         value = tracer._value
-        return value._trace.detach(value) if isinstance(value, Tracer) else value
+        if isinstance(value, Tracer):
+            return value._trace.detach(value)
+        return value.copy() if isinstance(value, np.ndarray) else value
 
     def check_alive(self) -> None:
         """Raise if the traced function has returned already."""
@@ -143,7 +161,7 @@ def _unary(ufunc: np.ufunc) -> Any:
 
 def _method(numpy_function: Any) -> Any:
     def method(self: "Tracer", *args: Any, **kwargs: Any) -> Any:
-        return traced_function(numpy_function)(self, *args, **kwargs)
+        return _called(numpy_function, (self, *args), kwargs)
 
     method.__name__ = numpy_function.__name__
     method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."
@@ -166,6 +184,14 @@ def _in_place(forward: Any) -> Any:
         return self
 
     return operator
+
+
+def _called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the traced form of a NumPy function, and write its result where ``out`` says."""
+    function = traced_function(numpy_function)
+    if kwargs.get("out") is not None or len(args) > output_position(numpy_function, function):
+        return call_into(numpy_function, function, args, kwargs)
+    return function(*args, **kwargs)
 
 
 def _escape(how: str, remedy: str) -> Any:
@@ -215,11 +241,16 @@ class Tracer(Traced):
 
     def frozen(self) -> "Tracer":
         """A handle on the array as it is now, that later writes do not change."""
+        return self.copy("K") if is_private(self) else self.alias()
+
+    def alias(self) -> "Tracer":
+        """Another handle on the array as it is now; what is written to it stays its own."""
         settle(self)
-        root = root_of(self)
-        if root._buffer is not None and root._buffer.private:
-            return self.copy()
         return Tracer(self._trace, self._node, self._value)
+
+    def write_at(self, region: Region, value: Any) -> None:
+        """Write a value at a region of the array, which is the root of its views."""
+        write_into(self, region, value)
 
     # What an array knows of itself.
 
@@ -227,6 +258,18 @@ class Tracer(Traced):
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         return self._value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        if self._buffer is not None:
+            raise UnsupportedError(
+                "setting the shape of a traced array that has views, is one, or was written into "
+                "is not supported; use y = x.reshape(shape), a view"
+            )
+        new = self.reshape(shape)
+        if new._buffer is None:
+            raise AttributeError("the shape cannot be set without a copy; use reshape")
+        self._node, self._value, self._buffer = new._node, new._value, None
 
     @property
     def dtype(self) -> Any:
@@ -268,20 +311,34 @@ class Tracer(Traced):
         """Real part."""
         return traced_function(np.real)(self)
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        write(self.real, ..., value)
+
     @property
     def imag(self) -> Any:
         """Imaginary part."""
         return traced_function(np.imag)(self)
 
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        write(self.imag, ..., value)
+
     @property
-    def flat(self) -> Any:
-        """The entries in C order, as a traced 1-D array."""
-        return traced_function(np.ravel)(self)
+    def flat(self) -> Flat:
+        """The entries in C order, to iterate over, to read and to write."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[...] = value
 
     @property
     def concrete(self) -> Any:
         """The value as a plain array, for looking at; it carries no derivative."""
-        settle(self)
+        refresh(self)
         value = self._value
         while isinstance(value, Tracer):
             value = value._value
@@ -290,10 +347,14 @@ class Tracer(Traced):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":
             function = UFUNCS.get(ufunc)
             if len(inputs) == 1 and type(function) is Primitive and not kwargs:
                 return self._trace.apply(function, inputs, kwargs)
+        elif method == "at":
+            return FUNCTIONS[np.ufunc.at](ufunc, *inputs)
         else:
             function = UFUNC_METHODS.get((ufunc, method))
         if function is None:
@@ -315,7 +376,7 @@ class Tracer(Traced):
         return function(*inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        result = traced_function(func)(*args, **kwargs)
+        result = _called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
             # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
             return self._trace.constant(result)
@@ -455,7 +516,6 @@ class Tracer(Traced):
     nonzero = _method(np.nonzero)
     clip = _method(np.clip)
     round = _method(np.round)
-    conj = conjugate = _method(np.conjugate)
     squeeze = _method(np.squeeze)
     ravel = _method(np.ravel)
     swapaxes = _method(np.swapaxes)
@@ -466,9 +526,41 @@ class Tracer(Traced):
     choose = _method(np.choose)
     dot = _method(np.dot)
 
-    def compress(self, condition: Any, axis: int | None = None) -> Any:
+    def conj(self) -> Any:
+        """As `numpy.ndarray.conj`: a real array is its own conjugate, and no copy of it."""
+        return traced_function(np.conjugate)(self) if self.dtype.kind == "c" else self
+
+    conjugate = conj
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """As `numpy.ndarray.compress`."""
-        return traced_function(np.compress)(condition, self, axis)
+        return _called(np.compress, (condition, self, axis), {} if out is None else {"out": out})
+
+    # What writes into the array.
+
+    def fill(self, value: Any) -> None:
+        """As `numpy.ndarray.fill`."""
+        if getattr(value, "ndim", 0):
+            raise ValueError("fill: a single number is needed")
+        write(self, ..., value)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **options: Any) -> None:
+        """As `numpy.ndarray.sort`: in place."""
+        write(self, ..., traced_function(np.sort)(self, axis, kind, order, **options))
+
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+    ) -> None:
+        """As `numpy.ndarray.partition`: in place."""
+        write(self, ..., traced_function(np.partition)(self, kth, axis, kind, order))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """As `numpy.ndarray.put`."""
+        traced_function(np.put)(self, indices, values, mode)
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """Not supported: the array would change its size under its views."""
+        raise UnsupportedError("resize: in place it is not supported; use np.resize(x, shape)")
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """As `numpy.ndarray.reshape`."""
@@ -480,9 +572,18 @@ class Tracer(Traced):
         order = axes[0] if len(axes) == 1 else (axes or None)
         return traced_function(np.transpose)(self, order)
 
-    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
         """As `numpy.ndarray.astype`."""
-        return traced_function(np.astype)(self, dtype)
+        if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(f"astype: cannot cast {self.dtype} to {np.dtype(dtype)} by {casting!r}")
+        return traced_function(np.astype)(self, dtype, copy=copy)
 
     def copy(self, order: str = "C") -> Any:
         """As `numpy.ndarray.copy`."""

@@ -1,4 +1,4 @@
-"""The keywords of a ufunc call: ``out``, ``where``, ``dtype``, written in traced NumPy.
+"""The keywords of a ufunc call: ``where``, ``dtype``, written in traced NumPy.
 
 NumPy hands a ufunc call with its keywords to the traced argument; a primitive has none of
 them, so they are taken apart here.
@@ -26,19 +26,14 @@ def call_with_keywords(
         Its traced form, positional arguments only.
     inputs : tuple
     keywords : dict
-        As in ``__array_ufunc__``; ``out`` is a tuple.
+        As in ``__array_ufunc__``, without ``out``.
 
     Raises
     ------
-    TracerError
-        If the result would be written into a plain array.
     UnsupportedError
         For keywords with no traced meaning.
     """
     keywords = {k: v for k, v in keywords.items() if k not in _HARMLESS}
-    out = keywords.pop("out", None)
-    if out is not None:
-        refuse_out(ufunc.__name__, out)
     where = keywords.pop("where", True)
     dtype = keywords.pop("dtype", None)
     if ufunc.signature is None and keywords:
@@ -54,13 +49,12 @@ def call_with_keywords(
 
 def refuse_out(name: str, out: Any) -> None:
     """Raise: a traced result cannot be written into a plain array."""
-    if any(isinstance(target, np.ndarray) for target in out):
-        raise TracerError(
-            f"{name}: out= (or an in-place operator) would write a traced value into a plain "
-            f"NumPy array and lose its derivative; write y = {name}(...) instead of an in-place "
-            f"update, or make the array with np.zeros_like(x) or linad.numpy.zeros"
-        )
-    raise UnsupportedError(f"{name}: out= a traced array is not supported; use the result")
+    del out
+    raise TracerError(
+        f"{name}: out= (or an in-place operator) would write a traced value into a plain "
+        f"NumPy array and lose its derivative; write y = {name}(...) instead of an in-place "
+        f"update, or make the array with np.zeros_like(x) or linad.numpy.zeros"
+    )
 
 
 def scatter(values: Any, mask: Any) -> Any:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import FUNCTIONS, implements
-from linad.errors import ShapeError, TracerError, UnsupportedError
+from linad.dispatch import implements
+from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
-from linad.primitive import Primitive, Traced
+from linad.primitive import Primitive
 from linad.rules.indices import WHOLE, Index, canonical
 from linad.rules.shaping import as_array, copy_, ravel, reshape_, transpose_
 from linad.shapes import Shape, normalize_axis
@@ -209,30 +209,3 @@ implements(np.argwhere)(argwhere)
 @implements(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return count_nonzero_(a, axis=axis, keepdims=keepdims)[()]
-
-
-# What writes into its first argument.
-
-
-def _refuse_write(name: str) -> None:
-    numpy_function = getattr(np, name)
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        target: Any = args[0] if args else next(iter(kwargs.values()))
-        shape = np.shape(target)
-        if isinstance(target, Traced):
-            raise UnsupportedError(
-                f"{name} writes into a traced array of shape {shape}, which is not "
-                f"supported; build the result with np.where, np.stack or np.concatenate"
-            )
-        raise TracerError(
-            f"{name} would write a traced value into a plain NumPy array and lose its "
-            f"derivative; build the result with np.where, np.stack or np.concatenate"
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    FUNCTIONS[numpy_function] = refuse
-
-
-for _name in ("put", "put_along_axis", "place", "putmask", "copyto", "fill_diagonal"):
-    _refuse_write(_name)

@@ -9,15 +9,20 @@ While a function runs, the write itself happens in place; see `linad.buffers`.
 
 from typing import Any
 
-from linad.buffers import insert_region, read_region, write_region
 from linad.operators.base import JacobianOperator
 from linad.operators.regions import Erase, Extract
 from linad.operators.structured import broadcast
+from linad.regions import insert_region, read_region, view_region, write_region
 
 
 @read_region.jacobian(wrt=0)
 def read_region_wrt_x(y: Any, x: Any, *, region: Any) -> JacobianOperator:
-    return Extract(region, y.shape, x.shape, y.dtype)
+    return Extract(region, y.shape, x.shape, x.dtype)
+
+
+@view_region.jacobian(wrt=0)
+def view_region_wrt_x(y: Any, x: Any, *, region: Any) -> JacobianOperator:
+    return Extract(region, y.shape, x.shape, x.dtype)
 
 
 @write_region.jacobian(wrt=0)
@@ -29,7 +34,7 @@ def write_region_wrt_x(y: Any, x: Any, value: Any, *, region: Any) -> JacobianOp
 def write_region_wrt_value(y: Any, x: Any, value: Any, *, region: Any) -> JacobianOperator:
     shape = y.shape[: y.ndim - region.ndim] + region.shape
     insert = Extract(region, shape, y.shape, y.dtype).H
-    return insert @ broadcast(shape, value.shape, y.dtype)
+    return insert @ broadcast(shape, value.shape, region.dtype_in(y.dtype))
 
 
 @insert_region.jacobian(wrt=0)

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.buffers import Region, attach_view, is_private, settle, write_value
+from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.errors import DTypeError, OutputError, WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.operators.regions import Erase, Insert
 from linad.operators.structured import Cast, Identity
 from linad.primitive import Primitive
-from linad.shapes import is_inexact, size_of
+from linad.regions import Region
+from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
 from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
 
@@ -38,12 +39,16 @@ class LinearTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        values = []
+        values: list[Any] = []
         active = []
         nested = False
         for a in args:
             if type(a) is Tracer:
                 if a._buffer is not None:
+                    if primitive.view and a._trace is self and is_private(a):
+                        view = lazy_view(a, primitive, params)
+                        if view is not None:
+                            return view
                     settle(a)
                 if a._trace is not self:
                     a = a.frozen()
@@ -74,7 +79,7 @@ class LinearTrace(Trace):
         self.steps.append((node, links))
         result = Tracer(self, node, y)
         if primitive.view:
-            attach_view(result, args[0])
+            attach_view(result, args[0], primitive, params)
         return result
 
     def constant(self, value: Any) -> Tracer:
@@ -89,7 +94,7 @@ class LinearTrace(Trace):
             if value._trace is self:
                 links.append((value._node, Insert(region, slot.shape, slot.dtype)))
                 value = value._value
-        if size_of(region.shape) < slot.size:
+        if not region.covers(slot.size):
             links.append((root._node, Erase(region, slot.shape, slot.dtype)))
         write_value(root, region, value)
         root._node = next(self.nodes)
@@ -110,7 +115,8 @@ class LinearTrace(Trace):
             if isinstance(leaf, Tracer) and leaf._trace is self:
                 settle(leaf)
                 nodes.append(leaf._node)
-                results.append(leaf._value)
+                value = leaf._value
+                results.append(value.alias() if isinstance(value, Tracer) else value)
             else:
                 nodes.append(None)
                 results.append(check_constant(leaf))
@@ -123,7 +129,12 @@ class LinearTrace(Trace):
         links = [(node, primitive.rule_of(i)(y, *values, **params)) for i, node in active]
         nodes = tuple([next(self.nodes) for _ in y])
         self.steps.append((nodes, links))
-        return tuple([Tracer(self, n, v) for n, v in zip(nodes, y, strict=True)])
+        return tuple(
+            [
+                Tracer(self, n, v) if is_inexact(v.dtype) else v
+                for n, v in zip(nodes, y, strict=True)
+            ]
+        )
 
     def _constant(self, y: Any) -> Any:
         """A result without derivative: still traced where it is floating, so it acts alike."""
@@ -167,7 +178,7 @@ def captured(a: Tracer, primitive: Primitive) -> Any:
     """The value of a traced argument, as an operation may keep it: it will not change."""
     if a._buffer is None or primitive.view or not is_private(a):
         return a._value
-    return a._value.copy()
+    return a._value.copy("K")
 
 
 def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
@@ -282,7 +293,7 @@ def linearize_leaves(
     J : TapeOperator
     """
     trace = LinearTrace()
-    tracers = [trace.input(v) for v in values]
+    tracers = [trace.input(v.frozen() if isinstance(v, Tracer) else v) for v in values]
     inputs = [t._node for t in tracers]  # before the function writes into its arguments
     with trace:
         result = function(tracers)
@@ -305,7 +316,7 @@ def check_constant(leaf: Any) -> Any:
     """Check a result leaf that the trace does not know."""
     if isinstance(leaf, Tracer):
         leaf._trace.check_alive()
-        return leaf
+        return leaf.frozen()
     if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "biufc":
         return leaf
     if isinstance(leaf, (bool, int, float, complex)):

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.buffers import Region, attach_view, is_private, settle, write_value
+from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.errors import OutputError
 from linad.primitive import Primitive
+from linad.regions import Region
 from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
 from linad.transforms.linearize import captured, check_constant, linearize_pullback, widened
-from linad.transforms.tape_operator import Slot, push_onto
+from linad.transforms.tape_operator import Slot, handed_out, push_onto
 
 
 class PushTrace(Trace):
@@ -23,16 +24,22 @@ class PushTrace(Trace):
             self.check_alive()
         values = list(args)
         active = []
+        written = False  # the tangents of written arrays change later, and none may look into them
         for i, a in enumerate(args):
-            if isinstance(a, Tracer):
-                settle(a)
+            if type(a) is Tracer:
                 if a._trace is not self:
                     values[i] = a.frozen()
                     continue
+                if a._buffer is not None:
+                    if primitive.view and is_private(a):
+                        view = lazy_view(a, primitive, params)
+                        if view is not None:
+                            return view
+                    settle(a)
+                    written = written or is_private(a)
                 values[i] = captured(a, primitive)
                 if a._node is not None:
-                    written = a._buffer is not None and is_private(a)
-                    active.append((i, a._node.copy() if written else a._node))
+                    active.append((i, a._node))
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
         y = primitive(*values, **params)
@@ -44,6 +51,8 @@ class PushTrace(Trace):
                     J = widened(J, values[i].dtype, y.dtype)
                 if total is None:
                     total, mine = J.pushforward(tangent), J.fresh or J.spreads
+                    if written and not mine:
+                        total = _copied(total)
                 else:
                     total, mine = push_onto(total, mine, J, tangent), True
         if isinstance(y, tuple):
@@ -51,7 +60,7 @@ class PushTrace(Trace):
             return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
         result = self._result(y, total)
         if primitive.view and isinstance(result, Tracer):
-            attach_view(result, args[0])
+            attach_view(result, args[0], primitive, params)
         return result
 
     def constant(self, value: Any) -> Tracer:
@@ -76,6 +85,31 @@ class PushTrace(Trace):
             root._node = tangent._trace.constant(root._node)
         region.assign(root._node, 0 if tangent is None else tangent)
 
+    def outputs(self, result: Any, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:
+        """The structure of what the function returned, its values and their tangents, in
+        memory that neither the caller's tangents nor each other use."""
+        leaves, out_tree = tree.flatten(result)
+        if not leaves:
+            raise OutputError(
+                f"the function returned {result!r}, which holds no array; return the result to "
+                f"differentiate"
+            )
+        results: list[Any] = []
+        pushed: list[Any] = []
+        for leaf in leaves:
+            tangent = None
+            if isinstance(leaf, Tracer) and leaf._trace is self:
+                settle(leaf)
+                tangent, leaf = leaf._node, leaf._value
+                leaf = leaf.alias() if isinstance(leaf, Tracer) else leaf
+            else:
+                leaf = check_constant(leaf)
+            results.append(leaf)
+            pushed.append(
+                Slot(leaf).zeros() if tangent is None else handed_out(tangent, given, pushed)
+            )
+        return out_tree, results, pushed
+
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Push through a rule that has a pullback only: its adjoint is the pushforward."""
         y, L = linearize_pullback(primitive, values, [i for i, _ in active], params)
@@ -87,6 +121,12 @@ class PushTrace(Trace):
 
     def _result(self, y: Any, tangent: Any) -> Any:
         return Tracer(self, tangent, y) if is_inexact(y.dtype) else y
+
+
+def _copied(tangent: Any) -> Any:
+    if isinstance(tangent, tuple):
+        return tuple([None if t is None else t.copy() for t in tangent])
+    return tangent.copy()
 
 
 def push_leaves(
@@ -104,24 +144,7 @@ def push_leaves(
     Memory is that of the function itself, doubled; nothing is kept for later.
     """
     trace = PushTrace()
+    values = [v.frozen() if isinstance(v, Tracer) else v for v in values]
     with trace:
         result = function([Tracer(trace, t, v) for v, t in zip(values, tangents, strict=True)])
-    leaves, out_tree = tree.flatten(result)
-    if not leaves:
-        raise OutputError(
-            f"the function returned {result!r}, which holds no array; return the result to "
-            f"differentiate"
-        )
-    results, pushed = [], []
-    for leaf in leaves:
-        tangent = None
-        if isinstance(leaf, Tracer) and leaf._trace is trace:
-            settle(leaf)
-            tangent = leaf._node
-            leaf = leaf._value
-        else:
-            leaf = check_constant(leaf)
-        slot = Slot(leaf)
-        results.append(leaf)
-        pushed.append(slot.zeros() if tangent is None else tangent)
-    return out_tree, results, pushed
+        return trace.outputs(result, tangents)

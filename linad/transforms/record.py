@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.buffers import Region, attach_view, settle, write_region, write_value
+from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.errors import OutputError
 from linad.primitive import Primitive
+from linad.regions import Region, write_region
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Trace, Tracer
 from linad.transforms.linearize import captured, check_constant, check_input, linearize_leaves
@@ -37,6 +38,10 @@ class RecordTrace(Trace):
         values, inputs = list(args), list(args)
         for i, a in enumerate(args):
             if isinstance(a, Tracer):
+                if primitive.view and a._trace is self and is_private(a):
+                    view = lazy_view(a, primitive, params)
+                    if view is not None:
+                        return view
                 settle(a)
                 if a._trace is self:
                     values[i], inputs[i] = captured(a, primitive), a._node
@@ -48,7 +53,7 @@ class RecordTrace(Trace):
         outputs = tuple([t._node for t in results])
         self.equations.append(Equation(primitive, tuple(inputs), params, outputs, user_line()))
         if primitive.view:
-            attach_view(results[0], args[0])
+            attach_view(results[0], args[0], primitive, params)
         return tuple(results) if several else results[0]
 
     def constant(self, value: Any) -> Tracer:
@@ -57,11 +62,14 @@ class RecordTrace(Trace):
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
-        node = value
         if isinstance(value, Tracer):
             settle(value)
             if value._trace is self:
                 node, value = value._node, value._value
+            else:
+                node = value.frozen()
+        else:
+            node = np.array(value)
         write_value(root, region, value)
         var = Var(next(self.numbers), root.shape, root.dtype)
         params = {"region": region}
@@ -70,6 +78,7 @@ class RecordTrace(Trace):
         root._node = var
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
+        settle(tracer)
         answer = question(tracer._value)
         params = {"expected": answer}
         self.equations.append(Equation(guard, (tracer._node,), params, (), user_line()))
@@ -119,7 +128,7 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
     inputs = [t._node for t in tracers]
     with recorder:
         result = f(*tree.unflatten(in_tree, tracers))
-    results, nodes, out_tree = _outputs(result, recorder)
+        results, nodes, out_tree = _outputs(result, recorder)
     equations = needed(recorder.equations, nodes)
     tape = Tape(_name(f), inputs, equations, nodes, in_tree, out_tree)
     return tree.unflatten(out_tree, results), tape
@@ -197,7 +206,8 @@ def _outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], 
     for leaf in leaves:
         if isinstance(leaf, Tracer) and leaf._trace is recorder:
             settle(leaf)
-            values.append(leaf._value)
+            value = leaf._value
+            values.append(value.alias() if isinstance(value, Tracer) else value)
             nodes.append(leaf._node)
         else:
             values.append(check_constant(leaf))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.buffers import root_of
+from linad.buffers import concrete, root_of
 from linad.errors import DTypeError, ShapeError
 from linad.operators.base import JacobianOperator, own
 from linad.operators.regions import Insert
@@ -287,8 +287,8 @@ class TapeOperator(JacobianOperator):
             value = None if node is None else slots[node]
             if value is None:
                 value = slot.zeros(seeds)
-            elif type(value) is np.ndarray:
-                value = own(value, *given, *results)
+            else:
+                value = handed_out(value, given, results)
             results.append(value)
         return results
 
@@ -313,6 +313,13 @@ class TapeOperator(JacobianOperator):
         return self._schedule
 
 
+def handed_out(value: Any, given: Sequence[Any], results: Sequence[Any]) -> Any:
+    """A tangent or cotangent for the caller, who may write into it."""
+    if isinstance(value, Tracer):
+        return value.alias()
+    return own(value, *given, *results) if type(value) is np.ndarray else value
+
+
 def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
@@ -325,9 +332,9 @@ def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
 
 def in_c_order(array: Any) -> bool:
     """Whether a region of the array can be written in place."""
-    if isinstance(array, Tracer):
-        return root_of(array) is array
-    return bool(array.flags.c_contiguous)
+    if isinstance(array, Tracer) and root_of(array) is not array:
+        return False
+    return bool(concrete(array).flags.c_contiguous)
 
 
 def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import TracerError, UnsupportedError
+from linad.errors import TracerError
 from linad.primitive import Primitive
 from linad.rules import indexing
 from linad.rules.indices import Index, canonical
@@ -253,26 +253,6 @@ def test_where_entries_are_nonzero():
     )
     for a, b in zip(seen[0], expected, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-WRITES = {
-    "put": lambda t, v: np.put(t, [0], v),
-    "put_along_axis": lambda t, v: np.put_along_axis(t, np.zeros((1, 1), int), v, 0),
-    "place": lambda t, v: np.place(t, MASK[:1, :1], v),
-    "putmask": lambda t, v: np.putmask(t, MASK[:1, :1], v),
-    "copyto": lambda t, v: np.copyto(t, v),
-    "fill_diagonal": lambda t, v: np.fill_diagonal(t, v),
-}
-
-
-@pytest.mark.parametrize("name", WRITES)
-def test_writes_are_refused(name):
-    plain = np.ones((1, 1))
-    with pytest.raises(UnsupportedError, match=f"{name} writes into a traced array"):
-        linad.linearize(lambda x: WRITES[name](x, 1.0), plain)
-    if name not in ("fill_diagonal",):
-        with pytest.raises(TracerError, match=f"{name} would write a traced value"):
-            linad.linearize(lambda x: WRITES[name](plain, x), np.ones((1, 1)))
 
 
 @pytest.mark.parametrize(

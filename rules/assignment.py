@@ -1,0 +1,151 @@
+"""Functions that write into their first argument: np.put, np.copyto, np.add.at and their kind.
+
+Each is one write, or a few, of the kind ``x[index] = values``; `linad.buffers` differentiates
+those. A traced value cannot be written into a plain array, whose entries have no derivative.
+
+    add.at      x[i] += v       an entry named k times collects k values
+    others      k rounds        x[i_r] = f(x[i_r], v_r), round r taking what is named the r-th time
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import TracerError
+from linad.outputs import copy_to
+from linad.primitive import Traced
+from linad.rules.indexing import add_at
+from linad.rules.indices import Index
+from linad.rules.shaping import as_array, broadcast_to, ravel
+
+implements(np.copyto)(copy_to)
+
+
+def _writable(target: Any, name: str) -> Any:
+    if not isinstance(target, Traced):
+        raise TracerError(
+            f"{name} would write a traced value into a plain NumPy array and lose its derivative; "
+            f"make the array with np.zeros_like(x) or linad.numpy.zeros"
+        )
+    return target
+
+
+def _plain_integers(indices: Any, name: str) -> Any:
+    indices = np.asarray(indices)
+    if indices.size and indices.dtype.kind not in "iub":
+        raise TypeError(f"{name}: indices must be integers, got dtype {indices.dtype}")
+    return indices.astype(np.intp)
+
+
+def _in_turn(values: Any, places: Any) -> Any:
+    """Value ``k % n`` of the n values for each place k."""
+    values = ravel(as_array(values))
+    if values.size == 1:
+        return values[0]
+    return values[places % values.size]
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    a = _writable(a, "put")
+    flat = _plain_integers(ind, "put").ravel()
+    if mode == "wrap":
+        flat = flat % max(a.size, 1)
+    elif mode == "clip":
+        flat = np.clip(flat, 0, a.size - 1)
+    elif mode != "raise":
+        raise ValueError(f"put: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+    if flat.size and np.size(v):
+        a.flat[flat] = _in_turn(v, np.arange(flat.size))
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    arr = _writable(arr, "place")
+    flat = np.flatnonzero(np.asarray(mask))
+    if flat.size:
+        if not np.size(vals):
+            raise ValueError("place: cannot insert from an empty array")
+        arr.flat[flat] = _in_turn(vals, np.arange(flat.size))
+
+
+@implements(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    a = _writable(a, "putmask")
+    mask = np.asarray(mask)
+    if mask.shape != a.shape:
+        raise ValueError(f"putmask: mask {mask.shape} and a {a.shape} must have the same shape")
+    flat = np.flatnonzero(mask)
+    if flat.size and np.size(values):
+        a.flat[flat] = _in_turn(values, flat)
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    arr = _writable(arr, "put_along_axis")
+    indices = _plain_integers(indices, "put_along_axis")
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("put_along_axis: with axis=None, indices must have one axis")
+        arr.flat[indices] = values
+        return
+    axis = np.lib.array_utils.normalize_axis_index(axis, arr.ndim)
+    if indices.ndim != arr.ndim:
+        raise ValueError(
+            f"put_along_axis: indices {indices.shape} must have as many axes as arr {arr.shape}"
+        )
+    grid = list(np.ogrid[tuple([slice(n) for n in arr.shape])])
+    grid[axis] = indices
+    arr[tuple(grid)] = values
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    a = _writable(a, "fill_diagonal")
+    if a.ndim < 2:
+        raise ValueError("fill_diagonal: an array of at least two axes is needed")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError(f"fill_diagonal: all axes must have the same length, got {a.shape}")
+    shape = a.shape
+    step = sum([int(np.prod(shape[k:])) for k in range(1, a.ndim)]) + 1
+    end = a.size if wrap or a.ndim > 2 else min(a.size, shape[1] * shape[1])
+    if a.size:
+        a.flat[np.arange(0, end, step)] = val
+
+
+@implements(np.ufunc.at)
+def update_at(ufunc: Any, x: Any, index: Any, *operands: Any) -> None:
+    """``x[index] = ufunc(x[index], *operands)``, once for each time an entry is named.
+
+    Notes
+    -----
+    Sums cost one such step, anything else as many as the entry named most often has.
+    """
+    x = _writable(x, f"{ufunc.__name__}.at")
+    index = np.asarray(index) if isinstance(index, (Traced, list)) else index
+    numbers = np.arange(x.size).reshape(x.shape)[index]
+    if not np.ndim(numbers) or np.unique(numbers).size == numbers.size:
+        x[index] = ufunc(x[index], *operands)
+        return
+    flat = numbers.reshape(-1)
+    values = [ravel(broadcast_to(as_array(v), numbers.shape)) for v in operands]
+    if ufunc in (np.add, np.subtract):
+        flat, groups = np.unique(flat, return_inverse=True)
+        total = add_at(values[0], index=Index((groups,)), shape=flat.shape)
+        x.flat[flat] = ufunc(x.flat[flat], total)
+        return
+    for chosen in _rounds(flat):
+        x.flat[flat[chosen]] = ufunc(x.flat[flat[chosen]], *[v[chosen] for v in values])
+
+
+def _rounds(flat: np.ndarray) -> Iterator[np.ndarray]:
+    """Positions in ``flat`` of the first time each number comes, of the second, and so on."""
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    starts = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    first = np.maximum.accumulate(np.where(starts, np.arange(flat.size), 0))
+    turn = np.arange(flat.size) - first
+    for k in range(int(turn.max()) + 1):
+        yield order[turn == k]
