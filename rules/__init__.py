@@ -6,6 +6,7 @@ Importing this package registers every rule; `linad` does it once.
 from linad.rules import (
     arithmetic,
     assignment,
+    banded,
     bessel,
     calculus,
     comparison,
@@ -49,6 +50,7 @@ from linad.rules import (
 __all__ = [
     "arithmetic",
     "assignment",
+    "banded",
     "bessel",
     "calculus",
     "comparison",

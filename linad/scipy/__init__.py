@@ -1,0 +1,18 @@
+"""SciPy with traced forms of what it cannot dispatch: ``from linad.scipy import linalg``.
+
+SciPy turns its arguments into plain arrays, except where it calls NumPy's ufuncs. The modules
+here are SciPy's own, but for the functions that have a traced form; these call SciPy for plain
+arguments, and return exactly what it returns.
+"""
+
+import importlib
+import importlib.util
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
+    import scipy
+
+    return getattr(scipy, name)

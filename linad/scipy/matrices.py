@@ -1,0 +1,126 @@
+"""The part of scipy.linalg that is about functions of matrices and matrices of a structure."""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from linad.errors import UnsupportedError
+from linad.primitive import Traced
+from linad.rules import linalg, matrixfunctions
+from linad.rules.shaping import as_array, ravel
+from linad.scipy.mirror import check_finite as check
+from linad.scipy.mirror import inexact, traced_form
+
+# Functions of matrices.
+
+
+@traced_form(scipy.linalg.expm)
+def expm(A: Any) -> Any:
+    linalg.check_square(A, "expm")
+    return matrixfunctions.expm_(A)
+
+
+@traced_form(scipy.linalg.expm_frechet)
+def expm_frechet(
+    A: Any,
+    E: Any,
+    method: Any = None,
+    compute_expm: bool = True,
+    check_finite: bool = True,
+) -> Any:
+    A, E = inexact(A), inexact(E)
+    check(check_finite, A, E)
+    n = A.shape[-1]
+    both = matrixfunctions.expm_(np.block([[A, E], [np.zeros(A.shape, A.dtype), A]]))
+    derivative = both[:n, n:]
+    return (both[:n, :n], derivative) if compute_expm else derivative
+
+
+@traced_form(scipy.linalg.logm)
+def logm(A: Any) -> Any:
+    linalg.check_square(A, "logm")
+    return matrixfunctions.logm_(A)
+
+
+@traced_form(scipy.linalg.sqrtm)
+def sqrtm(A: Any) -> Any:
+    linalg.check_square(A, "sqrtm")
+    return matrixfunctions.sqrtm_(A)
+
+
+@traced_form(scipy.linalg.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    if isinstance(t, Traced):
+        raise UnsupportedError(
+            "fractional_matrix_power: a traced exponent t is not supported; expm(t * logm(A)) is"
+        )
+    linalg.check_square(A, "fractional_matrix_power")
+    return matrixfunctions.fractional_power_(A, t=t)
+
+
+def _of_matrix(name: str) -> Any:
+    primitive = getattr(matrixfunctions, f"{name}_")
+
+    @traced_form(getattr(scipy.linalg, name))
+    def function(A: Any) -> Any:
+        linalg.check_square(A, name)
+        return primitive(A)
+
+    return function
+
+
+cosm = _of_matrix("cosm")
+sinm = _of_matrix("sinm")
+tanm = _of_matrix("tanm")
+coshm = _of_matrix("coshm")
+sinhm = _of_matrix("sinhm")
+tanhm = _of_matrix("tanhm")
+
+
+# Matrices of a structure: SciPy's own arranges the numbers of the entries, the entries follow.
+
+
+def _arranged(arrange: Any, *arrays: Any) -> Any:
+    """Entries where ``arrange`` puts their numbers, from 1 on; 0 stands for zero."""
+    parts = [as_array(a) for a in arrays]
+    dtype = np.result_type(*[a.dtype for a in parts])
+    numbers, start = [], 1
+    for a in parts:
+        numbers.append(start + np.arange(a.size).reshape(a.shape))
+        start += a.size
+    entries = np.concatenate([np.zeros(1, dtype), *[ravel(a) for a in parts]])
+    return entries[arrange(*numbers)]
+
+
+@traced_form(scipy.linalg.block_diag)
+def block_diag(*arrs: Any) -> Any:
+    return _arranged(scipy.linalg.block_diag, *arrs)
+
+
+@traced_form(scipy.linalg.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    if r is None:
+        c = as_array(c)
+        return _arranged(scipy.linalg.toeplitz, c, np.conj(c))
+    return _arranged(scipy.linalg.toeplitz, c, r)
+
+
+@traced_form(scipy.linalg.circulant)
+def circulant(c: Any) -> Any:
+    return _arranged(scipy.linalg.circulant, c)
+
+
+@traced_form(scipy.linalg.hankel)
+def hankel(c: Any, r: Any = None) -> Any:
+    if r is None:
+        c = as_array(c)
+        r = np.zeros(c.shape, c.dtype)
+    return _arranged(scipy.linalg.hankel, c, r)
+
+
+@traced_form(scipy.linalg.khatri_rao)
+def khatri_rao(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    product = a[..., :, None, :] * b[..., None, :, :]
+    return product.reshape((*product.shape[:-3], -1, product.shape[-1]))

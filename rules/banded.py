@@ -1,0 +1,114 @@
+"""Banded systems, with the matrix as its diagonals: ab[u + i - j, j] = A[i, j].
+
+A X = B       dX = A^-1 (dB - dA X)         (dA X)_ik = Σ_r dab[r, j] X_jk,  j = i + u - r
+
+The entries of ab outside of the matrix are not read.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from linad.operators.base import JacobianOperator
+from linad.primitive import Primitive
+
+
+def _solve_banded(ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> Any:
+    """Solve for all columns of b (*more, n, k)."""
+    columns = np.moveaxis(b, -2, 0)
+    if not b.size:
+        return np.zeros(b.shape, np.result_type(ab, b))
+    x = scipy.linalg.solve_banded(
+        l_and_u, ab, columns.reshape((len(columns), -1)), check_finite=False
+    )
+    return np.moveaxis(x.reshape(columns.shape), 0, -2)
+
+
+solve_banded_ = Primitive("solve_banded", _solve_banded)
+
+
+def _neighbours(l_and_u: tuple[int, int], n: int, step: int) -> tuple[Any, Any]:
+    """For each band r and place k, the place k + step (r - u), and whether it exists."""
+    lower, upper = l_and_u
+    places = np.arange(n) + step * (np.arange(lower + upper + 1)[:, None] - upper)
+    return np.clip(places, 0, n - 1), (places >= 0) & (places < n)
+
+
+def adjoint_bands(ab: Any, l_and_u: tuple[int, int]) -> Any:
+    """The bands of A^H, of which (u, l) lie below and above the diagonal."""
+    lower, upper = l_and_u
+    columns, exists = _neighbours((upper, lower), ab.shape[1], 1)
+    rows = np.arange(lower + upper, -1, -1)[:, None]
+    return np.conj(ab[rows, columns]) * exists.astype(ab.dtype)
+
+
+class BandedSolve(JacobianOperator):
+    """b -> A^-1 b, column by column.
+
+    Parameters
+    ----------
+    ab : array (l + u + 1, n)
+        Kept by reference.
+    l_and_u : tuple of int
+        Bands below and above the diagonal.
+    shape : tuple of int
+        (n, k)
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, ab: Any, l_and_u: tuple[int, int], shape: Any, dtype: Any) -> None:
+        self.ab, self.l_and_u = ab, l_and_u
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return solve_banded_(self.ab, tangent, l_and_u=self.l_and_u)
+
+    def pullback(self, cotangent: Any) -> Any:
+        turned = adjoint_bands(self.ab, self.l_and_u)
+        return solve_banded_(turned, cotangent, l_and_u=self.l_and_u[::-1])
+
+
+class BandedProduct(JacobianOperator):
+    """dab -> -dA X.
+
+    Parameters
+    ----------
+    x : array (n, k)
+        Kept by reference.
+    l_and_u : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, x: Any, l_and_u: tuple[int, int], dtype: Any) -> None:
+        self.x, self.l_and_u = x, l_and_u
+        n = x.shape[0]
+        bands = sum(l_and_u) + 1
+        self._rows = np.arange(bands)[:, None]
+        self._columns, exists = _neighbours(l_and_u, n, -1)
+        self._sources, used = _neighbours(l_and_u, n, 1)
+        self._exists = exists.astype(dtype)[..., None]
+        self._used = used.astype(dtype)
+        super().__init__(x.shape, (bands, n), dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        read = tangent[..., self._rows, self._columns]
+        return -np.sum(read[..., None] * (self.x[self._columns] * self._exists), axis=-3)
+
+    def pullback(self, cotangent: Any) -> Any:
+        spread = cotangent[..., self._sources, :]
+        return -np.sum(spread * np.conj(self.x), axis=-1) * self._used
+
+
+@solve_banded_.jacobian(wrt=0)
+def solve_banded_wrt_ab(y: Any, ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> JacobianOperator:
+    return BandedSolve(ab, l_and_u, y.shape, y.dtype) @ BandedProduct(y, l_and_u, y.dtype)
+
+
+@solve_banded_.jacobian(wrt=1)
+def solve_banded_wrt_b(y: Any, ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> JacobianOperator:
+    return BandedSolve(ab, l_and_u, y.shape, y.dtype)

@@ -1,0 +1,156 @@
+"""linad.scipy.linalg: SciPy for plain arguments, and derivatives."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import linad
+import linad.scipy.linalg as sl
+from linad.errors import LinadError, UnsupportedError
+from linad.testing import check_derivatives
+
+rng = np.random.default_rng(0)
+A = rng.standard_normal((3, 3)) + 3 * np.eye(3)
+Z = A + 0.3j * rng.standard_normal((3, 3))
+S = A @ A.T + np.eye(3)
+H = Z @ Z.conj().T + np.eye(3)
+B = rng.standard_normal((3, 2))
+b = rng.standard_normal(3)
+BANDS = rng.standard_normal((3, 3)) + np.array([0.0, 4.0, 0.0])[:, None]
+W = np.diag([0.2, 0.7, 1.3]) + 0.01 * S
+V = np.eye(3) + 0.05 * S
+SMALL = 0.3 * rng.standard_normal((3, 3))
+LU = scipy.linalg.lu_factor(A)
+
+
+def sym(a):
+    """Hermitian matrices stay so: for them SciPy's reading of one triangle is of no account."""
+    return 0.5 * (a + a.conj().T)
+
+
+# name, function of the module and the traced arguments, arguments
+CASES = [
+    ("solve", lambda m, a, b: m.solve(a, b), A, b),
+    ("solve", lambda m, a, b: m.solve(a, b, transposed=True), A, B),
+    ("solve", lambda m, a: m.solve(sym(a), B, assume_a="pos"), S),
+    ("solve", lambda m, a: m.solve(a, b, assume_a="her", lower=True), H),
+    ("solve", lambda m, a: m.solve(a, b, assume_a="sym"), H + H.T),
+    ("solve", lambda m, a: m.solve(a, b, assume_a="sym", lower=True), A),
+    ("solve_triangular", lambda m, a, b: m.solve_triangular(a, b, lower=True), A, b),
+    ("solve_triangular", lambda m, a, b: m.solve_triangular(a, b, trans=1), A, B),
+    ("solve_triangular", lambda m, a: m.solve_triangular(a, B, "C", True, True), Z),
+    ("inv", lambda m, a: m.inv(a), A),
+    ("det", lambda m, a: m.det(a), A),
+    ("pinv", lambda m, a: m.pinv(a), B),
+    ("pinv", lambda m, a: m.pinv(a, atol=1e-3, rtol=1e-2), B),
+    ("lstsq", lambda m, a, b: m.lstsq(a, b)[0], B, b),
+    ("solve_sylvester", lambda m, a, q: m.solve_sylvester(a, S, q), A, SMALL),
+    ("solve_continuous_lyapunov", lambda m, a, q: m.solve_continuous_lyapunov(a, q), A, SMALL),
+    ("solve_discrete_lyapunov", lambda m, a, q: m.solve_discrete_lyapunov(0.3 * a, q), SMALL, S),
+    ("cholesky", lambda m, a: m.cholesky(sym(a)), S),
+    ("cholesky", lambda m, a: m.cholesky(sym(a), lower=True), H),
+    ("cho_factor", lambda m, a: np.triu(m.cho_factor(sym(a))[0]), S),
+    ("cho_solve", lambda m, a, b: m.cho_solve(m.cho_factor(sym(a)), b), S, b),
+    ("cho_solve", lambda m, a, b: m.cho_solve(m.cho_factor(sym(a), lower=True), b), H, B),
+    ("lu_factor", lambda m, a: m.lu_factor(a)[0], A),
+    ("lu_solve", lambda m, a, b: m.lu_solve(m.lu_factor(a), b), A, b),
+    ("lu_solve", lambda m, b: m.lu_solve(LU, b, trans=1), B),
+    ("lu_solve", lambda m, a: m.lu_solve(m.lu_factor(a), B, trans=2), Z),
+    ("lu", lambda m, a: m.lu(a)[1:], A[::-1]),
+    ("lu", lambda m, a: m.lu(a, permute_l=True), A[::-1]),
+    ("lu", lambda m, a: m.lu(a, p_indices=True)[1], A[::-1]),
+    ("qr", lambda m, a: m.qr(a, mode="economic"), B),
+    ("qr", lambda m, a: m.qr(a), A),
+    ("qr", lambda m, a: m.qr(a, mode="r"), B),
+    ("eigh", lambda m, a: m.eigh(sym(a))[0], S),
+    ("eigh", lambda m, a: m.eigh(sym(a), eigvals_only=True, subset_by_index=[1, 2]), S),
+    ("eigh", lambda m, a, b: abs(m.eigh(sym(a), sym(b))[1]), W, V),
+    ("eigvalsh", lambda m, a, b: m.eigvalsh(sym(a), sym(b), lower=False), W, V),
+    ("eigvals", lambda m, a: np.prod(m.eigvals(a)), A),
+    ("svd", lambda m, a: m.svd(a, full_matrices=False)[1], B),
+    ("svd", lambda m, a: m.svd(a, compute_uv=False), B),
+    ("svdvals", lambda m, a: m.svdvals(a), B),
+    ("norm", lambda m, a: m.norm(a), A),
+    ("norm", lambda m, a: m.norm(a, 2, axis=0, keepdims=True), A),
+    ("expm", lambda m, a: m.expm(a), SMALL),
+    ("expm_frechet", lambda m, a: m.expm_frechet(a, A, compute_expm=False), SMALL),
+    ("logm", lambda m, a: m.logm(a), S),
+    ("sqrtm", lambda m, a: m.sqrtm(a), S),
+    ("fractional_matrix_power", lambda m, a: m.fractional_matrix_power(a, 0.4), S),
+    ("cosm", lambda m, a: m.cosm(a), SMALL),
+    ("sinhm", lambda m, a: m.sinhm(a), SMALL),
+    ("block_diag", lambda m, a, b: m.block_diag(a, 2.0, b), A, B),
+    ("toeplitz", lambda m, c, r: m.toeplitz(c, r), b, rng.standard_normal(4)),
+    ("toeplitz", lambda m, c: m.toeplitz(c), Z[0]),
+    ("circulant", lambda m, c: m.circulant(c), b),
+    ("hankel", lambda m, c: m.hankel(c), b),
+    ("khatri_rao", lambda m, a, b: m.khatri_rao(a, b), A[:2], A),
+    ("solve_toeplitz", lambda m, c: m.solve_toeplitz((c, b), b), b + np.array([4, 0, 0])),
+    ("solve_banded", lambda m, ab, b: m.solve_banded((1, 1), ab, b), BANDS, b),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "f, args", [pytest.param(c[1], c[2:], id=f"{c[0]}-{k}") for k, c in enumerate(CASES)]
+)
+def test_traces(f, args):
+    y = linad.linearize(lambda *a: f(sl, *a), *args)[0]
+    plain, expected = f(sl, *args), f(scipy.linalg, *args)
+    for found, same, known in zip(*map(listed, (y, plain, expected)), strict=True):
+        np.testing.assert_array_equal(same, known)
+        assert type(same) is type(known)
+        np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-12)
+    check_derivatives(lambda *a: f(sl, *a), *args, order=1)
+
+
+def listed(y):
+    return list(y) if isinstance(y, tuple) else [y]
+
+
+def test_second_derivatives():
+    def likelihood(a):
+        factor = sl.cho_factor(a @ a.T + np.eye(3))
+        return b @ sl.cho_solve(factor, b) + 2 * np.sum(np.log(np.diag(factor[0])))
+
+    check_derivatives(likelihood, A)
+    check_derivatives(lambda a: sl.lu_solve(sl.lu_factor(a), b), A)
+    check_derivatives(lambda a: sl.toeplitz(a) @ sl.expm(0.1 * sl.toeplitz(a)), b)
+
+
+def test_batches():
+    stack = np.stack([A, S])
+    check_derivatives(lambda a: sl.solve_triangular(a, B, lower=True), stack, order=1)
+    check_derivatives(lambda a: sl.lu_solve(sl.lu_factor(a), B), stack, order=1)
+    check_derivatives(lambda a: sl.expm(0.1 * a), stack, order=1)
+
+
+def test_the_rest_is_scipys():
+    assert sl.hilbert is scipy.linalg.hilbert
+    assert sl.solve.__doc__ == scipy.linalg.solve.__doc__
+    assert "solve" in dir(sl)
+    with pytest.raises(AttributeError):
+        _ = sl.no_such_thing
+
+
+ERRORS = {
+    "pivoting": (lambda a: sl.qr(a, pivoting=True), UnsupportedError),
+    "full-svd": (lambda a: sl.svd(a[:, :2]), UnsupportedError),
+    "rank": (lambda a: sl.pinv(a, return_rank=True), UnsupportedError),
+    "eigh-type": (lambda a: sl.eigh(a, type=2), UnsupportedError),
+    "solve-shape": (lambda a: sl.solve(a, np.ones(2)), ValueError),
+    "solve-square": (lambda a: sl.solve(a[:2], np.ones(2)), np.linalg.LinAlgError),
+    "structure": (lambda a: sl.solve(a, b, assume_a="orthogonal"), ValueError),
+    "triangular-shape": (lambda a: sl.solve_triangular(a, np.ones(2)), ValueError),
+    "banded-shape": (lambda a: sl.solve_banded((1, 2), a, b), ValueError),
+    "lu-square": (lambda a: sl.lu(a[:2]), UnsupportedError),
+    "finite": (lambda a: sl.inv(a * np.inf), ValueError),
+    "exponent": (lambda a: sl.fractional_matrix_power(S, a[0, 0]), UnsupportedError),
+    "not-traced": (lambda a: sl.schur(a), LinadError),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    f, error = ERRORS[name]
+    with pytest.raises(error):
+        linad.linearize(f, A)
