@@ -12,6 +12,7 @@ from linad.operators.structured import (
     Identity,
     Kronecker,
     Masked,
+    Matrix,
     Permutation,
     RealPart,
     Reshape,
@@ -68,7 +69,7 @@ def rectangular(dtype, rng):
         "batch": Kronecker(r(3, 2, 2), None, (3, 2, 2), (2, 2), dtype),
         "zero": Zero((2, 2), (3,), dtype),
         "empty": Broadcast((0, 3), (3,), dtype),
-        "matrix": Kronecker.matrix(r(3, 2)),
+        "matrix": Matrix(r(3, 2)),
         "chain": Diagonal(r(2, 3), (2, 3), dtype) @ Broadcast((2, 3), (3,), dtype),
     }
 

@@ -22,7 +22,7 @@ from linad.operators.composites import (
     Transpose,
 )
 from linad.operators.foreign import Foreign
-from linad.operators.structured import Cast, Identity, Kronecker
+from linad.operators.structured import Cast, Identity, Matrix
 from linad.shapes import Shape, size_of
 from linad.tracer import Tracer
 
@@ -48,7 +48,7 @@ def as_operator(a: Any) -> JacobianOperator:
             raise ShapeError(f"an array of shape {a.shape} is no matrix; two axes are needed")
         if a.dtype.kind in "biu":
             a = a.astype(float)
-        return Kronecker.matrix(a)
+        return Matrix(a)
     if is_operator(a):
         return Foreign(aslinearoperator(a))
     raise OperandError(f"a {type(a).__name__} is no operator, matrix or sparse array: {a!r:.80}")

@@ -217,13 +217,6 @@ class Kronecker(JacobianOperator):
         self.left, self.right = left, right
         super().__init__(out_shape, in_shape, dtype)
 
-    @classmethod
-    def matrix(cls, a: Any) -> JacobianOperator:
-        """The matrix ``a`` (m, n) as an operator on vectors."""
-        m, n = a.shape
-        column = Reshape((n, 1), (n,), a.dtype)
-        return Reshape((m,), (m, 1), a.dtype) @ cls(a, None, (m, 1), (n, 1), a.dtype) @ column
-
     def pushforward(self, tangent: Any) -> Any:
         tangent = align(tangent, len(self.in_shape), len(self.out_shape))
         if self.left is not None:
@@ -267,7 +260,8 @@ class Matrix(JacobianOperator):
     ----------
     a : array (m, n)
         Kept by reference.
-    dtype : numpy.dtype
+    dtype : numpy.dtype, optional
+        That of ``a`` by default.
 
     Notes
     -----
@@ -276,10 +270,10 @@ class Matrix(JacobianOperator):
 
     fresh = True
 
-    def __init__(self, a: Any, dtype: Any) -> None:
+    def __init__(self, a: Any, dtype: Any = None) -> None:
         self.a = a
         m, n = a.shape
-        super().__init__((m,), (n,), dtype)
+        super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
 
     def pushforward(self, tangent: Any) -> Any:
         return tangent @ matrix_transpose(self.a)

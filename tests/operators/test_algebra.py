@@ -15,7 +15,7 @@ import linad
 from linad.errors import DensifyError, DTypeError, OperandError, ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Scaled, Sum
-from linad.operators.structured import Diagonal, Identity, Kronecker, Zero
+from linad.operators.structured import Diagonal, Identity, Kronecker, Matrix, Zero
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX
@@ -235,7 +235,7 @@ class TestShapes:
         """Operators on (2, 3) and on 6 entries compose and add: the sizes decide."""
         rng = np.random.default_rng(0)
         shaped = Kronecker(rng.standard_normal((2, 2)), None, (2, 3), (2, 3), F8)
-        flat = Kronecker.matrix(rng.standard_normal((6, 6)))
+        flat = Matrix(rng.standard_normal((6, 6)))
         A, B = shaped.todense(), flat.todense()
         for op, M in [
             (shaped @ flat, A @ B),
@@ -263,14 +263,14 @@ class TestShapes:
             (lambda a, b: a @ b, r"cannot compose Diagonal \(3 x 3, float64\) with .* \(4 x 2"),
             (lambda a, b: b @ a, r"cannot compose .* 2 columns, 3 rows"),
             (lambda a, b: a + b, r"cannot add Diagonal \(3 x 3, float64\) and .* \(4 x 2"),
-            (lambda a, b: b - a, r"cannot add Chain \(4 x 2, float64\) and .* \(3 x 3, float64\)"),
+            (lambda a, b: b - a, r"cannot add Matrix \(4 x 2, float64\) and .* \(3 x 3, float64\)"),
             (lambda a, b: b**2, r"\(4 x 2, float64\) \*\* 2: a square operator and p >= 0"),
             (lambda a, b: a**-1, r"\(3 x 3, float64\) \*\* -1: a square operator and p >= 0"),
         ],
     )
     def test_mismatches(self, call, words):
         a = Diagonal(np.ones(3), (3,), F8)
-        b = Kronecker.matrix(np.ones((4, 2)))
+        b = Matrix(np.ones((4, 2)))
         with pytest.raises(ShapeError, match=words):
             call(a, b)
 
@@ -280,7 +280,7 @@ class TestOperands:
 
     rng = np.random.default_rng(0)
     A = rng.standard_normal((3, 4))
-    J = Kronecker.matrix(A)
+    J = Matrix(A)
     S = random_array((4, 3), density=0.5, rng=1, format="csr")
 
     @pytest.mark.parametrize("name", ["csr", "csc", "coo", "matrix"])

@@ -12,7 +12,7 @@ import pytest
 import linad
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Kronecker
+from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Matrix
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX
@@ -161,7 +161,7 @@ class TestVectors:
 
 
 class TestMessages:
-    J = Kronecker.matrix(np.ones((4, 3)))
+    J = Matrix(np.ones((4, 3)))
 
     @pytest.mark.parametrize(
         "call, words",
@@ -199,7 +199,7 @@ class TestMessages:
                 call(self.J)
 
     def test_repr(self):
-        assert repr(self.J) == "<Chain (4 x 3, float64): (4,) from (3,)>"
+        assert repr(self.J) == "<Matrix (4 x 3, float64): (4,) from (3,)>"
 
 
 class TestDense:

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator, lsmr
 
 import linad
 from linad.errors import DTypeError, OperandError, ShapeError
-from linad.operators.structured import Diagonal, Kronecker
+from linad.operators.structured import Diagonal, Matrix
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX
@@ -20,11 +20,11 @@ C8, C16 = zoo.COMPLEX
 def forms(A):
     """A matrix in every form that can be a part."""
     return {
-        "operator": Kronecker.matrix(A),
+        "operator": Matrix(A),
         "array": A,
         "sparse": csr_array(A),
         "scipy": aslinearoperator(A),
-        "adjoint": Kronecker.matrix(A.conj().T.copy()).H,
+        "adjoint": Matrix(A.conj().T.copy()).H,
     }
 
 

@@ -17,7 +17,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 import linad
 from linad.errors import DensifyError, OperandError, ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Diagonal, Kronecker
+from linad.operators.structured import Diagonal, Matrix
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX
@@ -26,7 +26,7 @@ C8, C16 = zoo.COMPLEX
 def linearized(dtype):
     """A Jacobian (4, 3) with dense columns, taken of a function."""
     A = zoo.numbers(np.random.default_rng(0), (4, 3), dtype)
-    op = Kronecker.matrix(A)
+    op = Matrix(A)
     return linad.linearize(
         lambda x: op @ np.sin(x), zoo.numbers(np.random.default_rng(1), (3,), dtype)
     )[1]

@@ -14,6 +14,7 @@ from linad.operators.structured import (
     Identity,
     Kronecker,
     Masked,
+    Matrix,
     Permutation,
     RealPart,
     Reshape,
@@ -91,7 +92,7 @@ def test_kronecker(make):
     check(Kronecker(None, right, (2, 5), (2, 3), dtype), np.kron(np.eye(2), right))
     check(Kronecker(left, None, (4, 1), (2, 1), dtype), left)
     check(Kronecker(None, right, (1, 5), (1, 3), dtype), right)
-    check(Kronecker.matrix(left), left)
+    check(Matrix(left), left)
 
 
 def test_kronecker_of_empty_factors():
