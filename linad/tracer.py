@@ -15,7 +15,7 @@ import numpy as np
 
 from linad.buffers import is_private, overwrite, refresh, settle, write, write_into
 from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS
-from linad.errors import LeakedTracerError, TracerError, UnsupportedError
+from linad.errors import LeakedTracerError, LinadError, TracerError, UnsupportedError
 from linad.flat import Flat
 from linad.outputs import call_into, output_position, ufunc_into
 from linad.primitive import Primitive, Traced
@@ -57,10 +57,14 @@ class Trace:
         self._around = _running.set(self)
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         _running.reset(self._around)
         del self._around
         self.finished = True
+        cause = getattr(error, "__cause__", None)
+        if isinstance(cause, TracerError) and not isinstance(error, LinadError):
+            # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.
+            raise cause.with_traceback(traceback) from None
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Run a primitive on arguments of which at least one belongs to this trace."""
@@ -214,6 +218,10 @@ def traced_function(numpy_function: Any) -> Any:
             f"{name} is not traced by linad; compute it from NumPy functions that are, or "
             f"wrap it with @linad.primitive and give its Jacobian"
         ) from None
+
+
+def _in_package(frame: Any, package: str) -> bool:
+    return frame.f_globals.get("__name__", "").startswith(package + ".")
 
 
 class Tracer(Traced):
@@ -392,7 +400,9 @@ class Tracer(Traced):
             shell = np.empty((), object)
             shell[()] = self
             return shell
-        if caller.f_globals.get("__name__", "").startswith("scipy."):
+        while _in_package(caller, "numpy") and caller.f_back is not None:
+            caller = caller.f_back
+        if _in_package(caller, "scipy"):
             return self._refuse_scipy()
         return self._refuse_array()
 
@@ -473,9 +483,9 @@ class Tracer(Traced):
         return self._trace.answer(self, int)
 
     _refuse_array = _escape(
-        "making a plain NumPy array",
-        "drop np.asarray, build arrays with np.stack([...]) or np.concatenate, or use "
-        "linad.numpy, whose array() and asarray() trace",
+        "making a plain NumPy array, of a list or by writing into one,",
+        "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
+        "import linad.numpy as np, whose array(), zeros() and others trace",
     )
     _refuse_scipy = _escape(
         "making a plain NumPy array, as this SciPy function does,",
@@ -483,7 +493,7 @@ class Tracer(Traced):
         "@linad.primitive wraps any function",
     )
     __float__ = _escape(
-        "float() or a math function",
+        "float() or a math function, or writing it into a plain array,",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
         "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
     )
