@@ -17,7 +17,6 @@ from linad import tree
 from linad.checks import Finding, run_checks
 from linad.errors import LinadError
 from linad.loading import Problem, UsageError, describe, line_of, load_problem
-from linad.tape import Equation, Tape
 from linad.terminal import Terminal
 
 GOOD, FAILED, USAGE = 0, 1, 2
@@ -149,23 +148,15 @@ def _hint(failed: list[str]) -> str:
 
 def run_show(options: argparse.Namespace, terminal: Terminal) -> int:
     """`linad show`."""
-    from linad.transforms.record import trace_vjp
+    from linad.transforms.programs import trace_vjp
 
     problem = load_problem(options.function, options.at)
     evaluate(problem)
     forward, reverse = trace_vjp(problem, *problem.point)
-    for title, tape in (("forward", forward), ("reverse", without_sources(reverse))):
+    for title, tape in (("forward", forward), ("reverse", reverse)):
         print(terminal.paint(f"# {title}: {len(tape)} equations", "faint"))
         print(f"{tape}\n")
     return GOOD
-
-
-def without_sources(tape: Tape) -> Tape:
-    """The tape without lines of source: those of a pullback are its caller's."""
-    equations = [
-        Equation(eqn.primitive, eqn.inputs, eqn.params, eqn.outputs) for eqn in tape.equations
-    ]
-    return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
 
 
 def evaluate(problem: Problem) -> Any:

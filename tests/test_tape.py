@@ -7,7 +7,7 @@ import linad
 from linad.errors import GuardError, LinadError, ShapeError
 from linad.tape import Equation, Tape, Var
 from linad.testing import check_derivatives
-from linad.transforms.record import trace_vjp
+from linad.transforms.programs import trace_vjp
 
 X = np.array([0.1, 0.2, 0.3])
 
@@ -108,6 +108,17 @@ def test_forward_and_reverse_programs():
     names = [eqn.primitive.name for eqn in reverse.equations]
     assert names.count("matmul") == 2
     assert set(names) <= {"matmul", "transpose"}
+
+
+def test_the_reverse_program_names_the_lines_it_comes_from():
+    def f(x):
+        y = np.sin(x)
+        x[0] = y[1]
+        return y * x
+
+    _, reverse = trace_vjp(f, X)
+    lines = {str(eqn.source).split(": ", 1)[1] for eqn in reverse.equations if eqn.source}
+    assert lines == {"y = np.sin(x)", "x[0] = y[1]", "return y * x"}
 
 
 def test_a_derivative_is_recorded_as_primitives():

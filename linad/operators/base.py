@@ -103,21 +103,21 @@ class JacobianOperator(LinearOperator):
     # The two methods a subclass writes.
 
     def pushforward(self, tangent: Any) -> Any:
-        """Map tangents (*seeds, *in_shape) to (*seeds, *out_shape)."""
+        """Map tangents ``(*seeds, *in_shape)`` to ``(*seeds, *out_shape)``."""
         raise NotImplementedError
 
     def pullback(self, cotangent: Any) -> Any:
-        """Map cotangents (*seeds, *out_shape) to (*seeds, *in_shape): the adjoint."""
+        """Map cotangents ``(*seeds, *out_shape)`` to ``(*seeds, *in_shape)``: the adjoint."""
         raise NotImplementedError
 
     # What some subclasses override.
 
     def pullback_into(self, cotangent: Any, total: Any) -> None:
-        """Add the pullback to the array ``total`` (*seeds, *in_shape); see `scatters`."""
+        """Add the pullback to the array ``total`` ``(*seeds, *in_shape)``; see `scatters`."""
         total += self.pullback(cotangent)
 
     def pushforward_into(self, tangent: Any, total: Any) -> None:
-        """Add the pushforward to the array ``total`` (*seeds, *out_shape); see `spreads`."""
+        """Add the pushforward to the array ``total`` ``(*seeds, *out_shape)``; see `spreads`."""
         total += self.pushforward(tangent)
 
     @property

@@ -273,7 +273,10 @@ def check_input(value: Any, name: str) -> Any:
 
 
 def linearize_leaves(
-    function: Callable[[list[Any]], Any], values: list[Any], in_tree: Any
+    function: Callable[[list[Any]], Any],
+    values: list[Any],
+    in_tree: Any,
+    trace: LinearTrace | None = None,
 ) -> tuple[list[Any], TapeOperator]:
     """Run ``function`` on traced ``values`` and keep its derivative.
 
@@ -285,6 +288,8 @@ def linearize_leaves(
         The point, checked already.
     in_tree : structure
         The container that the operator takes tangents in.
+    trace : LinearTrace, optional
+        Where to run it, instead of a new one.
 
     Returns
     -------
@@ -292,7 +297,7 @@ def linearize_leaves(
         The leaves of the result, untraced.
     J : TapeOperator
     """
-    trace = LinearTrace()
+    trace = trace or LinearTrace()
     tracers = [trace.input(v.frozen() if isinstance(v, Tracer) else v) for v in values]
     inputs = [t._node for t in tracers]  # before the function writes into its arguments
     with trace:

@@ -15,7 +15,7 @@ from linad.primitive import Primitive
 from linad.regions import Region, write_region
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Trace, Tracer
-from linad.transforms.linearize import captured, check_constant, check_input, linearize_leaves
+from linad.transforms.linearize import captured, check_constant, check_input
 
 
 class RecordTrace(Trace):
@@ -25,6 +25,7 @@ class RecordTrace(Trace):
         super().__init__()
         self.numbers = itertools.count()
         self.equations: list[Equation] = []
+        self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that is an input of the program."""
@@ -51,7 +52,7 @@ class RecordTrace(Trace):
         several = isinstance(y, tuple)
         results = [self._result(v) for v in (y if several else (y,))]
         outputs = tuple([t._node for t in results])
-        self.equations.append(Equation(primitive, tuple(inputs), params, outputs, user_line()))
+        self.equations.append(Equation(primitive, tuple(inputs), params, outputs, self.line()))
         if primitive.view:
             attach_view(results[0], args[0], primitive, params)
         return tuple(results) if several else results[0]
@@ -74,14 +75,14 @@ class RecordTrace(Trace):
         var = Var(next(self.numbers), root.shape, root.dtype)
         params = {"region": region}
         inputs = (root._node, node)
-        self.equations.append(Equation(write_region, inputs, params, (var,), user_line()))
+        self.equations.append(Equation(write_region, inputs, params, (var,), self.line()))
         root._node = var
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         settle(tracer)
         answer = question(tracer._value)
         params = {"expected": answer}
-        self.equations.append(Equation(guard, (tracer._node,), params, (), user_line()))
+        self.equations.append(Equation(guard, (tracer._node,), params, (), self.line()))
         return answer
 
     def detach(self, tracer: Tracer) -> Any:
@@ -124,68 +125,17 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
     """
     recorder = RecordTrace()
     leaves, in_tree = tree.flatten(args)
-    tracers = _inputs(recorder, leaves, in_tree)
+    tracers = recorded_inputs(recorder, leaves, in_tree)
     inputs = [t._node for t in tracers]
     with recorder:
         result = f(*tree.unflatten(in_tree, tracers))
-        results, nodes, out_tree = _outputs(result, recorder)
+        results, nodes, out_tree = recorded_outputs(result, recorder)
     equations = needed(recorder.equations, nodes)
-    tape = Tape(_name(f), inputs, equations, nodes, in_tree, out_tree)
+    tape = Tape(name_of(f), inputs, equations, nodes, in_tree, out_tree)
     return tree.unflatten(out_tree, results), tape
 
 
-def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
-    """Return the forward and the reverse program of ``f`` at a point.
-
-    Parameters
-    ----------
-    f : callable
-    *args
-        Where to run it; all arguments are differentiated.
-
-    Returns
-    -------
-    forward : Tape
-        ``(*args) -> (y, residuals)``; the residuals are the values the reverse program
-        needs, a list.
-    reverse : Tape
-        ``(residuals, cotangent) -> cotangents of the arguments``, a tuple.
-
-    Notes
-    -----
-    Both are flat lists of primitives; neither contains a closure.
-    """
-    recorder = RecordTrace()
-    leaves, in_tree = tree.flatten(args)
-    tracers = _inputs(recorder, leaves, in_tree)
-    inputs = [t._node for t in tracers]
-    with recorder:
-        results, J = linearize_leaves(lambda xs: f(*tree.unflatten(in_tree, xs)), tracers, in_tree)
-        cut = len(recorder.equations)
-        seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]
-        _, cotangents, back_tree = _outputs(tree.unflatten(in_tree, J.pull_leaves(seeds)), recorder)
-    reverse = needed(recorder.equations[cut:], cotangents)
-    defined = {v for eqn in reverse for v in eqn.outputs} | {t._node for t in seeds}
-    used = [a for eqn in reverse for a in eqn.inputs] + cotangents
-    residuals = list(dict.fromkeys(a for a in used if isinstance(a, Var) and a not in defined))
-    _, nodes, out_tree = _outputs(tree.unflatten(J.out_tree, results), recorder)
-    forward = needed(recorder.equations[:cut], [*nodes, *residuals])
-    pair = tree.flatten((tree.unflatten(out_tree, nodes), residuals))[1]
-    taken = tree.flatten(([0.0] * len(residuals), tree.unflatten(J.out_tree, seeds)))[1]
-    return (
-        Tape(_name(f), inputs, forward, [*nodes, *residuals], in_tree, pair),
-        Tape(
-            f"pullback of {_name(f)}",
-            [*residuals, *[t._node for t in seeds]],
-            reverse,
-            cotangents,
-            taken,
-            back_tree,
-        ),
-    )
-
-
-def _inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> list[Tracer]:
+def recorded_inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> list[Tracer]:
     paths = tree.leaf_paths(in_tree)
     return [
         recorder.input(check_input(leaf, f"trace: argument {path}"))
@@ -193,11 +143,11 @@ def _inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> list[Trac
     ]
 
 
-def _name(f: Any) -> str:
+def name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
-def _outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], Any]:
+def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], Any]:
     """Values and nodes of the leaves of a result, and its structure."""
     leaves, out_tree = tree.flatten(result)
     if not leaves:
