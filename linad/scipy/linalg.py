@@ -11,9 +11,9 @@ import numpy as np
 import scipy.linalg
 
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules import decompositions, linalg, matrixfunctions, spectral
+from linad.rules import decompositions, linalg, spectral
 from linad.rules.banded import solve_banded_
-from linad.rules.shaping import concrete, ravel
+from linad.rules.shaping import concrete
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.matrices import (
     block_diag as block_diag,
@@ -50,6 +50,18 @@ from linad.scipy.matrices import (
 )
 from linad.scipy.matrices import (
     sinm as sinm,
+)
+from linad.scipy.matrices import (
+    solve_continuous_lyapunov as solve_continuous_lyapunov,
+)
+from linad.scipy.matrices import (
+    solve_discrete_lyapunov as solve_discrete_lyapunov,
+)
+from linad.scipy.matrices import (
+    solve_lyapunov as solve_lyapunov,
+)
+from linad.scipy.matrices import (
+    solve_sylvester as solve_sylvester,
 )
 from linad.scipy.matrices import (
     sqrtm as sqrtm,
@@ -219,28 +231,6 @@ def lstsq(
     if cond is None:
         cond = float(np.finfo(np.result_type(a.dtype, b.dtype)).eps)
     return tuple(np.linalg.lstsq(a, b, cond))
-
-
-@traced_form(scipy.linalg.solve_sylvester)
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    return matrixfunctions.sylvester_(inexact(a), inexact(b), inexact(q))
-
-
-@traced_form(scipy.linalg.solve_continuous_lyapunov)
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    a = inexact(a)
-    return solve_sylvester(a, adjoint(a), q)
-
-
-solve_lyapunov = solve_continuous_lyapunov
-
-
-@traced_form(scipy.linalg.solve_discrete_lyapunov)
-def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    a, q = inexact(a), inexact(q)
-    n = a.shape[0]
-    system = np.eye(n * n, dtype=a.dtype) - np.kron(a, np.conj(a))
-    return linalg.solve(system, ravel(q)).reshape(q.shape)
 
 
 # Factors, and systems with them.

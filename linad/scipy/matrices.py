@@ -78,6 +78,31 @@ sinhm = _of_matrix("sinhm")
 tanhm = _of_matrix("tanhm")
 
 
+# Equations for matrices.
+
+
+@traced_form(scipy.linalg.solve_sylvester)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    return matrixfunctions.sylvester_(inexact(a), inexact(b), inexact(q))
+
+
+@traced_form(scipy.linalg.solve_continuous_lyapunov)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    a = inexact(a)
+    return solve_sylvester(a, linalg.adjoint(a), q)
+
+
+solve_lyapunov = solve_continuous_lyapunov
+
+
+@traced_form(scipy.linalg.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+    a, q = inexact(a), inexact(q)
+    n = a.shape[0]
+    system = np.eye(n * n, dtype=a.dtype) - np.kron(a, np.conj(a))
+    return linalg.solve(system, ravel(q)).reshape(q.shape)
+
+
 # Matrices of a structure: SciPy's own arranges the numbers of the entries, the entries follow.
 
 

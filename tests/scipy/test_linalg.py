@@ -64,7 +64,7 @@ CASES = [
     ("qr", lambda m, a: m.qr(a, mode="r"), B),
     ("eigh", lambda m, a: m.eigh(sym(a))[0], S),
     ("eigh", lambda m, a: m.eigh(sym(a), eigvals_only=True, subset_by_index=[1, 2]), S),
-    ("eigh", lambda m, a, b: abs(m.eigh(sym(a), sym(b))[1]), W, V),
+    ("eigh", lambda m, a, b: m.eigh(sym(a), sym(b))[1] ** 2, W, V),
     ("eigvalsh", lambda m, a, b: m.eigvalsh(sym(a), sym(b), lower=False), W, V),
     ("eigvals", lambda m, a: np.prod(m.eigvals(a)), A),
     ("svd", lambda m, a: m.svd(a, full_matrices=False)[1], B),

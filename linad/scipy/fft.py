@@ -1,0 +1,246 @@
+"""scipy.fft, traced, and a backend with which scipy.fft itself traces.
+
+>>> import scipy.fft
+>>> from linad.scipy.fft import backend
+>>> with scipy.fft.set_backend(backend):
+...     y = scipy.fft.fft([1.0, 2.0])
+
+Fourier transforms are those of `linad.rules.fourier`; ``workers``, ``plan`` and
+``overwrite_x`` change no value and are ignored. dct and dst along axis, types 1 to 4:
+
+norm "backward" scales the inverse by 1/M, "forward" the transform, "ortho" both by 1/sqrt(M),
+M = 2N, for the types 1 2(N - 1) (dct) and 2(N + 1) (dst). With orthogonalize (the default of
+"ortho") the ends are weighted so that the matrix is orthogonal.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.fft
+
+from linad.dispatch import FUNCTIONS
+from linad.errors import UnsupportedError
+from linad.rules.cosines import cosines_
+from linad.rules.fourier import fit_
+from linad.rules.shaping import astype
+from linad.scipy.mirror import Function, holds_traced, traced_form
+from linad.shapes import normalize_axes, normalize_axis
+
+TRACED: dict[str, Function] = {}
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(scipy.fft, name)
+
+
+def __dir__() -> list[str]:
+    return dir(scipy.fft)
+
+
+def _register(function: Function) -> Function:
+    TRACED[function.__name__] = function
+    return traced_form(getattr(scipy.fft, function.__name__))(function)
+
+
+def _fourier(name: str) -> Function:
+    numpy_function = getattr(np.fft, name)
+
+    def one_axis(
+        x: Any,
+        n: int | None = None,
+        axis: int = -1,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        *,
+        plan: Any = None,
+    ) -> Any:
+        return FUNCTIONS[numpy_function](x, n, axis, norm)
+
+    def many_axes(
+        x: Any,
+        s: Any = None,
+        axes: Any = (-2, -1) if name.endswith("2") else None,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        *,
+        plan: Any = None,
+    ) -> Any:
+        s = (s,) if isinstance(s, int) else s
+        axes = (axes,) if isinstance(axes, int) else axes
+        if s is not None and axes is None:
+            axes = tuple(range(-len(s), 0))
+        return FUNCTIONS[numpy_function](x, s, axes, norm)
+
+    function = many_axes if name[-1] in "2n" else one_axis
+    function.__name__ = name
+    return _register(function)
+
+
+fft = _fourier("fft")
+ifft = _fourier("ifft")
+rfft = _fourier("rfft")
+irfft = _fourier("irfft")
+hfft = _fourier("hfft")
+ihfft = _fourier("ihfft")
+fft2 = _fourier("fft2")
+ifft2 = _fourier("ifft2")
+rfft2 = _fourier("rfft2")
+irfft2 = _fourier("irfft2")
+fftn = _fourier("fftn")
+ifftn = _fourier("ifftn")
+rfftn = _fourier("rfftn")
+irfftn = _fourier("irfftn")
+
+
+@traced_form(scipy.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    return np.fft.fftshift(x, axes)
+
+
+@traced_form(scipy.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    return np.fft.ifftshift(x, axes)
+
+
+# Cosines and sines.
+
+
+def _ends(x: Any, axis: int, first: float, last: float) -> Any:
+    """``x`` with its first and last entries along an axis scaled."""
+    n = x.shape[axis]
+    weights = np.ones(n, np.dtype(x.dtype.char.lower()))
+    weights[0] *= first
+    weights[-1] *= last
+    return x * weights.reshape((n,) + (1,) * (x.ndim - axis - 1))
+
+
+ROOT = math.sqrt(2)
+# (kind, type): weights of the ends of what comes in, and of what goes out.
+ORTHOGONAL = {
+    ("dct", 1): ((ROOT, ROOT), (1 / ROOT, 1 / ROOT)),
+    ("dct", 2): ((1.0, 1.0), (1 / ROOT, 1.0)),
+    ("dct", 3): ((ROOT, 1.0), (1.0, 1.0)),
+    ("dst", 2): ((1.0, 1.0), (1.0, 1 / ROOT)),
+    ("dst", 3): ((1.0, ROOT), (1.0, 1.0)),
+}
+
+
+def _along(
+    x: Any, kind: str, type: int, axis: int, norm: Any, orthogonalize: Any, inverse: bool
+) -> Any:
+    """A transform along one axis of x."""
+    if type not in (1, 2, 3, 4):
+        raise ValueError(f"{kind}: type={type!r}, one of 1, 2, 3, 4 is needed")
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f"{kind}: norm={norm!r}, 'backward', 'ortho' or 'forward' is needed")
+    if inverse:
+        type = {1: 1, 2: 3, 3: 2, 4: 4}[type]
+    n = x.shape[axis]
+    m = 2 * (n - 1 if kind == "dct" else n + 1) if type == 1 else 2 * n
+    scale = 1.0
+    if norm == "ortho":
+        scale = 1 / math.sqrt(m)
+    elif (norm == "forward") != inverse:
+        scale = 1 / m
+    if orthogonalize is None:
+        orthogonalize = norm == "ortho"
+    ends = ORTHOGONAL.get((kind, type)) if orthogonalize else None
+    if ends:
+        x = _ends(x, axis, *ends[0])
+    y = cosines_(x, kind=kind, type=type, axis=axis - x.ndim)
+    if ends:
+        y = _ends(y, axis, *ends[1])
+    return y * scale if scale != 1 else y
+
+
+def _floating(x: Any) -> Any:
+    return x if x.dtype.kind in "fc" else astype(x, float)
+
+
+def _resized(x: Any, axis: int, n: int | None) -> Any:
+    if n is None or n == x.shape[axis]:
+        return x
+    return fit_(x, shape=(*x.shape[:axis], n, *x.shape[axis + 1 :]))
+
+
+def _cosine(name: str) -> Function:
+    inverse, kind = name[0] == "i", name.lstrip("i").rstrip("n")
+
+    def one_axis(
+        x: Any,
+        type: int = 2,
+        n: int | None = None,
+        axis: int = -1,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        *,
+        orthogonalize: Any = None,
+    ) -> Any:
+        x = _floating(x)
+        axis = normalize_axis(axis, x.ndim, name)
+        return _along(_resized(x, axis, n), kind, type, axis, norm, orthogonalize, inverse)
+
+    def many_axes(
+        x: Any,
+        type: int = 2,
+        s: Any = None,
+        axes: Any = None,
+        norm: Any = None,
+        overwrite_x: bool = False,
+        workers: Any = None,
+        *,
+        orthogonalize: Any = None,
+    ) -> Any:
+        x = _floating(x)
+        if axes is None and s is not None:
+            axes = tuple(range(-len(s), 0))
+        if s is not None and not isinstance(axes, int):
+            # In the order given, since lengths belong to axes.
+            order = [normalize_axis(k, x.ndim, name) for k in axes]
+        else:
+            order = list(normalize_axes(axes, x.ndim, name))
+            s = [s] if isinstance(s, int) else s
+        for k, axis in enumerate(order):
+            x = _resized(x, axis, None if s is None else s[k])
+            x = _along(x, kind, type, axis, norm, orthogonalize, inverse)
+        return x
+
+    function = many_axes if name.endswith("n") else one_axis
+    function.__name__ = name
+    return _register(function)
+
+
+dct = _cosine("dct")
+idct = _cosine("idct")
+dst = _cosine("dst")
+idst = _cosine("idst")
+dctn = _cosine("dctn")
+idctn = _cosine("idctn")
+dstn = _cosine("dstn")
+idstn = _cosine("idstn")
+
+
+class Backend:
+    """A uarray backend: ``scipy.fft.set_backend(linad.scipy.fft.backend)`` makes scipy.fft trace.
+
+    Calls without traced arguments go on to SciPy.
+    """
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    @staticmethod
+    def __ua_function__(method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        if not holds_traced((args, kwargs)):
+            return NotImplemented
+        function = TRACED.get(method.__name__)
+        if function is None:
+            raise UnsupportedError(f"scipy.fft.{method.__name__} is not traced by linad")
+        return function(*args, **kwargs)
+
+
+backend = Backend()

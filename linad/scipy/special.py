@@ -1,0 +1,128 @@
+"""scipy.special, traced.
+
+The ufuncs of scipy.special dispatch by themselves; here are the functions that are none.
+
+logsumexp(a)_i = m + log Σ b exp(a - m), with m = max a, which has no part in the derivative.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from linad.derivatives import stop_gradient
+from linad.errors import UnsupportedError
+from linad.primitive import Traced
+from linad.rules.shaping import as_array
+from linad.scipy.mirror import inexact, refuse, traced_form
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(scipy.special, name)
+
+
+def __dir__() -> list[str]:
+    return dir(scipy.special)
+
+
+def _largest(x: Any, axis: Any) -> Any:
+    """The largest entries, kept as axes of length 1; 0 where that is infinite or NaN."""
+    largest = np.max(stop_gradient(x), axis=axis, keepdims=True, initial=-np.inf)
+    return np.where(np.isfinite(largest), largest, np.zeros((), largest.dtype))
+
+
+@traced_form(scipy.special.logsumexp)
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    a = inexact(a)
+    if a.dtype.kind == "c":
+        raise UnsupportedError("logsumexp: complex exponents are not traced by linad")
+    exponents = a
+    if b is not None:
+        b = as_array(b)
+        if b.dtype.kind == "c":
+            raise UnsupportedError("logsumexp: complex weights are not traced by linad")
+        a, b = np.broadcast_arrays(a, b)
+        # An entry of weight zero does not count, whatever its exponent.
+        used = stop_gradient(b) != 0
+        a = np.where(used, a, np.zeros((), a.dtype))
+        exponents = np.where(used, stop_gradient(a), -np.inf)
+    shift = _largest(exponents, axis).astype(a.dtype)
+    terms = np.exp(a - shift)
+    if b is not None:
+        terms = terms * b
+    total = np.sum(terms, axis=axis, keepdims=True)
+    sign = None
+    if return_sign:
+        sign = np.sign(total)
+        total = np.abs(total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = np.log(total) + shift
+    if not keepdims:
+        axes = tuple(range(a.ndim)) if axis is None else axis
+        result = np.squeeze(result, axis=axes)
+        sign = None if sign is None else np.squeeze(sign, axis=axes)
+    return (result, sign) if return_sign else result
+
+
+@traced_form(scipy.special.softmax)
+def softmax(x: Any, axis: Any = None) -> Any:
+    x = inexact(x)
+    e = np.exp(x - _largest(x, axis))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+@traced_form(scipy.special.log_softmax)
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    x = inexact(x)
+    shifted = x - _largest(x, axis)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+def _plain(name: str, **arguments: Any) -> None:
+    """Refuse arguments that must be plain numbers."""
+    for key, value in arguments.items():
+        if isinstance(value, Traced):
+            raise UnsupportedError(f"{name}: {key} must be a plain number; it has no derivative")
+
+
+@traced_form(scipy.special.polygamma)
+def polygamma(n: Any, x: Any) -> Any:
+    _plain("polygamma", n=n)
+    n, x = np.asarray(n), inexact(x)
+    digamma = scipy.special.psi(x)
+    if not np.any(n):
+        return np.broadcast_to(digamma, np.broadcast_shapes(n.shape, x.shape))
+    order = np.where(n == 0, 1, n)
+    factor = (-1.0) ** (order + 1) * scipy.special.gamma(order + 1.0)
+    higher = factor * scipy.special.zeta(order + 1, x)
+    return higher if np.all(n) else np.where(n == 0, digamma, higher)
+
+
+@traced_form(scipy.special.multigammaln)
+def multigammaln(a: Any, d: int) -> Any:
+    _plain("multigammaln", d=d)
+    if not np.isscalar(d) or math.floor(d) != d:  # type: ignore[arg-type]
+        raise ValueError("d should be a positive integer (dimension)")
+    a = inexact(a)
+    if np.any(stop_gradient(a) <= 0.5 * (d - 1)):
+        raise ValueError(
+            f"condition a ({stop_gradient(a)}) > 0.5 * (d-1) ({0.5 * (d - 1)}) not met"
+        )
+    halves = np.arange(int(d)) / 2
+    parts = scipy.special.gammaln(a[..., None] - halves)
+    return d * (d - 1) * 0.25 * math.log(math.pi) + np.sum(parts, axis=-1)
+
+
+@traced_form(scipy.special.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    refuse("comb", exact=(exact, False))
+    return scipy.special.binom(N + k - 1 if repetition else N, k)
+
+
+@traced_form(scipy.special.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    refuse("factorial", exact=(exact, False))
+    return scipy.special.gamma(n + 1)
