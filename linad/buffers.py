@@ -98,7 +98,9 @@ class Replay:
 def concrete(x: Any) -> Any:
     """The plain array under a traced one."""
     while isinstance(x, Traced):
-        x = x._value  # type: ignore[attr-defined]  # every Traced is a Tracer
+        if x._buffer is not None:
+            refresh(x)
+        x = x._value
     return x
 
 
@@ -165,7 +167,7 @@ def refresh(x: Any) -> None:
             x._value = source.primitive(source.parent._value, **source.params)
         else:
             x._value = source.read(view.root._value)
-        shared = np.may_share_memory(concrete(x), concrete(view.root))
+        shared = np.may_share_memory(concrete(x._value), concrete(view.root._value))
         view.base = view.root._value if shared else None
 
 
@@ -180,7 +182,7 @@ def settle(x: Any) -> None:
         else:
             fresh = read_region(view.root, region=source)
         x._node, x._value = fresh._node, fresh._value
-        shared = np.may_share_memory(concrete(x), concrete(view.root))
+        shared = np.may_share_memory(concrete(x._value), concrete(view.root._value))
         view.base = view.root._value if shared else None
         view.version = view.root._buffer.version
 

@@ -214,7 +214,7 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
         if given(initial) and neutral is None and lane_size(a, axes) == 0:
             y = np.broadcast_to(initial, drop_axes(a.shape, axes))
             return kept(y, a.shape, axes, keepdims)
-        y = primitive(a, axes=axes) if axes else a
+        y = primitive(a, axes=axes) if axes else np.copy(a)
         if given(initial):
             y = combine(y, initial)
         return kept(y, a.shape, axes, keepdims)
@@ -277,7 +277,7 @@ def mean(
     axes = reduction_axes(axis, a.ndim, "mean")
     a = cast(a, dtype)
     if where is True or where is NoValue:
-        y = mean_(a, axes=axes) if axes else a
+        y = mean_(a, axes=axes) if axes else np.copy(a)
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
     return kept(y, a.shape, axes, keepdims)

@@ -24,7 +24,7 @@ class PushTrace(Trace):
             self.check_alive()
         values = list(args)
         active = []
-        written = False  # the tangents of written arrays change later, and none may look into them
+        written = False  # tangents of written arrays change later, and none may look into them
         for i, a in enumerate(args):
             if type(a) is Tracer:
                 if a._trace is not self:
@@ -36,10 +36,14 @@ class PushTrace(Trace):
                         if view is not None:
                             return view
                     settle(a)
-                    written = written or is_private(a)
                 values[i] = captured(a, primitive)
                 if a._node is not None:
-                    active.append((i, a._node))
+                    tangent = a._node
+                    if a._buffer is not None and is_private(a):
+                        written = True
+                        if not primitive.view:  # a trace around this one may keep it
+                            tangent = tangent.copy()
+                    active.append((i, tangent))
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
         y = primitive(*values, **params)

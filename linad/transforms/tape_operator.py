@@ -178,6 +178,8 @@ class TapeOperator(JacobianOperator):
                     else:
                         total = push_onto(total, mine, J, tangent)
                         mine = True
+                    if self.writes and type(total) is Tracer and type(tangent) is not Tracer:
+                        owned[node] = False  # the trace around this sweep may keep it
             for node in dead:
                 slots[node] = None
             if type(out) is int:
@@ -210,9 +212,10 @@ class TapeOperator(JacobianOperator):
                 continue
             for node, J in links:
                 held = slots[node]
-                if J.scatters and type(cotangent) is not Tracer and type(held) is not Tracer:
+                if J.scatters and (held is not None or type(cotangent) is not Tracer):
                     if not owned[node]:
                         held = _buffer(held, seeds, J)
+                    held = _lifted(held, cotangent)
                     J.pullback_into(cotangent, held)
                     slots[node] = held
                     owned[node] = True
@@ -244,6 +247,7 @@ class TapeOperator(JacobianOperator):
             if tangent is None:
                 continue
             if total is not None and type(J) is Insert:
+                total = _lifted(total, tangent)
                 J.region.assign(total, tangent)
             else:
                 part = J.pushforward(tangent)
@@ -339,7 +343,18 @@ def in_c_order(array: Any) -> bool:
 
 def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
     """A cotangent that may be written: zeros, or a copy of what is held."""
-    return np.zeros(seeds + J.in_shape, J.in_dtype) if held is None else np.array(held, order="C")
+    if held is None:
+        return np.zeros(seeds + J.in_shape, J.in_dtype)
+    return held.copy() if isinstance(held, Tracer) else np.array(held, order="C")
+
+
+def _lifted(held: Any, value: Any) -> Any:
+    """A cotangent that values of a derivative around this one can be written into."""
+    if isinstance(value, Tracer) and (
+        not isinstance(held, Tracer) or held._trace.level < value._trace.level
+    ):
+        return value._trace.constant(held)
+    return held
 
 
 def plus(a: Any, b: Any) -> Any:
