@@ -46,6 +46,7 @@ def _register(function: Function) -> Function:
 
 def _fourier(name: str) -> Function:
     numpy_function = getattr(np.fft, name)
+    default_axes = (-2, -1) if name.endswith("2") else None
 
     def one_axis(
         x: Any,
@@ -62,7 +63,7 @@ def _fourier(name: str) -> Function:
     def many_axes(
         x: Any,
         s: Any = None,
-        axes: Any = (-2, -1) if name.endswith("2") else None,
+        axes: Any = default_axes,
         norm: Any = None,
         overwrite_x: bool = False,
         workers: Any = None,
