@@ -144,7 +144,7 @@ class FromFunctions(JacobianOperator):
         results = []
         for k in range(len(rows)):
             y = function(rows[k])
-            y = y if isinstance(y, Traced) else np.asarray(y)
+            y = y if isinstance(y, Traced) else np.asarray(y)[()]
             if y.shape != given:
                 raise ShapeError(
                     f"{self.name}: its {what} returned shape {y.shape}, {given} is needed"

@@ -1,0 +1,204 @@
+"""Every code block that a reader may copy runs here: README.md, ARCHITECTURE.md, docs/ and the
+docstrings.
+
+Blocks of one file share a namespace, in order. What a block shows is compared with what it
+does: a ``python`` block followed by a ``text`` block must print it, ``>>>`` blocks are doctests.
+A block below ``<!-- not run: reason -->`` is left out.
+"""
+
+import contextlib
+import doctest
+import functools
+import importlib
+import io
+import os
+import pkgutil
+import re
+import shlex
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import linad
+from linad.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+FENCE = re.compile(r"^```(?P<kind>[^\n`]*)\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
+NOT_RUN = re.compile(r"<!-- not run: \S.*? -->\s*\Z", re.DOTALL)
+RUN = {"python", "{code-cell}", "{code-cell} python", "pycon"}
+
+
+def blocks_of(text):
+    """The fenced blocks of a page: (kind, body, number of the first line, what stands between
+    it and the block before)."""
+    end = 0
+    for match in FENCE.finditer(text):
+        line = text.count("\n", 0, match.start("body"))
+        yield match["kind"].strip(), match["body"], line, text[end : match.start()]
+        end = match.end()
+
+
+def without_options(body):
+    """A notebook cell without its ``:tags:`` lines, which keep their place."""
+    return re.sub(r"^:[\w-]+:.*$", "", body, flags=re.MULTILINE)
+
+
+def run_page(path, names):
+    """Run the blocks of a page; return how many there were."""
+    count, printed = 0, None
+    for kind, body, line, before in blocks_of(path.read_text(encoding="utf-8")):
+        if kind == "text" and printed is not None and not before.strip():
+            assert printed.rstrip() == body.rstrip(), f"{path.name}:{line}: prints otherwise"
+        printed = None
+        if kind not in RUN or NOT_RUN.search(before):
+            continue
+        count += 1
+        if body.lstrip().startswith(">>>"):
+            run_session(body, names, path, line)
+        else:
+            printed = run_block(without_options(body), names, path, line)
+    return count
+
+
+def run_block(body, names, path, line):
+    """Run statements; return what they print. Tracebacks and tapes name the page's lines."""
+    source = "\n" * line + body
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(source, str(path), "exec"), names)
+    return printed.getvalue()
+
+
+def run_session(body, names, path, line):
+    """Run a ``>>>`` session as a doctest, in the page's namespace."""
+    examples = doctest.DocTestParser().get_examples(body, path.name)
+    test = doctest.DocTest(examples, names, path.name, str(path), line, body)
+    test.globs = names  # DocTest copies its namespace; later blocks need what this one defines
+    report(test)
+
+
+def report(test):
+    """Run a doctest and fail with what it printed."""
+    printed = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    result = runner.run(test, out=printed.write, clear_globs=False)
+    assert not result.failed, printed.getvalue()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_page(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(path, {"__name__": "__main__"})
+
+
+def modules():
+    """Names of linad's modules, the rules included."""
+    found = ["linad"]
+    found += [m.name for m in pkgutil.walk_packages(linad.__path__, "linad.")]
+    found += [f"linad.rules.{m.name}" for m in pkgutil.iter_modules([str(ROOT / "rules")])]
+    return sorted(set(found) - {"linad.__main__"})
+
+
+def is_ours(test, module):
+    """Whether a docstring is linad's own, not one taken over from NumPy or SciPy."""
+    names = test.name.removeprefix(module.__name__).strip(".").split(".")
+    found = functools.reduce(getattr, [name for name in names if name], module)
+    return not hasattr(found, "__wrapped__")
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstrings(name):
+    module = importlib.import_module(name)
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+        if test.examples and is_ours(test, module):
+            test.globs = {}  # a reader has only what the example imports
+            report(test)
+
+
+def shell_commands(path):
+    """The command lines of a page's shell blocks, without prompts and continued lines."""
+    for kind, body, _, before in blocks_of(path.read_text(encoding="utf-8")):
+        if kind in {"sh", "bash", "console", "shell"} and not NOT_RUN.search(before):
+            for line in body.replace("\\\n", " ").splitlines():
+                yield line.removeprefix("$ ").strip()
+
+
+@pytest.mark.parametrize(
+    "command", ["pip install . && linad demo", "pip install -e . --group test && pytest"]
+)
+def test_the_two_commands_are_run_in_ci(command):
+    assert command in shell_commands(ROOT / "README.md")
+    assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+COMMAND_LINE = ROOT / "docs" / "command_line.md"
+CONSOLE = re.compile(r"^```console\n\$ (linad [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# What rounding and the machine decide: errors, orders, times, and how often a solver asks.
+VARIES = re.compile(
+    r"(?<=off by )\S+|(?<=at most )\S+|(?<=order )\d\.\d\d|[\d.]+(?= s | times)"
+    r"|\de-\d+(?= )|\d+(?= (?:linearizations|JVPs|VJPs|runs of the model))"
+)
+
+
+def printed_by(command, folder):
+    """What a command of the page prints, in a folder with the page's model.py."""
+    text = COMMAND_LINE.read_text(encoding="utf-8")
+    model = next(body for _, body, _, _ in blocks_of(text) if body.startswith("# model.py"))
+    (folder / "model.py").write_text(model, encoding="utf-8")
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        main(shlex.split(command)[1:])
+    return printed.buffer.getvalue().decode("utf-8")
+
+
+def paragraphs_of(printed):
+    """Paragraphs with single blanks, without what varies."""
+    return [VARIES.sub("#", " ".join(part.split())) for part in printed.strip().split("\n\n")]
+
+
+@pytest.mark.parametrize("command, shown", CONSOLE.findall(COMMAND_LINE.read_text("utf-8")))
+def test_what_the_command_line_page_shows(command, shown, tmp_path, monkeypatch):
+    """`python tests/test_docs.py` brings the page up to date."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert paragraphs_of(printed_by(command, tmp_path)) == paragraphs_of(shown)
+
+
+def update_command_line_page():
+    """Put into docs/command_line.md what its commands print now."""
+
+    def block(match):
+        printed = printed_by(match[1], Path(folder)).rstrip()
+        return f"```console\n$ {match[1]}\n{printed}\n```"
+
+    text = COMMAND_LINE.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        COMMAND_LINE.write_text(CONSOLE.sub(block, text), encoding="utf-8")
+
+
+def test_the_runner_sees_a_wrong_page(tmp_path):
+    """What the tests above rely on."""
+    page = tmp_path / "page.md"
+    for text, error in [
+        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "prints otherwise"),
+        ("```pycon\n>>> 1 + 1\n3\n```\n", "Expected"),
+        ("```{code-cell}\n:tags: [hide-input]\n1 / 0\n```\n", "division"),
+    ]:
+        page.write_text(text)
+        with pytest.raises((AssertionError, ZeroDivisionError), match=error):
+            run_page(page, {})
+    page.write_text("<!-- not run: it has no end -->\n```python\n1 / 0\n```\n")
+    assert run_page(page, {}) == 0
+    page.write_text(
+        "```python\nx = 1\n```\nand\n```pycon\n>>> x\n1\n>>> y = 2\n```\n```python\ny\n```\n"
+    )
+    assert run_page(page, {}) == 3
+
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "80"
+    update_command_line_page()
