@@ -19,6 +19,19 @@ FOREIGN: dict[type, Callable[..., Any]] = {}
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """NumPy function -> traced function with the same signature."""
 
+REMEDIES: dict[str, str] = {}
+"""Name of a NumPy function or module with no traced form -> what to do instead."""
+
+
+def remedy(numpy_function: Any) -> str:
+    """What to do where a function that linad does not trace is needed."""
+    module = numpy_function.__module__
+    return REMEDIES.get(f"{module}.{numpy_function.__name__}") or REMEDIES.get(
+        module,
+        "compute it from NumPy functions that are, or wrap it with @linad.primitive and give its "
+        "Jacobian",
+    )
+
 
 def implements(*numpy_functions: Callable[..., Any]) -> Callable[..., Any]:
     """Register a function as the traced form of NumPy functions of the same signature."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.buffers import is_private, overwrite, refresh, settle, write, write_into
-from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS
+from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.errors import LeakedTracerError, LinadError, TracerError, UnsupportedError
 from linad.flat import Flat
 from linad.outputs import call_into, output_position, ufunc_into
@@ -110,7 +110,12 @@ class Trace:
 
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
-CREATORS = {np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.array, np.asarray}
+CREATORS = {
+    *(np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange),
+    *(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require),
+    *(np.fromiter, np.fromfunction, np.frombuffer, np.fromfile, np.fromstring),
+    *(np.loadtxt, np.genfromtxt),
+}
 _ARRAYS = (np.ndarray, Traced)
 _PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
 
@@ -214,10 +219,7 @@ def traced_function(numpy_function: Any) -> Any:
         return FUNCTIONS[numpy_function]
     except KeyError:
         name = f"{numpy_function.__module__}.{numpy_function.__name__}"
-        raise UnsupportedError(
-            f"{name} is not traced by linad; compute it from NumPy functions that are, or "
-            f"wrap it with @linad.primitive and give its Jacobian"
-        ) from None
+        raise UnsupportedError(f"{name} is not traced by linad; {remedy(numpy_function)}") from None
 
 
 def _in_package(frame: Any, package: str) -> bool:

@@ -26,6 +26,7 @@ from linad.rules import (
     gamma,
     hypergeometric,
     indexing,
+    integers,
     joining,
     leastsquares,
     linalg,
@@ -37,6 +38,7 @@ from linad.rules import (
     quantiles,
     rearranging,
     reductions,
+    scimath,
     shaping,
     sorting,
     spacing,
@@ -45,6 +47,7 @@ from linad.rules import (
     spectral,
     statistics,
     triangular,
+    unsupported,
     writing,
 )
 
@@ -71,6 +74,7 @@ __all__ = [
     "gamma",
     "hypergeometric",
     "indexing",
+    "integers",
     "joining",
     "leastsquares",
     "linalg",
@@ -82,6 +86,7 @@ __all__ = [
     "quantiles",
     "rearranging",
     "reductions",
+    "scimath",
     "shaping",
     "sorting",
     "spacing",
@@ -90,5 +95,6 @@ __all__ = [
     "spectral",
     "statistics",
     "triangular",
+    "unsupported",
     "writing",
 ]

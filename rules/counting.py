@@ -17,7 +17,7 @@ from linad.primitive import Traced
 from linad.rules.indexing import add_at
 from linad.rules.indices import Index
 from linad.rules.shaping import as_array, concrete, ravel
-from linad.shapes import is_inexact
+from linad.shapes import is_inexact, size_of
 
 
 def tally(weights: Any, bins: Any, n: int) -> Any:
@@ -82,3 +82,86 @@ def histogram(
     if not is_inexact(n.dtype):
         n = n.astype(float)
     return n / np.diff(edges) / np.sum(n), edges
+
+
+# Histograms in several dimensions.
+
+
+@implements(np.histogramdd)
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    columns = _columns(sample)
+    d = len(columns)
+    given = list(bins) if _is_sequence(bins) else [bins] * d
+    ranges = [None] * d if range is None else list(range)
+    # NumPy checks the arguments and finds the cells on plain values.
+    points = np.stack([np.asarray(concrete(c), float) for c in columns], axis=1)
+    plain = [concrete(b) for b in given]
+    n, fixed = np.histogramdd(points, plain, range)
+    edges = [
+        b if isinstance(b, Traced) else _outer_edges(c, b, r, e)
+        for c, b, r, e in zip(columns, given, ranges, fixed, strict=True)
+    ]
+    if weights is not None:
+        weights = as_array(weights)
+        if weights.shape != (len(points),):
+            raise ValueError("The weights and list don't have the same length.")
+        if weights.dtype.kind == "c":
+            raise TypeError("Cannot cast weights data from complex to float64")
+        inside, cells = _cells(points, fixed)
+        total = tally(np.astype(weights, np.float64)[inside], cells, size_of(n.shape))
+        n = total.reshape(n.shape)
+    if density:
+        count = np.sum(n)
+        for k, e in enumerate(edges):
+            n = n / np.diff(e).reshape([-1 if axis == k else 1 for axis in _axes(d)])
+        n = n / count
+    return n, edges
+
+
+_axes = range
+
+
+def _is_sequence(bins: Any) -> bool:
+    """Whether bins are given one by one; a number of them is none. It may hold traced edges."""
+    return isinstance(bins, (tuple, list)) or np.ndim(bins) > 0
+
+
+def _columns(sample: Any) -> list[Any]:
+    """The coordinates of the points: the columns of an array, or a sequence of vectors."""
+    if isinstance(sample, (Traced, np.ndarray)):
+        points: Any = sample if sample.ndim > 1 else np.reshape(sample, (-1, 1))
+        return [points[:, k] for k in _axes(points.shape[1])]
+    return [as_array(part) for part in sample]
+
+
+def _outer_edges(column: Any, bins: Any, range: Any, fixed: Any) -> Any:
+    """Edges that NumPy places between the extremes of a traced column move with those."""
+    if _is_sequence(bins) or range is not None or not isinstance(column, Traced):
+        return fixed
+    return histogram_bin_edges(column, bins)
+
+
+def _cells(points: Any, edges: list[Any]) -> tuple[Any, Any]:
+    """Which points lie in a cell, and the number of its cell for each of those."""
+    inside: Any = np.ones(len(points), bool)
+    cell: Any = np.zeros(len(points), np.intp)
+    for x, e in zip(points.T, edges, strict=True):
+        k = np.searchsorted(e, x, side="right") - 1
+        k[x == e[-1]] = e.size - 2  # the last bin includes its right edge
+        inside &= (k >= 0) & (k < e.size - 1)
+        cell = cell * (e.size - 1) + k
+    return np.flatnonzero(inside), cell[inside]
+
+
+@implements(np.histogram2d)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if _is_sequence(bins) and len(bins) > 2:
+        bins = [bins, bins]  # the edges of both
+    n, edges = histogramdd([x, y], bins, range, density, weights)
+    return n, edges[0], edges[1]

@@ -7,6 +7,7 @@ np.array([s, 1.0], like=s), np.full(n, s, like=s), np.arange(s, like=s)
 ``np.result_type``, ``np.array_str`` and their kind answer for the value that stands there.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -75,6 +76,27 @@ for _make in (np.zeros, np.ones, np.eye, np.identity, np.tri):
 implements(np.empty)(np.zeros)
 
 
+# What makes plain numbers of text and bytes; NumPy itself calls it for ``like=x``.
+
+for _read in (np.frombuffer, np.fromfile, np.fromstring, np.loadtxt, np.genfromtxt):
+    implements(_read)(_read)
+
+
+@implements(np.fromiter)
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
+    items = list(itertools.islice(iter, count if count >= 0 else None))
+    if not _holds_traced(items):
+        return np.fromiter(items, dtype, count)
+    if len(items) < count:
+        raise ValueError(f"iterator too short: expected {count} but iterator had only {len(items)}")
+    return astype(_stacked(items), dtype, copy=False)
+
+
+@implements(np.fromfunction)
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **keywords: Any) -> Any:
+    return function(*np.indices(shape, dtype=dtype), **keywords)
+
+
 @implements(np.full)
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
@@ -130,6 +152,11 @@ def asarray(
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     # Memory order is no property of a traced array; at least one axis is.
     return array(a, dtype, copy=False, ndmin=1)
+
+
+@implements(np.require)
+def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    return array(a, dtype, copy=False)
 
 
 @implements(np.arange)

@@ -4,7 +4,8 @@ y = f(x)      dy = f'(x) dx      f' written with y where that is cheaper
 
 Angles are in radians unless the name says otherwise. Slopes hold for complex arguments
 where NumPy has the function for them; the roots are split, sqrt(1 - x) sqrt(1 + x), so that
-they stay on the principal branch and lose no digits near 1. Where a slope is infinite
+they stay on the principal branch and lose no digits near 1, and the sign of a zero imaginary
+part, which tells the side of a cut, is kept. Where a slope is infinite
 (sqrt at 0, arcsin at 1) it is inf, as IEEE arithmetic gives it; hypot has slope 0 at the
 origin, like |x|; arctan2 has NaN there.
 
@@ -52,13 +53,28 @@ logaddexp2 = binary(
     lambda y, a, b: np.exp2(b - _finite(y)),
 )
 
+
+def _below(x: Any) -> Any:
+    """1 - x; of a complex x on the real axis, with the imaginary part -0 where x has +0."""
+    return -(x - 1) if x.dtype.kind == "c" else 1 - x
+
+
+def _above(x: Any) -> Any:
+    """1 + x; 1 is 1 + 0j to NumPy, and would turn an imaginary part -0 into +0."""
+    return x - -1 if x.dtype.kind == "c" else 1 + x
+
+
+def _half_circle(x: Any) -> Any:
+    return np.sqrt(_below(x)) * np.sqrt(_above(x))
+
+
 # Trigonometric.
 
 sin = unary("sin", np.sin, lambda y, x: np.cos(x))
 cos = unary("cos", np.cos, lambda y, x: -np.sin(x))
 tan = unary("tan", np.tan, lambda y, x: 1 + y * y)
-arcsin = unary("arcsin", np.arcsin, lambda y, x: 1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
-arccos = unary("arccos", np.arccos, lambda y, x: -1 / (np.sqrt(1 - x) * np.sqrt(1 + x)))
+arcsin = unary("arcsin", np.arcsin, lambda y, x: 1 / _half_circle(x))
+arccos = unary("arccos", np.arccos, lambda y, x: -1 / _half_circle(x))
 arctan = unary("arctan", np.arctan, lambda y, x: 1 / (1 + x * x))
 rad2deg = unary("rad2deg", np.rad2deg, lambda y, x: 1 / DEGREE)
 degrees = unary("degrees", np.degrees, lambda y, x: 1 / DEGREE)
@@ -93,6 +109,6 @@ arctan2 = binary(
 sinh = unary("sinh", np.sinh, lambda y, x: np.cosh(x))
 cosh = unary("cosh", np.cosh, lambda y, x: np.sinh(x))
 tanh = unary("tanh", np.tanh, lambda y, x: 1 - y * y)
-arcsinh = unary("arcsinh", np.arcsinh, lambda y, x: 1 / np.sqrt(1 + x * x))
-arccosh = unary("arccosh", np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)))
+arcsinh = unary("arcsinh", np.arcsinh, lambda y, x: 1 / np.sqrt(_above(x * x)))
+arccosh = unary("arccosh", np.arccosh, lambda y, x: 1 / (np.sqrt(x - 1) * np.sqrt(_above(x))))
 arctanh = unary("arctanh", np.arctanh, lambda y, x: 1 / ((1 - x) * (1 + x)))

@@ -3,6 +3,9 @@
 convolve     y_k = Σ_j a_{k-j} v_j          linear in each argument: a Toeplitz matrix
 correlate    y_k = Σ_j a_{k+j} conj(v_j)    a convolution with v conjugated and backwards
 polyval      y = Σ_i p_i x^(n-1-i)          dy = p'(x) dx + Σ_i x^(n-1-i) dp_i
+roots        p(r) = 0                       dr = -Σ_i r^(n-1-i) dp_i / p'(r); a multiple root has
+                                            no derivative: it is infinite, or NaN
+polydiv      u = q v + r                    long division, a step a coefficient of q
 
 Coefficients come highest power first, as in numpy.polyval.
 """
@@ -15,7 +18,7 @@ from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import Convolution, ValidKernel
-from linad.operators.structured import Broadcast, Contraction, Diagonal
+from linad.operators.structured import Broadcast, Contraction, Diagonal, Matrix
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array
 
@@ -251,3 +254,71 @@ def polyfit(
     cutoff = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
     p = np.linalg.lstsq(table / scale, y, rcond=cutoff)[0]
     return p / scale.reshape(scale.shape + (1,) * (p.ndim - 1))
+
+
+roots_ = Primitive("roots", np.roots)
+
+
+@roots_.jacobian(wrt=0)
+def roots_wrt_p(y: Any, p: Any) -> JacobianOperator:
+    slope = np.polyval(polyder(p), y).reshape((-1, 1))
+    return Matrix(-_powers(y, p.shape[0]) / slope, y.dtype)
+
+
+@implements(np.roots)
+def roots(p: Any) -> Any:
+    return roots_(np.atleast_1d(p))
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    u, v = np.atleast_1d(as_array(u)), np.atleast_1d(as_array(v))
+    dtype = np.result_type(u.dtype, v.dtype, _real(u))
+    rest, n = np.astype(u, dtype), v.shape[0]
+    steps = u.shape[0] - n + 1
+    quotient = []
+    for _ in range(steps):
+        factor = rest[0] * (1 / v[0])
+        quotient.append(factor)
+        rest = np.concatenate([rest[1:n] - factor * v[1:], rest[n:]])
+    q = np.stack(quotient) if quotient else np.zeros(1, dtype)
+    if steps > 0 and not rest.shape[0]:
+        return q, np.zeros(1, dtype)
+    while rest.shape[0] > 1 and bool(np.allclose(rest[0], 0, rtol=1e-14)):
+        rest = rest[1:]
+    return q, rest
+
+
+# numpy.polynomial, where it dispatches: several variables, lowest power first.
+
+
+def _series(x: Any, c: Any, tensor: bool = True) -> Any:
+    """Σ_i c_i x^i; with ``tensor`` the axes of x follow those of c, else they are matched."""
+    c = np.atleast_1d(as_array(c))
+    if tensor:
+        c = c.reshape(c.shape + (1,) * np.ndim(x))
+    y = c[-1] + x * 0
+    for k in range(2, c.shape[0] + 1):
+        y = c[-k] + y * x
+    return y
+
+
+def polyvalnd(pts: Any, c: Any) -> Any:
+    points = [as_array(x) for x in pts]
+    if any(x.shape != points[0].shape for x in points):
+        shapes = ", ".join(str(x.shape) for x in points)
+        raise ValueError(f"the coordinates must have one shape, got {shapes}")
+    c = _series(points[0], c)
+    for x in points[1:]:
+        c = _series(x, c, tensor=False)
+    return c
+
+
+implements(np.polynomial.polynomial.polyval2d)(lambda x, y, c: polyvalnd((x, y), c))
+if hasattr(np.polynomial.polynomial, "polyvalnd"):  # since NumPy 2.5
+    implements(np.polynomial.polynomial.polyvalnd)(polyvalnd)
+
+
+@implements(np.polynomial.polynomial.polygrid2d)
+def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+    return _series(as_array(y), _series(as_array(x), c))

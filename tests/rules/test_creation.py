@@ -1,5 +1,6 @@
 """Arrays made like traced ones, and questions with plain answers."""
 
+import io
 import itertools
 
 import numpy as np
@@ -177,3 +178,44 @@ def test_memory_is_that_of_the_values():
         return x
 
     linad.linearize(f, A)
+
+
+def test_text_and_bytes_give_traced_constants():
+    """They are plain numbers, in arrays to write into."""
+
+    def f(x):
+        made = [
+            np.frombuffer(np.arange(3.0).tobytes(), like=x),
+            np.fromstring("1 2 3", sep=" ", like=x),
+            np.loadtxt(io.StringIO("1 2 3"), like=x),
+            np.genfromtxt(io.StringIO("1 2 3"), like=x),
+            np.tri(3, like=x)[0],
+            np.fromfunction(lambda i: 2 * i, (3,), like=x),
+            np.fromiter([1, 2, 3], float, like=x),
+        ]
+        for m in made:
+            m[0] = x[0]
+        return np.stack(made)
+
+    y, J = linad.linearize(f, V)
+    assert np.array_equal(y[:, 1:], [[1, 2], [2, 3], [2, 3], [2, 3], [0, 0], [2, 4], [2, 3]])
+    assert np.array_equal(J.pullback(np.ones((7, 3))), [7, 0, 0])
+
+
+def test_traced_numbers_of_an_iterator():
+    def f(x):
+        return np.fromiter((2 * v for v in x), np.float64, like=x)
+
+    assert np.array_equal(linad.jacobian(f)(V), 2 * np.eye(3))
+    assert np.array_equal(
+        linad.jacobian(lambda x: np.fromiter(x, float, 2, like=x))(V), np.eye(3)[:2]
+    )
+    with pytest.raises(ValueError, match="expected 4 but iterator had only 3"):
+        linad.linearize(lambda x: np.fromiter(x, float, 4, like=x), V)
+
+
+def test_functions_of_indices_and_required_arrays():
+    J = linad.jacobian(lambda x: np.fromfunction(lambda i, j: x[0] * i + j, (2, 3), like=x))(V)
+    assert np.array_equal(J[..., 0], [[0, 0, 0], [1, 1, 1]])
+    found = linad.jacobian(lambda x: np.require([x[0], 1.0], requirements="C", like=x))(V)
+    assert np.array_equal(found, [[1, 0, 0], [0, 0, 0]])

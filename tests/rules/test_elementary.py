@@ -79,3 +79,23 @@ def test_roots_stay_on_the_principal_branch(z):
 def test_sqrt_at_zero_is_steep():
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert linad.grad(np.sqrt)(np.float64(0)) == np.inf
+
+
+@pytest.mark.parametrize("name", ["arcsin", "arccos", "arccosh", "sqrt", "log", "arctanh"])
+@pytest.mark.parametrize("x", [-1.9, 1.9, -0.4])
+@pytest.mark.parametrize("side", [0.0, -0.0])
+def test_slopes_on_either_side_of_a_cut(name, x, side):
+    """Along a cut the function is smooth; the sign of the zero says on which side."""
+    function = getattr(np, name)
+    z = complex(x, side)
+    slope = linad.jvp(function, (np.complex128(z),), (np.complex128(1),))[1]
+    step = 1e-6
+    ahead, behind = function(complex(x + step, side)), function(complex(x - step, side))
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-8)
+
+
+@pytest.mark.parametrize("side", [0.0, -0.0])
+def test_the_slope_of_arcsinh_on_either_side_of_its_cut(side):
+    slope = linad.jvp(np.arcsinh, (np.complex128(complex(side, 2)),), (np.complex128(1),))[1]
+    expected = np.copysign(1 / np.sqrt(3), side) * -1j
+    np.testing.assert_allclose(slope, expected, rtol=1e-12, atol=1e-15)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from numpy.polynomial import polynomial
 
 import linad
-from linad.rules.polynomials import convolve_, polyval_
+from linad.rules.polynomials import convolve_, polyval_, polyvalnd, roots_
 from linad.testing import Case
 
 rng = np.random.default_rng(1)
@@ -43,6 +44,14 @@ CASES = [
     Case(np.polysub, SHORT, LONG),
     Case(np.poly, SHORT, check=COMPLEX),
     Case(np.polyfit, LONG, LONG**3, deg=2),
+    Case(roots_, np.array([1.0, -0.5, 2.0, 0.3]), check=COMPLEX),
+    Case(np.roots, np.array([2.0, -3.0, 0.7])),
+    Case(np.polydiv, LONG, SHORT, check=COMPLEX),
+    Case(np.polydiv, LONG, SHORT[:1]),
+    Case(np.polydiv, SHORT, LONG),
+    Case(polynomial.polyval2d, SHORT, LONG[:3], MATRIX, check=COMPLEX),
+    Case(polynomial.polyval2d, SCALAR, SCALAR, rng.standard_normal((2, 2, 3))),
+    Case(polynomial.polygrid2d, SHORT, LONG, MATRIX),
     Case(np.polyfit, LONG, rng.standard_normal((5, 2)), deg=1, w=np.arange(1.0, 6.0), check=DOUBLE),
 ]
 
@@ -103,3 +112,61 @@ def test_derivative_in_p_is_vandermonde():
 def test_errors(call, match):
     with pytest.raises(ValueError, match=match):
         linad.linearize(call, LONG)
+
+
+@pytest.mark.parametrize(
+    "p",
+    [
+        [1.0, -6.0, 11.0, -6.0],
+        [0.0, 0.0, 2.0, 1.0, 0.0],
+        [1.0, 0.0, 1.0],
+        [3.0],
+        [3.0, 0.0],
+        [0.0, 0.0],
+        [1.0 + 1j, 2.0, -1j],
+    ],
+)
+def test_roots_are_numpys(p):
+    p = np.array(p)
+    y = linad.linearize(lambda p: np.concatenate([np.roots(p), p]), p)[0]
+    np.testing.assert_allclose(y[: -p.size], np.roots(p), rtol=1e-13)
+
+
+def test_roots_move_as_the_implicit_function_says():
+    p = np.array([1.0, -6.0, 11.0, -6.0])
+    r = np.roots(p)
+    expected = -np.vander(r, 4) / np.polyval(np.polyder(p), r)[:, None]
+    np.testing.assert_allclose(linad.jacobian(np.roots)(p), expected, rtol=1e-10)
+
+
+def test_roots_at_zero_and_at_infinity_move_too():
+    found = linad.jacobian(np.roots)(np.array([0.0, 2.0, -1.0, 0.0]))
+    np.testing.assert_allclose(found, [[-0.125, -0.25, -0.5, -1], [0, 0, 0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "u, v",
+    [
+        ([3.0, 5.0, 2.0], [2.0, 1.0]),
+        ([1.0, 3.0, 2.0], [1.0, 1.0]),  # no remainder
+        ([1.0, 2.0], [4.0, 2.0, 1.0]),
+        ([1.0, 2.0], [4.0]),
+        ([2.0, 1.0, 1.0, 4.0], [1.0, 0.5, 0.5]),  # a short remainder
+        ([3.0, 5.0 + 1j, 2.0], [2, 1]),
+    ],
+)
+def test_division_is_numpys(u, v):
+    found = linad.linearize(lambda u: np.polydiv(u, v), np.array(u))[0]
+    for part, expected in zip(found, np.polydiv(u, v), strict=True):
+        np.testing.assert_allclose(part, expected, rtol=1e-13)
+        assert part.dtype == expected.dtype
+
+
+def test_polynomials_in_many_variables():
+    c = rng.standard_normal((2, 3, 2))
+    pts = tuple(rng.standard_normal((3, 4)))
+    # As polynomial.polyvalnd, which came with NumPy 2.5.
+    y, J = linad.linearize(lambda *pts: polyvalnd(pts, c), *pts)
+    np.testing.assert_allclose(y, polynomial.polyval3d(*pts, c), rtol=1e-13)
+    with pytest.raises(ValueError, match="one shape"):
+        linad.linearize(lambda x: polyvalnd((x, x[:2]), c), pts[0])

@@ -1,0 +1,45 @@
+"""Positions and bits: functions of integers, which have no derivative.
+
+Their arguments are plain arrays beside a derivative, since integers leave the trace; only a
+recorded program passes them on.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array
+
+packbits_ = Primitive("packbits", np.packbits, constant=True)
+unpackbits_ = Primitive("unpackbits", np.unpackbits, constant=True)
+unravel_index_ = Primitive("unravel_index", np.unravel_index, constant=True)
+ravel_multi_index_ = Primitive(
+    "ravel_multi_index",
+    lambda *index, dims, mode, order: np.asarray(
+        np.ravel_multi_index(index, dims, mode=mode, order=order)
+    )[()],
+    constant=True,
+)
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
+    return packbits_(a, axis=axis, bitorder=bitorder)
+
+
+@implements(np.unpackbits)
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+    return unpackbits_(a, axis=axis, count=count, bitorder=bitorder)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
+    return unravel_index_(indices, shape=shape, order=order)
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: Any = "C") -> Any:
+    entries = tuple([as_array(part) for part in multi_index])
+    return ravel_multi_index_(*entries, dims=dims, mode=mode, order=order)
