@@ -15,6 +15,9 @@ import linad
 from linad.errors import LeakedTracerError, ShapeError, TracerError, UnsupportedError
 from linad.testing import check_derivatives
 
+# NumPy 2.5 advises against setting the shape; what linad does there stays the same.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3, 4))
 V = rng.standard_normal(6)
