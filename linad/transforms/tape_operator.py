@@ -213,7 +213,7 @@ class TapeOperator(JacobianOperator):
             for node, J in links:
                 held = slots[node]
                 if J.scatters and (held is not None or type(cotangent) is not Tracer):
-                    if not owned[node]:
+                    if not owned[node] or is_view(held):
                         held = _buffer(held, seeds, J)
                     held = _lifted(held, cotangent)
                     J.pullback_into(cotangent, held)
@@ -328,17 +328,20 @@ def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
         plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
-        if plain or (isinstance(total, Tracer) and root_of(total) is total):
+        if plain or (isinstance(total, Tracer) and not is_view(total)):
             J.pushforward_into(tangent, total)
             return total
     return plus(total, J.pushforward(tangent))
 
 
+def is_view(array: Any) -> bool:
+    """Whether a traced array shows the entries of another, which must not be written."""
+    return isinstance(array, Tracer) and root_of(array) is not array
+
+
 def in_c_order(array: Any) -> bool:
     """Whether a region of the array can be written in place."""
-    if isinstance(array, Tracer) and root_of(array) is not array:
-        return False
-    return bool(concrete(array).flags.c_contiguous)
+    return not is_view(array) and bool(concrete(array).flags.c_contiguous)
 
 
 def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
