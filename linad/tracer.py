@@ -61,6 +61,7 @@ class Trace:
         _running.reset(self._around)
         del self._around
         self.finished = True
+        self.arguments = None  # they refer to this trace
         cause = getattr(error, "__cause__", None)
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.

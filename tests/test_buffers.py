@@ -1,5 +1,6 @@
 """Regions, versions and views; and what writes cost."""
 
+import gc
 import tracemalloc
 
 import numpy as np
@@ -353,3 +354,29 @@ def test_regions_are_primitives():
         x = np.arange(6.0)
         window = Window(2, (2,), (1,), 1)
         np.testing.assert_array_equal(primitive(x, region=window), [2.0, 3.0])
+
+
+def test_nothing_is_left_for_the_garbage_collector():
+    def f(x):
+        tail = x[1:]
+        for i in range(1, len(x) - 1):
+            x[i] = x[i - 1] * x[i + 1]
+            tail[0] = x[2]
+        return np.sum(x * tail[0])
+
+    x = point(8)
+    calls = [
+        lambda: linad.grad(f)(x),
+        lambda: linad.linearize(f, x)[1].pullback(1.0),
+        lambda: linad.jvp(f, (x,), (x,)),
+        lambda: linad.hvp(f, (x,), (x,)),
+    ]
+    for call in calls:
+        call()
+        gc.collect()
+        gc.disable()
+        try:
+            call()
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
