@@ -1,6 +1,7 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
 from linad import errors, rules
+from linad import numpy as numpy
 from linad.config import config
 from linad.custom import primitive
 from linad.derivatives import (

@@ -19,6 +19,9 @@ FOREIGN: dict[type, Callable[..., Any]] = {}
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 """NumPy function -> traced function with the same signature."""
 
+NAMESPACE: list[Any] = []
+"""The module that ``x.__array_namespace__()`` gives: `linad.numpy` puts itself here."""
+
 REMEDIES: dict[str, str] = {}
 """Name of a NumPy function or module with no traced form -> what to do instead."""
 

@@ -29,6 +29,10 @@ class TracerError(LinadError, TypeError):
     """A traced value would leave the trace, and its derivative would be lost."""
 
 
+class BytesError(TracerError, AttributeError):
+    """A traced array was asked for its memory; it has none to lend."""
+
+
 class LeakedTracerError(LinadError, RuntimeError):
     """A traced value was used after the function that traced it had returned."""
 

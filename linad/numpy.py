@@ -19,11 +19,13 @@ data of a sparse matrix) makes it with ``np.array`` of plain numbers, or with Nu
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from linad.dispatch import NAMESPACE
 from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules import creation
@@ -355,3 +357,5 @@ hstack = _of_list_of_lists("hstack")
 vstack = _of_list_of_lists("vstack")
 dstack = _of_list_of_lists("dstack")
 column_stack = _of_list_of_lists("column_stack")
+
+NAMESPACE[:] = [sys.modules[__name__]]

@@ -17,6 +17,7 @@ from linad.buffers import is_private, overwrite, refresh, settle, write, write_i
 from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.errors import LeakedTracerError, LinadError, TracerError, UnsupportedError
 from linad.flat import Flat
+from linad.memory import Memory, escape
 from linad.outputs import call_into, output_position, ufunc_into
 from linad.primitive import Primitive, Traced
 from linad.regions import Region
@@ -111,7 +112,7 @@ class Trace:
 
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
-CREATORS = {
+CREATORS: set[Any] = {
     *(np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange),
     *(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require),
     *(np.fromiter, np.fromfunction, np.frombuffer, np.fromfile, np.fromstring),
@@ -204,16 +205,6 @@ def _called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return function(*args, **kwargs)
 
 
-def _escape(how: str, remedy: str) -> Any:
-    def refuse(self: "Tracer", *args: Any, **kwargs: Any) -> Any:
-        raise TracerError(
-            f"{how} would take a traced value {self._label()} out of the trace and lose its "
-            f"derivative; {remedy}"
-        )
-
-    return refuse
-
-
 def traced_function(numpy_function: Any) -> Any:
     """Return linad's form of a NumPy function, or raise UnsupportedError."""
     try:
@@ -227,7 +218,7 @@ def _in_package(frame: Any, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
 
 
-class Tracer(Traced):
+class Tracer(Memory):
     """A traced array.
 
     Parameters
@@ -422,6 +413,8 @@ class Tracer(Traced):
     __and__, __rand__ = _binary(np.bitwise_and)
     __or__, __ror__ = _binary(np.bitwise_or)
     __xor__, __rxor__ = _binary(np.bitwise_xor)
+    __lshift__, __rlshift__ = _binary(np.left_shift)
+    __rshift__, __rrshift__ = _binary(np.right_shift)
     __divmod__, __rdivmod__ = _binary(np.divmod)
     __lt__ = _binary(np.less)[0]
     __le__ = _binary(np.less_equal)[0]
@@ -445,6 +438,11 @@ class Tracer(Traced):
     __imod__ = _in_place(__mod__)
     __ipow__ = _in_place(__pow__)
     __imatmul__ = _in_place(__matmul__)
+    __iand__ = _in_place(__and__)
+    __ior__ = _in_place(__or__)
+    __ixor__ = _in_place(__xor__)
+    __ilshift__ = _in_place(__lshift__)
+    __irshift__ = _in_place(__rshift__)
 
     def __round__(self, ndigits: int | None = None) -> Any:
         return traced_function(np.round)(self, ndigits or 0)
@@ -485,28 +483,23 @@ class Tracer(Traced):
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         return self._trace.answer(self, int)
 
-    _refuse_array = _escape(
+    _refuse_array = escape(
         "making a plain NumPy array, of a list or by writing into one,",
         "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
         "import linad.numpy as np, whose array(), zeros() and others trace",
     )
-    _refuse_scipy = _escape(
+    _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
         "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
         "@linad.primitive wraps any function",
     )
-    __float__ = _escape(
+    __float__ = escape(
         "float() or a math function, or writing it into a plain array,",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
         "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
     )
-    _refuse_int = _escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
-    __complex__ = _escape("complex()", "use x + 1j * y")
-    item = _escape("item()", "index instead: x[0], or x[()] for a 0-d array")
-    tolist = _escape("tolist()", "iterate over the array instead")
-    tobytes = _escape("tobytes()", "call linad.stop_gradient(x) first")
-    __dlpack__ = _escape("exporting by DLPack", "call linad.stop_gradient(x) first")
-    __reduce__ = _escape("pickling", "return the value from the traced function")
+    _refuse_int = escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
+    __complex__ = escape("complex()", "use x + 1j * y")
 
     # Methods of ndarray.
 
@@ -612,9 +605,6 @@ class Tracer(Traced):
         return self.copy()
 
     # For people.
-
-    def _label(self) -> str:
-        return f"(shape {self.shape}, {self.dtype})"
 
     def __repr__(self) -> str:
         return f"Tracer({self.concrete!r}, level={self._trace.level})"

@@ -143,7 +143,7 @@ def _outer_edges(column: Any, bins: Any, range: Any, fixed: Any) -> Any:
     return histogram_bin_edges(column, bins)
 
 
-def _cells(points: Any, edges: list[Any]) -> tuple[Any, Any]:
+def _cells(points: Any, edges: Any) -> tuple[Any, Any]:
     """Which points lie in a cell, and the number of its cell for each of those."""
     inside: Any = np.ones(len(points), bool)
     cell: Any = np.zeros(len(points), np.intp)

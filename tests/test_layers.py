@@ -16,13 +16,13 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     0: "errors shapes tree config",
     1: "primitive tape dispatch ufuncs",
-    2: "tracer buffers regions outputs flat",
+    2: "tracer memory buffers regions outputs flat",
     3: "operators",
     4: "rules",
     5: "transforms",
     6: "sweeps cuda",
     7: "derivatives jit control custom kernel",
-    8: "solve export testing numpy scipy",
+    8: "solve export testing numpy scipy coverage specimens",
     9: "cli __main__ demo terminal checks loading",
 }
 FLOOR_OF = {f"linad.{name}": floor for floor, names in FLOORS.items() for name in names.split()}

@@ -1,0 +1,140 @@
+"""The side of an ndarray that is about bytes: what a traced array answers, and refuses."""
+
+import io
+
+import numpy as np
+import pytest
+
+import linad
+import linad.numpy
+from linad.errors import BytesError, LinadError, TracerError, UnsupportedError
+
+X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def inside(question, x=X):
+    """What ``question`` finds about a traced x."""
+    found = []
+    linad.linearize(lambda x: found.append(question(x)) or x, x)
+    return found[0]
+
+
+def test_layout_is_the_values():
+    assert inside(lambda x: (x.strides, x[:, 1:].strides, x.T.strides)) == (
+        X.strides,
+        X[:, 1:].strides,
+        X.T.strides,
+    )
+    assert inside(lambda x: x.T.flags.f_contiguous)
+    assert not inside(lambda x: x.T.flags.c_contiguous)
+    assert inside(lambda x: (x.device, x.to_device("cpu") is x)) == ("cpu", True)
+    assert inside(lambda x: x.__dlpack_device__()) == X.__dlpack_device__()
+    with pytest.raises(ValueError, match="device"):
+        inside(lambda x: x.to_device("gpu"))
+
+
+def test_flags_of_the_value_cannot_be_set():
+    def f(x):
+        y = 1 * x
+        y.flags.writeable = False
+        y.setflags(write=True)
+        y[0] = 0
+        return y
+
+    assert np.array_equal(linad.linearize(f, X)[0], [[0, 0, 0], [4, 5, 6]])
+    with pytest.raises(UnsupportedError, match="read-only"):
+        inside(lambda x: x.setflags(write=False))
+
+
+def test_views_know_their_base():
+    assert inside(lambda x: x.base) is None
+    assert inside(lambda x: x[0].base is x)
+    assert inside(lambda x: x.T[1:].base is x)
+    assert inside(lambda x: (2 * x).base) is None
+
+
+def test_view():
+    def f(x):
+        y = x.view()
+        y[0] = 3 * y[1]
+        return x.view(np.ndarray).view(x.dtype).view(float)
+
+    y, J = linad.linearize(f, X)
+    assert np.array_equal(y, [3 * X[1], X[1]])
+    assert np.array_equal(J.pullback(np.ones_like(X)), [[0, 0, 0], [4, 4, 4]])
+    with pytest.raises(UnsupportedError, match=r"view: .*z.view\(float\)"):
+        inside(lambda x: x.view(np.int64))
+
+
+def test_the_array_namespace_is_linads():
+    assert inside(lambda x: x.__array_namespace__()) is linad.numpy
+    assert inside(lambda x: x.__array_namespace__(api_version="2023.12")) is linad.numpy
+    with pytest.raises(ValueError, match="2000"):
+        inside(lambda x: x.__array_namespace__(api_version="2000.00"))
+
+
+@pytest.mark.parametrize("name", ["data", "ctypes"])
+def test_memory_is_not_lent(name):
+    assert not inside(lambda x: hasattr(x, name))
+    with pytest.raises(BytesError, match=rf"{name}: .*\(2, 3\), float64.*stop_gradient"):
+        inside(lambda x: getattr(x, name))
+    assert inside(lambda x: getattr(linad.stop_gradient(x), name)) is not None
+
+
+REFUSED = {
+    "getfield": (np.float32,),
+    "setfield": (1.0, np.float32),
+    "byteswap": (),
+    "item": (),
+    "tolist": (),
+    "tobytes": (),
+    "tofile": (io.BytesIO(),),
+    "dump": (io.BytesIO(),),
+    "dumps": (),
+    "__dlpack__": (),
+    "__reduce__": (),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bytes_are_not_given_away(name):
+    with pytest.raises((TracerError, UnsupportedError), match=r"\(2, 3\), float64"):
+        inside(lambda x: getattr(x, name)(*REFUSED[name]))
+
+
+def test_every_public_attribute_of_ndarray_is_there():
+    """Each works or raises one of linad's errors; none is missing."""
+    public = [name for name in dir(np.ndarray) if not name.startswith("_")]
+
+    def missing(x):
+        found = []
+        for name in public:
+            try:
+                getattr(x, name)
+            except AttributeError as error:
+                if not isinstance(error, LinadError):
+                    found.append(name)
+        return found
+
+    assert inside(missing) == []
+
+
+def test_shifts_and_bits_are_for_integers():
+    mask = np.array([1, 2, 3])
+
+    def f(x):
+        order = np.argsort(x)
+        order <<= mask
+        order &= 6
+        order |= 1
+        order ^= 2
+        order >>= 1
+        return x * order
+
+    x = np.array([0.5, 0.1, 0.9])
+    y, tape = linad.trace(f, x)
+    assert np.array_equal(y, f(x))
+    assert np.array_equal(tape(x), f(x))
+    for op in (lambda x: x << 1, lambda x: 1 >> x, lambda x: x & 1):
+        with pytest.raises(TypeError, match="not supported"):
+            inside(op)
