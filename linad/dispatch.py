@@ -26,13 +26,13 @@ REMEDIES: dict[str, str] = {}
 """Name of a NumPy function or module with no traced form -> what to do instead."""
 
 
-def remedy(numpy_function: Any) -> str:
-    """What to do where a function that linad does not trace is needed."""
-    module = numpy_function.__module__
-    return REMEDIES.get(f"{module}.{numpy_function.__name__}") or REMEDIES.get(
-        module,
-        "compute it from NumPy functions that are, or wrap it with @linad.primitive and give its "
-        "Jacobian",
+def remedy(name: str) -> str:
+    """What to do where a function is needed that linad does not trace."""
+    return (
+        REMEDIES.get(name)
+        or REMEDIES.get(name.rpartition(".")[0])
+        or "compute it from NumPy functions that are, or wrap it with @linad.primitive and give "
+        "its Jacobian"
     )
 
 

@@ -211,7 +211,7 @@ def traced_function(numpy_function: Any) -> Any:
         return FUNCTIONS[numpy_function]
     except KeyError:
         name = f"{numpy_function.__module__}.{numpy_function.__name__}"
-        raise UnsupportedError(f"{name} is not traced by linad; {remedy(numpy_function)}") from None
+        raise UnsupportedError(f"{name} is not traced by linad; {remedy(name)}") from None
 
 
 def _in_package(frame: Any, package: str) -> bool:
@@ -362,8 +362,8 @@ class Tracer(Memory):
         if function is None:
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(
-                f"{ufunc.__name__}{suffix} is not traced by linad; wrap it with "
-                f"@linad.primitive and give its Jacobian"
+                f"{ufunc.__name__}{suffix} is not traced by linad; "
+                f"{remedy(f'numpy.{ufunc.__name__}')}"
             )
         for x in inputs:
             if type(x) is not Tracer and type(x) is not np.ndarray:

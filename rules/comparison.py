@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import UFUNCS, implements
+from linad.dispatch import implements
 from linad.primitive import Primitive
 from linad.rules.entrywise import constant
 from linad.ufuncs import refuse_out
@@ -107,14 +107,4 @@ def isrealobj(x: Any) -> bool:
     return bool(x.dtype.kind != "c")
 
 
-# The ufuncs of numpy.strings take no numbers; NumPy says so when one is called.
-
-
-def _takes_no_float(ufunc: Any) -> bool:
-    return not any(set("efdgFDG") & set(loop.split("->")[0]) for loop in ufunc.types)
-
-
-for _name, _ufunc in sorted(vars(np._core.umath).items()):  # type: ignore[attr-defined]
-    if isinstance(_ufunc, np.ufunc) and _ufunc not in UFUNCS and _takes_no_float(_ufunc):
-        constant(f"strings.{_name}", _ufunc)
 constant("_ones_like", np._core.umath._ones_like)  # type: ignore[attr-defined]

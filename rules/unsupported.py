@@ -3,6 +3,8 @@
 Files take plain numbers; dates, text and records have no derivative at all.
 """
 
+import numpy as np
+
 from linad.dispatch import REMEDIES
 
 _SAVE = "a file takes plain numbers: pass linad.stop_gradient(x), or save the returned result"
@@ -19,4 +21,7 @@ for _name in ("busday_count", "busday_offset", "is_busday", "datetime_as_string"
     REMEDIES[f"numpy.{_name}"] = _DATES
 for _module in ("numpy.strings", "numpy.char", "numpy._core.defchararray"):
     REMEDIES[_module] = _TEXT
+for _ufunc in vars(np._core.umath).values():  # type: ignore[attr-defined]
+    if isinstance(_ufunc, np.ufunc) and not _ufunc.types:  # no loop over numbers
+        REMEDIES[f"numpy.{_ufunc.__name__}"] = _TEXT
 REMEDIES["numpy.lib.recfunctions"] = _RECORDS

@@ -21,6 +21,7 @@ CALLS = [
     (lambda x: np.busday_offset("2026-01-01", x), "dates have no derivative"),
     (np.is_busday, "dates have no derivative"),
     (np.datetime_as_string, "dates have no derivative"),
+    (np.strings.isalpha, "isalpha .*text has no derivative"),
     (np.strings.upper, "text has no derivative"),
     (lambda x: np.char.equal(x, x), "text has no derivative"),
     (recfunctions.structured_to_unstructured, "dict of arrays"),
