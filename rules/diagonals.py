@@ -69,8 +69,9 @@ def _positions(rows: int, columns: int, offset: int) -> tuple[Any, Any]:
     return i, i + offset
 
 
-# Of the last two axes. A view, as NumPy's is.
+# Of the last two axes. Views, as NumPy's are: np.diagonal's to read only, np.einsum's to write.
 diagonal_ = Primitive("diagonal", lambda x, *, offset: np.diagonal(x, offset, -2, -1), view=True)
+main_diagonal = Primitive("main_diagonal", lambda x: np.einsum("...ii->...i", x), view=True)
 
 
 @diagonal_.jacobian(wrt=0)
@@ -79,6 +80,11 @@ def diagonal_wrt_x(y: Any, x: Any, *, offset: int) -> JacobianOperator:
     i, j = _positions(rows, columns, offset)
     index = Index((*[WHOLE] * (x.ndim - 2), i, j))
     return Selection(index, y.shape, x.shape, y.dtype)
+
+
+@main_diagonal.jacobian(wrt=0)
+def main_diagonal_wrt_x(y: Any, x: Any) -> JacobianOperator:
+    return diagonal_wrt_x(y, x, offset=0)
 
 
 @implements(np.diagonal)

@@ -19,7 +19,8 @@ from linad.dispatch import implements
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Contraction
 from linad.primitive import Primitive
-from linad.rules.shaping import as_array, concrete
+from linad.rules.diagonals import main_diagonal
+from linad.rules.shaping import as_array, concrete, moveaxis
 from linad.ufuncs import refuse_out
 
 
@@ -50,6 +51,9 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         raise TypeError(f"einsum: got an unexpected keyword {sorted(kwargs)[0]!r}")
     labels, result = _letters(subscripts, arrays)
     labels, arrays = _canonical(subscripts, labels, arrays)
+    if len(arrays) == 1 and len(labels[0]) == len(result):
+        # Nothing is summed: a view, as NumPy's.
+        return np.transpose(arrays[0], [labels[0].index(c) for c in result])
     return einsum_(*arrays, labels=tuple(labels), out=result, optimize=optimize)
 
 
@@ -134,7 +138,7 @@ def _canonical(
                 j = word.index(c, i + 1)
                 if a.shape[i] != a.shape[j]:
                     _refuse(subscripts, arrays)
-                a = np.diagonal(a, axis1=i, axis2=j)
+                a = main_diagonal(moveaxis(a, (i, j), (-2, -1)))
                 word = word[:i] + word[i + 1 : j] + word[j + 1 :] + c
         kept = [k for k, c in enumerate(word) if a.shape[k] == size[c]]
         if len(kept) < len(word):

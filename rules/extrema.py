@@ -206,9 +206,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    if not copy and x.ndim:
+        x[...] = nan_to_num(x, True, nan, posinf, neginf)
+        return x
     if x.dtype.kind == "c":
-        real = nan_to_num(np.real(x), copy, nan, posinf, neginf)
-        return real + 1j * nan_to_num(np.imag(x), copy, nan, posinf, neginf)
+        real = nan_to_num(np.real(x), True, nan, posinf, neginf)
+        return real + 1j * nan_to_num(np.imag(x), True, nan, posinf, neginf)
     limits = np.finfo(x.dtype)
     y = where_(np.isnan(x), nan, x)
     y = where_(np.isposinf(x), limits.max if posinf is None else posinf, y)

@@ -17,7 +17,7 @@ from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive
 from linad.rules.indices import WHOLE, Index, canonical
-from linad.rules.shaping import as_array, copy_, ravel, reshape_, transpose_
+from linad.rules.shaping import as_array, concrete, copy_, ravel, reshape_, transpose_
 from linad.shapes import Shape, normalize_axis
 from linad.ufuncs import refuse_out
 
@@ -107,7 +107,16 @@ def getitem(x: Any, index: Any) -> Any:
         return copy_(getitem_(x, index=index), layout="K")
     if all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
+    if all(type(entry) is int for entry in index):
+        return _entry_as_view(x, index)
     return getitem_(x, index=index)
+
+
+def _entry_as_view(x: Any, index: Index) -> Any:
+    """``x[1, 2, ...]``: a 0-d view, where ``x[1, 2]`` is a number."""
+    concrete(x)[index]  # raises where an integer is out of range, as a slice does not
+    view = getitem_(x, index=Index([slice(i, i + 1 or None) for i in index]))
+    return reshape_(view, shape=())
 
 
 def _is_scalar_array(index: Any) -> bool:

@@ -105,6 +105,9 @@ EXPRESSIONS = {
     "trim_zeros": lambda x: np.trim_zeros(x[0]),
     "real_if_close": lambda x: np.real_if_close(x),
     "ix_": lambda x: np.ix_(x[0])[0],
+    "einsum transpose": lambda x: np.einsum("ij->ji", x),
+    "einsum diagonal": lambda x: np.einsum("ijj->ji", x.reshape(3, 2, 2)),
+    "nan_to_num no copy": lambda x: np.nan_to_num(x, copy=False),
     "meshgrid no copy": lambda x: np.meshgrid(x[0], sparse=True, copy=False)[0],
     # copies
     "copy": lambda x: x.copy(),
@@ -165,7 +168,7 @@ EXPRESSIONS = {
     "unwrap": lambda x: np.unwrap(x),
     "interp": lambda x: np.interp(x[0], np.arange(9.0) - 4, np.arange(9.0)),
     "matrix_power 1": lambda x: np.linalg.matrix_power(x[:, :3], 1),
-    "einsum": lambda x: np.einsum("ij->ij", x) * 1.0,
+    "einsum": lambda x: np.einsum("ij,->ij", x, 1.0),
     "average": lambda x: np.average(x, axis=0),
     "full_like": lambda x: np.full_like(x, x[0, 0]),
     "zeros_like": lambda x: np.zeros_like(x),
@@ -209,6 +212,23 @@ def program(expression, first, order):
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_views_and_copies(name, first, order):
     check(program(EXPRESSIONS[name], first, order), X, order=1)
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["untouched", "written"])
+@pytest.mark.parametrize("index", [(1, 2, ...), (..., -1, 0), (0, ..., -1)], ids=str)
+def test_an_entry_with_an_ellipsis_is_a_view(index, first):
+    def f(x):
+        if first:
+            x[0] = x[0] * x[1]
+        entry, number = x[index], x[tuple(i for i in index if i is not ...)]
+        entry *= x[0, 0]
+        number *= 2.0  # a number is replaced, not changed
+        entry[...] = entry * entry + number
+        return x * entry
+
+    check(f, X)
+    with pytest.raises(IndexError):
+        linad.linearize(lambda x: x[3, 0, ...], X)
 
 
 @pytest.mark.parametrize("first", [False, True], ids=["untouched", "written"])

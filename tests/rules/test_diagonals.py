@@ -35,6 +35,7 @@ CASES = [
     Case(diagonals.masked, A, mask=A > 0, check=Z),
     Case(diagonals.masked, B, mask=np.tri(3, dtype=bool)),
     Case(diagonals.diagonal_, B, offset=-1, check=Z),
+    Case(diagonals.main_diagonal, B, check=Z),
     Case(np.tril, A, check=Z),
     Case(np.tril, B, k=-1),
     Case(np.tril, V),
