@@ -22,15 +22,16 @@ NOWHERE = 1 << 30
 @functools.cache
 def output_position(numpy_function: Any, function: Callable[..., Any]) -> int:
     """Position of the argument ``out`` of a NumPy function; beyond all if it has none."""
-    try:
-        names = list(inspect.signature(function).parameters.values())
-    except ValueError:  # a function in C that tells no signature
-        return NOWHERE
-    for k, parameter in enumerate(names):
-        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            break
-        if parameter.name == "out":
-            return k
+    for source in (numpy_function, function):
+        try:
+            parameters = inspect.signature(source).parameters.values()
+        except ValueError:  # a function in C that tells no signature
+            continue
+        for k, parameter in enumerate(parameters):
+            if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                break
+            if parameter.name == "out":
+                return k
     return NOWHERE
 
 

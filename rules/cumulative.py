@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from linad.dispatch import implements, implements_ufunc
-from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.cumulative import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.structured import Diagonal, broadcast
@@ -264,18 +263,3 @@ def _reduceat(ufunc: Any) -> None:
 
 for _ufunc in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.logaddexp2):
     _reduceat(_ufunc)
-
-
-def _refuse_at(ufunc: Any) -> None:
-    @implements_ufunc(ufunc, "at")
-    def at(a: Any, indices: Any, b: Any = None) -> Any:
-        raise UnsupportedError(
-            f"{ufunc.__name__}.at writes into an array, which linad does not trace; sums at "
-            f"repeated indices are np.bincount(indices, weights=b, minlength=n)"
-        )
-
-    at.__name__ = f"{ufunc.__name__}_at"
-
-
-for _writer in (np.add, np.subtract, np.multiply, np.true_divide, np.maximum, np.minimum):
-    _refuse_at(_writer)

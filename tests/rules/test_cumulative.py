@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import UnsupportedError
 from linad.rules.cumulative import (
     cumprod_,
     cumsum_,
@@ -139,8 +138,3 @@ def test_cumulative_sum_needs_an_axis():
 def test_reduceat_checks_its_indices():
     with pytest.raises(IndexError, match="reduceat"):
         linad.jacobian(lambda x: np.add.reduceat(x, [0, 9]))(VECTOR)
-
-
-def test_at_is_refused():
-    with pytest.raises(UnsupportedError, match="bincount"):
-        linad.grad(lambda x: np.sum(np.add.at(x, [0], 1.0)))(VECTOR)
