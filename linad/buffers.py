@@ -17,7 +17,7 @@ import numpy as np
 from linad.errors import ShapeError, TracerError
 from linad.primitive import Primitive, Traced
 from linad.regions import Region, Window, read_region, region_of, repeats
-from linad.shapes import Shape
+from linad.shapes import Shape, memory_of
 
 
 class Storage:
@@ -391,6 +391,11 @@ def _same_layout(a: Any, b: Any) -> bool:
     return (
         type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
     )
+
+
+def storage_of(x: Any) -> int:
+    """A number of the storage of an array, plain or traced, that its views have too."""
+    return memory_of(root_of(x) if isinstance(x, Traced) else x)
 
 
 def share_storage(a: Any, b: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.buffers import refresh, share_storage
+from linad.buffers import refresh, share_storage, storage_of
 from linad.errors import OutputError, ShapeError, TracerError, TreeError
 from linad.tracer import Tracer
 from linad.transforms.linearize import check_input, linearize_leaves
@@ -51,7 +51,10 @@ class _Call:
         chosen = [args[i] for i in self.argnums]
         leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
         self.given = leaves
-        self.values = [check_input(v, self._leaf_name(k)) for k, v in enumerate(leaves)]
+        self._neighbours: dict[int, Any] | None = None
+        self.values = [
+            check_input(v, functools.partial(self._leaf_name, k)) for k, v in enumerate(leaves)
+        ]
         if not leaves:
             raise TreeError(f"{_name(f)}: the arguments to differentiate hold no array")
         if keep:
@@ -71,20 +74,33 @@ class _Call:
     def check_alone(self, k: int) -> None:
         """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
         argument: NumPy would change both, and linad differentiates them apart."""
-        others = [(v, self._leaf_name(j)) for j, v in enumerate(self.given) if j != k]
-        rest = [a for i, a in enumerate(self.args) if i not in self.argnums]
-        for name, value in [*enumerate(rest), *self.kwargs.items()]:
-            arrays = [v for v in tree.flatten(value)[0] if isinstance(v, (np.ndarray, Tracer))]
-            others += [(v, f"the argument {name!r} that is not differentiated") for v in arrays]
-        for other, name in others:
-            if isinstance(other, (np.ndarray, Tracer)) and share_storage(self.given[k], other):
+        if self._neighbours is None:
+            self._neighbours = self._by_memory()
+        mine = self.given[k]
+        for other, j, argument in self._neighbours.get(storage_of(mine), ()):
+            if j != k and share_storage(mine, other):
+                name = f"the argument {argument!r} that is not differentiated"
                 raise TracerError(
-                    f"{self._leaf_name(k)} is written into, and shares memory with {name}; pass "
-                    f"a copy (x.copy()) of one of them"
+                    f"{self._leaf_name(k)} is written into, and shares memory with "
+                    f"{name if j is None else self._leaf_name(j)}; pass a copy (x.copy()) of one "
+                    f"of them"
                 )
 
+    def _by_memory(self) -> dict[int, list[tuple[Any, int | None, Any]]]:
+        """The arrays given, by the memory they live in, each with its number as a leaf or the
+        argument it came in."""
+        given: list[Any] = [(v, k, None) for k, v in enumerate(self.given)]
+        rest = [(i, a) for i, a in enumerate(self.args) if i not in self.argnums]
+        for argument, value in [*rest, *self.kwargs.items()]:
+            given += [(v, None, argument) for v in tree.flatten(value)[0]]
+        groups: dict[int, list[Any]] = {}
+        for entry in given:
+            if isinstance(entry[0], (np.ndarray, Tracer)):
+                groups.setdefault(storage_of(entry[0]), []).append(entry)
+        return groups
+
     def __call__(self, leaves: list[Any]) -> Any:
-        leaves[0]._trace.arguments = (leaves, self)
+        leaves[0]._trace.arguments = {id(t): (k, t) for k, t in enumerate(leaves)}, self
         given = tree.unflatten(self.in_tree, leaves)
         args = list(self.args)
         if self.single:

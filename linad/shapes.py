@@ -54,6 +54,15 @@ def matrix_transpose(a: Any) -> Any:
     return np.swapaxes(a, -1, -2)
 
 
+def memory_of(array: Any) -> int:
+    """A number of the memory an array lives in: views of one array have the same."""
+    below = getattr(array, "base", None)
+    while below is not None:
+        array = below
+        below = array.obj if type(array) is memoryview else getattr(array, "base", None)
+    return id(array)
+
+
 def sum_to_shape(x: Any, shape: Shape, full_ndim: int) -> Any:
     """Undo a broadcast of ``shape`` to an array of ``full_ndim`` axes: sum what it repeated.
 

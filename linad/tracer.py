@@ -81,9 +81,8 @@ class Trace:
         """Raise if an array is an argument that shares memory with another argument."""
         if self.arguments is not None:
             tracers, call = self.arguments
-            for k, tracer in enumerate(tracers):
-                if tracer is root:
-                    call.check_alone(k)
+            if id(root) in tracers:
+                call.check_alone(tracers[id(root)][0])
 
     def constant(self, value: Any) -> "Tracer":
         """Return a traced array that depends on nothing, to be written into."""

@@ -48,12 +48,12 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     if type(value) is np.ndarray or type(value) is float:
         return [value], LEAF
     leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
-    new = {type(x) for x in leaves if dataclasses.is_dataclass(x) and not isinstance(x, type)}
-    if new:
-        for cls in new:
-            _register_dataclass(cls)
-        return flatten(value)
-    return leaves, structure
+    new = [cls for cls in set(map(type, leaves)) if dataclasses.is_dataclass(cls)]
+    if not new:
+        return leaves, structure
+    for cls in new:
+        _register_dataclass(cls)
+    return flatten(value)
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:

@@ -32,3 +32,36 @@ def test_a_traced_view_as_cotangent_of_an_array_that_was_written():
         return np.sum(y[1:] * y[:2]) * y.reshape(3, 1).T.sum()
 
     check_hessian(f, X)
+
+
+def test_ten_thousand_leaves_take_no_longer_each_than_ten():
+    # Names of leaves, and what shares memory with what, were once looked up pair by pair.
+    leaves = [np.array([float(i), 1.0]) for i in range(10_000)]
+
+    def f(leaves):
+        for v in leaves:
+            v *= v
+        return leaves
+
+    y, J = linad.linearize(f, leaves)
+    flat = np.ones(J.shape[1])
+    slope = 2 * np.concatenate(leaves)
+    np.testing.assert_array_equal(J @ flat, slope)
+    np.testing.assert_array_equal(J.T @ flat, slope)
+    ones = [np.ones(2) for _ in leaves]
+    assert len(J.pushforward(ones)) == len(J.pullback(ones)) == len(y)
+    assert len(linad.jvp(f, (leaves,), (ones,))[1]) == len(leaves)
+    assert len(linad.grad(lambda v: sum(np.sum(x) for x in v))(leaves)) == len(leaves)
+
+
+def test_what_a_sweep_returns_shares_no_memory():
+    def f(x):
+        return x, x[:2], x[1:], x.reshape(3, 1)
+
+    y, J = linad.linearize(f, X)
+    for found in (J.pushforward(X), linad.jvp(f, (X,), (X,))[1]):
+        for k, a in enumerate(found):
+            assert not np.shares_memory(a, X)
+            assert not any(np.shares_memory(a, b) for b in found[:k])
+    w = tuple(np.ones_like(part) for part in y)
+    assert not any(np.shares_memory(J.pullback(w), part) for part in w)

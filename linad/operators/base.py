@@ -24,7 +24,7 @@ from scipy.sparse.linalg import LinearOperator
 from linad.config import settings
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
 from linad.primitive import Traced
-from linad.shapes import Shape, size_of
+from linad.shapes import Shape, memory_of, size_of
 
 ALGEBRA = SimpleNamespace()
 """What operators are composed with. `linad.operators.algebra` is made of operators, so it
@@ -217,7 +217,7 @@ class JacobianOperator(LinearOperator):
             seeds = x.shape[:-1]
             y = apply(x.reshape(seeds + taken)).reshape((*seeds, size_of(given)))
         if not self.fresh and type(y) is np.ndarray:
-            return own(y, x)
+            return own(y, {memory_of(x)})
         return y
 
     # Products and sums.
@@ -405,13 +405,9 @@ class JacobianOperator(LinearOperator):
         return f"<{self._label()}: {self.out_shape} from {self.in_shape}>"
 
 
-def own(y: Any, *others: Any) -> Any:
-    """Return ``y``, copied if it is read-only or shares memory with one of ``others``."""
-    if not y.flags.writeable or any(
-        type(x) is np.ndarray and np.may_share_memory(x, y) for x in others
-    ):
-        return y.copy()
-    return y
+def own(y: Any, taken: set[int]) -> Any:
+    """Return ``y``, copied if it is read-only or lives in memory that is ``taken``."""
+    return y if y.flags.writeable and memory_of(y) not in taken else y.copy()
 
 
 def is_operator(x: Any) -> bool:

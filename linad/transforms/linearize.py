@@ -248,8 +248,14 @@ def _cotangent(primitive: Primitive, i: int, found: Any, value: Any) -> Any:
     return found if found.dtype == value.dtype else found.astype(value.dtype)
 
 
-def check_input(value: Any, name: str) -> Any:
+def check_input(value: Any, name: Callable[[], str]) -> Any:
     """Return one argument leaf as an array that has a derivative.
+
+    Parameters
+    ----------
+    value : object
+    name : callable
+        Returns what messages call it.
 
     Raises
     ------
@@ -268,7 +274,7 @@ def check_input(value: Any, name: str) -> Any:
             if dtype.kind in "biu"
             else "only arrays of floats or complex numbers have derivatives"
         )
-        raise DTypeError(f"{name} has dtype {dtype}, which is not differentiable; {remedy}")
+        raise DTypeError(f"{name()} has dtype {dtype}, which is not differentiable; {remedy}")
     return value
 
 

@@ -10,7 +10,7 @@ from linad.buffers import attach_view, is_private, lazy_view, settle, write_valu
 from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.regions import Region
-from linad.shapes import is_inexact
+from linad.shapes import is_inexact, memory_of
 from linad.tracer import Trace, Tracer
 from linad.transforms.linearize import captured, check_constant, linearize_pullback, widened
 from linad.transforms.tape_operator import Slot, handed_out, push_onto
@@ -100,6 +100,7 @@ class PushTrace(Trace):
             )
         results: list[Any] = []
         pushed: list[Any] = []
+        taken = {memory_of(t) for t in given}
         for leaf in leaves:
             tangent = None
             if isinstance(leaf, Tracer) and leaf._trace is self:
@@ -109,9 +110,7 @@ class PushTrace(Trace):
             else:
                 leaf = check_constant(leaf)
             results.append(leaf)
-            pushed.append(
-                Slot(leaf).zeros() if tangent is None else handed_out(tangent, given, pushed)
-            )
+            pushed.append(Slot(leaf).zeros() if tangent is None else handed_out(tangent, taken))
         return out_tree, results, pushed
 
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:

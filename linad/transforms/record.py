@@ -1,5 +1,6 @@
 """Record: run a function once and keep every primitive call as an equation of a tape."""
 
+import functools
 import itertools
 import sys
 from collections.abc import Callable
@@ -136,10 +137,12 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
 
 
 def recorded_inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> list[Tracer]:
-    paths = tree.leaf_paths(in_tree)
+    def named(k: int) -> str:
+        return f"trace: argument {tree.leaf_paths(in_tree)[k]}"
+
     return [
-        recorder.input(check_input(leaf, f"trace: argument {path}"))
-        for leaf, path in zip(leaves, paths, strict=True)
+        recorder.input(check_input(leaf, functools.partial(named, k)))
+        for k, leaf in enumerate(leaves)
     ]
 
 

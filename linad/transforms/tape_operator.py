@@ -14,7 +14,7 @@ from linad.buffers import concrete, root_of
 from linad.errors import DTypeError, ShapeError
 from linad.operators.base import JacobianOperator, own
 from linad.operators.regions import Insert
-from linad.shapes import Shape, is_inexact, size_of
+from linad.shapes import Shape, is_inexact, memory_of, size_of
 from linad.tracer import Tracer
 
 Node = int
@@ -287,13 +287,10 @@ class TapeOperator(JacobianOperator):
     ) -> list[Any]:
         """The values at ``nodes``, each in memory that nobody else holds."""
         results: list[Any] = []
+        taken = {memory_of(x) for x in given}
         for node, slot in zip(nodes, expected, strict=True):
             value = None if node is None else slots[node]
-            if value is None:
-                value = slot.zeros(seeds)
-            else:
-                value = handed_out(value, given, results)
-            results.append(value)
+            results.append(slot.zeros(seeds) if value is None else handed_out(value, taken))
         return results
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
@@ -317,11 +314,14 @@ class TapeOperator(JacobianOperator):
         return self._schedule
 
 
-def handed_out(value: Any, given: Sequence[Any], results: Sequence[Any]) -> Any:
-    """A tangent or cotangent for the caller, who may write into it."""
+def handed_out(value: Any, taken: set[int]) -> Any:
+    """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
     if isinstance(value, Tracer):
         return value.alias()
-    return own(value, *given, *results) if type(value) is np.ndarray else value
+    if type(value) is np.ndarray:
+        value = own(value, taken)
+        taken.add(memory_of(value))
+    return value
 
 
 def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
