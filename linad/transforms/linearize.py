@@ -12,7 +12,7 @@ import numpy as np
 
 from linad import tree
 from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
-from linad.errors import DTypeError, OutputError, WrongRuleError
+from linad.errors import DTypeError, OutputError, UnsupportedError, WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.operators.regions import Erase, Insert
 from linad.operators.structured import Cast, Identity
@@ -20,6 +20,7 @@ from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import is_inexact
 from linad.tracer import Trace, Tracer
+from linad.transforms.operands import PlainOperands
 from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
 
 
@@ -31,6 +32,7 @@ class LinearTrace(Trace):
         self.nodes = itertools.count()
         self.steps: list[Step] = []
         self.writes = False
+        self.operands = PlainOperands()
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
@@ -57,6 +59,8 @@ class LinearTrace(Trace):
                     a = a._value if a._buffer is None else captured(a, primitive)
                 if type(a) is Tracer:
                     nested = True
+            elif type(a) is np.ndarray and primitive.keeps:
+                a = self.operands.keep(a)
             values.append(a)
         if primitive.joint is not None:
             return self._apply_joint(primitive, values, active, params)
@@ -67,6 +71,8 @@ class LinearTrace(Trace):
         if primitive.outputs is not None:
             return self._several(primitive, y, values, active, params)
         dtype = y.dtype
+        if dtype.hasobject:
+            refuse_objects(primitive)
         links = []
         rules = primitive.rules
         for i, node in active:
@@ -179,6 +185,14 @@ def captured(a: Tracer, primitive: Primitive) -> Any:
     if a._buffer is None or primitive.view or not is_private(a):
         return a._value
     return a._value.copy("K")
+
+
+def refuse_objects(primitive: Primitive) -> None:
+    """Raise: the result of an operation is an object array, and may hide traced values."""
+    raise UnsupportedError(
+        f"{primitive.name}: an argument is an object array; arrays of numbers are needed beside a "
+        f"traced value, made with np.stack([...]), np.zeros_like(x) or linad.numpy"
+    )
 
 
 def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
@@ -309,6 +323,7 @@ def linearize_leaves(
     with trace:
         result = function(tracers)
         results, nodes, out_tree = trace.outputs(result)
+        trace.operands.check()
     J = TapeOperator(
         trace.steps,
         trace.writes,

@@ -12,7 +12,13 @@ from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import is_inexact, memory_of
 from linad.tracer import Trace, Tracer
-from linad.transforms.linearize import captured, check_constant, linearize_pullback, widened
+from linad.transforms.linearize import (
+    captured,
+    check_constant,
+    linearize_pullback,
+    refuse_objects,
+    widened,
+)
 from linad.transforms.tape_operator import Slot, handed_out, push_onto
 
 
@@ -47,6 +53,8 @@ class PushTrace(Trace):
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
         y = primitive(*values, **params)
+        if not isinstance(y, tuple) and y.dtype.hasobject:
+            refuse_objects(primitive)
         total, mine = None, False
         if not primitive.constant:
             for i, tangent in active:

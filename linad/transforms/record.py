@@ -16,7 +16,12 @@ from linad.primitive import Primitive
 from linad.regions import Region, write_region
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Trace, Tracer
-from linad.transforms.linearize import captured, check_constant, check_input
+from linad.transforms.linearize import (
+    captured,
+    check_constant,
+    check_input,
+    refuse_objects,
+)
 
 
 class RecordTrace(Trace):
@@ -26,6 +31,7 @@ class RecordTrace(Trace):
         super().__init__()
         self.numbers = itertools.count()
         self.equations: list[Equation] = []
+        self.operands = PlainOperands()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
@@ -49,8 +55,12 @@ class RecordTrace(Trace):
                     values[i], inputs[i] = captured(a, primitive), a._node
                 else:
                     values[i] = inputs[i] = a.frozen()
+            elif type(a) is np.ndarray:
+                inputs[i] = self.operands.keep(a)
         y = primitive(*values, **params)
         several = isinstance(y, tuple)
+        if not several and y.dtype.hasobject:
+            refuse_objects(primitive)
         results = [self._result(v) for v in (y if several else (y,))]
         outputs = tuple([t._node for t in results])
         self.equations.append(Equation(primitive, tuple(inputs), params, outputs, self.line()))
