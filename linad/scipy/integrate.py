@@ -1,0 +1,100 @@
+"""scipy.integrate, traced: integrals of samples.
+
+trapezoid     Σ h_i (y_i + y_i+1) / 2
+simpson       parabolas through three neighbours: over x_0, x_1, x_2 with h = x_1 - x_0 and
+              k = x_2 - x_1 the integral is
+              (h + k)/6 [(2 - k/h) y_0 + (h + k)^2/(h k) y_1 + (2 - h/k) y_2];
+              with an even number of samples the parabola of the last three gives the last interval:
+              k (2k + 3h)/(6(h + k)) y_2 + k (k + 3h)/(6h) y_1 - k^3/(6h(h + k)) y_0
+
+Source: K. Cartwright, "Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced
+Data", Journal of Mathematical Sciences and Mathematics Education 12, 2017.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from linad.errors import ShapeError
+from linad.rules.shaping import as_array
+from linad.scipy.mirror import inexact, traced_form
+from linad.shapes import normalize_axis
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(scipy.integrate, name)
+
+
+def __dir__() -> list[str]:
+    return dir(scipy.integrate)
+
+
+@traced_form(scipy.integrate.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    y = as_array(y)
+    return np.trapezoid(y, None if x is None else as_array(x), dx, axis)
+
+
+def _steps(y: Any, x: Any, dx: Any, name: str) -> Any:
+    """The lengths of the intervals; y has the samples along its last axis."""
+    n = y.shape[-1]
+    if x is None:
+        return dx * np.ones(n - 1, np.dtype(y.dtype.char.lower()))
+    if x.shape[-1] != n or (x.ndim > 1 and x.shape != y.shape):
+        raise ShapeError(f"{name}: y has {n} samples along the axis, x has shape {x.shape}")
+    return x[..., 1:] - x[..., :-1]
+
+
+def _last(y: Any, x: Any, axis: int, name: str) -> tuple[Any, Any, int]:
+    """y, and x if it is an array like y, with the axis last."""
+    y = inexact(y)
+    axis = normalize_axis(axis, y.ndim, name)
+    if x is not None:
+        x = inexact(x)
+        if x.ndim > 1:
+            x = np.moveaxis(x, axis, -1)
+    return np.moveaxis(y, axis, -1), x, axis
+
+
+@traced_form(scipy.integrate.cumulative_trapezoid)
+def cumulative_trapezoid(
+    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
+    if initial is not None and initial != 0:
+        raise ValueError("`initial` must be `None` or `0`.")
+    y, x, axis = _last(y, x, axis, "cumulative_trapezoid")
+    if not y.shape[-1]:
+        raise ValueError("At least one point is required along `axis`.")
+    steps = _steps(y, x, dx, "cumulative_trapezoid")
+    total = np.cumsum(0.5 * steps * (y[..., 1:] + y[..., :-1]), axis=-1)
+    if initial is not None:
+        total = np.concatenate([np.zeros((*total.shape[:-1], 1), total.dtype), total], axis=-1)
+    return np.moveaxis(total, -1, axis)
+
+
+@traced_form(scipy.integrate.simpson)
+def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+    y, x, axis = _last(y, x, axis, "simpson")
+    n = y.shape[-1]
+    if n < 3:
+        steps = _steps(y, x, dx, "simpson")
+        return np.sum(0.5 * steps * (y[..., 1:] + y[..., :-1]), axis=-1)
+    steps = _steps(y, x, dx, "simpson")
+    h, k = steps[..., : (n - 1) // 2 * 2 : 2], steps[..., 1 : (n - 1) // 2 * 2 : 2]
+    width = h + k
+    pairs = (n - 1) // 2
+    first, middle, third = (y[..., i : i + 2 * pairs : 2] for i in range(3))
+    parabolas = (
+        width / 6 * ((2 - k / h) * first + width * width / (h * k) * middle + (2 - h / k) * third)
+    )
+    total = np.sum(parabolas, axis=-1)
+    if n % 2:
+        return total
+    h, k = steps[..., -2], steps[..., -1]
+    return (
+        total
+        + k * (2 * k + 3 * h) / (6 * (h + k)) * y[..., -1]
+        + k * (k + 3 * h) / (6 * h) * y[..., -2]
+        - k**3 / (6 * h * (h + k)) * y[..., -3]
+    )
