@@ -4,7 +4,7 @@ Signatures follow JAX where JAX has the function.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class _Call:
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
         self.keep = keep
         self.aux: Any = None
-        self.single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
+        self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
         self.argnums = _positions(argnums, len(args), f)
         chosen = [args[i] for i in self.argnums]
         leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
@@ -131,20 +131,25 @@ def _has_gaps(v: Any) -> bool:
 
 
 def _name(f: Any) -> str:
+    while isinstance(f, functools.partial):
+        f = f.func
     return getattr(f, "__name__", None) or type(f).__name__
 
 
 def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
     if argnums is None:
         return tuple(range(n))
-    given = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    given = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
     for i in given:
-        if not isinstance(i, int) or not -n <= i < n:
+        if not isinstance(i, (int, np.integer)) or not -n <= i < n:
             raise TypeError(
                 f"{_name(f)}: argnums={argnums!r} names no positional argument; {n} were given "
                 f"(arguments passed by keyword are not differentiated)"
             )
-    return tuple(i % n for i in given)
+    positions = tuple([int(i) % n for i in given])
+    if len(set(positions)) < len(positions):
+        raise ValueError(f"{_name(f)}: argnums={argnums!r} names an argument twice")
+    return positions
 
 
 def _untraced(value: Any) -> Any:

@@ -119,11 +119,23 @@ CREATORS: set[Any] = {
 }
 _ARRAYS = (np.ndarray, Traced)
 _PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
+OTHER_ARITHMETIC = (np.matrix, np.ma.MaskedArray)
+
+
+def refuse_arithmetic(value: Any, name: str) -> None:
+    """Raise: an array does not calculate as `numpy.ndarray` does."""
+    masked = isinstance(value, np.ma.MaskedArray)
+    raise UnsupportedError(
+        f"{name} is a {type(value).__name__}, whose arithmetic linad does not differentiate; use a "
+        f"plain array: {'np.where(m.mask, 0.0, m.data)' if masked else 'np.asarray(A), and @'}"
+    )
 
 
 def _operand(other: Any) -> Any:
     """An operand of a binary operator; NotImplemented for types with operators of their own."""
     if isinstance(other, _PLAIN):
+        if isinstance(other, OTHER_ARITHMETIC):
+            refuse_arithmetic(other, "an operand")
         return other
     if isinstance(other, (list, tuple)):
         return np.asarray(other)

@@ -46,6 +46,8 @@ def test_no_array_to_differentiate():
         linad.grad(total)(())
     with pytest.raises(TypeError, match="argnums=3 names no positional argument"):
         linad.grad(total, argnums=3)(X)
+    with pytest.raises(ValueError, match=r"argnums=\(0, -2\) names an argument twice"):
+        linad.grad(lambda x, y: np.sum(x * y), argnums=(0, -2))(X, X)
     with pytest.raises(TypeError, match="passed by keyword"):
         linad.grad(total)(x=X)
 
@@ -233,3 +235,21 @@ def test_settings():
         pass
     with pytest.raises(errors.DensifyError, match="densify_limit"), linad.config(densify_limit=8):
         np.asarray(linad.linearize(np.sin, X)[1])
+
+
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        (np.ma.masked_array(np.ones((2, 2)), np.eye(2)), r"MaskedArray.*np.where\(m.mask"),
+        (np.asmatrix(np.ones((2, 2))), r"matrix.*np.asarray\(A\)"),
+    ],
+)
+def test_arrays_with_an_arithmetic_of_their_own(other, words):
+    A = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(errors.UnsupportedError, match=words):
+        linad.grad(np.sum)(other)
+    for f in (lambda x: x * other, lambda x: np.multiply(other, x), lambda x: other @ x):
+        with pytest.raises((errors.UnsupportedError, errors.TracerError)):
+            linad.linearize(f, A)
+    with pytest.raises(errors.UnsupportedError, match=words):
+        linad.linearize(lambda x: x + other, A)

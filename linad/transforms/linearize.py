@@ -19,7 +19,7 @@ from linad.operators.structured import Cast, Identity
 from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import is_inexact
-from linad.tracer import Trace, Tracer
+from linad.tracer import OTHER_ARITHMETIC, Trace, Tracer, refuse_arithmetic
 from linad.transforms.operands import PlainOperands
 from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
 
@@ -280,6 +280,8 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
         dtype = value.dtype
     else:
         if type(value) is not np.ndarray:
+            if isinstance(value, OTHER_ARITHMETIC):
+                refuse_arithmetic(value, name())
             value = np.float64(value) if type(value) is float else np.asarray(value)
         dtype = value.dtype
     if not is_inexact(dtype):
