@@ -24,10 +24,15 @@ class Settings:
     block_bytes : int
         Bytes of seeds and results that a dense Jacobian pushes through in one batched
         sweep. Default 64 MiB.
+    snapshot_bytes : int
+        A plain array up to this size that a traced function uses is copied, so that it may be
+        overwritten later; a larger one is kept by reference, and overwriting it while the
+        function runs raises `linad.errors.OverwrittenError`. Default 64 KiB.
     """
 
     densify_limit: int = 2**27
     block_bytes: int = 2**26
+    snapshot_bytes: int = 2**16
 
 
 def _from_environment() -> Settings:

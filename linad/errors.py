@@ -53,6 +53,10 @@ class GuardError(LinadError, RuntimeError):
     """A recorded program met a value for which Python would have taken another path."""
 
 
+class OverwrittenError(LinadError, RuntimeError):
+    """A plain array that a derivative refers to was overwritten while the function ran."""
+
+
 class NotHolomorphicError(LinadError, TypeError):
     """A complex function has no complex Jacobian matrix at this point."""
 

@@ -52,6 +52,8 @@ class Primitive:
         Number of results when there are several.
     view : bool
         Whether the result may share memory with the first argument, as a slice does.
+    keeps : bool
+        Whether its operators may refer to the arguments; a sum's do not.
     register : bool
         Whether `registry` lists it; linad's own primitives are listed, a user's are not.
 
@@ -81,6 +83,7 @@ class Primitive:
         constant: bool = False,
         outputs: int | None = None,
         view: bool = False,
+        keeps: bool = True,
         register: bool = True,
     ) -> None:
         if register:
@@ -92,6 +95,7 @@ class Primitive:
         self.constant = constant
         self.outputs = outputs
         self.view = view
+        self.keeps = keeps
         self.__doc__ = impl.__doc__
         self.joint: Rule | None = None
         self.rules: dict[int, Rule] = {}

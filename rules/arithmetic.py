@@ -23,6 +23,7 @@ from linad.rules.entrywise import binary, constant, copied, register, unary
 
 add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
+add.keeps = subtract.keeps = False
 multiply = binary("multiply", np.multiply, lambda y, a, b: b, lambda y, a, b: a)
 # y's type makes 1 / b as precise as y where b is an integer, and 1 / 0 infinite.
 divide = binary(

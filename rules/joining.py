@@ -34,7 +34,9 @@ from linad.rules.shaping import (
 from linad.shapes import normalize_axis
 from linad.ufuncs import refuse_out
 
-concatenate_ = Primitive("concatenate", lambda *arrays, axis: np.concatenate(arrays, axis))
+concatenate_ = Primitive(
+    "concatenate", lambda *arrays, axis: np.concatenate(arrays, axis), keeps=False
+)
 
 
 @concatenate_.jacobian(wrt="each")

@@ -90,6 +90,7 @@ def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
         results, J = linearize_leaves(
             lambda xs: f(*tree.unflatten(in_tree, xs)), tracers, in_tree, SourcedTrace(recorder)
         )
+        recorder.operands.check()
         cut = len(recorder.equations)
         recorder.line = lambda: None  # sums of cotangents come from no line in particular
         seeds = [recorder.input(slot.zeros()) for slot in J.out_slots]

@@ -22,6 +22,7 @@ from linad.transforms.linearize import (
     check_input,
     refuse_objects,
 )
+from linad.transforms.operands import PlainOperands
 
 
 class RecordTrace(Trace):
@@ -141,6 +142,7 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
     with recorder:
         result = f(*tree.unflatten(in_tree, tracers))
         results, nodes, out_tree = recorded_outputs(result, recorder)
+        recorder.operands.check()
     equations = needed(recorder.equations, nodes)
     tape = Tape(name_of(f), inputs, equations, nodes, in_tree, out_tree)
     return tree.unflatten(out_tree, results), tape
