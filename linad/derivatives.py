@@ -4,7 +4,7 @@ Signatures follow JAX where JAX has the function.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ def _name(f: Any) -> str:
 def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
     if argnums is None:
         return tuple(range(n))
-    given = tuple(argnums) if isinstance(argnums, Iterable) else (argnums,)
+    given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
     for i in given:
         if not isinstance(i, (int, np.integer)) or not -n <= i < n:
             raise TypeError(

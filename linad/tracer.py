@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad import tree
 from linad.buffers import is_private, overwrite, refresh, settle, write, write_into
 from linad.dispatch import FOREIGN, FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.errors import LeakedTracerError, LinadError, TracerError, UnsupportedError
@@ -625,3 +626,6 @@ class Tracer(Memory):
 
     def __format__(self, spec: str) -> str:
         return format(self.concrete, spec)
+
+
+tree.leaf_types.add(Tracer)

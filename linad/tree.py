@@ -5,6 +5,7 @@ in linad's own namespace the first time one is met, its init fields as children.
 """
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from linad.errors import TreeError
 
 NAMESPACE = "linad"
 LEAF: Any = optree.tree_structure(0)  # type: ignore[arg-type]  # its stubs know no leaf
+leaf_types: set[type] = {np.ndarray, float}
+"""Types known to be leaves without asking optree; the traced array adds itself."""
+
 _registered: set[type] = set()
 
 
@@ -45,8 +49,10 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     structure : optree.PyTreeSpec
         Equal for containers of the same form.
     """
-    if type(value) is np.ndarray or type(value) is float:
+    if type(value) in leaf_types:
         return [value], LEAF
+    if type(value) is tuple and leaf_types.issuperset(map(type, value)):
+        return list(value), _row(len(value))
     leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
     new = [cls for cls in set(map(type, leaves)) if dataclasses.is_dataclass(cls)]
     if not new:
@@ -54,6 +60,12 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     for cls in new:
         _register_dataclass(cls)
     return flatten(value)
+
+
+@functools.cache
+def _row(n: int) -> Any:
+    """The structure of a tuple of n leaves."""
+    return optree.tree_structure((0,) * n, namespace=NAMESPACE)
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
