@@ -65,7 +65,8 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
 @functools.cache
 def _row(n: int) -> Any:
     """The structure of a tuple of n leaves."""
-    return optree.tree_structure((0,) * n, namespace=NAMESPACE)
+    leaves: Any = (0,) * n
+    return optree.tree_structure(leaves, namespace=NAMESPACE)
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
