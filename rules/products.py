@@ -8,8 +8,9 @@ On C-order vectors vec(L X R^T) = (L ⊗ R) vec(X), hence
     dY/dA = I ⊗ B^T      dY/dB = A ⊗ I
 
 A matrix and a vector, and two vectors, have primitives of their own, since programs are full
-of them; other vectors become matrices of one row or column first. dot, inner, tensordot, vecdot, matvec, vecmat, multi_dot and matrix_power are matmul and
-reshapes; einsum has its own file.
+of them; other vectors become matrices of one row or column first. dot, inner, tensordot,
+vecdot, matvec, vecmat, multi_dot and matrix_power are matmul and reshapes; einsum has its own
+file.
 
 kron       y[ac] = a ⊗ b, blocks a_ij b       linear in each: a contraction with the other
 cross      y = a × b in three dimensions      <w, a × b> = <a, b × w> = <b, w × a>
