@@ -65,3 +65,12 @@ def test_what_a_sweep_returns_shares_no_memory():
             assert not any(np.shares_memory(a, b) for b in found[:k])
     w = tuple(np.ones_like(part) for part in y)
     assert not any(np.shares_memory(J.pullback(w), part) for part in w)
+
+
+def test_real_results_of_complex_and_real_arguments_take_complex_cotangents():
+    # Right, but with NumPy's warning of a lost imaginary part, which is an error under test.
+    y, J = linad.linearize(lambda z, x: np.sin(x), np.array([1 + 2j]), X)
+    u = np.array([1 + 2j, 3 - 1j, 0.5j])
+    expected = np.concatenate([[0.0], np.cos(X) * u])
+    np.testing.assert_allclose(J.T @ u, expected, rtol=1e-14)
+    np.testing.assert_allclose(J.H @ u, expected, rtol=1e-14)
