@@ -375,7 +375,7 @@ class Tracer(Memory):
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(
                 f"{ufunc.__name__}{suffix} is not traced by linad; "
-                f"{remedy(f'numpy.{ufunc.__name__}')}"
+                f"{remedy(f'numpy.{ufunc.__name__}{suffix}')}"
             )
         for x in inputs:
             if type(x) is not Tracer and type(x) is not np.ndarray:

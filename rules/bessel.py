@@ -28,10 +28,24 @@ from linad.rules.special import real_only, special, special_fan, ufunc_of
 for _name in ("jv", "yv", "hankel1", "hankel2"):
     _f = ufunc_of(_name)
     special(_name, v=NO_SLOPE, x=lambda y, v, x, f=_f: 0.5 * (f(v - 1, x) - f(v + 1, x)))
-special("yn", n=NO_SLOPE, x=lambda y, n, x: 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x)))
 special("iv", v=NO_SLOPE, x=lambda y, v, x: 0.5 * (sp.iv(v - 1, x) + sp.iv(v + 1, x)))
 special("kv", v=NO_SLOPE, x=lambda y, v, x: -0.5 * (sp.kv(v - 1, x) + sp.kv(v + 1, x)))
-special("kn", n=NO_SLOPE, x=lambda y, n, x: -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x)))
+
+# Of integer order: SciPy takes the whole part.
+
+
+def _yn_slope(y: Any, n: Any, x: Any) -> Any:
+    n = np.trunc(n)
+    return 0.5 * (sp.yv(n - 1, x) - sp.yv(n + 1, x))
+
+
+def _kn_slope(y: Any, n: Any, x: Any) -> Any:
+    n = np.trunc(n)
+    return -0.5 * (sp.kv(n - 1, x) + sp.kv(n + 1, x))
+
+
+special("yn", n=NO_SLOPE, x=_yn_slope)
+special("kn", n=NO_SLOPE, x=_kn_slope)
 
 # Times exp(-|Im x|), which is 1 on the real line; exp(∓ix); exp(-|Re x|); exp(x).
 

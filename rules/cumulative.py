@@ -235,7 +235,8 @@ def segment_sum_wrt_x(y: Any, x: Any, *, starts: Any, axis: int) -> JacobianOper
     return SegmentSum(starts, axis, x.shape, y.dtype)
 
 
-def _reduceat(ufunc: Any) -> None:
+def add_reduceat(ufunc: Any) -> None:
+    """Give a ufunc that can reduce its reduceat."""
     name = f"{ufunc.__name__}.reduceat"
 
     @implements_ufunc(ufunc, "reduceat")
@@ -262,4 +263,4 @@ def _reduceat(ufunc: Any) -> None:
 
 
 for _ufunc in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.logaddexp2):
-    _reduceat(_ufunc)
+    add_reduceat(_ufunc)

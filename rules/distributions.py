@@ -118,8 +118,13 @@ def _poisson_slope(k: Any, m: Any) -> Any:
 
 
 def _binomial_slope(k: Any, n: Any, p: Any) -> Any:
-    k = np.floor(k)
+    # SciPy takes the whole part of a count that is none.
+    k, n = np.floor(k), np.trunc(n)
     return -beta_density(k + 1, n - k, p)
+
+
+def _waiting_slope(k: Any, n: Any, p: Any) -> Any:
+    return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
 special("pdtr", k=NO_SLOPE, m=lambda y, k, m: _poisson_slope(k, m))
@@ -128,6 +133,6 @@ special("pdtri", k=NO_SLOPE, y=lambda m, k, y: 1 / _poisson_slope(k, m))
 special("bdtr", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: _binomial_slope(k, n, p))
 special("bdtrc", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: -_binomial_slope(k, n, p))
 special("bdtri", k=NO_SLOPE, n=NO_SLOPE, y=lambda p, k, n, y: 1 / _binomial_slope(k, n, p))
-special("nbdtr", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: beta_density(n, k + 1, p))
-special("nbdtrc", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: -beta_density(n, k + 1, p))
-special("nbdtri", k=NO_SLOPE, n=NO_SLOPE, y=lambda p, k, n, y: 1 / beta_density(n, k + 1, p))
+special("nbdtr", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: _waiting_slope(k, n, p))
+special("nbdtrc", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: -_waiting_slope(k, n, p))
+special("nbdtri", k=NO_SLOPE, n=NO_SLOPE, y=lambda p, k, n, y: 1 / _waiting_slope(k, n, p))

@@ -20,7 +20,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.structured import Broadcast, Contraction, Diagonal, Matrix
 from linad.primitive import Primitive
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, concrete
 
 # Convolution along the last axis; either operand may have leading axes.
 
@@ -136,7 +136,7 @@ def polyval_wrt_p(y: Any, p: Any, x: Any) -> JacobianOperator:
 
 @polyval_.jacobian(wrt=1)
 def polyval_wrt_x(y: Any, p: Any, x: Any) -> JacobianOperator:
-    slope = polyval_(polyder(p), x) if p.shape[0] > 1 else 0
+    slope = polyval_(_derived(p), x) if p.shape[0] > 1 else 0
     return Diagonal(slope, y.shape, y.dtype)
 
 
@@ -157,9 +157,14 @@ def polyder(p: Any, m: int = 1) -> Any:
         raise ValueError("Order of derivative must be positive (see polyint)")
     p = as_array(p)
     for _ in range(int(m)):
-        n = p.shape[0]
-        p = p[:-1] * np.arange(n - 1, 0, -1, dtype=_real(p))
+        p = _derived(p, int)
     return p
+
+
+def _derived(p: Any, dtype: Any = None) -> Any:
+    """The derivative of a polynomial; with integer powers, as in NumPy, it is never single."""
+    powers = np.arange(p.shape[0] - 1, 0, -1, dtype=_real(p) if dtype is None else dtype)
+    return p[:-1] * powers
 
 
 def _real(p: Any) -> Any:
@@ -173,13 +178,13 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         raise ValueError("Order of integral must be positive (see polyder)")
     p = as_array(p)
     m = int(m)
-    constants = np.zeros(m, _real(p)) if k is None else np.atleast_1d(as_array(k))
+    constants = np.zeros(m) if k is None else np.atleast_1d(as_array(k))
     if constants.shape[0] == 1 and m > 1:
         constants = np.broadcast_to(constants, (m,))
     if constants.shape[0] < m:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
     for i in range(m):
-        powers = np.arange(p.shape[0], 0, -1, dtype=_real(p))
+        powers = np.arange(p.shape[0], 0, -1)
         p = np.concatenate([p / powers, constants[i : i + 1]])
     return p
 
@@ -223,7 +228,14 @@ def poly(seq_of_zeros: Any) -> Any:
     p = np.ones(1, zeros.dtype)
     for k in range(zeros.shape[0]):
         p = convolve(p, np.stack([np.ones((), zeros.dtype), -zeros[k]]))
+    if zeros.dtype.kind == "c" and _in_pairs(concrete(zeros)):
+        return np.real(p)
     return p
+
+
+def _in_pairs(zeros: Any) -> bool:
+    """Whether with each zero its conjugate is one."""
+    return bool(np.all(np.sort(zeros) == np.sort(zeros.conjugate())))
 
 
 @implements(np.polyfit)
@@ -261,7 +273,7 @@ roots_ = Primitive("roots", np.roots)
 
 @roots_.jacobian(wrt=0)
 def roots_wrt_p(y: Any, p: Any) -> JacobianOperator:
-    slope = np.polyval(polyder(p), y).reshape((-1, 1))
+    slope = np.polyval(_derived(p), y).reshape((-1, 1))
     return Matrix(-_powers(y, p.shape[0]) / slope, y.dtype)
 
 

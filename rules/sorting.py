@@ -93,7 +93,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Any:
     y = sort(a)
-    return y if y.dtype.kind == "c" else np.astype(y, np.result_type(y.dtype, np.complex64))
+    return y if y.dtype.kind == "c" else np.astype(y, np.complex128)  # of single precision too
 
 
 @implements(np.partition)

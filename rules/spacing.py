@@ -95,6 +95,8 @@ def geomspace(
     start, stop = as_array(start), as_array(stop)
     if (start == 0).any() or (stop == 0).any():
         raise ValueError("Geometric sequence cannot include zero")
+    if dtype is None:  # NumPy's own answer in single precision is double
+        dtype = np.result_type(start.dtype, stop.dtype, np.float64)
     return _placed(start * np.power(stop / start, t), axis, dtype)
 
 

@@ -212,6 +212,7 @@ special(
 
 
 def _expn_slope(y: Any, n: Any, x: Any) -> Any:
+    n = np.trunc(n)  # as SciPy does
     first = -np.exp(-x) * (1 + x) / (x * x)
     return np.where(n == 0, first, -sp.expn(np.maximum(n - 1, 0), x))
 

@@ -282,7 +282,8 @@ def cov(
     x = _variables(m, rowvar)
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar)], axis=0)
-    x = cast(x, dtype)
+    # NumPy computes single precision in double.
+    x = cast(x, np.result_type(x.dtype, np.float64) if dtype is None else dtype)
     if ddof is None:
         ddof = 0 if bias else 1
     w = _sample_weights(fweights, aweights, x.shape[1])

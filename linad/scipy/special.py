@@ -119,10 +119,17 @@ def multigammaln(a: Any, d: int) -> Any:
 @traced_form(scipy.special.comb)
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     refuse("comb", exact=(exact, False))
-    return scipy.special.binom(N + k - 1 if repetition else N, k)
+    n = N + k - 1 if repetition else N
+    possible = np.less_equal(k, n) & np.greater_equal(n, 0) & np.greater_equal(k, 0)
+    # Where it is 0 the binomial, which may have a pole there, is not asked.
+    y = scipy.special.binom(np.where(possible, n, 1.0), np.where(possible, k, 0.0))
+    return np.where(possible, y, 0.0)
 
 
 @traced_form(scipy.special.factorial)
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     refuse("factorial", exact=(exact, False))
-    return scipy.special.gamma(n + 1)
+    if extend == "complex":
+        return scipy.special.gamma(n + 1)
+    negative = np.less(n, 0)
+    return np.where(negative, 0.0, scipy.special.gamma(np.where(negative, 0.0, n) + 1))

@@ -14,7 +14,7 @@ LONG = rng.standard_normal(5)
 SCALAR = np.array(0.7)
 MATRIX = rng.standard_normal((2, 3))
 COMPLEX = {"complex_": True}
-DOUBLE = {"float32": False}  # weights of double precision
+DOUBLE = {"float32": False}  # as NumPy: integer powers, weights of double precision
 
 CASES = [
     Case(convolve_, LONG, SHORT, mode="full", check=COMPLEX),
@@ -36,13 +36,14 @@ CASES = [
     Case(np.polyval, SHORT, np.zeros(2)),
     Case(np.polyval, MATRIX, SHORT),
     Case(np.polyval, [1, 2, 3], SHORT, check={"float32": False}),
-    Case(np.polyder, LONG, m=2),
-    Case(np.polyint, LONG),
+    Case(np.polyder, LONG, m=2, check=DOUBLE),
+    Case(np.polyint, LONG, check=DOUBLE),
     Case(np.polyint, SHORT, m=2, k=[1.0, 2.0], check={"float32": False}),
     Case(np.polymul, LONG, SHORT),
     Case(np.polyadd, LONG, SHORT),
     Case(np.polysub, SHORT, LONG),
     Case(np.poly, SHORT, check=COMPLEX),
+    Case(np.poly, np.array([[0.2, -1.3], [1.1, 0.4]])),
     Case(np.polyfit, LONG, LONG**3, deg=2),
     Case(roots_, np.array([1.0, -0.5, 2.0, 0.3]), check=COMPLEX),
     Case(np.roots, np.array([2.0, -3.0, 0.7])),
@@ -130,6 +131,14 @@ def test_roots_are_numpys(p):
     p = np.array(p)
     y = linad.linearize(lambda p: np.concatenate([np.roots(p), p]), p)[0]
     np.testing.assert_allclose(y[: -p.size], np.roots(p), rtol=1e-13)
+
+
+def test_a_polynomial_of_conjugate_zeros_is_real():
+    zeros = np.array([0.5 + 1j, -2.0, 0.5 - 1j])
+    y, J = linad.linearize(np.poly, zeros)
+    assert y.dtype == float
+    np.testing.assert_array_equal(y, np.poly(zeros))
+    np.testing.assert_allclose(J.pushforward(np.array([1j, 1, -1j])), [0, -1, 3, 2.75], rtol=1e-14)
 
 
 def test_roots_move_as_the_implicit_function_says():

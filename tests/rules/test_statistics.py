@@ -18,6 +18,7 @@ WEIGHTS = rng.uniform(0.5, 2.0, 4)
 MASK = np.array([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1]], bool)
 HOLES = np.where(MASK, MATRIX, np.nan)
 COMPLEX = {"complex_": True}
+DOUBLE = {"float32": False}  # as NumPy, which computes it in double
 
 CASES = [
     Case(var_, MATRIX, axes=(1,), ddof=0, check=COMPLEX),
@@ -43,14 +44,14 @@ CASES = [
     Case(lambda a, w: np.average(a, axis=1, weights=w), MATRIX, WEIGHTS, check=COMPLEX),
     Case(lambda a, w: np.average(a, weights=w, returned=True), MATRIX, MATRIX**2),
     Case(lambda a, w: np.average(a, (1, 0), w), MATRIX, (MATRIX**2).T),
-    Case(np.cov, MATRIX, check=COMPLEX),
-    Case(np.cov, VECTOR),
-    Case(np.cov, MATRIX, MATRIX + rng.standard_normal((3, 4))),
-    Case(np.cov, MATRIX, rowvar=False, bias=True),
+    Case(np.cov, MATRIX, check=COMPLEX | DOUBLE),
+    Case(np.cov, VECTOR, check=DOUBLE),
+    Case(np.cov, MATRIX, MATRIX + rng.standard_normal((3, 4)), check=DOUBLE),
+    Case(np.cov, MATRIX, rowvar=False, bias=True, check=DOUBLE),
     Case(np.cov, MATRIX, fweights=np.array([1, 2, 1, 3]), ddof=0, check={"float32": False}),
-    Case(lambda m, w: np.cov(m, aweights=w), MATRIX, WEIGHTS),
-    Case(np.corrcoef, MATRIX, check={"order": 1, "complex_": True}),
-    Case(np.corrcoef, VECTOR, VECTOR**2, check={"order": 1}),
+    Case(lambda m, w: np.cov(m, aweights=w), MATRIX, WEIGHTS, check=DOUBLE),
+    Case(np.corrcoef, MATRIX, check=DOUBLE | {"order": 1, "complex_": True}),
+    Case(np.corrcoef, VECTOR, VECTOR**2, check=DOUBLE | {"order": 1}),
 ]
 
 
@@ -59,7 +60,7 @@ def gram(x):
     return np.corrcoef(x)[np.triu_indices(3, 1)]
 
 
-CASES.append(Case(gram, MATRIX))
+CASES.append(Case(gram, MATRIX, check=DOUBLE))
 
 VALUES = [
     (np.var, {"ddof": 1, "axis": 0}),
@@ -149,11 +150,18 @@ def test_single_precision_stays():
         lambda x: np.var(x, where=MASK),
         lambda x: np.nanmean(x, axis=0),
         lambda x: np.average(x, axis=1, weights=WEIGHTS.astype(np.float32)),
-        np.cov,
-        np.corrcoef,
     ):
         y, J = linad.linearize(f, x)
         assert y.dtype == J.pushforward(x).dtype == J.pullback(y).dtype == np.float32
+
+
+def test_covariances_are_double_as_numpys():
+    x = MATRIX.astype(np.float32)
+    for f in (np.cov, np.corrcoef):
+        y, J = linad.linearize(f, x)
+        assert y.dtype == J.pushforward(x).dtype == f(x).dtype == np.float64
+        assert J.pullback(y).dtype == np.float32
+        assert linad.linearize(lambda x, f=f: f(x, dtype=np.float32), x)[0].dtype == np.float32
 
 
 def test_too_few_degrees_of_freedom():

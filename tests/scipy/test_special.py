@@ -33,7 +33,9 @@ CASES = {
     "zeta": lambda m, x: m.zeta(2.5, x**2 + 1),
     "comb": lambda m, x: m.comb(5.5 + x, 2),
     "comb-repetition": lambda m, x: m.comb(5.5 + x, 2, repetition=True),
+    "comb-of-too-few": lambda m, x: m.comb(x + 1.3, 1.5),
     "factorial": lambda m, x: m.factorial(x + 3),
+    "factorial-of-negative": lambda m, x: m.factorial(x - 0.2),
 }
 
 

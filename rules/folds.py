@@ -1,0 +1,99 @@
+"""ufunc.reduce, accumulate and reduceat for ufuncs that have no better form: one by one.
+
+reduce       y = f(... f(f(x_1, x_2), x_3) ..., x_n)
+accumulate   y_k = f(y_{k-1}, x_k)
+reduceat     a reduce for each segment
+
+An operation an entry along the axis, from left to right, as NumPy does it.
+
+NumPy 2 itself has reduce and reduceat of power and arctan2 wrong on processors with AVX-512,
+along a contiguous axis: of [a, b, c] it gives a**c. These two raise.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
+from linad.errors import UnsupportedError
+from linad.rules.cumulative import add_reduceat
+from linad.rules.reductions import NoValue, cast, given, kept, reduction_axes
+from linad.rules.shaping import as_array
+from linad.shapes import drop_axes, normalize_axis
+from linad.ufuncs import refuse_out
+
+
+def _slices(a: Any, axis: int) -> list[Any]:
+    lanes = np.moveaxis(a, axis, 0)
+    return [lanes[k] for k in range(a.shape[axis])]
+
+
+def _fold(ufunc: Any, parts: Any) -> Any:
+    *_, last = itertools.accumulate(parts, UFUNCS[ufunc])
+    return last
+
+
+def _add_reduce(ufunc: Any) -> None:
+    name = f"{ufunc.__name__}.reduce"
+
+    @implements_ufunc(ufunc, "reduce")
+    def reduce(
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NoValue,
+        where: Any = True,
+    ) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if where is not True and where is not NoValue:
+            raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
+        axes = reduction_axes(axis, a.ndim, name)
+        a = cast(a, dtype)
+        if len(axes) != 1:
+            raise ValueError(f"{name}: exactly one axis is needed, got axis={axis!r}")
+        start = initial if given(initial) else ufunc.identity
+        parts = _slices(a, axes[0])
+        if not parts and start is None:
+            raise ValueError(f"zero-size array to reduction operation {name} has no identity")
+        if given(initial) or not parts:
+            lane = drop_axes(a.shape, axes)
+            parts.insert(0, np.broadcast_to(np.astype(as_array(start), a.dtype), lane))
+        return kept(_fold(ufunc, parts), a.shape, axes, keepdims)
+
+    reduce.__name__ = f"{ufunc.__name__}_reduce"
+
+
+def _add_accumulate(ufunc: Any) -> None:
+    name = f"{ufunc.__name__}.accumulate"
+
+    @implements_ufunc(ufunc, "accumulate")
+    def accumulate(a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        if out is not None:
+            refuse_out(name, out)
+        if not a.ndim:
+            raise TypeError("cannot accumulate on a scalar")
+        axis = normalize_axis(axis, a.ndim, name)
+        a = cast(a, dtype)
+        parts = list(itertools.accumulate(_slices(a, axis), UFUNCS[ufunc]))
+        return np.stack(parts, axis=axis) if parts else a
+
+    accumulate.__name__ = f"{ufunc.__name__}_accumulate"
+
+
+_WRONG = {(u, m) for u in (np.power, np.arctan2) for m in ("reduce", "reduceat")}
+for _ufunc, _method in _WRONG:
+    _name = _ufunc.__name__
+    REMEDIES[f"numpy.{_name}.{_method}"] = (
+        f"NumPy's own skips entries on some processors; take the last of {_name}.accumulate"
+    )
+
+_FORMS = {"reduce": _add_reduce, "accumulate": _add_accumulate, "reduceat": add_reduceat}
+for _ufunc in [u for u in UFUNCS if "dd->d" in u.types and u.signature is None]:
+    if getattr(np, _ufunc.__name__, None) is _ufunc:
+        for _method, _add in _FORMS.items():
+            if (_ufunc, _method) not in UFUNC_METHODS and (_ufunc, _method) not in _WRONG:
+                _add(_ufunc)

@@ -1,0 +1,69 @@
+"""Reduce, accumulate and reduceat of ufuncs, one by one."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import TracerError, UnsupportedError
+from linad.testing import Case
+
+rng = np.random.default_rng(5)
+A = rng.uniform(0.6, 1.4, (3, 4))
+UFUNCS = [
+    *(np.hypot, np.float_power, np.copysign, np.fmod, np.remainder),
+    *(np.fmax, np.fmin, np.subtract, np.divide),
+]
+DOUBLE = {"float32": False}  # as float_power, always
+
+CASES = [
+    Case(np.hypot.reduce, A),
+    Case(np.hypot.reduce, A, axis=-1, keepdims=True, initial=0.7),
+    Case(np.hypot.reduce, np.zeros((0, 2)), check={"order": 1}),
+    Case(np.float_power.reduce, A[:2], check=DOUBLE),
+    Case(np.hypot.reduce, A, dtype=np.float64, check=DOUBLE),
+    Case(np.arctan2.accumulate, A, axis=1),
+    Case(np.hypot.accumulate, A, axis=1),
+    Case(np.power.accumulate, A),
+    Case(np.fmax.accumulate, A, axis=1),
+    Case(np.hypot.reduceat, A, [0, 2, 1], axis=1),
+    Case(np.subtract.reduceat, A, [0, 2]),
+]
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda u: u.__name__)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_values_are_numpys(ufunc, dtype):
+    a = A.astype(dtype)
+    for call in (
+        lambda a: ufunc.reduce(a, 0),
+        lambda a: ufunc.reduce(a, axis=-1, keepdims=True),
+        lambda a: ufunc.accumulate(a, 1),
+        lambda a: ufunc.reduceat(a, [0, 3, 1], 1),
+    ):
+        y, expected = linad.linearize(call, a)[0], call(a)
+        assert y.dtype == expected.dtype
+        np.testing.assert_allclose(y, expected, rtol=1e-6 if dtype == "f4" else 1e-13)
+
+
+def test_initial_values_move_too():
+    found = linad.grad(lambda s: np.sum(np.hypot.reduce(0 * s + A, 0, initial=s) ** 2))(
+        np.float64(0.5)
+    )
+    assert found == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda a: np.fmod.reduce(a, axis=(0, 1)), ValueError, "one axis"),
+        (lambda a: np.fmod.reduce(a[:0]), ValueError, "no identity"),
+        (np.power.reduce, UnsupportedError, "power.accumulate"),
+        (lambda a: np.arctan2.reduceat(a, [0, 1]), UnsupportedError, "arctan2.accumulate"),
+        (lambda a: np.hypot.reduce(a, where=A > 1), UnsupportedError, "where="),
+        (lambda a: np.hypot.accumulate(a[0, 0]), TypeError, "scalar"),
+        (lambda a: np.hypot.reduce(a, out=np.zeros(4)), TracerError, "out="),
+    ],
+)
+def test_errors(call, error, match):
+    with pytest.raises(error, match=match):
+        linad.linearize(call, A)
