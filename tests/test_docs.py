@@ -7,6 +7,7 @@ A block below ``<!-- not run: reason -->`` is left out.
 """
 
 import contextlib
+import dataclasses
 import doctest
 import functools
 import importlib
@@ -19,9 +20,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from test_layers import floor_of
 
 import linad
 from linad.cli import main
+from linad.config import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -178,6 +181,27 @@ def update_command_line_page():
     text = COMMAND_LINE.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         COMMAND_LINE.write_text(CONSOLE.sub(block, text), encoding="utf-8")
+
+
+def test_every_error_is_explained():
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    names = [name for name, value in vars(linad.errors).items() if isinstance(value, type)]
+    assert not [name for name in names if f"`{name}`" not in page and f"## {name}" not in page]
+
+
+def test_every_setting_is_explained():
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    for setting in dataclasses.fields(Settings):
+        assert f"`{setting.name}`" in page
+
+
+def test_the_drawing_of_floors_names_every_module():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    drawn = dict(re.findall(r"^ ([0-9])   (.*)$", text, re.MULTILINE))
+    for path in [*(ROOT / "linad").glob("*"), ROOT / "rules"]:
+        if path.suffix == ".py" or (path / "__init__.py").exists():
+            floor = floor_of("linad" if path.stem == "__init__" else f"linad.{path.stem}")
+            assert re.search(rf"\b{path.stem}\b", drawn[str(floor)]), f"{path.stem}: {floor}"
 
 
 def test_the_runner_sees_a_wrong_page(tmp_path):
