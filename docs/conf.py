@@ -1,6 +1,9 @@
 """Sphinx configuration."""
 
+from pathlib import Path
+
 import linad
+from linad import coverage
 
 project = "linad"
 author = "The linad developers"
@@ -44,3 +47,15 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
 }
+
+
+def write_coverage(app):
+    """Make the table that coverage.md includes, from the libraries that are installed."""
+    table = Path(app.srcdir) / "generated" / "coverage.txt"
+    table.parent.mkdir(exist_ok=True)
+    table.write_text(coverage.markdown(coverage.table()), encoding="utf-8")
+
+
+def setup(app):
+    """Sphinx calls it once the configuration is read."""
+    app.connect("builder-inited", write_coverage)

@@ -237,6 +237,10 @@ SHIFTS = (0.0, 1.0, 4.0, -2.0)
 ORDERS = np.array([[1], [2], [3]])
 """For arguments that have to be integers, whatever their type."""
 
+_COUNTS: Arguments = [("d", 1.0), ("d", 4.0), ("d", 0.0)]
+ARGUMENTS = {"bdtr": _COUNTS, "bdtrc": _COUNTS}
+"""Where fewer trials than successes would give 0 or 1, whatever the probability."""
+
 
 def ufunc_arguments(ufunc: Any) -> Arguments | None:
     """What to call a ufunc with.
@@ -248,6 +252,8 @@ def ufunc_arguments(ufunc: Any) -> Arguments | None:
         the domain, or an array that stands for itself. None if no loop over floats has a
         finite result.
     """
+    if ufunc.__name__ in ARGUMENTS:
+        return ARGUMENTS[ufunc.__name__]
     # Ufuncs of text, and some newer ones of numbers, do not list their loops.
     loops = [t.partition("->")[0] for t in ufunc.types] or ["d" * ufunc.nin, "D" * ufunc.nin]
     known = [loop for loop in loops if set(loop) <= set("dDlqi") and set(loop) & set("dD")]
