@@ -63,8 +63,10 @@ def config(**changes: int) -> Iterator[Settings]:
 
     Parameters
     ----------
-    **changes
-        Names and values of `Settings`.
+    **changes : int
+        ``densify_limit``, most entries of a dense array that NumPy or SciPy may make of an
+        operator; ``block_bytes``, what `todense` pushes through in one sweep;
+        ``snapshot_bytes``, up to which plain arrays are copied.
 
     Raises
     ------

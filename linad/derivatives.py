@@ -226,6 +226,7 @@ def jvp(
     Parameters
     ----------
     f : callable
+        A function of arrays, or containers of arrays, in plain NumPy.
     primals, tangents : tuple or list
         The arguments of ``f``, and a tangent for each, of the same container and shapes.
     has_aux : bool
@@ -234,16 +235,26 @@ def jvp(
     Returns
     -------
     y, dy [, aux]
-        The result and its tangent.
+        The result and its tangent, a container of the same form, shapes and dtypes.
 
     Raises
     ------
     ShapeError, DTypeError, TreeError
         If a tangent does not match its primal.
+    OutputError
+        If ``f`` returns no array, or a Python number.
 
     Notes
     -----
-    Nothing is kept: memory is twice that of ``f``, whatever the number of operations.
+    One run of ``f`` with tangents beside the values. Nothing is kept: memory is twice that of
+    ``f``, whatever the number of operations.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> y, dy = linad.jvp(np.square, (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    >>> dy
+    array([2., 0.])
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TreeError("jvp: primals and tangents must be tuples or lists of arguments")
@@ -268,8 +279,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Parameters
     ----------
     f : callable
+        A function of arrays, or containers of arrays, in plain NumPy.
     *primals
-        The arguments.
+        The arguments, all differentiated.
     has_aux : bool
         Whether ``f`` returns ``(result, aux)``.
 
@@ -277,12 +289,31 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     -------
     y, pullback [, aux]
         ``pullback(cotangent)`` takes a container like ``y`` and returns a tuple with a
-        cotangent for each argument. It may be called any number of times, in any thread.
+        cotangent for each argument, of its shape and dtype. It may be called any number of
+        times, in any thread.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is not floating or complex.
+    OutputError
+        If ``f`` returns no array, or a Python number.
 
     Notes
     -----
+    One run of ``f``, and for each call of ``pullback`` one reverse sweep. Memory is that of
+    `linearize`.
+
     ``pullback`` applies the adjoint of the Jacobian: for complex functions the conjugate
-    transpose, PyTorch's convention; JAX's is ``J.T`` of `linearize`.
+    transpose, PyTorch's convention; JAX's is ``J.T`` of `linearize`. It raises ShapeError,
+    DTypeError or TreeError for a cotangent that does not match ``y``.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> y, pullback = linad.vjp(np.multiply, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> pullback(np.ones(2))
+    (array([3., 4.]), array([1., 2.]))
     """
     call = _Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
     y, J = call.linearize()
@@ -301,22 +332,32 @@ def value_and_grad(
     argnums : int or sequence of int
         Which arguments to differentiate in.
     has_aux : bool
+        Whether ``f`` returns ``(scalar, aux)``.
 
     Returns
     -------
     callable
         ``(*args, **kwargs) -> (value, gradient)``, or ``((value, aux), gradient)``. The
-        gradient is a container like the argument, a tuple of them for several argnums.
+        gradient is a container like the argument, of its shapes and dtypes; a tuple of such
+        for several argnums.
 
     Raises
     ------
     OutputError
-        If ``f`` does not return a real scalar.
+        When called, if ``f`` does not return a real scalar.
+    DTypeError
+        When called, if an argument to differentiate is not floating or complex.
 
     Notes
     -----
     One run of ``f`` and one reverse sweep. In complex arguments the gradient is the
     direction of steepest ascent, ∂f/∂Re z + i ∂f/∂Im z.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.value_and_grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    (np.float64(9.0), array([ 3., 12.]))
     """
 
     @functools.wraps(f, updated=())
@@ -348,8 +389,31 @@ def grad(
 ) -> Callable[..., Any]:
     """Return a function that gives the gradient of the scalar function ``f``.
 
-    Parameters and errors as `value_and_grad`; returns the gradient alone, or
-    ``(gradient, aux)``.
+    Parameters
+    ----------
+    f : callable
+        Returns a real scalar, or ``(scalar, aux)`` with ``has_aux``.
+    argnums : int or sequence of int
+        Which arguments to differentiate in.
+    has_aux : bool
+        Whether ``f`` returns ``(scalar, aux)``.
+
+    Returns
+    -------
+    callable
+        ``(*args, **kwargs) -> gradient``, or ``(gradient, aux)``. The gradient is a container
+        like the argument, of its shapes and dtypes; a tuple of such for several argnums.
+
+    Raises
+    ------
+    OutputError
+        When called, if ``f`` does not return a real scalar.
+    DTypeError
+        When called, if an argument to differentiate is not floating or complex.
+
+    Notes
+    -----
+    One run of ``f`` and one reverse sweep, whatever the number of arguments.
 
     Examples
     --------
@@ -380,12 +444,22 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     Returns
     -------
     callable
-        ``(*args) -> df/dx``, a container like the result. One forward sweep.
+        ``(*args, **kwargs) -> df/dx``, a container like the result.
 
     Raises
     ------
     ShapeError
-        If the argument is not a scalar.
+        When called, if the argument is not a scalar.
+
+    Notes
+    -----
+    One run of ``f`` in forward mode, whatever the size of the result.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.derivative(lambda t: np.stack([np.sin(t), t**2]))(0.0)
+    array([1., 0.])
     """
 
     @functools.wraps(f, updated=())
@@ -411,9 +485,11 @@ def jacobian(
     Parameters
     ----------
     f : callable
+        A function of arrays, or containers of arrays, in plain NumPy.
     argnums : int or sequence of int
         Which arguments to differentiate in.
     has_aux : bool
+        Whether ``f`` returns ``(result, aux)``.
 
     Returns
     -------
@@ -422,10 +498,24 @@ def jacobian(
         shape ``y.shape + x.shape``. For containers: a container like the result, of
         containers like the argument, of such arrays.
 
+    Raises
+    ------
+    DTypeError
+        When called, if an argument to differentiate is not floating or complex.
+    NotHolomorphicError
+        When called, if the argument is complex and ``f`` is not holomorphic there.
+
     Notes
     -----
     One run of ``f`` and min(size of y, size of x) seeds in batched sweeps, forward or
     reverse, whichever needs fewer.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.jacobian(np.cumprod)(np.array([2.0, 3.0]))
+    array([[1., 0.],
+           [3., 2.]])
     """
 
     @functools.wraps(f, updated=())
@@ -456,8 +546,35 @@ def _blocks(J: TapeOperator) -> Any:
 def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
     """Return a function that gives the dense Hessian of the scalar function ``f``.
 
-    Parameters and errors as `grad`. The result has shape ``x.shape + x.shape``, or is a
-    container of containers. Costs one gradient and n batched forward sweeps over it.
+    Parameters
+    ----------
+    f : callable
+        Returns a real scalar.
+    argnums : int or sequence of int
+        Which arguments to differentiate in.
+
+    Returns
+    -------
+    callable
+        ``(*args, **kwargs) -> hessian``: an array of shape ``x.shape + x.shape``; for
+        containers, and for several argnums, a container of containers of such.
+
+    Raises
+    ------
+    OutputError
+        When called, if ``f`` does not return a real scalar.
+
+    Notes
+    -----
+    One gradient, and as many seeds as ``x`` has entries in batched sweeps over it.
+    `hessian_operator` multiplies by the Hessian without forming it.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
     """
     return jacobian(grad(f, argnums), argnums)
 
@@ -470,14 +587,34 @@ def hessian_operator(
     Parameters
     ----------
     f : callable
+        Returns a real scalar.
     *args
         The point.
     argnums : int or sequence of int
+        Which arguments to differentiate in.
 
     Returns
     -------
     TapeOperator
-        Symmetric, of shape (n, n); ``H @ v`` is one forward sweep over the gradient.
+        A `scipy.sparse.linalg.LinearOperator`, symmetric, of shape (n, n) where the arguments
+        have n entries.
+
+    Raises
+    ------
+    OutputError
+        If ``f`` does not return a real scalar.
+
+    Notes
+    -----
+    Costs one gradient, and keeps what it leaves behind. ``H @ v`` is one forward sweep over
+    the gradient.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> H = linad.hessian_operator(lambda x: x[0] ** 2 * x[1], np.array([1.0, 2.0]))
+    >>> H @ np.array([1.0, 0.0])
+    array([4., 2.])
     """
     return linearize(grad(f, argnums), *args, argnums=argnums)[1]
 
@@ -488,6 +625,7 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     Parameters
     ----------
     f : callable
+        Returns a real scalar.
     primals, tangents : tuple or list
         The arguments, and the vector, one part an argument.
 
@@ -496,16 +634,47 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     product
         Like the tangent when there is one argument, a tuple of such for several.
 
+    Raises
+    ------
+    OutputError
+        If ``f`` does not return a real scalar.
+    ShapeError, DTypeError, TreeError
+        If a tangent does not match its primal.
+
     Notes
     -----
-    Forward over reverse: about twice the cost of a gradient, no Hessian formed.
+    Forward over reverse: a few gradients' time, no Hessian formed. For many products at one
+    point `hessian_operator` runs ``f`` once.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.hvp(lambda x: x[0] ** 2 * x[1], (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    array([4., 2.])
     """
     argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(f, argnums), primals, tangents)[1]
 
 
 def stop_gradient(x: Any) -> Any:
-    """Return ``x``, a container, with the same values and no derivative of any order."""
+    """Return ``x`` with the same values and no derivative of any order.
+
+    Parameters
+    ----------
+    x : array, or container of arrays
+        Traced or not.
+
+    Returns
+    -------
+    container
+        Like ``x``: plain arrays, which a tape of `trace` still follows.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.grad(lambda x: np.sum(linad.stop_gradient(x) * x))(np.array([2.0, 3.0]))
+    array([2., 3.])
+    """
     leaves, structure = tree.flatten(x)
     return tree.unflatten(structure, [_detached(leaf) for leaf in leaves])
 

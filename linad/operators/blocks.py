@@ -84,6 +84,7 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     Parameters
     ----------
     n : int
+        Number of rows and columns.
     dtype : dtype
         Floating or complex. Taken from an operator (``J.dtype``), sums with it keep its dtype.
 

@@ -128,12 +128,29 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
         ``f(*args)``.
     tape : Tape
         The primitive calls, in order: ``print(tape)`` shows them with the lines they came
-        from, ``tape(*args)`` runs them again.
+        from, ``tape(*args)`` runs them again, on arguments of the same shapes.
+
+    Raises
+    ------
+    DTypeError
+        If an argument is not floating or complex.
+    OutputError
+        If ``f`` returns no array, or a Python number.
 
     Notes
     -----
+    Costs one run of ``f``; the tape holds the primitives and their constants, no values.
     Python decisions on traced values are recorded as guards: the tape refuses arguments
-    for which they would be taken otherwise.
+    for which they would be taken otherwise, with `linad.errors.GuardError`.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> y, tape = linad.trace(lambda x: np.sum(np.sin(x)), np.zeros(3))
+    >>> [eqn.primitive.name for eqn in tape.equations]
+    ['sin', 'sum']
+    >>> tape(np.full(3, np.pi / 2))
+    np.float64(3.0)
     """
     recorder = RecordTrace()
     leaves, in_tree = tree.flatten(args)
