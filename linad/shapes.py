@@ -41,12 +41,16 @@ def normalize_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
 
 def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     """``shape`` with each of ``axes`` set to 1: the result shape of keepdims=True."""
-    return tuple(1 if k in axes else n for k, n in enumerate(shape))
+    if len(axes) == len(shape):
+        return (1,) * len(shape)
+    return tuple([1 if k in axes else n for k, n in enumerate(shape)])
 
 
 def drop_axes(shape: Shape, axes: Sequence[int]) -> Shape:
     """``shape`` without ``axes``."""
-    return tuple(n for k, n in enumerate(shape) if k not in axes)
+    if len(axes) == len(shape):
+        return ()
+    return tuple([n for k, n in enumerate(shape) if k not in axes])
 
 
 def matrix_transpose(a: Any) -> Any:

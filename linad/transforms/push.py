@@ -30,11 +30,13 @@ class PushTrace(Trace):
             self.check_alive()
         values = list(args)
         active = []
+        nested = False
         written = False  # tangents of written arrays change later, and none may look into them
         for i, a in enumerate(args):
             if type(a) is Tracer:
                 if a._trace is not self:
                     values[i] = a.frozen()
+                    nested = True
                     continue
                 if a._buffer is not None:
                     if primitive.view and is_private(a):
@@ -42,9 +44,12 @@ class PushTrace(Trace):
                         if view is not None:
                             return view
                     settle(a)
-                values[i] = captured(a, primitive)
-                if a._node is not None:
-                    tangent = a._node
+                value = a._value if a._buffer is None else captured(a, primitive)
+                if type(value) is Tracer:
+                    nested = True
+                values[i] = value
+                tangent = a._node
+                if tangent is not None:
                     if a._buffer is not None and is_private(a):
                         written = True
                         if not primitive.view:  # a trace around this one may keep it
@@ -52,13 +57,14 @@ class PushTrace(Trace):
                     active.append((i, tangent))
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
-        y = primitive(*values, **params)
+        y = (primitive if nested else primitive.impl)(*values, **params)
         if not isinstance(y, tuple) and y.dtype.hasobject:
             refuse_objects(primitive)
         total, mine = None, False
         if not primitive.constant:
+            rules = primitive.rules
             for i, tangent in active:
-                J = primitive.rule_of(i)(y, *values, **params)
+                J = (rules.get(i) or primitive.rule_of(i))(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
                     J = widened(J, values[i].dtype, y.dtype)
                 if total is None:
