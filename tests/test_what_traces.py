@@ -95,7 +95,7 @@ TRACES = {
     "`x[1:]`": [lambda x: x[1:] * x[[2, 0]] * x[x > 0.5]],
     "`x[0] = s`": [assigned, through_views],
     "`if s > 0`": [branches],
-    "the ufuncs of `scipy.special`": [
+    "most ufuncs of `scipy.special`": [
         lambda x: scipy.special.erf(x) + scipy.special.gammaln(x),
         lambda x: scipy.special.jv(1, x) * scipy.special.expit(x),
     ],
