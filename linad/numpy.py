@@ -32,7 +32,7 @@ from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, concrete, ravel
 from linad.shapes import is_inexact, size_of
-from linad.tracer import running_trace
+from linad.tracing import running_trace
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules.shaping import as_array, astype, concrete
 from linad.shapes import is_inexact
-from linad.tracer import running_trace
+from linad.tracing import running_trace
 
 Function = Callable[..., Any]
 

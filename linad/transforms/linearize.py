@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
+from linad.arithmetic import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.errors import DTypeError, OutputError, UnsupportedError, WrongRuleError
 from linad.operators.base import JacobianOperator
@@ -19,7 +20,8 @@ from linad.operators.structured import Cast, Identity
 from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import is_inexact
-from linad.tracer import OTHER_ARITHMETIC, Trace, Tracer, refuse_arithmetic
+from linad.tracer import Tracer
+from linad.tracing import Trace
 from linad.transforms.operands import PlainOperands
 from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
 

@@ -11,7 +11,8 @@ from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import is_inexact, memory_of
-from linad.tracer import Trace, Tracer
+from linad.tracer import Tracer
+from linad.tracing import Trace
 from linad.transforms.linearize import (
     captured,
     check_constant,

@@ -15,7 +15,8 @@ from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.regions import Region, write_region
 from linad.tape import Equation, Source, Tape, Var, guard, needed
-from linad.tracer import Trace, Tracer
+from linad.tracer import Tracer
+from linad.tracing import Trace
 from linad.transforms.linearize import (
     captured,
     check_constant,
