@@ -197,7 +197,7 @@ def test_every_setting_is_explained():
 
 def test_the_drawing_of_floors_names_every_module():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    drawn = dict(re.findall(r"^ ([0-9])   (.*)$", text, re.MULTILINE))
+    drawn = dict(re.findall(r"^ ([0-9])   (.*(?:\n {5}\S.*)*)$", text, re.MULTILINE))
     for path in [*(ROOT / "linad").glob("*"), ROOT / "rules"]:
         if path.suffix == ".py" or (path / "__init__.py").exists():
             floor = floor_of("linad" if path.stem == "__init__" else f"linad.{path.stem}")
