@@ -90,7 +90,7 @@ class Primitive:
             if name in self.registry:
                 raise ValueError(f"a primitive named {name!r} is registered already")
             self.registry[name] = self
-        self.name = self.__name__ = name
+        self.name = self.__name__ = self.__qualname__ = name
         self.impl = impl
         self.constant = constant
         self.outputs = outputs
@@ -151,5 +151,16 @@ class Primitive:
             return self.impl(*args, **params)
         return trace.apply(self, args, params)
 
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        # A copy, pickled or not, is the primitive itself, found by its name.
+        if self.registry.get(self.name) is self:
+            return registered, (self.name,)
+        return self.__qualname__
+
     def __repr__(self) -> str:
         return f"<primitive {self.name}>"
+
+
+def registered(name: str) -> Primitive:
+    """Return linad's own primitive of that name."""
+    return Primitive.registry[name]

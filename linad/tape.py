@@ -93,6 +93,9 @@ class Equation:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"equations are immutable; {name} cannot be set")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Equation, (self.primitive, self.inputs, self.params, self.outputs, self.source)
+
     def __str__(self) -> str:
         arguments = [_operand(a) for a in self.inputs]
         arguments += [f"{k}={_parameter(v)}" for k, v in self.params.items()]

@@ -1,5 +1,8 @@
 """Programs that once gave a wrong derivative, or took too long."""
 
+import copy
+import pickle
+
 import numpy as np
 
 import linad
@@ -74,3 +77,30 @@ def test_real_results_of_complex_and_real_arguments_take_complex_cotangents():
     expected = np.concatenate([[0.0], np.cos(X) * u])
     np.testing.assert_allclose(J.T @ u, expected, rtol=1e-14)
     np.testing.assert_allclose(J.H @ u, expected, rtol=1e-14)
+
+
+@linad.primitive
+def cube(x):
+    return x**3
+
+
+@cube.jacobian(wrt=0)
+def cube_wrt_x(y, x):
+    return lambda dx: 3 * x**2 * dx, lambda ybar: 3 * x**2 * ybar
+
+
+def test_tapes_can_be_pickled_and_copied():
+    def f(x):
+        y = cube(x)
+        y[1:] = np.sort(y)[:2] * x[0]
+        return {"y": y[[0, 2]], "s": np.where(y > 0, y, -y).sum()}
+
+    y, tape = linad.trace(f, X)
+    for again in (pickle.loads(pickle.dumps(tape)), copy.deepcopy(tape), copy.copy(tape)):
+        assert str(again) == str(tape)
+        again.check()
+        found = linad.jvp(again, (X,), (X,))
+        expected = linad.jvp(f, (X,), (X,))
+        np.testing.assert_array_equal(found[0]["y"], y["y"])
+        np.testing.assert_allclose(found[1]["y"], expected[1]["y"], rtol=1e-14)
+        np.testing.assert_allclose(found[1]["s"], expected[1]["s"], rtol=1e-14)
