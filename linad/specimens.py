@@ -159,6 +159,7 @@ CALLS: dict[str, Call] = {
     "numpy.take_along_axis": lambda f, a: f(a[0], INDICES, 0),
     "numpy.tile": lambda f, a: f(a, 2),
     "numpy.tri": _like(3),
+    "numpy.unique_values": lambda f, a: np.sort(f(a)),
     "numpy.unpackbits": lambda f, a: f((a > 0.4).view(np.uint8)),
     "numpy.unravel_index": lambda f, a: f(np.argsort(a[0]), (3, 3)),
     "numpy.vsplit": lambda f, a: f(a, 3),

@@ -117,6 +117,21 @@ def _unique_positions(a: Any, **keywords: Any) -> Any:
 unique_positions = Primitive("unique_positions", _unique_positions, constant=True)
 
 
+def _unsorted_positions(a: Any) -> Any:
+    """Where the entries of np.unique_values(a) stand first.
+
+    Since 2.3 NumPy gives them in the order of a hash table for some types.
+    """
+    values = np.unique_values(a)
+    first = np.unique(a, return_index=True, equal_nan=False)[1]
+    positions = np.empty_like(first)
+    positions[np.argsort(values)] = first
+    return positions
+
+
+unsorted_positions = Primitive("unsorted_positions", _unsorted_positions, constant=True)
+
+
 @implements(np.unique)
 def unique(
     ar: Any,
@@ -138,7 +153,8 @@ def unique(
 
 @implements(np.unique_values)
 def unique_values(x: Any, /) -> Any:
-    return unique(x, equal_nan=False)
+    x = as_array(x)
+    return ravel(x)[unsorted_positions(x)]
 
 
 def _unique_tuple(function: Any, **asked: bool) -> None:

@@ -161,3 +161,15 @@ def test_sets_with_common_entries():
     np.testing.assert_array_equal(J.todense(), [[0.0, 1.0, 0.0, 0.0, 0.0], np.zeros(5)])
     found = linad.jacobian(lambda x: np.union1d(x, other))(REPEATED)
     np.testing.assert_array_equal(found, np.vstack([np.eye(5)[[1, 3, 0]], np.zeros(5)]))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_unique_values_come_in_numpys_order(dtype):
+    x = np.array([3.0, 0.5, 3.0, -1.0, 2.5, 0.5, np.nan, 7.0, np.nan, 0.25])
+    x = x.astype(dtype) * (1 if dtype != "c16" else 1 - 2j)
+    y, J = linad.linearize(np.unique_values, x)
+    np.testing.assert_array_equal(y, np.unique_values(x))
+    assert J.shape == (y.size, x.size)
+    first = [np.flatnonzero(x == v)[0] for v in y[~np.isnan(y)]]
+    found = J.todense()[~np.isnan(y)]
+    np.testing.assert_array_equal(found, np.eye(x.size)[first])
