@@ -19,7 +19,7 @@ import numpy as np
 from linad import tree
 from linad.derivatives import grad, hvp, linearize
 from linad.shapes import is_inexact
-from linad.testing import combine, inner, norm, precision, random_like
+from linad.vectors import combine, inner, norm, precision, random_like
 
 HALVINGS = 45
 TOLERANCE_OF_ORDER = 0.3

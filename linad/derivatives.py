@@ -7,164 +7,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from linad import tree
-from linad.buffers import refresh, share_storage, storage_of
-from linad.errors import OutputError, ShapeError, TracerError, TreeError
+from linad.calls import Argnums, Call, untraced
+from linad.errors import OutputError, ShapeError, TreeError
+from linad.shapes import name_of
 from linad.tracer import Tracer
-from linad.transforms.linearize import check_input, linearize_leaves
 from linad.transforms.push import push_leaves
-from linad.transforms.tape_operator import Slot, TapeOperator, check_seeds
-
-Argnums = int | Sequence[int] | None
-
-
-class _Call:
-    """A call ``f(*args, **kwargs)`` split into the leaves to differentiate and the rest.
-
-    Attributes
-    ----------
-    values : list of array
-        Leaves of the chosen arguments.
-    in_tree : structure
-        Of the one chosen argument, or of a tuple of them.
-    aux : object
-        What ``f`` returned beside its result, after a run with ``has_aux``.
-    """
-
-    def __init__(
-        self,
-        f: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        argnums: Argnums,
-        *,
-        has_aux: bool = False,
-        keep: bool = False,
-    ) -> None:
-        self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
-        self.keep = keep
-        self.aux: Any = None
-        self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
-        self.argnums = _positions(argnums, len(args), f)
-        chosen = [args[i] for i in self.argnums]
-        leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
-        self.given = leaves
-        self._neighbours: dict[int, Any] | None = None
-        self.values = [
-            check_input(v, functools.partial(self._leaf_name, k)) for k, v in enumerate(leaves)
-        ]
-        if not leaves:
-            raise TreeError(f"{_name(f)}: the arguments to differentiate hold no array")
-        if keep:
-            # The operator outlives this call, and with it the caller's right to leave his
-            # arrays alone: residuals must not change when he writes into them.
-            self.values = [np.array(v) if type(v) is np.ndarray else v for v in self.values]
-        else:
-            # What f writes into is a copy, and a copy has no gaps in memory.
-            self.values = [np.array(v) if _has_gaps(v) else v for v in self.values]
-
-    def _leaf_name(self, k: int) -> str:
-        path = tree.leaf_paths(self.in_tree)[k]
-        if self.single:
-            return f"{_name(self.f)}: argument {self.argnums[0]}{path}"
-        return f"{_name(self.f)}: arguments{path}"
-
-    def check_alone(self, k: int) -> None:
-        """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
-        argument: NumPy would change both, and linad differentiates them apart."""
-        if self._neighbours is None:
-            self._neighbours = self._by_memory()
-        mine = self.given[k]
-        for other, j, argument in self._neighbours.get(storage_of(mine), ()):
-            if j != k and share_storage(mine, other):
-                name = f"the argument {argument!r} that is not differentiated"
-                raise TracerError(
-                    f"{self._leaf_name(k)} is written into, and shares memory with "
-                    f"{name if j is None else self._leaf_name(j)}; pass a copy (x.copy()) of one "
-                    f"of them"
-                )
-
-    def _by_memory(self) -> dict[int, list[tuple[Any, int | None, Any]]]:
-        """The arrays given, by the memory they live in, each with its number as a leaf or the
-        argument it came in."""
-        given: list[Any] = [(v, k, None) for k, v in enumerate(self.given)]
-        rest = [(i, a) for i, a in enumerate(self.args) if i not in self.argnums]
-        for argument, value in [*rest, *self.kwargs.items()]:
-            given += [(v, None, argument) for v in tree.flatten(value)[0]]
-        groups: dict[int, list[Any]] = {}
-        for entry in given:
-            if isinstance(entry[0], (np.ndarray, Tracer)):
-                groups.setdefault(storage_of(entry[0]), []).append(entry)
-        return groups
-
-    def __call__(self, leaves: list[Any]) -> Any:
-        leaves[0]._trace.arguments = {id(t): (k, t) for k, t in enumerate(leaves)}, self
-        given = tree.unflatten(self.in_tree, leaves)
-        args = list(self.args)
-        if self.single:
-            args[self.argnums[0]] = given
-        else:
-            for i, value in zip(self.argnums, given, strict=True):
-                args[i] = value
-        result = self.f(*args, **self.kwargs)
-        if not self.has_aux:
-            return result
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise OutputError(f"{_name(self.f)}: with has_aux=True it must return (result, aux)")
-        result, self.aux = result
-        return result
-
-    def linearize(self) -> tuple[Any, TapeOperator]:
-        """Return the untraced result and the operator; strip tracers from aux."""
-        results, J = linearize_leaves(self, self.values, self.in_tree)
-        if self.keep:
-            # A result may be a residual, and it is the caller's to write into.
-            results = [np.array(y) if type(y) is np.ndarray else y for y in results]
-        self.aux = _untraced(self.aux)
-        return tree.unflatten(J.out_tree, results), J
-
-
-def _has_gaps(v: Any) -> bool:
-    return type(v) is np.ndarray and not v.flags.forc
-
-
-def _name(f: Any) -> str:
-    while isinstance(f, functools.partial):
-        f = f.func
-    return getattr(f, "__name__", None) or type(f).__name__
-
-
-def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
-    if argnums is None:
-        return tuple(range(n))
-    given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
-    for i in given:
-        if not isinstance(i, (int, np.integer)) or not -n <= i < n:
-            raise TypeError(
-                f"{_name(f)}: argnums={argnums!r} names no positional argument; {n} were given "
-                f"(arguments passed by keyword are not differentiated)"
-            )
-    positions = tuple([int(i) % n for i in given])
-    if len(set(positions)) < len(positions):
-        raise ValueError(f"{_name(f)}: argnums={argnums!r} names an argument twice")
-    return positions
-
-
-def _untraced(value: Any) -> Any:
-    """``value`` with finished tracers replaced by what they carry."""
-    if value is None:
-        return None
-    leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, [_settled(leaf) for leaf in leaves])
-
-
-def _settled(leaf: Any) -> Any:
-    while isinstance(leaf, Tracer) and leaf._trace.finished:
-        refresh(leaf)
-        leaf = leaf._value
-    return leaf
+from linad.transforms.slots import Slot, check_seeds
+from linad.transforms.tape_operator import TapeOperator
 
 
 def linearize(
@@ -211,7 +61,7 @@ def linearize(
     >>> J @ np.ones(3)
     array([2., 4., 6.])
     """
-    return _Call(f, args, {}, argnums, keep=True).linearize()
+    return Call(f, args, {}, argnums, keep=True).linearize()
 
 
 def jvp(
@@ -260,7 +110,7 @@ def jvp(
         raise TreeError("jvp: primals and tangents must be tuples or lists of arguments")
     if len(primals) != len(tangents):
         raise TreeError(f"jvp: {len(primals)} primals but {len(tangents)} tangents")
-    call = _Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
+    call = Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
     slots = [Slot(v) for v in call.values]
     pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, "jvp: tangent")
     if seeds:
@@ -270,7 +120,7 @@ def jvp(
         )
     out_tree, results, tangents_out = push_leaves(call, call.values, pushed)
     y, dy = tree.unflatten(out_tree, results), tree.unflatten(out_tree, tangents_out)
-    return (y, dy, _untraced(call.aux)) if has_aux else (y, dy)
+    return (y, dy, untraced(call.aux)) if has_aux else (y, dy)
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -315,7 +165,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.ones(2))
     (array([3., 4.]), array([1., 2.]))
     """
-    call = _Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
+    call = Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
     y, J = call.linearize()
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
 
@@ -362,19 +212,19 @@ def value_and_grad(
 
     @functools.wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, args, kwargs, argnums, has_aux=has_aux)
+        call = Call(f, args, kwargs, argnums, has_aux=has_aux)
         value, J = call.linearize()
         if not tree.is_leaf(J.out_tree) or J.out_slots[0].shape != ():
             shape = [slot.shape for slot in J.out_slots]
             what = f"shape {shape[0]}" if tree.is_leaf(J.out_tree) else f"a container of {shape}"
             raise OutputError(
-                f"grad: {_name(f)} must return a scalar, it returned {what}; use jacobian, "
+                f"grad: {name_of(f)} must return a scalar, it returned {what}; use jacobian, "
                 f"or vjp with a cotangent"
             )
         dtype = J.out_slots[0].dtype
         if dtype.kind == "c":
             raise OutputError(
-                f"grad: {_name(f)} returned a complex scalar, a real one is needed; take its "
+                f"grad: {name_of(f)} returned a complex scalar, a real one is needed; take its "
                 f"real part, or use vjp"
             )
         gradient = J.pull_leaves([dtype.type(1)])
@@ -464,10 +314,10 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
 
     @functools.wraps(f, updated=())
     def slope(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, args, kwargs, argnums)
+        call = Call(f, args, kwargs, argnums)
         if len(call.values) != 1 or call.values[0].shape != ():
             raise ShapeError(
-                f"derivative: argument {argnums} of {_name(f)} must be a scalar; use jacobian, "
+                f"derivative: argument {argnums} of {name_of(f)} must be a scalar; use jacobian, "
                 f"or linearize and its diagonal"
             )
         one = call.values[0].dtype.type(1)
@@ -520,7 +370,7 @@ def jacobian(
 
     @functools.wraps(f, updated=())
     def dense(*args: Any, **kwargs: Any) -> Any:
-        call = _Call(f, args, kwargs, argnums, has_aux=has_aux)
+        call = Call(f, args, kwargs, argnums, has_aux=has_aux)
         _, J = call.linearize()
         matrix = _blocks(J)
         return (matrix, call.aux) if has_aux else matrix

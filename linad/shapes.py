@@ -1,5 +1,6 @@
 """Arithmetic on shapes and axes, and the few array helpers every floor needs."""
 
+import functools
 import math
 from collections.abc import Sequence
 from operator import index as as_index
@@ -100,3 +101,10 @@ def is_real_float(dtype: Any) -> bool:
 def is_inexact(dtype: Any) -> bool:
     """Whether dtype is floating or complex: the dtypes that have derivatives."""
     return dtype.kind in "fc"
+
+
+def name_of(f: Any) -> str:
+    """What to call a function in a message."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    return getattr(f, "__name__", None) or type(f).__name__

@@ -14,14 +14,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The longest prefix of a module's name decides; a package stands for all within it.
 FLOORS = {
-    0: "errors shapes tree config",
+    0: "errors shapes tree vectors config",
     1: "primitive tape dispatch ufuncs",
     2: "tracer tracing arithmetic methods memory buffers regions outputs flat",
     3: "operators",
     4: "rules",
     5: "transforms",
     6: "sweeps cuda",
-    7: "derivatives jit control custom kernel",
+    7: "derivatives calls jit control custom kernel",
     8: "solve export testing numpy scipy coverage specimens",
     9: "cli __main__ demo terminal checks loading",
 }

@@ -23,7 +23,8 @@ from linad.shapes import is_inexact
 from linad.tracer import Tracer
 from linad.tracing import Trace
 from linad.transforms.operands import PlainOperands
-from linad.transforms.tape_operator import Link, Node, Slot, Step, TapeOperator
+from linad.transforms.slots import Slot
+from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
 
 
 class LinearTrace(Trace):

@@ -6,11 +6,11 @@ from typing import Any
 from linad import tree
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive
+from linad.shapes import name_of
 from linad.tape import Source, Tape, Var, needed
 from linad.transforms.linearize import LinearTrace, linearize_leaves
 from linad.transforms.record import (
     RecordTrace,
-    name_of,
     recorded_inputs,
     recorded_outputs,
     user_line,

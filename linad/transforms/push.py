@@ -20,7 +20,8 @@ from linad.transforms.linearize import (
     refuse_objects,
     widened,
 )
-from linad.transforms.tape_operator import Slot, handed_out, push_onto
+from linad.transforms.slots import Slot
+from linad.transforms.tape_operator import handed_out, push_onto
 
 
 class PushTrace(Trace):

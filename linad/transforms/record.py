@@ -14,6 +14,7 @@ from linad.buffers import attach_view, is_private, lazy_view, settle, write_valu
 from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.regions import Region, write_region
+from linad.shapes import name_of
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Tracer
 from linad.tracing import Trace
@@ -174,10 +175,6 @@ def recorded_inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> l
         recorder.input(check_input(leaf, functools.partial(named, k)))
         for k, leaf in enumerate(leaves)
     ]
-
-
-def name_of(f: Any) -> str:
-    return getattr(f, "__name__", None) or type(f).__name__
 
 
 def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], Any]:

@@ -4,7 +4,7 @@ import numpy as np
 
 import linad
 from linad import tree
-from linad.testing import difference, inner, random_like
+from linad.vectors import difference, inner, random_like
 
 
 def complex_step(f, *point):

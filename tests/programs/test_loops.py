@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.testing import check_derivatives, inner, random_like
+from linad.testing import check_derivatives
+from linad.vectors import inner, random_like
 
 rng = np.random.default_rng(0)
 N = 6
