@@ -204,6 +204,15 @@ def test_the_drawing_of_floors_names_every_module():
             assert re.search(rf"\b{path.stem}\b", drawn[str(floor)]), f"{path.stem}: {floor}"
 
 
+def test_the_files_that_architecture_names_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = re.findall(r"[\w/.]+\.py\b|`[\w.]+(?:/[\w.]+)*/`", text)
+    assert len(named) > 30
+    for name in named:
+        places = [ROOT, ROOT / "linad", ROOT / "tests"]
+        assert any((place / name.strip("`")).exists() for place in places), name
+
+
 def test_the_runner_sees_a_wrong_page(tmp_path):
     """What the tests above rely on."""
     page = tmp_path / "page.md"
