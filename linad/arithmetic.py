@@ -33,7 +33,16 @@ def operand(other: Any) -> Any:
         return other
     if isinstance(other, (list, tuple)):
         return np.asarray(other)
+    if _is_pandas(other):
+        return other.to_numpy()
     return NotImplemented
+
+
+def _is_pandas(x: Any) -> bool:
+    """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
+    return hasattr(x, "to_numpy") and any(
+        [cls.__module__.startswith("pandas.") for cls in type(x).__mro__]
+    )
 
 
 def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:

@@ -50,7 +50,8 @@ class Tracer(Arithmetic):
     """
 
     __slots__ = ("__weakref__", "_buffer", "_node", "_value")
-    __array_priority__ = 1000.0
+    __array_priority__ = 1500.0  # above pandas, below linad's operators
+    __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
     __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
 
     def __init__(self, trace: Trace, node: Any, value: Any) -> None:
@@ -177,6 +178,8 @@ class Tracer(Arithmetic):
             caller = caller.f_back
         if _in_package(caller, "scipy"):
             return self._refuse_scipy()
+        if _in_package(caller, "pandas"):
+            return self._refuse_pandas()
         return self._refuse_array()
 
     # Sequence.
@@ -224,6 +227,10 @@ class Tracer(Arithmetic):
         "making a plain NumPy array, as this SciPy function does,",
         "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
         "@linad.primitive wraps any function",
+    )
+    _refuse_pandas = escape(
+        "making a plain NumPy array, as pandas does,",
+        "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
     )
     __float__ = escape(
         "float() or a math function, or writing it into a plain array,",
