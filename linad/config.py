@@ -26,13 +26,14 @@ class Settings:
         sweep. Default 64 MiB.
     snapshot_bytes : int
         A plain array up to this size that a traced function uses is copied, so that it may be
-        overwritten later; a larger one is kept by reference, and overwriting it while the
-        function runs raises `linad.errors.OverwrittenError`. Default 64 KiB.
+        overwritten afterwards. A larger one is kept by reference: overwriting it while the
+        function runs raises `linad.errors.OverwrittenError`, where a sample of its entries
+        shows it; a write of few entries may escape. Default 1 MiB.
     """
 
     densify_limit: int = 2**27
     block_bytes: int = 2**26
-    snapshot_bytes: int = 2**16
+    snapshot_bytes: int = 2**20
 
 
 def _from_environment() -> Settings:

@@ -52,7 +52,8 @@ def linearize(
     -----
     Costs one run of ``f``, plus the slopes of its nonlinear operations. `J` keeps these
     slopes and the operands of products; the arguments are copied, so writing into them
-    later does not change `J`. Arrays that ``f`` takes from outside are kept by reference.
+    later does not change `J`. Plain arrays of more than
+    ``linad.config(snapshot_bytes=...)`` that ``f`` uses are kept by reference.
 
     Examples
     --------
