@@ -4,19 +4,8 @@ from linad import errors, rules
 from linad import numpy as numpy
 from linad.config import config
 from linad.custom import primitive
-from linad.derivatives import (
-    derivative,
-    grad,
-    hessian,
-    hessian_operator,
-    hvp,
-    jacobian,
-    jvp,
-    linearize,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-)
+from linad.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
+from linad.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
 from linad.operators.blocks import block_diag, eye, hstack, vstack
 from linad.testing import check_derivatives
 from linad.transforms.record import trace

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.derivatives import grad, hvp, linearize
+from linad.derivatives import linearize
+from linad.gradients import grad, hvp
 from linad.shapes import is_inexact
 from linad.vectors import combine, inner, norm, precision, random_like
 
