@@ -125,6 +125,8 @@ class Memory(Traced):
     item = escape("item()", "index instead: x[0], or x[()] for a 0-d array")
     tolist = escape("tolist()", "iterate over the array instead")
     tobytes = escape("tobytes()", OUTSIDE)
+    if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
+        tostring = escape("tostring()", OUTSIDE)
     tofile = escape("tofile()", OUTSIDE)
     dump = escape("dump()", OUTSIDE)
     dumps = escape("dumps()", OUTSIDE)

@@ -94,6 +94,8 @@ REFUSED = {
     "__dlpack__": (),
     "__reduce__": (),
 }
+if hasattr(X, "tostring"):  # until NumPy 2.2
+    REFUSED["tostring"] = ()
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -104,7 +106,8 @@ def test_bytes_are_not_given_away(name):
 
 def test_every_public_attribute_of_ndarray_is_there():
     """Each works or raises one of linad's errors; none is missing."""
-    public = [name for name in dir(np.ndarray) if not name.startswith("_")]
+    # NumPy 2.2 lists itemset, newbyteorder and ptp, which no array has.
+    public = [name for name in dir(X) if not name.startswith("_") and hasattr(X, name)]
 
     def missing(x):
         found = []
