@@ -301,7 +301,7 @@ def polydiv(u: Any, v: Any) -> Any:
     return q, rest
 
 
-# numpy.polynomial, where it dispatches: several variables, lowest power first.
+# numpy.polynomial, where it dispatches (since NumPy 2.4): several variables, lowest power first.
 
 
 def _series(x: Any, c: Any, tensor: bool = True) -> Any:

@@ -82,7 +82,8 @@ def test_values_are_numpys(case):
 @pytest.mark.parametrize("trim", ["f", "b", "fb", "BF"])
 def test_trim_zeros(trim):
     x = np.outer(ZEROS, [0.0, 1.0])
-    for axis in (None, 0, -1, (0, 1), ()):
+    several = [(0, 1), ()] if np.lib.NumpyVersion(np.__version__) >= "2.4.0" else []
+    for axis in [None, 0, -1, *several]:
         y, J = linad.linearize(lambda x, a=axis: np.trim_zeros(x, trim, axis=a), x)
         np.testing.assert_array_equal(y, np.trim_zeros(x, trim, axis=axis))
         np.testing.assert_array_equal(J.pushforward(x), y)

@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pytest
 from numpy.lib import recfunctions
+from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 import linad
 from linad.errors import UnsupportedError
@@ -22,10 +23,11 @@ CALLS = [
     (np.is_busday, "dates have no derivative"),
     (np.datetime_as_string, "dates have no derivative"),
     (np.strings.isalpha, "isalpha .*text has no derivative"),
-    (np.strings.upper, "text has no derivative"),
     (lambda x: np.char.equal(x, x), "text has no derivative"),
     (recfunctions.structured_to_unstructured, "dict of arrays"),
 ]
+if np.strings.upper in get_overridable_numpy_array_functions():  # since NumPy 2.3
+    CALLS.append((np.strings.upper, "upper .*text has no derivative"))
 
 
 @pytest.mark.parametrize("call, words", CALLS, ids=map(str, range(len(CALLS))))

@@ -119,9 +119,10 @@ def test_second_derivatives():
 
 def test_batches():
     stack = np.stack([A, S])
-    check_derivatives(lambda a: sl.solve_triangular(a, B, lower=True), stack, order=1)
-    check_derivatives(lambda a: sl.lu_solve(sl.lu_factor(a), B), stack, order=1)
     check_derivatives(lambda a: sl.expm(0.1 * a), stack, order=1)
+    if np.lib.NumpyVersion(scipy.__version__) >= "1.16.0":
+        check_derivatives(lambda a: sl.solve_triangular(a, B, lower=True), stack, order=1)
+        check_derivatives(lambda a: sl.lu_solve(sl.lu_factor(a), B), stack, order=1)
 
 
 def test_the_rest_is_scipys():
