@@ -178,7 +178,9 @@ def function_entry(name: str, function: Any) -> Entry:
         with contextlib.suppress(Exception):
             plain_call(call, function)
             return Entry(name, function, [call], [0])
-    return Entry(name, function, [specimens.filled(function)], [0])
+    # Functions in C tell their signature since NumPy 2.4 only.
+    call = specimens.CALLS.get(name) or specimens.filled(function)
+    return Entry(name, function, [call], [0])
 
 
 def ufunc_entry(name: str, ufunc: Any) -> Entry:
@@ -251,7 +253,8 @@ def mirrored_functions() -> dict[str, Any]:
 
 def array_attributes() -> list[str]:
     """The public attributes and methods of ndarray, and its operators."""
-    public = [n for n in dir(np.ndarray) if not n.startswith("_")]
+    # NumPy 2.2 lists itemset, newbyteorder and ptp, which no array has.
+    public = [n for n in dir(np.ndarray) if not n.startswith("_") and hasattr(MATRIX, n)]
     return [*public, *[n for n in dir(np.ndarray) if n in specimens.OPERATORS]]
 
 
