@@ -52,6 +52,8 @@ for _function in (
     np.searchsorted,
 ):
     constant(_function)
+if hasattr(np, "in1d"):  # until NumPy 2.3
+    constant(np.in1d)  # noqa: NPY201
 
 
 lexsort_ = Primitive("lexsort", lambda *keys, axis: np.lexsort(keys, axis), constant=True)

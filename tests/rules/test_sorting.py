@@ -51,6 +51,9 @@ CONSTANT = [
     (np.logical_and.accumulate, {}),
     (np.logical_xor.reduce, {}),
 ]
+if hasattr(np, "in1d"):  # until NumPy 2.3
+    deprecated = pytest.mark.filterwarnings("ignore:`in1d` is deprecated")
+    CONSTANT.append(pytest.param(np.in1d, {"ar2": MATRIX[0]}, marks=deprecated))  # noqa: NPY201
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{k}-{c!r}" for k, c in enumerate(CASES)])
