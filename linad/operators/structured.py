@@ -64,18 +64,18 @@ class Diagonal(JacobianOperator):
     fresh = True
 
     def __init__(self, diagonal: Any, shape: Shape, dtype: Any) -> None:
-        self.diagonal = diagonal
+        self.entries = diagonal
         self.out_shape = self.in_shape = shape
         self.dtype = dtype
 
     def pushforward(self, tangent: Any) -> Any:
-        return tangent * self.diagonal
+        return tangent * self.entries
 
     def pullback(self, cotangent: Any) -> Any:
         if self.dtype.kind == "c":
             # The method, since np.conj would make a double of a Python number.
-            return cotangent * self.diagonal.conjugate()
-        return cotangent * self.diagonal
+            return cotangent * self.entries.conjugate()
+        return cotangent * self.entries
 
 
 class Cast(JacobianOperator):

@@ -107,19 +107,19 @@ class TestVectors:
     @pytest.mark.parametrize("probe", ["int8", "int64", "bool", "uint16", "float16", ">f8", "<f4"])
     def test_number_types(self, op, probe):
         v = np.array([1, 0, 1]).astype(probe)
-        for found, factor in ((op @ v, op.diagonal), (op.rmatvec(v), op.diagonal.conj())):
+        for found, factor in ((op @ v, op.entries), (op.rmatvec(v), op.entries.conj())):
             assert found.dtype == op.dtype
             np.testing.assert_allclose(found, factor * v.astype(float), rtol=1e-6)
 
     def test_complex(self, op):
         v = np.array([1 + 2j, -1j, 3])
         wide = np.result_type(op.dtype, np.complex64)
-        for found, factor in ((op @ v, op.diagonal), (op.rmatvec(v), op.diagonal.conj())):
+        for found, factor in ((op @ v, op.entries), (op.rmatvec(v), op.entries.conj())):
             assert found.dtype == wide
             np.testing.assert_allclose(found, factor * v, rtol=1e-6)
 
     def test_lists_and_scalar_sizes(self, op):
-        np.testing.assert_allclose(op @ [1, 2, 3], op.diagonal * [1, 2, 3], rtol=1e-6)
+        np.testing.assert_allclose(op @ [1, 2, 3], op.entries * [1, 2, 3], rtol=1e-6)
         one = Identity((1,), F8)
         assert (one @ np.array([[2.0]])).shape == (1, 1)
         assert one.matvec(np.array([[2.0]])).shape == (1, 1)
