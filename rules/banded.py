@@ -11,6 +11,8 @@ import numpy as np
 import scipy.linalg
 
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import lanes, relates
+from linad.operators.relations import Relation
 from linad.primitive import Primitive
 
 
@@ -102,6 +104,21 @@ class BandedProduct(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         spread = cotangent[..., self._sources, :]
         return -np.sum(spread * np.conj(self.x), axis=-1) * self._used
+
+
+@relates(BandedSolve)
+def banded_solve_pattern(op: BandedSolve) -> Any:
+    return lanes(op.out_shape, op.in_shape, (-2,))
+
+
+@relates(BandedProduct, by="l_and_u")
+def banded_product_pattern(op: BandedProduct) -> Relation:
+    """y_ik reads the bands r at their entries of row i, where these exist."""
+    y = np.arange(op.shape[0]).reshape(op.out_shape)
+    exists = op._exists[..., 0] != 0
+    band, i = np.nonzero(exists)
+    entry = band * op.in_shape[1] + op._columns[exists]
+    return Relation.of_pairs(y[i], entry[:, None], op.shape)
 
 
 @solve_banded_.jacobian(wrt=0)

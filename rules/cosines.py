@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import lanes, relates
 from linad.primitive import Primitive
 from linad.shapes import Shape
 
@@ -68,6 +69,11 @@ class CosineTransform(JacobianOperator):
         weighted = cotangent * self._into
         back = cosines_(weighted, kind=self.kind, type=self._back, axis=self.axis)
         return back * self._out
+
+
+@relates(CosineTransform, by="axis")
+def cosine_pattern(op: CosineTransform) -> Any:
+    return lanes(op.out_shape, op.in_shape, (op.axis,))
 
 
 @cosines_.jacobian(wrt=0)

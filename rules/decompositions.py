@@ -27,6 +27,8 @@ import numpy as np
 from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import lanes, relates
+from linad.operators.relations import Gather
 from linad.operators.solve import Matrix
 from linad.primitive import Primitive
 from linad.rules.linalg import adjoint, check_square
@@ -73,6 +75,14 @@ class HermitianReading(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         real = np.real(cotangent) if self.dtype.kind == "c" else cotangent
         return self._parts(cotangent + adjoint(cotangent), real)
+
+
+@relates(HermitianReading, by="_strict")
+def hermitian_pattern(op: HermitianReading) -> Gather:
+    """y_ij reads a_ij or a_ji, whichever lies in the triangle."""
+    numbers = np.arange(op.shape[1]).reshape(op.in_shape)
+    read = np.where(op._strict | op._diagonal, numbers, np.swapaxes(numbers, -1, -2))
+    return Gather(read.ravel(), op.shape[1])
 
 
 def _read_hermitian(a: Any, *, lower: bool) -> Any:
@@ -132,6 +142,12 @@ class CholeskyDerivative(JacobianOperator):
         x = self._half * (adjoint(self.lower) @ cotangent)
         x = adjoint(self.matrix.solve(x, adjoint=True))
         return adjoint(self.matrix.solve(x, adjoint=True))
+
+
+@relates(CholeskyDerivative)
+def matrixwise(op: JacobianOperator) -> Any:
+    """Each matrix of a stack on all entries of its own."""
+    return lanes(op.out_shape, op.in_shape, (-2, -1))
 
 
 @cholesky_.jacobian(wrt=0)

@@ -15,6 +15,7 @@ from linad.dispatch import UFUNC_METHODS, UFUNCS
 from linad.errors import MissingRuleError
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import relates, same
 from linad.operators.structured import Broadcast, Diagonal, Identity, Masked
 from linad.primitive import Primitive
 from linad.shapes import Shape
@@ -229,6 +230,9 @@ class Fan(JacobianOperator):
         if total.dtype.kind == "c" and self._in_dtype.kind != "c":
             total = np.real(total)
         return total.astype(self._in_dtype)
+
+
+relates(Fan)(same)
 
 
 def fan(name: str, ufunc: Any, outputs: int, **slopes: Slope) -> Primitive:

@@ -15,6 +15,7 @@ import numpy as np
 from linad.dispatch import implements
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import moved, relates
 from linad.primitive import Primitive
 from linad.rules.indices import WHOLE, Index, canonical
 from linad.rules.shaping import as_array, concrete, copy_, ravel, reshape_, transpose_
@@ -73,6 +74,9 @@ class Selection(JacobianOperator):
 
     def pullback_into(self, cotangent: Any, total: Any) -> None:
         _accumulate(total, self.index, cotangent)
+
+
+relates(Selection, by="index")(moved)
 
 
 @getitem_.jacobian(wrt=0)

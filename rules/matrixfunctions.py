@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import lanes, relates
 from linad.operators.structured import Kronecker
 from linad.primitive import Primitive
 from linad.rules.linalg import adjoint
@@ -145,6 +146,12 @@ class SylvesterSolve(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return sylvester_(adjoint(self.a), adjoint(self.b), cotangent)
+
+
+@relates(FrechetDerivative, SylvesterSolve)
+def matrixwise(op: JacobianOperator) -> Any:
+    """Each matrix of a stack on all entries of its own."""
+    return lanes(op.out_shape, op.in_shape, (-2, -1))
 
 
 @sylvester_.jacobian(wrt=0)

@@ -29,6 +29,8 @@ import numpy as np
 from linad.dispatch import implements, implements_ufunc
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import relates
+from linad.operators.relations import Relation
 from linad.operators.structured import Contraction, Kronecker, Matrix, Reshape, RowProducts, align
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array
@@ -404,6 +406,14 @@ class CrossProduct(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         b = np.conj(self.b) if self.dtype.kind == "c" else self.b
         return sum_to_shape(np.cross(b, cotangent), self.in_shape, len(self.out_shape))
+
+
+@relates(CrossProduct)
+def cross_pattern(op: CrossProduct) -> Relation:
+    """Each component reads the two others."""
+    x = np.arange(op.shape[1]).reshape(op.in_shape)
+    others = np.broadcast_to(x, op.out_shape)[..., [[1, 2], [0, 2], [0, 1]]]
+    return Relation.uniform(others.reshape(op.shape[0], 2), op.shape[1])
 
 
 @cross_.jacobian(wrt=0)

@@ -18,6 +18,7 @@ from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.joining import Roll
+from linad.operators.patterns import moved, relates
 from linad.operators.structured import Broadcast
 from linad.primitive import Primitive
 from linad.rules.indexing import argwhere, getitem, take
@@ -209,6 +210,9 @@ class Windows(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         shape = cotangent.shape[: cotangent.ndim - len(self.out_shape)] + self.in_shape
         return overlap_add(cotangent, window=self.window, axes=self.axes, shape=shape)
+
+
+relates(Windows, by="window axes")(moved)
 
 
 @windows_.jacobian(wrt=0)

@@ -18,6 +18,8 @@ import numpy as np
 import scipy.linalg
 
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import relates
+from linad.operators.relations import Gather, Prefix, Product
 from linad.operators.structured import Diagonal, Kronecker, align
 from linad.primitive import Primitive
 from linad.rules.linalg import adjoint
@@ -81,6 +83,16 @@ class TriangularSolve(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         x = solve_triangular_(adjoint(self.a), cotangent, lower=not self.lower, unit=self.unit)
         return sum_to_shape(x, self.in_shape, len(self.out_shape))
+
+
+@relates(TriangularSolve, by="lower")
+def triangular_solve_pattern(op: TriangularSolve) -> Product:
+    """x_i reads b_j with j <= i for a lower T: the inverse of a triangle is one."""
+    numbers = np.arange(op.shape[1]).reshape(op.in_shape)
+    repeated = np.broadcast_to(numbers, op.out_shape).ravel()
+    return Product(
+        Prefix(op.out_shape, len(op.out_shape) - 2, not op.lower), Gather(repeated, op.shape[1])
+    )
 
 
 @solve_triangular_.jacobian(wrt=0)

@@ -1,0 +1,324 @@
+"""Which entries of a result depend on which entries of an argument, without any values.
+
+A relation is the pattern of a matrix. It is kept in the form that is cheapest to compose:
+
+    Gather      y_i reads one x_j, or nothing: slices, broadcasts, permutations, diagonals
+    Relation    a list of j for each i (compressed rows)
+    Prefix      y_i reads all x_j with j <= i along an axis: running sums, triangles
+    Product     one after the other: a dense block is "all to one" and "one to all"
+
+`Sets` is what a relation is applied to: for each entry of an array, the columns it depends on.
+Entries that depend on the same columns share one list, so a dense block costs a row, and a
+broadcast nothing.
+"""
+
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from linad.shapes import Shape, size_of
+
+
+def index_dtype(*largest: int) -> Any:
+    """int32 where all of these numbers fit: SciPy's solvers take no other."""
+    return np.int32 if max(largest, default=0) < 2**31 - 1 else np.int64
+
+
+class Gather:
+    """y_i reads x_j with j = source_i; nothing where source_i is -1.
+
+    Parameters
+    ----------
+    source : ndarray of int (m,)
+    n : int
+        Number of entries of x.
+    """
+
+    def __init__(self, source: np.ndarray, n: int) -> None:
+        self.source, self.n = source, n
+
+    def after(self, sets: "Sets") -> "Sets":
+        return sets.taken(self.source)
+
+    @cached_property
+    def T(self) -> "Gather | Relation":
+        source, m = self.source, self.source.size
+        used = np.flatnonzero(source >= 0)
+        counts = np.bincount(source[used], minlength=self.n)
+        if counts.max(initial=0) <= 1:
+            back = np.full(self.n, -1, index_dtype(m, self.n))
+            back[source[used]] = used
+            return Gather(back, m)
+        order = used[np.argsort(source[used], kind="stable")]
+        return Relation(np.concatenate([[0], np.cumsum(counts)]), order, m)
+
+
+class Relation:
+    """y_i reads x_j for j in ``indices[indptr[i] : indptr[i + 1]]``, increasing.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray of int
+        Compressed rows, without duplicates.
+    n : int
+        Number of entries of x.
+    """
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, n: int) -> None:
+        dtype = index_dtype(len(indices), n)
+        self.indptr = indptr.astype(dtype, copy=False)
+        self.indices = indices.astype(dtype, copy=False)
+        self.n = n
+
+    @classmethod
+    def of_pairs(cls, rows: Any, columns: Any, shape: tuple[int, int]) -> "Relation":
+        """The relation of pairs (i, j), in any order, some twice perhaps."""
+        pairs = np.broadcast_arrays(rows, columns)
+        i, j = [np.ravel(p) for p in pairs]
+        ones = np.ones(i.size, bool)
+        return cls.of_matrix(csr_array((ones, (i, j)), shape=shape))
+
+    @classmethod
+    def of_matrix(cls, matrix: Any) -> "Relation":
+        """The stored entries of a CSR array."""
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        return cls(matrix.indptr, matrix.indices, matrix.shape[1])
+
+    @classmethod
+    def uniform(cls, columns: np.ndarray, n: int) -> "Relation":
+        """Rows of equal length, one a row of ``columns`` (m, k)."""
+        m, k = columns.shape
+        return cls(np.arange(m + 1) * k, np.sort(columns, axis=1).ravel(), n)
+
+    @property
+    def m(self) -> int:
+        """Number of entries of y."""
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        return len(self.indices)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Length of each row."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The same as a CSR array of bool."""
+        matrix = csr_array(
+            (np.ones(self.nnz, bool), self.indices, self.indptr), shape=(self.m, self.n)
+        )
+        matrix.has_sorted_indices = matrix.has_canonical_format = True
+        return matrix
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The row of each stored entry."""
+        return np.repeat(np.arange(self.m, dtype=self.indices.dtype), self.counts)
+
+    @cached_property
+    def T(self) -> "Relation":
+        return Relation.of_matrix(self.matrix.T.tocsr())
+
+    def after(self, sets: "Sets") -> "Sets":
+        table = sets.table
+        source = sets.source
+        if source is None:
+            product = self.matrix @ table.matrix
+        else:
+            named = source[self.indices]
+            kept = named >= 0
+            rows = self.rows if kept.all() else self.rows[kept]
+            short = Relation.of_pairs(rows, named[kept], (self.m, table.m))
+            product = short.matrix @ table.matrix
+        product.sort_indices()
+        return Sets(None, Relation.of_matrix(product))
+
+    def taken(self, source: np.ndarray) -> "Relation":
+        """The rows ``source``; an empty one for -1."""
+        counts = np.append(self.counts, 0)[source]  # -1 is the last
+        starts = np.append(self.indptr[:-1], 0)[source]
+        ends = np.cumsum(counts)
+        total = int(ends[-1]) if len(ends) else 0
+        shift = np.repeat(starts - (ends - counts), counts)
+        return Relation(np.concatenate([[0], ends]), self.indices[shift + np.arange(total)], self.n)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Relation)
+            and self.n == other.n
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Prefix:
+    """y_i reads x_j for all j <= i along one axis, or j >= i.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of x and y.
+    axis : int
+    backward : bool
+        Whether it is j >= i.
+    """
+
+    def __init__(self, shape: Shape, axis: int, backward: bool = False) -> None:
+        self.shape, self.axis, self.backward = shape, axis % len(shape), backward
+
+    @property
+    def T(self) -> "Prefix":
+        return Prefix(self.shape, self.axis, not self.backward)
+
+    def after(self, sets: "Sets") -> "Sets":
+        # Column j is in the set of y_i from the first x along the axis that has it.
+        relation = sets.relation
+        length, inner = self.shape[self.axis], size_of(self.shape[self.axis + 1 :])
+        row, column = relation.rows.astype(np.int64), relation.indices
+        place = row // inner % length
+        first = row - place * inner  # the row at the start of the lane
+        place = length - 1 - place if self.backward else place
+        order = np.lexsort((place, column, first))
+        first, column, place = first[order], column[order], place[order]
+        new = np.ones(len(first), bool)
+        new[1:] = (np.diff(first) != 0) | (np.diff(column) != 0)
+        first, column, place = first[new], column[new], place[new]
+        repeats = length - place
+        ends = np.cumsum(repeats)
+        total = int(ends[-1]) if len(ends) else 0
+        step = np.arange(total) - np.repeat(ends - repeats, repeats) + np.repeat(place, repeats)
+        step = length - 1 - step if self.backward else step
+        rows = np.repeat(first, repeats) + step * inner
+        return Sets(
+            None, Relation.of_pairs(rows, np.repeat(column, repeats), (relation.m, relation.n))
+        )
+
+
+class Product:
+    """Relations one after the other; the last is applied first."""
+
+    def __init__(self, *factors: Any) -> None:
+        self.factors = factors
+
+    @property
+    def T(self) -> "Product":
+        return Product(*[f.T for f in reversed(self.factors)])
+
+    def after(self, sets: "Sets") -> "Sets":
+        return reduce(lambda found, factor: factor.after(found), reversed(self.factors), sets)
+
+
+class Sets:
+    """For each entry of an array the columns it depends on: rows ``source`` of a table.
+
+    Parameters
+    ----------
+    source : ndarray of int (m,), or None
+        Row of the table for each entry, -1 for no column; None: each its own.
+    table : Relation
+    """
+
+    def __init__(self, source: np.ndarray | None, table: Relation) -> None:
+        self.source, self.table = source, table
+
+    @classmethod
+    def identity(cls, n: int) -> "Sets":
+        """Each entry depends on the column of its own number."""
+        return cls(None, Relation(np.arange(n + 1), np.arange(n), n))
+
+    @classmethod
+    def empty(cls, m: int, n: int) -> "Sets":
+        return cls(np.full(m, -1, np.int32), Relation(np.zeros(1), np.zeros(0), n))
+
+    @classmethod
+    def alike(cls, m: int, parts: "list[Sets]", n: int) -> "Sets":
+        """m entries, each dependent on all that any entry of the parts depends on."""
+        columns = [part.union() for part in parts]
+        all_of_them = np.unique(np.concatenate(columns)) if columns else np.zeros(0, int)
+        table = Relation(np.array([0, len(all_of_them)]), all_of_them, n)
+        return cls(np.zeros(m, np.int32), table)
+
+    @property
+    def m(self) -> int:
+        return self.table.m if self.source is None else len(self.source)
+
+    @cached_property
+    def relation(self) -> Relation:
+        """The sets written out."""
+        return self.table if self.source is None else self.table.taken(self.source)
+
+    @property
+    def nnz(self) -> int:
+        """Number of pairs when written out."""
+        if self.source is None:
+            return self.table.nnz
+        return int(np.append(self.table.counts, 0)[self.source].sum())
+
+    def union(self) -> np.ndarray:
+        """The columns that any entry depends on, increasing."""
+        table = self.table
+        if self.source is not None:
+            used = np.zeros(table.m + 1, bool)
+            used[self.source] = True
+            if not used[:-1].all():
+                table = table.taken(np.flatnonzero(used[:-1]))
+        found = np.zeros(table.n, bool)
+        found[table.indices] = True
+        return np.flatnonzero(found)
+
+    def taken(self, source: np.ndarray) -> "Sets":
+        if self.source is None:
+            return Sets(source, self.table)
+        return Sets(np.where(source < 0, -1, self.source[source]), self.table)
+
+    def part(self, rows: slice) -> "Sets":
+        """The sets of consecutive entries."""
+        start, stop, _ = rows.indices(self.m)
+        if (start, stop) == (0, self.m):
+            return self
+        if self.source is not None:
+            return Sets(self.source[rows], self.table)
+        return Sets(np.arange(start, stop), self.table)
+
+    def __or__(self, other: "Sets") -> "Sets":
+        if other is self or (self.source is other.source and self.table is other.table):
+            return self
+        a, b = self.table.m + 1, other.table.m + 1
+        if self.source is not None and other.source is not None and a * b <= self.m:
+            # Few different sets meet: unite those, not those of all entries.
+            pairs, source = np.unique((self.source + 1) * b + other.source + 1, return_inverse=True)
+            left, right = np.divmod(pairs, b)
+            table = self.table.taken(left - 1).matrix + other.table.taken(right - 1).matrix
+            return Sets(source, Relation.of_matrix(table))
+        return Sets(None, Relation.of_matrix(self.relation.matrix + other.relation.matrix))
+
+    @staticmethod
+    def stacked(parts: "list[Sets]") -> "Sets":
+        """The sets of several arrays, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        tables: list[Relation] = []
+        sources, rows = [], 0
+        for part in parts:
+            source = np.arange(part.m) if part.source is None else part.source
+            if tables and part.table is tables[-1]:
+                shift = rows - part.table.m
+            else:
+                tables.append(part.table)
+                shift, rows = rows, rows + part.table.m
+            sources.append(np.where(source < 0, -1, source + shift))
+        starts = np.cumsum([0] + [t.nnz for t in tables])
+        indptr = np.concatenate(
+            [[0], *[t.indptr[1:] + s for t, s in zip(tables, starts, strict=False)]]
+        )
+        indices = np.concatenate([t.indices for t in tables])
+        return Sets(np.concatenate(sources), Relation(indptr, indices, tables[0].n))

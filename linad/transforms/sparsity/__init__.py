@@ -1,0 +1,1 @@
+"""Sparse matrices of operators: patterns, colourings, and the sweeps that give the values."""

@@ -1,0 +1,199 @@
+"""Patterns of operators made of operators: composites, and whole traced functions.
+
+Sets of columns go through an operator as tangents do, through its adjoint as cotangents: each
+entry collects the columns of those it depends on.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from linad.config import settings
+from linad.errors import DensifyError
+from linad.operators.base import JacobianOperator
+from linad.operators.blocks import Blocks
+from linad.operators.composites import (
+    Adjoint,
+    Chain,
+    Extended,
+    Reshaped,
+    Scaled,
+    Sum,
+    Transpose,
+)
+from linad.operators.patterns import RELATIONS, relation_of
+from linad.operators.relations import Relation, Sets
+from linad.transforms.programs import Sourced
+from linad.transforms.tape_operator import Node, TapeOperator, _Flat
+
+WRAPPERS = (Scaled, Reshaped, Extended, Sourced, _Flat)
+"""One operator inside, ``op``, of the same pattern."""
+
+
+def pattern_of(op: JacobianOperator) -> Relation:
+    """Return which entries of the matrix of an operator may differ from zero.
+
+    Parameters
+    ----------
+    op : JacobianOperator
+
+    Returns
+    -------
+    Relation
+
+    Raises
+    ------
+    DensifyError
+        If it has more entries than ``linad.config(densify_limit=...)``.
+
+    Notes
+    -----
+    Sets as long as the shorter side of the matrix go through the operator once, forward or
+    backward. Nothing is applied to values.
+    """
+    m, n = op.shape
+    backward = m < n
+    sets = reach(op, Sets.identity(m if backward else n), backward)
+    if sets.nnz > settings().densify_limit:
+        raise DensifyError(
+            f"{op._label()}: its pattern has {sets.nnz} entries, more than the limit of "
+            f"{settings().densify_limit}; apply the operator, or raise the limit with "
+            f"linad.config(densify_limit=...)"
+        )
+    return sets.relation.T if backward else sets.relation
+
+
+def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:
+    """Take the sets of an operator's argument to those of its result, or back."""
+    kind = type(op)
+    if kind in WRAPPERS:
+        return reach(op.op, sets, adjoint)  # type: ignore[attr-defined]
+    if kind is Adjoint or kind is Transpose:
+        return reach(op.op, sets, not adjoint)  # type: ignore[attr-defined]
+    if isinstance(op, Chain):
+        for factor in op.factors if adjoint else reversed(op.factors):
+            sets = reach(factor, sets, adjoint)
+        return sets
+    if isinstance(op, Sum):
+        return united([reach(term, sets, adjoint) for term in op.terms])
+    if isinstance(op, Blocks):
+        return _reach_blocks(op, sets, adjoint)
+    if isinstance(op, TapeOperator):
+        return (_pull if adjoint else _push)(op, sets)
+    return _apply(relation_of(op), sets, adjoint)
+
+
+def _apply(relation: Any, sets: Sets, adjoint: bool) -> Sets:
+    if relation is None:
+        return sets
+    return (relation.T if adjoint else relation).after(sets)
+
+
+def united(parts: Sequence[Sets]) -> Sets:
+    """The union, entry by entry."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total | part
+    return total
+
+
+def _reach_blocks(op: Blocks, sets: Sets, adjoint: bool) -> Sets:
+    taken, given = (op._rows, op._columns) if adjoint else (op._columns, op._rows)
+    parts: list[list[Sets]] = [[] for _ in given]
+    for i, j, block in op.blocks:
+        source, target = (i, j) if adjoint else (j, i)
+        parts[target].append(reach(block, sets.part(taken[source]), adjoint))
+    return Sets.stacked([united(p) for p in parts])
+
+
+# Traced functions.
+
+
+def _push(op: TapeOperator, sets: Sets) -> Sets:
+    """First step to last, as `TapeOperator.push_leaves`."""
+    n = sets.table.n
+    known: dict[Node, Sets] = {}
+    start = 0
+    for node, slot in zip(op.inputs, op.in_slots, strict=True):
+        known[node] = sets.part(slice(start, start + slot.size))
+        start += slot.size
+    sizes = _sizes(op)
+    for out, links, dead in op._scheduled():
+        given = [(J, known[node]) for node, J in links if node in known]
+        if given and type(out) is int:
+            known[out] = united([reach(J, part, False) for J, part in given])
+        elif given:
+            for node in out:
+                if node in sizes:
+                    known[node] = _several(given, sizes[node], n)
+        for node in dead:
+            known.pop(node, None)
+    return Sets.stacked(
+        [
+            known[node] if node in known else Sets.empty(slot.size, n)
+            for node, slot in zip(op.outputs, op.out_slots, strict=True)
+        ]
+    )
+
+
+def _pull(op: TapeOperator, sets: Sets) -> Sets:
+    """Last step to first, as `TapeOperator.pull_leaves`."""
+    n = sets.table.n
+    known: dict[Node, Sets] = {}
+
+    def collect(node: Node, part: Sets) -> None:
+        known[node] = known[node] | part if node in known else part
+
+    start = 0
+    for output, slot in zip(op.outputs, op.out_slots, strict=True):
+        if output is not None:
+            collect(output, sets.part(slice(start, start + slot.size)))
+        start += slot.size
+    for out, links, _ in reversed(op._scheduled()):
+        if type(out) is int:
+            if out in known:
+                part = known.pop(out)
+                for node, J in links:
+                    collect(node, reach(J, part, True))
+            continue
+        found = [known.pop(node) for node in out if node in known]
+        if found:
+            for node, J in links:
+                if _registered(J):
+                    collect(node, reach(J, united(found), True))
+                else:
+                    collect(node, Sets.alike(J.shape[1], found, n))
+    return Sets.stacked(
+        [
+            known[node] if node in known else Sets.empty(slot.size, n)
+            for node, slot in zip(op.inputs, op.in_slots, strict=True)
+        ]
+    )
+
+
+def _sizes(op: TapeOperator) -> dict[Node, int]:
+    """Number of entries of the nodes that something uses."""
+    sizes = {
+        node: slot.size
+        for node, slot in zip(op.outputs, op.out_slots, strict=True)
+        if node is not None
+    }
+    for _, links, _ in op._scheduled():
+        for node, J in links:
+            sizes[node] = J.shape[1]
+    return sizes
+
+
+# Operations with several results. An operator that is registered says the pattern of each of
+# them, which is the same for all; of others every result depends on everything.
+
+
+def _registered(J: JacobianOperator) -> bool:
+    first = J.factors[0] if isinstance(J, Chain) else J
+    return type(first) in RELATIONS
+
+
+def _several(given: list[tuple[JacobianOperator, Sets]], size: int, n: int) -> Sets:
+    """The sets of one of the results."""
+    if all(_registered(J) for J, _ in given):
+        return united([reach(J, part, False) for J, part in given])
+    return Sets.alike(size, [part for _, part in given], n)
