@@ -1,0 +1,86 @@
+"""Products and systems of sparse matrices, in their entries."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.rules.sparsearrays import Factorized, Pattern, sparse_product, sparse_solve
+from linad.testing import Case
+
+rng = np.random.default_rng(0)
+
+# The place (1, 2) occurs twice, and row 3 is empty.
+WIDE = Pattern(np.array([2, 0, 1, 1, 0, 1]), np.array([1, 0, 2, 0, 4, 2]), (4, 5))
+SQUARE = Pattern(np.array([0, 1, 2, 0, 2, 2]), np.array([0, 1, 2, 1, 0, 2]), (3, 3))
+ENTRIES = np.array([4.0, -3.0, 2.0, 0.5, 0.7, 1.5])
+COMPLEX = {"complex_": True}
+
+
+def array(*shape):
+    return rng.standard_normal(shape)
+
+
+CASES = [
+    Case(sparse_product, array(6), array(5), pattern=WIDE, check=COMPLEX),
+    Case(sparse_product, array(6), array(2, 5), pattern=WIDE, check=COMPLEX),
+    Case(sparse_product, array(6), array(2, 4), pattern=WIDE.T),
+    Case(sparse_product, array(0), array(2), pattern=Pattern(*np.zeros((2, 0), int), (3, 2))),
+    Case(
+        *(sparse_solve, ENTRIES, array(3)),
+        **{"system": Factorized(SQUARE), "transposed": False, "check": COMPLEX},
+    ),
+    Case(
+        *(sparse_solve, ENTRIES, array(2, 3)),
+        **{"system": Factorized(SQUARE), "transposed": True, "check": COMPLEX},
+    ),
+]
+
+
+def dense(data, pattern):
+    a = np.zeros(pattern.shape, data.dtype)
+    np.add.at(a, (pattern.rows, pattern.cols), data)
+    return a
+
+
+def test_against_dense():
+    d, x = array(6), array(2, 5)
+    a = dense(d, WIDE)
+    np.testing.assert_allclose(sparse_product(d, x, pattern=WIDE), x @ a.T)
+    z = ENTRIES + 1j * array(6)
+    a, b = dense(z, SQUARE), array(3)
+    system = Factorized(SQUARE)
+    solve = dict(system=system, transposed=False)
+    np.testing.assert_allclose(sparse_solve(z, b, **solve), np.linalg.solve(a, b))
+    np.testing.assert_allclose(sparse_solve(z.conj(), b, **solve), np.linalg.solve(a.conj(), b))
+    solve["transposed"] = True
+    np.testing.assert_allclose(sparse_solve(z, b, **solve), np.linalg.solve(a.T, b))
+    np.testing.assert_allclose(sparse_solve(z.conj(), b, **solve), np.linalg.solve(a.T.conj(), b))
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_a_system_is_factorised_once(kind, monkeypatch):
+    made = []
+    prepare = Factorized.prepare
+    monkeypatch.setattr(Factorized, "prepare", lambda *a: made.append(1) or prepare(*a))
+    system = Factorized(SQUARE)
+
+    def f(d, b):
+        x = sparse_solve(d, b, system=system, transposed=False)
+        return np.sum(np.abs(x) ** 2)
+
+    point = ENTRIES.astype(kind) * (1 + (0.5j if kind is complex else 0)), array(3).astype(kind)
+    _, J = linad.linearize(f, *point)
+    for _ in range(3):
+        J.pullback(1.0)
+        J.pushforward(point)
+    linad.hvp(f, point, point)
+    assert len(made) == 1
+
+
+def test_singular():
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        linad.grad(
+            lambda d: np.sum(
+                sparse_solve(d, np.ones(3), system=Factorized(SQUARE), transposed=False)
+            )
+        )(0 * ENTRIES)
