@@ -126,6 +126,14 @@ class Tracer(Arithmetic):
             value = value._value
         return value
 
+    @property
+    def __class__(self) -> Any:
+        """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers
+        by it and dispatches nothing, a traced array is an array.
+        """
+        name = sys._getframe(1).f_globals.get("__name__", "")
+        return np.ndarray if name.startswith("numpy.polynomial.") else Tracer
+
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

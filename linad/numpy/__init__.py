@@ -11,6 +11,7 @@ argument, or that have none:
   complex ones: integer and boolean arrays have no derivative and stay plain.
 - ``concatenate``, ``stack`` and their kind, ``sum``, ``mean``, ``max``, ``dot`` and some more
   take lists of traced numbers.
+- ``polynomial`` is `numpy.polynomial` with coefficients and points that may be traced.
 
 For plain arguments outside of a derivative each function returns what NumPy returns. Inside,
 the traced constants are all that differs: code that needs a plain array there (an index, the
@@ -18,6 +19,7 @@ data of a sparse matrix) makes it with ``np.array`` of plain numbers, or with Nu
 """
 
 import functools
+import importlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable
@@ -36,6 +38,8 @@ from linad.tracing import running_trace
 
 
 def __getattr__(name: str) -> Any:
+    if name == "polynomial":  # made when it is first asked for
+        return importlib.import_module("linad.numpy.polynomial")
     return getattr(np, name)
 
 

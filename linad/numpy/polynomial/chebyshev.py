@@ -1,0 +1,20 @@
+"""numpy.polynomial.chebyshev, traced: Chebyshev series. See `linad.numpy.polynomial.rebinding`."""
+
+from typing import Any
+
+from numpy.polynomial import chebyshev
+
+from linad.numpy.polynomial.classes import traced_class
+from linad.numpy.polynomial.rebinding import traced_functions
+
+globals().update(traced_functions(chebyshev))
+
+Chebyshev: Any = traced_class(chebyshev.Chebyshev, globals())
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(chebyshev, name)
+
+
+def __dir__() -> list[str]:
+    return dir(chebyshev)

@@ -1,0 +1,20 @@
+"""numpy.polynomial.hermite_e, traced: Hermite series, as probabilists have them. See `linad.numpy.polynomial.rebinding`."""
+
+from typing import Any
+
+from numpy.polynomial import hermite_e
+
+from linad.numpy.polynomial.classes import traced_class
+from linad.numpy.polynomial.rebinding import traced_functions
+
+globals().update(traced_functions(hermite_e))
+
+HermiteE: Any = traced_class(hermite_e.HermiteE, globals())
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(hermite_e, name)
+
+
+def __dir__() -> list[str]:
+    return dir(hermite_e)

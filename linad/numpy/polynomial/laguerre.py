@@ -1,0 +1,20 @@
+"""numpy.polynomial.laguerre, traced: Laguerre series. See `linad.numpy.polynomial.rebinding`."""
+
+from typing import Any
+
+from numpy.polynomial import laguerre
+
+from linad.numpy.polynomial.classes import traced_class
+from linad.numpy.polynomial.rebinding import traced_functions
+
+globals().update(traced_functions(laguerre))
+
+Laguerre: Any = traced_class(laguerre.Laguerre, globals())
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(laguerre, name)
+
+
+def __dir__() -> list[str]:
+    return dir(laguerre)

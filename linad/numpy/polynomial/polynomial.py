@@ -1,0 +1,20 @@
+"""numpy.polynomial.polynomial, traced: power series. See `linad.numpy.polynomial.rebinding`."""
+
+from typing import Any
+
+from numpy.polynomial import polynomial
+
+from linad.numpy.polynomial.classes import traced_class
+from linad.numpy.polynomial.rebinding import traced_functions
+
+globals().update(traced_functions(polynomial))
+
+Polynomial: Any = traced_class(polynomial.Polynomial, globals())
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(polynomial, name)
+
+
+def __dir__() -> list[str]:
+    return dir(polynomial)

@@ -1,0 +1,17 @@
+"""numpy.polynomial.polyutils, traced. See `linad.numpy.polynomial.rebinding`."""
+
+from typing import Any
+
+from numpy.polynomial import polyutils
+
+from linad.numpy.polynomial.rebinding import traced_functions
+
+globals().update(traced_functions(polyutils))
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(polyutils, name)
+
+
+def __dir__() -> list[str]:
+    return dir(polyutils)

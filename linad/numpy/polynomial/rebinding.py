@@ -1,0 +1,74 @@
+"""NumPy's functions of polynomials, run with `linad.numpy` in the place of NumPy.
+
+numpy.polynomial is Python code over ``np.array``, ``np.empty`` and arithmetic, and NumPy
+dispatches next to nothing of it. A function here is NumPy's own code whose global names ``np``
+and ``pu`` (its helpers) are traced ones: nothing is written twice, and the traced value is NumPy's
+to the last step. It takes over when an argument is traced; for plain arguments NumPy's own
+function is called.
+
+Conversions between bases are linear, y = c @ M. They are computed that way: the rows of M are
+NumPy's conversions of the unit vectors.
+"""
+
+import re
+from collections.abc import Callable
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import polyutils
+
+import linad.numpy as traced_numpy
+from linad.scipy.mirror import traced_form
+
+_CONVERSION = re.compile(r"poly2[a-z]+|[a-z]+2poly")
+
+
+def rebind(function: FunctionType, names: dict[str, Any]) -> FunctionType:
+    """A Python function with other global names."""
+    made = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def rebound_names(module: ModuleType) -> dict[str, Any]:
+    """The names of a module, of which those that compute are traced."""
+    names = {**vars(module), "np": traced_numpy}
+    if module is not polyutils:
+        names["pu"] = HELPERS
+    for name, value in vars(module).items():
+        if type(value) is FunctionType and value.__module__ == module.__name__:
+            converts = _CONVERSION.fullmatch(name)
+            names[name] = _converted(value) if converts else rebind(value, names)
+    return names
+
+
+def traced_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The public functions of a module, each with its traced form."""
+    rebound = rebound_names(module)
+    return {
+        name: traced_form(value)(rebound[name])
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and type(value) is FunctionType
+        and value.__module__ == module.__name__
+    }
+
+
+def _converted(conversion: FunctionType) -> FunctionType:
+    """The traced form of a conversion between bases."""
+
+    def convert(c: Any) -> Any:
+        [c] = HELPERS.as_series([c])
+        rows = np.zeros((len(c), len(c)), np.finfo(c.dtype).dtype)
+        for k, unit in enumerate(np.eye(len(c), dtype=rows.dtype)):
+            image = conversion(unit)
+            rows[k, : len(image)] = image
+        return c @ rows
+
+    return convert
+
+
+HELPERS = SimpleNamespace(**rebound_names(polyutils))
