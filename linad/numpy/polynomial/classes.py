@@ -3,25 +3,27 @@
 Each is a subclass of NumPy's, with NumPy's methods over the traced functions of its module.
 """
 
+import sys
 from types import FunctionType
 from typing import Any
 
 from numpy.polynomial import _polybase
 
+import linad.numpy as traced_numpy
 from linad.numpy.polynomial import polyutils
 from linad.numpy.polynomial.rebinding import rebind, rebound_names
 
 _NAMES = {**rebound_names(_polybase), "pu": polyutils}
 
 
-def _rebound_members(cls: type) -> dict[str, Any]:
-    """The methods of a class, over traced helpers."""
+def _rebound_members(cls: type, names: dict[str, Any]) -> dict[str, Any]:
+    """The methods of a class, with other global names."""
     members: dict[str, Any] = {}
     for name, member in vars(cls).items():
         if type(member) is FunctionType:
-            members[name] = rebind(member, _NAMES)
+            members[name] = rebind(member, names)
         elif isinstance(member, classmethod):
-            members[name] = classmethod(rebind(member.__func__, _NAMES))  # type: ignore[arg-type]
+            members[name] = classmethod(rebind(member.__func__, names))  # type: ignore[arg-type]
     return members
 
 
@@ -41,7 +43,9 @@ def traced_class(numpy_class: Any, functions: dict[str, Any]) -> Any:
             return other
         return type(self)(other.coef, other.domain, other.window, other.symbol)
 
-    base = _rebound_members(_polybase.ABCPolyBase)
+    base = _rebound_members(_polybase.ABCPolyBase, _NAMES)
+    theirs = vars(sys.modules[numpy_class.__module__])
+    own = _rebound_members(numpy_class, {**theirs, **functions, "np": traced_numpy})
 
     def __eq__(self: Any, other: Any) -> Any:
         return base["__eq__"](self, ours(self, other))
@@ -56,6 +60,7 @@ def traced_class(numpy_class: Any, functions: dict[str, Any]) -> Any:
     }
     members = {
         **base,
+        **own,
         **computed,
         "__eq__": __eq__,
         "__hash__": None,

@@ -39,10 +39,19 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
     if module is not polyutils:
         names["pu"] = HELPERS
     for name, value in vars(module).items():
-        if type(value) is FunctionType and value.__module__ == module.__name__:
+        if not _is_python(value):
+            continue
+        if value.__module__ != module.__name__:  # polytrim and its kind are polyutils.trimcoef
+            names[name] = getattr(HELPERS, value.__name__)
+        else:
             converts = _CONVERSION.fullmatch(name)
             names[name] = _converted(value) if converts else rebind(value, names)
     return names
+
+
+def _is_python(value: Any) -> bool:
+    """Whether it is a function of numpy.polynomial that is written in Python."""
+    return type(value) is FunctionType and value.__module__.startswith("numpy.polynomial.")
 
 
 def traced_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
@@ -51,9 +60,7 @@ def traced_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {
         name: traced_form(value)(rebound[name])
         for name, value in vars(module).items()
-        if not name.startswith("_")
-        and type(value) is FunctionType
-        and value.__module__ == module.__name__
+        if not name.startswith("_") and _is_python(value)
     }
 
 
