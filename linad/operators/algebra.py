@@ -1,7 +1,8 @@
 """The algebra of operators: what ``@ + - * / **`` do.
 
 The parts are fitted to each other here, in shape and dtype, so that each sees arrays of its
-own dtype: a real operator beside a complex one acts on real and imaginary parts.
+own dtype: a real operator beside a complex one acts on real and imaginary parts. What the table
+of `linad.operators.rewrites` knows at once of two neighbours is rewritten.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,8 @@ import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
 from linad.errors import OperandError, ShapeError
+from linad.operators import contractions as contractions  # these fill the table
+from linad.operators import identities as identities
 from linad.operators.base import ALGEBRA, JacobianOperator, is_operator
 from linad.operators.composites import (
     Adjoint,
@@ -22,7 +25,17 @@ from linad.operators.composites import (
     Transpose,
 )
 from linad.operators.foreign import Foreign
-from linad.operators.structured import Cast, Identity, Matrix
+from linad.operators.rewrites import (
+    AT_ONCE,
+    MULTIPLES_AT_ONCE,
+    SUMS_AT_ONCE,
+    chain_of,
+    direct,
+    multiplied,
+    sum_of,
+    summed,
+)
+from linad.operators.structured import Cast, Identity, Matrix, Zero
 from linad.shapes import Shape, size_of
 from linad.tracer import Tracer
 
@@ -107,12 +120,21 @@ def compose(a: Any, b: Any) -> JacobianOperator:
         b = fitted(b, b.in_dtype, between)
         if taken != between:
             a = Extended(a, between, np.promote_types(a.out_dtype, between))
-    if type(a) is Identity:
+    kind, other = type(a), type(b)
+    if kind is Identity:
         return b
-    if type(b) is Identity:
+    if other is Identity:
         return a
+    if kind is Adjoint or kind is Transpose:
+        a = direct(a)
+    if other is Adjoint or other is Transpose:
+        b = direct(b)
     wide = a.wide or b.wide
-    return Chain(_factors(a, wide) + _factors(b, wide))
+    left, right = _factors(a, wide), _factors(b, wide)
+    last, first = type(left[-1]), type(right[0])
+    if (last, first) in AT_ONCE or last is Zero or first is Zero:
+        return chain_of(multiplied(left, right, AT_ONCE))
+    return Chain(left + right)
 
 
 def scale(alpha: Any, op: Any) -> JacobianOperator:
@@ -127,7 +149,8 @@ def scale(alpha: Any, op: Any) -> JacobianOperator:
             alpha, op = alpha * op.alpha, op.op
         if alpha == 1:
             return op
-    return Scaled(alpha, op)
+    rewrite = MULTIPLES_AT_ONCE.get(type(op))
+    return Scaled(alpha, op) if rewrite is None else rewrite(alpha, op)
 
 
 def _number(alpha: Any, op: JacobianOperator) -> Any:
@@ -168,8 +191,10 @@ def add(a: Any, b: Any) -> JacobianOperator:
     if a.in_dtype != b.in_dtype or a.out_dtype != b.out_dtype:
         dtypes = common_dtypes([a, b])
         a, b = fitted(a, *dtypes), fitted(b, *dtypes)
-    terms = (a.terms if type(a) is Sum else (a,)) + (b.terms if type(b) is Sum else (b,))
-    return Sum(terms)
+    terms = a.terms if type(a) is Sum else (a,)
+    for term in b.terms if type(b) is Sum else (b,):
+        terms = summed(terms, term, SUMS_AT_ONCE)
+    return sum_of(terms)
 
 
 def subtract(a: Any, b: Any) -> JacobianOperator:

@@ -23,6 +23,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from linad.config import settings
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
+from linad.operators.questions import Questions
+from linad.operators.sparse_forms import SparseForms
 from linad.primitive import Traced
 from linad.shapes import Shape, memory_of, size_of
 
@@ -31,7 +33,7 @@ ALGEBRA = SimpleNamespace()
 imports this module, and hands its functions down here."""
 
 
-class JacobianOperator(LinearOperator):
+class JacobianOperator(Questions, SparseForms, LinearOperator):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
     Parameters
@@ -325,7 +327,7 @@ class JacobianOperator(LinearOperator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        for name in ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim"):
+        for name in ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim", "_known"):
             state.pop(name, None)
         return state
 

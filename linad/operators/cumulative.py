@@ -154,7 +154,48 @@ class Recurrence(JacobianOperator):
         return self.solve(a, tangent, axis=self._axis, backward=self._backward)
 
     def pullback(self, cotangent: Any) -> Any:
-        a = shift(self.coefficients, self._axis, 1 if self._backward else -1)
+        a = self.moved()
         if self.dtype.kind == "c":
             a = np.conj(a)
         return self.solve(a, cotangent, axis=self._axis, backward=not self._backward)
+
+    def moved(self) -> Any:
+        """The coefficients as the recurrence from the other end meets them."""
+        return shift(self.coefficients, self._axis, 1 if self._backward else -1)
+
+
+class BackwardDifference(JacobianOperator):
+    """y_k = x_k - a_k x_{k-1} along an axis, with x before the first 0: `Recurrence` undone.
+
+    Parameters
+    ----------
+    axis : int
+        Counted from the end.
+    shape : tuple of int
+    dtype : numpy.dtype
+    coefficients : array, optional
+        a, broadcasts to the trailing axes of ``shape``; None is 1, and undoes a running sum.
+    backward : bool
+        Whether the entry after x_k takes the place of the one before.
+    """
+
+    fresh = True
+
+    def __init__(
+        self, axis: int, shape: Shape, dtype: Any, coefficients: Any = None, backward: bool = False
+    ) -> None:
+        self._axis, self.coefficients, self._backward = axis, coefficients, backward
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        before = shift(tangent, self._axis, -1 if self._backward else 1)
+        return tangent - (before if self.coefficients is None else self.coefficients * before)
+
+    def pullback(self, cotangent: Any) -> Any:
+        if self.coefficients is None:
+            taken = cotangent
+        elif self.dtype.kind == "c":
+            taken = np.conj(self.coefficients) * cotangent
+        else:
+            taken = self.coefficients * cotangent
+        return cotangent - shift(taken, self._axis, 1 if self._backward else -1)

@@ -193,15 +193,16 @@ class TestDtypes:
 
 class TestRewrites:
     D = Diagonal(np.arange(3.0), (3,), F8)
+    A = Matrix(np.arange(9.0).reshape(3, 3))
     eye = Identity((3,), F8)
 
     def test_products_are_flat(self):
-        op = (self.D @ self.D) @ (self.D @ self.D)
+        op = (self.A @ self.A) @ (self.A @ self.A)
         assert type(op) is Chain
         assert len(op.factors) == 4
 
     def test_sums_are_flat(self):
-        op = (self.D + self.D) + (self.D - self.D)
+        op = (self.A + self.A) + (self.A - self.A)
         assert type(op) is Sum
         assert len(op.terms) == 4
 
@@ -210,13 +211,13 @@ class TestRewrites:
         assert self.eye @ self.D is self.D
 
     def test_numbers_gather(self):
-        op = -(3.0 * (2 * self.D))
+        op = -(3.0 * (2 * self.A))
         assert type(op) is Scaled
         assert op.alpha == -6.0
-        assert op.op is self.D
-        assert 1.0 * self.D is self.D
-        negative = -self.D
-        assert -negative is self.D
+        assert op.op is self.A
+        assert 1.0 * self.A is self.A
+        negative = -self.A
+        assert -negative is self.A
 
     def test_long_products_and_sums_are_flat(self):
         d = np.array([0.0, 1.0, -1.0])
