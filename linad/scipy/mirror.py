@@ -21,7 +21,8 @@ def holds_traced(value: Any) -> bool:
         return any(map(holds_traced, value))
     if isinstance(value, dict):
         return any(map(holds_traced, value.values()))
-    return isinstance(value, Traced)
+    # A sparse array of `linad.scipy.sparse` says so itself.
+    return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
 
 
 def traced_form(scipy_function: Function) -> Callable[[Function], Function]:

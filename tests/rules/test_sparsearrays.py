@@ -27,11 +27,15 @@ CASES = [
     Case(sparse_product, array(0), array(2), pattern=Pattern(*np.zeros((2, 0), int), (3, 2))),
     Case(
         *(sparse_solve, ENTRIES, array(3)),
-        **{"system": Factorized(SQUARE), "transposed": False, "check": COMPLEX},
+        system=Factorized(SQUARE),
+        transposed=False,
+        check=COMPLEX,
     ),
     Case(
         *(sparse_solve, ENTRIES, array(2, 3)),
-        **{"system": Factorized(SQUARE), "transposed": True, "check": COMPLEX},
+        system=Factorized(SQUARE),
+        transposed=True,
+        check=COMPLEX,
     ),
 ]
 
@@ -49,7 +53,7 @@ def test_against_dense():
     z = ENTRIES + 1j * array(6)
     a, b = dense(z, SQUARE), array(3)
     system = Factorized(SQUARE)
-    solve = dict(system=system, transposed=False)
+    solve = {"system": system, "transposed": False}
     np.testing.assert_allclose(sparse_solve(z, b, **solve), np.linalg.solve(a, b))
     np.testing.assert_allclose(sparse_solve(z.conj(), b, **solve), np.linalg.solve(a.conj(), b))
     solve["transposed"] = True

@@ -1,12 +1,17 @@
 """scipy.sparse, traced.
 
 ``A @ x`` and ``x @ A`` of a constant sparse A and a traced x work with SciPy's own classes;
-see `linad.rules.sparse`. What is here is what they cannot do.
+see `linad.rules.sparse`. What is here is what they cannot do: arrays with traced entries, made by
+`csr_array`, `csc_array`, `coo_array` and `diags_array`.
 """
 
 from typing import Any
 
 import scipy.sparse
+
+from linad.scipy.sparse.arrays import SparseArray, coo_array, csc_array, csr_array, diags_array
+
+__all__ = ["SparseArray", "coo_array", "csc_array", "csr_array", "diags_array", "linalg"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +23,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.sparse)
+    return [*dir(scipy.sparse), "SparseArray"]

@@ -1,10 +1,13 @@
-"""scipy.sparse.linalg, traced in vectors and right sides; matrices are constant.
+"""scipy.sparse.linalg, traced in vectors, right sides and the entries of sparse arrays.
 
-`aslinearoperator` gives an operator whose products trace; `spsolve`, `splu`, `factorized` and
-`spsolve_triangular` solve for traced right sides with one factorisation, of which both modes
-make use: y = A^-1 b, dy = A^-1 db, and in reverse A^-H.
+`spsolve`, `splu`, `factorized` solve with one factorisation, of which both modes make use:
+x = A^-1 b, dx = A^-1 (db - dA x), and in reverse A^-H. A is a constant matrix, or an array with
+traced entries made by `linad.scipy.sparse`; then its gradient has the pattern of A.
+`cg`, `gmres` and others do the same by iteration (`linad.scipy.sparse.iterative`).
+`spsolve_triangular`, and `aslinearoperator`, whose products trace, take constant matrices.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +21,24 @@ from linad.operators.foreign import apply_operator
 from linad.primitive import Traced
 from linad.rules import sparse as products
 from linad.rules.shaping import astype
-from linad.scipy.mirror import refuse, traced_form
+from linad.rules.sparsearrays import Factorized, sparse_solve
+from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.sparse.arrays import SparseArray
+from linad.scipy.sparse.iterative import bicgstab, cg, gmres, lgmres, minres
+
+__all__ = [
+    "aslinearoperator",
+    "bicgstab",
+    "cg",
+    "factorized",
+    "gmres",
+    "lgmres",
+    "minres",
+    "norm",
+    "splu",
+    "spsolve",
+    "spsolve_triangular",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -81,9 +101,9 @@ class TracedProducts(LinearOperator):
 
 def aslinearoperator(A: Any) -> Any:
     """As `scipy.sparse.linalg.aslinearoperator`; products with traced vectors trace."""
-    if isinstance(A, Traced):
+    if isinstance(A, (Traced, SparseArray)):
         raise UnsupportedError(
-            "aslinearoperator: the matrix must be constant; A @ x traces with a traced dense A"
+            "aslinearoperator: the matrix must be constant; use A @ x, which traces with a traced A"
         )
     op = scipy.sparse.linalg.aslinearoperator(A)
     return op if hasattr(op, "pushforward") else TracedProducts(op)
@@ -137,13 +157,33 @@ def _inverse(factors: Any) -> LinearOperator:
 def _plain_matrix(A: Any, name: str) -> Any:
     if isinstance(A, Traced):
         raise UnsupportedError(
-            f"{name}: the matrix must be constant; np.linalg.solve traces with a dense one"
+            f"{name}: a traced dense matrix; np.linalg.solve traces with it, and "
+            f"linad.scipy.sparse.csc_array makes a sparse one of traced entries"
         )
+    if isinstance(A, SparseArray):
+        raise UnsupportedError(f"{name}: the matrix must be constant; spsolve takes traced entries")
     return A
+
+
+def _solve_entries(A: Any, system: Any, b: Any, name: str, trans: str = "N") -> Any:
+    """A^-1 b, or A^-T b ("T") or A^-H b ("H"), for A with traced entries."""
+    if scipy.sparse.issparse(b) or isinstance(b, SparseArray):
+        raise UnsupportedError(f"{name}: a sparse right side is not traced by linad; use a dense b")
+    b = inexact(b)
+    n = A.shape[0]
+    if A.shape != (n, n) or b.ndim not in (1, 2) or b.shape[0] != n:
+        raise ShapeError(f"{name}: A has shape {A.shape} and b {b.shape}")
+    if trans == "H" and A.dtype.kind == "c":
+        x = sparse_solve(A.data, np.conj(b).T, system=system, transposed=True)
+        return np.conj(x).T
+    return sparse_solve(A.data, b.T, system=system, transposed=trans != "N").T
 
 
 @traced_form(scipy.sparse.linalg.spsolve)
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+    if isinstance(A, SparseArray):
+        x = _solve_entries(A, Factorized(A.pattern, permc_spec=permc_spec), b, "spsolve")
+        return x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x  # as SciPy's
     A = scipy.sparse.csc_array(_plain_matrix(A, "spsolve"))
     if A.dtype.kind not in "fc":
         A = A.astype(float)
@@ -200,11 +240,41 @@ class Factors:
         return getattr(self._factors, name)
 
 
-def splu(A: Any, *args: Any, **keywords: Any) -> Factors:
-    """As `scipy.sparse.linalg.splu`, with a ``solve`` that takes traced right sides."""
+class TracedFactors:
+    """The factors of a sparse array with traced entries; they are made at the first solution."""
+
+    def __init__(self, A: Any, options: dict[str, Any]) -> None:
+        self._matrix, self._system = A, Factorized(A.pattern, **options)
+        self.shape = A.shape
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """A^-1 rhs, or A^-T ("T") or A^-H ("H")."""
+        return _solve_entries(self._matrix, self._system, rhs, "splu", trans)
+
+
+def splu(A: Any, *args: Any, **keywords: Any) -> Any:
+    """As `scipy.sparse.linalg.splu`, with a ``solve`` that takes traced right sides.
+
+    A may have traced entries; then only ``solve`` and ``shape`` are there.
+    """
+    if isinstance(A, SparseArray):
+        names = inspect.signature(scipy.sparse.linalg.splu).parameters
+        return TracedFactors(A, dict(zip([*names][1:], args, strict=False)) | keywords)
     return Factors(scipy.sparse.linalg.splu(_plain_matrix(A, "splu"), *args, **keywords))
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:
     """As `scipy.sparse.linalg.factorized`; the function it returns takes traced right sides."""
+    if isinstance(A, SparseArray):
+        return TracedFactors(A, {}).solve
     return splu(scipy.sparse.csc_array(_plain_matrix(A, "factorized"))).solve
+
+
+@traced_form(scipy.sparse.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+    if not isinstance(x, SparseArray) or ord not in (None, "fro") or axis not in (None, (0, 1)):
+        raise UnsupportedError(
+            "norm: of sparse arrays with traced entries, the Frobenius norm only; use "
+            "np.linalg.norm(A.toarray(), ...)"
+        )
+    return np.linalg.norm(x.tocsr().data if x.format == "coo" else x.data)

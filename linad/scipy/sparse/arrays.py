@@ -1,0 +1,481 @@
+"""Sparse arrays whose entries are traced.
+
+A `SparseArray` is its traced entries and a pattern of integers. Products and sums are those of
+`linad.rules.sparsearrays`; what acts on the entries alone (``2 * A``, ``-A``, ``A.multiply(v)``)
+acts on ``A.data``. No dense matrix is made, but by ``toarray``.
+
+The constructors give SciPy's arrays for plain arguments.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linad.errors import ShapeError, TracerError, UnsupportedError
+from linad.primitive import Traced
+from linad.rules.shaping import as_array, astype
+from linad.rules.sparsearrays import Pattern, sparse_product
+from linad.scipy.mirror import holds_traced, inexact
+from linad.shapes import normalize_axis
+from linad.tracing import running_trace
+
+
+class SparseArray:
+    """A sparse array with traced entries, as the constructors of `linad.scipy.sparse` make it.
+
+    Parameters
+    ----------
+    data : array (nnz,)
+        The entries.
+    pattern : Pattern
+        Where they are.
+    format : str
+        "csr", "csc", "coo" or "dia": what SciPy would have made, and so the order of ``data``.
+
+    Notes
+    -----
+    It is no array for NumPy's functions: use its methods, ``@``, and ``toarray``.
+    """
+
+    holds_traced = True
+    __array_ufunc__ = None  # an array on the left leaves the operator to this class
+    ndim = 2
+
+    def __init__(self, data: Any, pattern: Pattern, format: str) -> None:
+        self._entries, self.pattern, self.format = data, pattern, format
+
+    # What it is.
+
+    @property
+    def data(self) -> Any:
+        """The entries (nnz,), traced."""
+        return self._entries
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns)"""
+        return self.pattern.shape
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        return self._entries.dtype
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return len(self.pattern.rows)
+
+    @property
+    def coords(self) -> tuple[Any, Any]:
+        """Rows and columns of the entries."""
+        return self.pattern.rows, self.pattern.cols
+
+    @property
+    def row(self) -> Any:
+        """Rows of the entries."""
+        return self.pattern.rows
+
+    @property
+    def col(self) -> Any:
+        """Columns of the entries."""
+        return self.pattern.cols
+
+    @property
+    def indices(self) -> Any:
+        """Columns of the entries of a CSR array, rows of a CSC array."""
+        return self.pattern.cols if self._compressed_rows() else self.pattern.rows
+
+    @property
+    def indptr(self) -> Any:
+        """Where each row of a CSR array, or column of a CSC array, starts."""
+        rows = self._compressed_rows()
+        places = self.pattern.rows if rows else self.pattern.cols
+        counts = np.bincount(places, minlength=self.shape[0 if rows else 1])
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    def _compressed_rows(self) -> bool:
+        if self.format not in ("csr", "csc"):
+            raise AttributeError(f"a sparse array in format {self.format!r} has no indices, indptr")
+        return self.format == "csr"
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<SparseArray {m} x {n}, {self.format}, {self.nnz} traced entries, {self.dtype}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(scipy.sparse.coo_array, name):
+            raise UnsupportedError(
+                f"{name} of a sparse array with traced entries is not traced by linad; compute it "
+                f"from A.data, or use A.toarray()"
+            )
+        raise AttributeError(f"SparseArray has no attribute {name!r}")
+
+    def __array__(self, *args: Any, **keywords: Any) -> Any:
+        if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
+            # SciPy's sparse arrays ask so before they multiply; see `linad.tracer`.
+            shell = np.empty((), object)
+            shell[()] = self
+            return shell
+        raise TracerError(
+            "a sparse array with traced entries would become a plain array, and its derivative "
+            "would be lost; use A @ x, the methods of A, or A.toarray()"
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        raise UnsupportedError(
+            "indices of a sparse array with traced entries are not traced by linad; use A.data, "
+            "or A.toarray()[index]"
+        )
+
+    def _with(self, data: Any) -> "SparseArray":
+        return SparseArray(data, self.pattern, self.format)
+
+    # Other forms.
+
+    @property
+    def T(self) -> "SparseArray":
+        """The transpose; the entries stay in their order."""
+        format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
+        return SparseArray(self._entries, self.pattern.T, format)
+
+    def transpose(self) -> "SparseArray":
+        """As `T`."""
+        return self.T
+
+    def conj(self) -> "SparseArray":
+        """The conjugate, entry by entry."""
+        return self._with(np.conj(self._entries))
+
+    def copy(self) -> "SparseArray":
+        """Another array with the same entries."""
+        return self._with(np.copy(self._entries))
+
+    def astype(self, dtype: Any) -> "SparseArray":
+        """The same in another type."""
+        return self._with(self._entries.astype(dtype))
+
+    def tocsr(self) -> "SparseArray":
+        """In the order of rows, entries at one place added."""
+        return self if self.format == "csr" else _merged(self._entries, self.pattern, "csr")
+
+    def tocsc(self) -> "SparseArray":
+        """In the order of columns, entries at one place added."""
+        return self if self.format == "csc" else self.T.tocsr().T
+
+    def tocoo(self) -> "SparseArray":
+        """As rows, columns and entries."""
+        return SparseArray(self._entries, self.pattern, "coo")
+
+    def toarray(self) -> Any:
+        """A dense array (m, n), traced."""
+        m, n = self.shape
+        places = self.pattern.rows.astype(np.intp) * n + self.pattern.cols
+        flat = Pattern(places, np.arange(self.nnz), (m * n, self.nnz))
+        ones = np.ones(self.nnz, self.dtype.char.lower())
+        return sparse_product(ones, self._entries, pattern=flat).reshape((m, n))
+
+    todense = toarray
+
+    def diagonal(self, k: int = 0) -> Any:
+        """The k-th diagonal, traced."""
+        m, n = self.shape
+        length = max(min(m + min(k, 0), n - max(k, 0)), 0)
+        on = np.flatnonzero(self.pattern.cols - self.pattern.rows == k)
+        places = self.pattern.rows[on] + min(k, 0)
+        some = Pattern(places, np.arange(len(on)), (length, len(on)))
+        return some.gather(self._entries[on])
+
+    def trace(self) -> Any:
+        """The sum of the diagonal."""
+        return np.sum(self.diagonal())
+
+    def sum(self, axis: Any = None) -> Any:
+        """The sum of the entries, of each column (axis 0) or of each row (axis 1)."""
+        if axis is None:
+            return np.sum(self._entries)
+        pattern = self.pattern if normalize_axis(axis, 2, "sum") else self.pattern.T
+        return pattern.gather(self._entries)
+
+    def mean(self, axis: Any = None) -> Any:
+        """The mean, zeros counted."""
+        m, n = self.shape
+        number = m * n if axis is None else self.shape[normalize_axis(axis, 2, "mean")]
+        return self.sum(axis) / number
+
+    # Products.
+
+    def dot(self, x: Any) -> Any:
+        """As ``A @ x``."""
+        return self @ x
+
+    def __matmul__(self, x: Any) -> Any:
+        other = _traced_form_of(x)
+        if other is not None:
+            return _product(self, other)
+        x = as_array(x)
+        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
+            raise ShapeError(f"A @ x: A has shape {self.shape} and x {x.shape}")
+        y = sparse_product(self._entries, _numbers(x.T), pattern=self.pattern)
+        return y.T
+
+    def __rmatmul__(self, x: Any) -> Any:
+        other = _traced_form_of(x)
+        if other is not None:
+            return _product(other, self)
+        x = as_array(x)
+        if x.ndim not in (1, 2) or x.shape[-1] != self.shape[0]:
+            raise ShapeError(f"x @ A: A has shape {self.shape} and x {x.shape}")
+        return sparse_product(self._entries, _numbers(x), pattern=self.pattern.T)
+
+    def multiply(self, other: Any) -> "SparseArray":
+        """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
+        if _traced_form_of(other) is not None:
+            raise UnsupportedError(
+                "the entrywise product of two sparse arrays is not traced by linad; "
+                "use A.multiply(B.toarray()), or A.data where the patterns are the same"
+            )
+        return self._with(self._entries * self._read(other, "multiply"))
+
+    def _read(self, other: Any, name: str) -> Any:
+        """A number, or the entries of a dense array at the places of the pattern."""
+        other = as_array(other)
+        if other.ndim == 0:
+            return other
+        try:
+            same = np.broadcast_shapes(other.shape, self.shape) == self.shape
+        except ValueError:
+            same = False
+        if not same:
+            raise ShapeError(f"{name}: A has shape {self.shape} and the other {other.shape}")
+        rows, cols = self.pattern.rows, self.pattern.cols
+        if other.ndim == 1:
+            return other[cols % len(other)]
+        m, n = other.shape
+        return other[rows % m, cols % n]
+
+    __mul__ = __rmul__ = multiply
+
+    def __truediv__(self, other: Any) -> "SparseArray":
+        return self._with(self._entries / self._read(other, "A / x"))
+
+    def __neg__(self) -> "SparseArray":
+        return self._with(-self._entries)
+
+    def __pow__(self, power: Any) -> "SparseArray":
+        return self.power(power)
+
+    def power(self, n: Any) -> "SparseArray":
+        """The n-th power of each entry."""
+        if np.ndim(n) or not n > 0:
+            raise UnsupportedError(f"A**{n}: a number above 0 is needed, which leaves zeros zero")
+        return self._with(self._entries**n)
+
+    # Sums.
+
+    def __add__(self, other: Any) -> Any:
+        return self._plus(other, 1)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._plus(other, 1)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._plus(other, 1)
+
+    def _plus(self, other: Any, sign: int) -> Any:
+        sparse = _traced_form_of(other)
+        if sparse is None:
+            other = as_array(other)
+            if other.ndim == 0:
+                raise UnsupportedError(
+                    "adding a number to a sparse array would fill it; use A.toarray()"
+                )
+            return self.toarray() + sign * other
+        if sparse.shape != self.shape:
+            raise ShapeError(f"A + B: A has shape {self.shape} and B {sparse.shape}")
+        mine, theirs = self.pattern, sparse.pattern
+        pattern = Pattern(
+            np.concatenate([mine.rows, theirs.rows]),
+            np.concatenate([mine.cols, theirs.cols]),
+            self.shape,
+        )
+        merged = _merged(np.concatenate([self._entries, sign * sparse._entries]), pattern, "csr")
+        return merged.tocsc() if self.format == "csc" else merged
+
+
+def _numbers(x: Any) -> Any:
+    """``x`` in floats or complex numbers."""
+    return x if x.dtype.kind in "fc" else astype(x, float)
+
+
+def _traced_form_of(x: Any) -> SparseArray | None:
+    """A sparse array, SciPy's too, as a `SparseArray`; None for what is not sparse."""
+    if isinstance(x, SparseArray):
+        return x
+    if not scipy.sparse.issparse(x):
+        return None
+    x = x.tocoo()
+    data = x.data if x.data.dtype.kind in "fc" else x.data.astype(float)
+    return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo")
+
+
+def _merged(data: Any, pattern: Pattern, format: str) -> SparseArray:
+    """In the order of rows, and of columns within, with the entries at one place added."""
+    n = pattern.shape[1]
+    places = pattern.rows.astype(np.intp) * n + pattern.cols
+    distinct, target = np.unique(places, return_inverse=True)
+    merge = Pattern(target, np.arange(len(places)), (len(distinct), len(places)))
+    rows, cols = np.divmod(distinct, max(n, 1))
+    ones = np.ones(len(places), data.dtype.char.lower())
+    entries = sparse_product(ones, data, pattern=merge)
+    return SparseArray(entries, Pattern(rows, cols, pattern.shape), format)
+
+
+def _product(a: SparseArray, b: SparseArray) -> SparseArray:
+    """A @ B: a term for each entry of A and each entry of B in the row that it meets."""
+    if a.shape[1] != b.shape[0]:
+        raise ShapeError(f"A @ B: A has shape {a.shape} and B {b.shape}")
+    b = b.tocsr()
+    start, counts = b.indptr, np.bincount(b.pattern.rows, minlength=b.shape[0])
+    met = counts[a.pattern.cols]
+    left = np.repeat(np.arange(a.nnz), met)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(met) - met, met)
+    right = start[a.pattern.cols[left]] + within
+    pattern = Pattern(a.pattern.rows[left], b.pattern.cols[right], (a.shape[0], b.shape[1]))
+    return _merged(a.data[left] * b.data[right], pattern, "csr")
+
+
+# Constructors.
+
+
+def _integers(x: Any, name: str) -> Any:
+    if isinstance(x, Traced):
+        raise UnsupportedError(f"{name}: indices must be plain integers; they have no derivative")
+    x = np.asarray(x)
+    if x.dtype.kind not in "iu" and x.size:
+        raise TypeError(f"{name}: indices must be integers, got dtype {x.dtype}")
+    return x.astype(np.intp)
+
+
+def _from_coordinates(name: str, format: str, data: Any, coords: Any, shape: Any) -> SparseArray:
+    rows, cols = (_integers(c, name) for c in coords)
+    data = inexact(data)
+    if not rows.shape == cols.shape == data.shape or data.ndim != 1:
+        raise ShapeError(
+            f"{name}: data, rows and columns must be vectors of one length, got "
+            f"{data.shape}, {rows.shape}, {cols.shape}"
+        )
+    if shape is None:
+        shape = (int(rows.max()) + 1, int(cols.max()) + 1)
+    shape = tuple(map(int, shape))
+    if len(shape) != 2:
+        raise ShapeError(f"{name}: two axes are needed with traced entries, got shape {shape}")
+    for indices, n in zip((rows, cols), shape, strict=True):
+        if indices.size and not 0 <= indices.min() <= indices.max() < n:
+            raise ShapeError(f"{name}: an index is outside of the shape {shape}")
+    array = SparseArray(data, Pattern(rows, cols, shape), "coo")
+    return {"coo": array.tocoo, "csr": array.tocsr, "csc": array.tocsc}[format]()
+
+
+def _from_compressed(name: str, format: str, parts: Any, shape: Any) -> SparseArray:
+    data, indices, indptr = inexact(parts[0]), *(_integers(p, name) for p in parts[1:])
+    if data.ndim != 1 or data.shape != indices.shape or indptr[-1] != len(indices):
+        raise ShapeError(
+            f"{name}: data {data.shape}, indices {indices.shape} and indptr, whose last entry is "
+            f"{indptr[-1]}, do not fit together"
+        )
+    major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if shape is None:
+        inner = int(indices.max()) + 1 if indices.size else 0
+        shape = (len(indptr) - 1, inner) if format == "csr" else (inner, len(indptr) - 1)
+    m, n = map(int, shape)
+    if len(indptr) - 1 != (m if format == "csr" else n):
+        raise ShapeError(f"{name}: indptr has length {len(indptr)} for the shape {(m, n)}")
+    if indices.size and not 0 <= indices.min() <= indices.max() < (n if format == "csr" else m):
+        raise ShapeError(f"{name}: an index is outside of the shape {(m, n)}")
+    places = (major, indices) if format == "csr" else (indices, major)
+    return SparseArray(data, Pattern(*places, (m, n)), format)
+
+
+def _constructor(name: str, format: str) -> Callable[..., Any]:
+    original = getattr(scipy.sparse, name)
+
+    def construct(arg1: Any, shape: Any = None, *args: Any, **keywords: Any) -> Any:
+        if isinstance(arg1, SparseArray):
+            return {"coo": arg1.tocoo, "csr": arg1.tocsr, "csc": arg1.tocsc}[format]()
+        if running_trace() is None or not holds_traced((arg1, args, keywords)):
+            return original(arg1, shape, *args, **keywords)
+        if args or keywords.pop("copy", False) or set(keywords) - {"dtype"}:
+            raise UnsupportedError(f"{name}: pass data and shape alone with traced entries")
+        if not isinstance(arg1, tuple) or len(arg1) not in (2, 3):
+            raise UnsupportedError(
+                f"{name} of a traced dense array: which entries are zero may change with it; "
+                f"pass (data, (rows, cols)) with the pattern in plain integers"
+            )
+        if len(arg1) == 2:
+            array = _from_coordinates(name, format, *arg1, shape)
+        elif format == "coo":
+            raise UnsupportedError(f"{name}: pass (data, (rows, cols))")
+        else:
+            array = _from_compressed(name, format, arg1, shape)
+        dtype = keywords.get("dtype")
+        return array if dtype is None else array.astype(dtype)
+
+    construct.__name__ = construct.__qualname__ = name
+    construct.__doc__ = original.__doc__
+    return construct
+
+
+csr_array = _constructor("csr_array", "csr")
+csc_array = _constructor("csc_array", "csc")
+coo_array = _constructor("coo_array", "coo")
+
+
+def diags_array(
+    diagonals: Any,
+    /,
+    *,
+    offsets: Any = 0,
+    shape: Any = None,
+    format: str | None = None,
+    dtype: Any = None,
+) -> Any:
+    """As `scipy.sparse.diags_array`; traced diagonals give a `SparseArray`."""
+    if running_trace() is None or not holds_traced(diagonals):
+        options = {} if dtype is None else {"dtype": dtype}
+        return scipy.sparse.diags_array(
+            diagonals, offsets=offsets, shape=shape, format=format, **options
+        )
+    if np.ndim(offsets) == 0:
+        lone = isinstance(diagonals, Traced) and diagonals.ndim == 1
+        diagonals = [diagonals] if lone else list(diagonals)
+        offsets = [offsets]
+    offsets = [int(k) for k in _integers(offsets, "diags_array")]
+    parts = [np.atleast_1d(inexact(d)) for d in diagonals]
+    if len(parts) != len(offsets):
+        raise ValueError(f"diags_array: {len(parts)} diagonals and {len(offsets)} offsets")
+    if shape is None:
+        n = parts[0].shape[0] + abs(offsets[0])
+        shape = (n, n)
+    m, n = shape
+    entries, rows, cols = [], [], []
+    for d, k in zip(parts, offsets, strict=True):
+        length = min(m + min(k, 0), n - max(k, 0))
+        if length < 0 or d.shape not in ((length,), (1,)):
+            raise ValueError(f"diags_array: diagonal {k} of {shape} has {d.shape[0]} entries")
+        entries.append(np.broadcast_to(d, (length,)))
+        places = np.arange(length)
+        rows.append(places - min(k, 0))
+        cols.append(places + max(k, 0))
+    data = np.concatenate(entries)
+    if dtype is not None:
+        data = data.astype(dtype)
+    pattern = Pattern(np.concatenate(rows), np.concatenate(cols), (m, n))
+    array = SparseArray(data, pattern, "dia" if format is None else "coo")
+    return {"csr": array.tocsr, "csc": array.tocsc}.get(format or "", lambda: array)()

@@ -1,0 +1,281 @@
+"""Sparse arrays with traced entries, their products, sums and systems."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+
+import linad
+import linad.scipy.sparse as ls
+import linad.scipy.sparse.linalg as lsl
+from linad.errors import LinadError, ShapeError, TracerError, UnsupportedError
+from linad.testing import check_derivatives
+
+rng = np.random.default_rng(0)
+ROWS, COLS = np.array([2, 0, 1, 1, 0, 1]), np.array([1, 0, 2, 0, 4, 2])  # (1, 2) twice
+DATA = rng.standard_normal(6)
+X, XS = rng.standard_normal(5), rng.standard_normal((5, 2))
+W, WS = rng.standard_normal(4), rng.standard_normal((2, 4))
+FULL = rng.standard_normal((4, 5))
+OTHER = scipy.sparse.random_array((4, 5), density=0.4, rng=np.random.default_rng(1)).tocsr()
+RIGHT = scipy.sparse.random_array((5, 3), density=0.5, rng=np.random.default_rng(2)).tocsc()
+
+CSR = scipy.sparse.csr_array(np.array([[4.0, 1, 0, 0], [1, 5, 0, 2], [0, 0, 3, 0], [0, 2, 0, 6]]))
+POINT = CSR.data + 0.1 * rng.standard_normal(CSR.nnz)
+
+
+def build(m, name, data):
+    """A sparse array of shape (4, 5) from module m."""
+    return getattr(m, name)((data, (ROWS, COLS)), shape=(4, 5))
+
+
+def square(m, data, format="csr_array"):
+    return getattr(m, format)((data, CSR.indices, CSR.indptr), shape=CSR.shape)
+
+
+def dense(x):
+    return x.toarray() if hasattr(x, "toarray") else x
+
+
+def same(f, *args):
+    """f(module, ...) is with linad what it is with SciPy; its derivatives are right."""
+    expected = dense(f(scipy.sparse, *args))
+    for result in (f(ls, *args), linad.linearize(lambda *a: dense(f(ls, *a)), *args)[0]):
+        np.testing.assert_allclose(dense(result), expected, rtol=1e-13, atol=1e-14)
+    check_derivatives(lambda *a: dense(f(ls, *a)), *args)
+
+
+USES = {
+    "A @ x": (lambda A, x: A @ x, X),
+    "A @ X": (lambda A, x: A @ x, XS),
+    "dot": (lambda A, x: A.dot(x), XS),
+    "w @ A": (lambda A, w: w @ A, W),
+    "W @ A": (lambda A, w: w @ A, WS),
+    "A.T @ w": (lambda A, w: A.T @ w, W),
+    "A @ x plain": (lambda A, x: (A @ X) * x, W),
+    "W @ A plain": (lambda A, x: (WS @ A) * x, X),
+    "A * s": (lambda A, s: 2.0 * A * s[0] / s[1], X),
+    "A * row": (lambda A, x: A * x, X),
+    "A * column": (lambda A, w: A.multiply(w[:, None]), W),
+    "A / dense": (lambda A, a: A / a, FULL),
+    "A + B": (lambda A, s: A + OTHER * 2 - A * 0.5, X),
+    "B - A": (lambda A, s: (OTHER - A).T, X),
+    "A + dense": (lambda A, a: a + A, FULL),
+    "A @ B": (lambda A, s: A @ RIGHT, X),
+    "B @ A": (lambda A, s: OTHER.T @ A, X),
+    "A @ A.T": (lambda A, s: A @ A.T, X),
+    "sum": (lambda A, s: A.sum() * s, X),
+    "sum 0": (lambda A, s: A.sum(axis=0) * s, X),
+    "sum 1": (lambda A, w: A.sum(axis=1) * w, W),
+    "mean": (lambda A, s: A.mean(axis=0) + A.mean(), X),
+    "diagonal": (lambda A, s: A.diagonal() * A.diagonal(-1)[0] * s[0], X),
+    "trace": (lambda A, s: A.trace() * s, X),
+    "-A": (lambda A, s: -A, X),
+    "A**2": (lambda A, s: A.tocsr() ** 2, X),
+    "data": (lambda A, s: A.tocsc().data ** 2, X),
+    "formats": (lambda A, s: A.tocsc().tocoo().tocsr(), X),
+}
+
+
+@pytest.mark.parametrize("name", ["csr_array", "csc_array", "coo_array"])
+@pytest.mark.parametrize("use", USES)
+def test_uses(use, name):
+    f, x = USES[use]
+    same(lambda m, data, x: f(build(m, name, data), x), DATA, x)
+
+
+def test_complex_and_single():
+    z = DATA + 1j * rng.standard_normal(6)
+    same(lambda m, data, x: build(m, "csr_array", data) @ x, z, X)
+    same(lambda m, data, x: build(m, "csr_array", data).conj().T @ x, z, W)
+    single = DATA.astype(np.float32), X.astype(np.float32)
+    y, J = linad.linearize(lambda d, x: build(ls, "csr_array", d).T.T @ x, *single)
+    assert y.dtype == np.float32
+    assert [g.dtype for g in J.pullback(y)] == [np.float32, np.float32]
+
+
+def test_parts():
+    def f(data):
+        A = square(ls, data)
+        np.testing.assert_array_equal(A.indices, CSR.indices)
+        np.testing.assert_array_equal(A.indptr, CSR.indptr)
+        np.testing.assert_array_equal(A.T.indptr, CSR.T.indptr)
+        assert (A.shape, A.nnz, A.format, A.T.format) == ((4, 4), CSR.nnz, "csr", "csc")
+        assert ls.csr_array(A) is A
+        assert "traced entries" in repr(A)
+        return A.data
+
+    np.testing.assert_array_equal(linad.linearize(f, POINT)[0], POINT)
+
+
+DIAGONALS = {
+    "list": lambda m, x: m.diags_array([x[:4], x[:3] ** 2, x[:1]], offsets=[0, -1, 2]),
+    "one": lambda m, x: m.diags_array(x, offsets=1, format="csr"),
+    "wide": lambda m, x: m.diags_array([x, x], offsets=[0, 2], shape=(5, 7)),
+}
+
+
+@pytest.mark.parametrize("name", DIAGONALS)
+def test_diagonals(name):
+    same(DIAGONALS[name], X)
+
+
+SYSTEMS = {
+    "spsolve": lambda A, b: lsl.spsolve(A, b),
+    "splu": lambda A, b: lsl.splu(A).solve(b),
+    "splu T": lambda A, b: lsl.splu(A, "COLAMD").solve(b, "T"),
+    "splu H": lambda A, b: lsl.splu(A).solve(b, "H"),
+    "factorized": lambda A, b: lsl.factorized(A)(b),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("kind", [float, complex])
+def test_systems(name, kind):
+    data = POINT * (1 + 0.3j) if kind is complex else POINT
+    matrix = square(scipy.sparse, data).toarray()
+    matrix = {"T": matrix.T, "H": matrix.conj().T}.get(name[-1], matrix)
+    for b in (W, WS.T):
+        f = lambda d, b: SYSTEMS[name](square(ls, d).tocsc(), b)  # noqa: E731
+        y = linad.linearize(f, data, b)[0]
+        np.testing.assert_allclose(y, np.linalg.solve(matrix, b), rtol=1e-12, atol=1e-14)
+        check_derivatives(f, data, b)
+    check_derivatives(lambda d: SYSTEMS[name](square(ls, d).tocsc(), W), data)
+
+
+def test_spsolve_has_a_columns_shape():
+    y = linad.linearize(lambda d: lsl.spsolve(square(ls, d), W[:, None]), POINT)[0]
+    assert y.shape == scipy.sparse.linalg.spsolve(CSR, W[:, None]).shape == (4,)
+
+
+def test_the_gradient_of_a_large_system_is_sparse():
+    """A Poisson matrix with 10^4 unknowns, whose inverse would need 800 MB."""
+    n = 100
+    ones = np.ones(n * n)
+    line = scipy.sparse.diags_array([-ones[1:], 4 * ones, -ones[1:]], offsets=[-1, 0, 1])
+    A = (line - scipy.sparse.diags_array([ones[n:]] * 2, offsets=[-n, n])).tocsr()
+
+    def f(data, b):
+        x = lsl.spsolve(ls.csr_array((data, A.indices, A.indptr), shape=A.shape), b)
+        return x @ x
+
+    g, gb = linad.grad(f, argnums=(0, 1))(A.data, ones)
+    x = scipy.sparse.linalg.spsolve(A.tocsc(), ones)
+    w = scipy.sparse.linalg.spsolve(A.T.tocsc(), 2 * x)
+    rows = np.repeat(np.arange(n * n), np.diff(A.indptr))
+    np.testing.assert_allclose(g, -w[rows] * x[A.indices], rtol=1e-10)
+    np.testing.assert_allclose(gb, w, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["cg", "gmres", "bicgstab", "minres", "lgmres"])
+def test_iterations(name):
+    """Against the direct solution: value, gradient, second derivative."""
+    symmetric = CSR + CSR.T
+    solver = getattr(lsl, name)
+
+    def matrix(d):
+        return ls.csr_array((d, symmetric.indices, symmetric.indptr), shape=(4, 4))
+
+    def iterated(d, b):
+        x, info = solver(matrix(d), b, rtol=1e-11)
+        assert info == 0
+        return np.sum(np.sin(x))
+
+    def direct(d, b):
+        return np.sum(np.sin(lsl.spsolve(matrix(d), b)))
+
+    point = symmetric.data, W
+    for derivative in (
+        lambda f: linad.value_and_grad(f, argnums=(0, 1))(*point),
+        lambda f: linad.hvp(f, point, (point[0] ** 2, W**2)),
+    ):
+        found, expected = (linad.tree.flatten(derivative(f))[0] for f in (iterated, direct))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+    for A in (symmetric, scipy.sparse.linalg.aslinearoperator(symmetric), symmetric.toarray()):
+        g = linad.grad(lambda b, A=A: np.sum(np.sin(solver(A, b, rtol=1e-11)[0])))(W)
+        np.testing.assert_allclose(g, linad.grad(direct, argnums=1)(*point), rtol=1e-8)
+
+
+def test_iterations_that_are_not_symmetric_or_real():
+    z = POINT * (1 + 0.2j)
+    for data in (POINT, z):
+        A = square(scipy.sparse, data)
+
+        def f(d, b):
+            return lsl.gmres(square(ls, d), b, rtol=1e-13, M=scipy.sparse.eye_array(4) * 0.2)[0]
+
+        y, J = linad.linearize(f, data, W)
+        K = linad.linearize(lambda d, b: lsl.spsolve(square(ls, d), b), data, W)[1]
+        np.testing.assert_allclose(y, np.linalg.solve(A.toarray(), W), rtol=1e-10)
+        for a, b in zip(J.pullback(y), K.pullback(y), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
+
+
+def test_an_iteration_that_does_not_converge():
+    f = lambda b: np.sum(lsl.cg(CSR, b, rtol=1e-14, maxiter=1)[0])  # noqa: E731
+    with pytest.raises(np.linalg.LinAlgError, match="no convergence"):
+        linad.grad(f)(W)
+
+
+def test_norm():
+    same(lambda m, d: (lsl if m is ls else m.linalg).norm(build(m, "csr_array", d)), DATA)
+    same(lambda m, d: (lsl if m is ls else m.linalg).norm(build(m, "coo_array", d)), DATA)
+
+
+def test_finite_elements():
+    """Heat conduction in a rod: the gradient in the conductivities, by a closed form."""
+    n, h = 8, 1 / 8
+    left, right = np.arange(n), np.arange(1, n + 1)
+    rows = np.concatenate([left, right, left, right])
+    cols = np.concatenate([left, right, right, left])
+
+    def temperature(k):
+        entries = np.concatenate([k, k, -k, -k]) / h
+        K = ls.coo_array((entries, (rows, cols)), shape=(n + 1, n + 1)).tocsc()
+        # The left end is held at 0 by a stiff spring, the right end is heated by 1.
+        anchor = ls.diags_array(np.eye(1, n + 1)[0] * 1e12 + 0 * np.sum(k))
+        return lsl.spsolve(K + anchor, np.eye(1, n + 1, n)[0])[-1]
+
+    k = np.linspace(1.0, 2.0, n)
+    np.testing.assert_allclose(linad.grad(temperature)(k), -h / k**2, rtol=1e-4)
+
+
+ERRORS = {
+    "index": (lambda A, x: A[0, 0], UnsupportedError, "A.data"),
+    "method": (lambda A, x: A.argmax(), UnsupportedError, "A.data"),
+    "array": (lambda A, x: np.asarray(A), TracerError, "toarray"),
+    "plus": (lambda A, x: A + 1.0, UnsupportedError, "toarray"),
+    "power": (lambda A, x: A**-1, UnsupportedError, "above 0"),
+    "times": (lambda A, x: A * A, UnsupportedError, "patterns"),
+    "shape": (lambda A, x: A @ x, ShapeError, r"\(4, 4\)"),
+    "left": (lambda A, x: x @ A, ShapeError, r"\(4, 4\)"),
+    "broadcast": (lambda A, x: A * x, ShapeError, "multiply"),
+    "sum": (lambda A, x: A + OTHER, ShapeError, "A \\+ B"),
+    "product": (lambda A, x: RIGHT @ A, ShapeError, "A @ B"),
+    "dense": (lambda A, x: ls.csr_array(A.toarray()), UnsupportedError, "pattern"),
+    "length": (lambda A, x: ls.csr_array((x, ([0], [0]))), ShapeError, "one length"),
+    "outside": (
+        lambda A, x: ls.csr_array((x[:1], ([3], [3])), shape=(2, 2)),
+        ShapeError,
+        "outside",
+    ),
+    "indices": (lambda A, x: ls.csr_array((x[:1], (x[:1], [3]))), UnsupportedError, "integers"),
+    "indptr": (lambda A, x: ls.csr_array((x, [0], [0, 1])), ShapeError, "indptr"),
+    "diagonal": (lambda A, x: ls.diags_array([x, x], offsets=[0, 1]), ValueError, "diagonal 1"),
+    "solve": (lambda A, x: lsl.spsolve(A, x), ShapeError, "spsolve"),
+    "solve dense": (lambda A, x: lsl.spsolve(A.toarray(), x[:4]), UnsupportedError, "sparse one"),
+    "triangular": (lambda A, x: lsl.spsolve_triangular(A, x[:4]), UnsupportedError, "constant"),
+    "operator": (lambda A, x: lsl.aslinearoperator(A), UnsupportedError, "A @ x"),
+    "cg": (lambda A, x: lsl.cg(A.toarray(), x[:4]), UnsupportedError, "sparse array"),
+    "cg shape": (lambda A, x: lsl.cg(A, x), ShapeError, "cg"),
+    "norm": (lambda A, x: lsl.norm(A, 1), UnsupportedError, "Frobenius"),
+    "scipy": (lambda A, x: scipy.sparse.hstack([A, A]), LinadError, "toarray"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    f, error, words = ERRORS[name]
+    with pytest.raises(error, match=words):
+        linad.linearize(lambda d, x: f(square(ls, d), x), POINT, X)
