@@ -111,16 +111,16 @@ class SparseProduct(JacobianOperator):
     fresh = True
 
     def __init__(self, data: Any, pattern: Pattern, lead: Shape, dtype: Any) -> None:
-        self.data, self.pattern = data, pattern
+        self.data, self.places = data, pattern
         m, n = pattern.shape
         super().__init__((*lead, m), (*lead, n), dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        return sparse_product(self.data, tangent, pattern=self.pattern)
+        return sparse_product(self.data, tangent, pattern=self.places)
 
     def pullback(self, cotangent: Any) -> Any:
         data = np.conj(self.data) if self.dtype.kind == "c" else self.data
-        return sparse_product(data, cotangent, pattern=self.pattern.T)
+        return sparse_product(data, cotangent, pattern=self.places.T)
 
 
 class EntryProducts(JacobianOperator):
@@ -141,17 +141,17 @@ class EntryProducts(JacobianOperator):
     fresh = True
 
     def __init__(self, x: Any, pattern: Pattern, dtype: Any) -> None:
-        self.x, self.pattern = x, pattern
+        self.x, self.places = x, pattern
         self._lead = x.ndim - 1
         super().__init__((*x.shape[:-1], pattern.shape[0]), pattern.rows.shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:
         entries = tangent.reshape(tangent.shape[:-1] + (1,) * self._lead + tangent.shape[-1:])
-        return self.pattern.gather(entries * self.x[..., self.pattern.cols])
+        return self.places.gather(entries * self.x[..., self.places.cols])
 
     def pullback(self, cotangent: Any) -> Any:
         x = np.conj(self.x) if self.dtype.kind == "c" else self.x
-        terms = cotangent[..., self.pattern.rows] * x[..., self.pattern.cols]
+        terms = cotangent[..., self.places.rows] * x[..., self.places.cols]
         return np.sum(terms, axis=tuple(range(-1 - self._lead, -1))) if self._lead else terms
 
 

@@ -255,11 +255,7 @@ ERRORS = {
     "product": (lambda A, x: RIGHT @ A, ShapeError, "A @ B"),
     "dense": (lambda A, x: ls.csr_array(A.toarray()), UnsupportedError, "pattern"),
     "length": (lambda A, x: ls.csr_array((x, ([0], [0]))), ShapeError, "one length"),
-    "outside": (
-        lambda A, x: ls.csr_array((x[:1], ([3], [3])), shape=(2, 2)),
-        ShapeError,
-        "outside",
-    ),
+    "outside": (lambda A, x: ls.csr_array((x[:1], ([3], [3])), (2, 2)), ShapeError, "outside"),
     "indices": (lambda A, x: ls.csr_array((x[:1], (x[:1], [3]))), UnsupportedError, "integers"),
     "indptr": (lambda A, x: ls.csr_array((x, [0], [0, 1])), ShapeError, "indptr"),
     "diagonal": (lambda A, x: ls.diags_array([x, x], offsets=[0, 1]), ValueError, "diagonal 1"),

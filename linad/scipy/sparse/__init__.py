@@ -9,7 +9,8 @@ from typing import Any
 
 import scipy.sparse
 
-from linad.scipy.sparse.arrays import SparseArray, coo_array, csc_array, csr_array, diags_array
+from linad.scipy.sparse.arrays import SparseArray
+from linad.scipy.sparse.constructors import coo_array, csc_array, csr_array, diags_array
 
 __all__ = ["SparseArray", "coo_array", "csc_array", "csr_array", "diags_array", "linalg"]
 

@@ -3,24 +3,18 @@
 A `SparseArray` is its traced entries and a pattern of integers. Products and sums are those of
 `linad.rules.sparsearrays`; what acts on the entries alone (``2 * A``, ``-A``, ``A.multiply(v)``)
 acts on ``A.data``. No dense matrix is made, but by ``toarray``.
-
-The constructors give SciPy's arrays for plain arguments.
 """
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from linad.errors import ShapeError, TracerError, UnsupportedError
-from linad.primitive import Traced
 from linad.rules.shaping import as_array, astype
 from linad.rules.sparsearrays import Pattern, sparse_product
-from linad.scipy.mirror import holds_traced, inexact
 from linad.shapes import normalize_axis
-from linad.tracing import running_trace
 
 
 class SparseArray:
@@ -349,133 +343,3 @@ def _product(a: SparseArray, b: SparseArray) -> SparseArray:
     right = start[a.pattern.cols[left]] + within
     pattern = Pattern(a.pattern.rows[left], b.pattern.cols[right], (a.shape[0], b.shape[1]))
     return _merged(a.data[left] * b.data[right], pattern, "csr")
-
-
-# Constructors.
-
-
-def _integers(x: Any, name: str) -> Any:
-    if isinstance(x, Traced):
-        raise UnsupportedError(f"{name}: indices must be plain integers; they have no derivative")
-    x = np.asarray(x)
-    if x.dtype.kind not in "iu" and x.size:
-        raise TypeError(f"{name}: indices must be integers, got dtype {x.dtype}")
-    return x.astype(np.intp)
-
-
-def _from_coordinates(name: str, format: str, data: Any, coords: Any, shape: Any) -> SparseArray:
-    rows, cols = (_integers(c, name) for c in coords)
-    data = inexact(data)
-    if not rows.shape == cols.shape == data.shape or data.ndim != 1:
-        raise ShapeError(
-            f"{name}: data, rows and columns must be vectors of one length, got "
-            f"{data.shape}, {rows.shape}, {cols.shape}"
-        )
-    if shape is None:
-        shape = (int(rows.max()) + 1, int(cols.max()) + 1)
-    shape = tuple(map(int, shape))
-    if len(shape) != 2:
-        raise ShapeError(f"{name}: two axes are needed with traced entries, got shape {shape}")
-    for indices, n in zip((rows, cols), shape, strict=True):
-        if indices.size and not 0 <= indices.min() <= indices.max() < n:
-            raise ShapeError(f"{name}: an index is outside of the shape {shape}")
-    array = SparseArray(data, Pattern(rows, cols, shape), "coo")
-    return {"coo": array.tocoo, "csr": array.tocsr, "csc": array.tocsc}[format]()
-
-
-def _from_compressed(name: str, format: str, parts: Any, shape: Any) -> SparseArray:
-    data, indices, indptr = inexact(parts[0]), *(_integers(p, name) for p in parts[1:])
-    if data.ndim != 1 or data.shape != indices.shape or indptr[-1] != len(indices):
-        raise ShapeError(
-            f"{name}: data {data.shape}, indices {indices.shape} and indptr, whose last entry is "
-            f"{indptr[-1]}, do not fit together"
-        )
-    major = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    if shape is None:
-        inner = int(indices.max()) + 1 if indices.size else 0
-        shape = (len(indptr) - 1, inner) if format == "csr" else (inner, len(indptr) - 1)
-    m, n = map(int, shape)
-    if len(indptr) - 1 != (m if format == "csr" else n):
-        raise ShapeError(f"{name}: indptr has length {len(indptr)} for the shape {(m, n)}")
-    if indices.size and not 0 <= indices.min() <= indices.max() < (n if format == "csr" else m):
-        raise ShapeError(f"{name}: an index is outside of the shape {(m, n)}")
-    places = (major, indices) if format == "csr" else (indices, major)
-    return SparseArray(data, Pattern(*places, (m, n)), format)
-
-
-def _constructor(name: str, format: str) -> Callable[..., Any]:
-    original = getattr(scipy.sparse, name)
-
-    def construct(arg1: Any, shape: Any = None, *args: Any, **keywords: Any) -> Any:
-        if isinstance(arg1, SparseArray):
-            return {"coo": arg1.tocoo, "csr": arg1.tocsr, "csc": arg1.tocsc}[format]()
-        if running_trace() is None or not holds_traced((arg1, args, keywords)):
-            return original(arg1, shape, *args, **keywords)
-        if args or keywords.pop("copy", False) or set(keywords) - {"dtype"}:
-            raise UnsupportedError(f"{name}: pass data and shape alone with traced entries")
-        if not isinstance(arg1, tuple) or len(arg1) not in (2, 3):
-            raise UnsupportedError(
-                f"{name} of a traced dense array: which entries are zero may change with it; "
-                f"pass (data, (rows, cols)) with the pattern in plain integers"
-            )
-        if len(arg1) == 2:
-            array = _from_coordinates(name, format, *arg1, shape)
-        elif format == "coo":
-            raise UnsupportedError(f"{name}: pass (data, (rows, cols))")
-        else:
-            array = _from_compressed(name, format, arg1, shape)
-        dtype = keywords.get("dtype")
-        return array if dtype is None else array.astype(dtype)
-
-    construct.__name__ = construct.__qualname__ = name
-    construct.__doc__ = original.__doc__
-    return construct
-
-
-csr_array = _constructor("csr_array", "csr")
-csc_array = _constructor("csc_array", "csc")
-coo_array = _constructor("coo_array", "coo")
-
-
-def diags_array(
-    diagonals: Any,
-    /,
-    *,
-    offsets: Any = 0,
-    shape: Any = None,
-    format: str | None = None,
-    dtype: Any = None,
-) -> Any:
-    """As `scipy.sparse.diags_array`; traced diagonals give a `SparseArray`."""
-    if running_trace() is None or not holds_traced(diagonals):
-        options = {} if dtype is None else {"dtype": dtype}
-        return scipy.sparse.diags_array(
-            diagonals, offsets=offsets, shape=shape, format=format, **options
-        )
-    if np.ndim(offsets) == 0:
-        lone = isinstance(diagonals, Traced) and diagonals.ndim == 1
-        diagonals = [diagonals] if lone else list(diagonals)
-        offsets = [offsets]
-    offsets = [int(k) for k in _integers(offsets, "diags_array")]
-    parts = [np.atleast_1d(inexact(d)) for d in diagonals]
-    if len(parts) != len(offsets):
-        raise ValueError(f"diags_array: {len(parts)} diagonals and {len(offsets)} offsets")
-    if shape is None:
-        n = parts[0].shape[0] + abs(offsets[0])
-        shape = (n, n)
-    m, n = shape
-    entries, rows, cols = [], [], []
-    for d, k in zip(parts, offsets, strict=True):
-        length = min(m + min(k, 0), n - max(k, 0))
-        if length < 0 or d.shape not in ((length,), (1,)):
-            raise ValueError(f"diags_array: diagonal {k} of {shape} has {d.shape[0]} entries")
-        entries.append(np.broadcast_to(d, (length,)))
-        places = np.arange(length)
-        rows.append(places - min(k, 0))
-        cols.append(places + max(k, 0))
-    data = np.concatenate(entries)
-    if dtype is not None:
-        data = data.astype(dtype)
-    pattern = Pattern(np.concatenate(rows), np.concatenate(cols), (m, n))
-    array = SparseArray(data, pattern, "dia" if format is None else "coo")
-    return {"csr": array.tocsr, "csc": array.tocsc}.get(format or "", lambda: array)()
