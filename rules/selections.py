@@ -14,10 +14,19 @@ from typing import Any
 import numpy as np
 
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain
+from linad.operators.composites import Adjoint, Chain, Sum
 from linad.operators.identities import full
 from linad.operators.joining import Pad, Roll
-from linad.operators.rewrites import product
+from linad.operators.rewrites import (
+    PRODUCTS,
+    SUMS,
+    chain_of,
+    multiplied,
+    parts_of,
+    product,
+    sum_of,
+    summed,
+)
 from linad.operators.structured import (
     Broadcast,
     Diagonal,
@@ -108,6 +117,17 @@ def _(a: Selection, b: Pad) -> JacobianOperator | None:
     if (sources > 0).all():
         return reading(sources - 1, a, b)
     return None if (sources > 0).any() else Zero(a.out_shape, b.in_shape, b.dtype)
+
+
+@product(Selection, Sum, at_once=False)
+def _(a: Selection, b: Sum) -> JacobianOperator | None:
+    # S (A + B) = S A + S B, where that has no more parts: the rest of a concatenation vanishes
+    terms: tuple[JacobianOperator, ...] = ()
+    for term in b.terms:
+        factors = term.factors if type(term) is Chain else (term,)
+        terms = summed(terms, chain_of(multiplied((a,), factors, PRODUCTS)), SUMS)
+    found, limit = sum_of(terms), parts_of(b, 1000) + 1
+    return found if parts_of(found, limit) <= limit else None
 
 
 def _same(a: Selection, b: Selection) -> bool:

@@ -44,6 +44,7 @@ class Blocks(Typed):
         widths: list[int],
     ) -> None:
         self.blocks = blocks
+        self.heights, self.widths = heights, widths
         self._rows, self._columns = _slices(heights), _slices(widths)
         ops = [op for _, _, op in blocks]
         self._in_dtype, self._out_dtype = ops[0].in_dtype, ops[0].out_dtype

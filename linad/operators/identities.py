@@ -14,7 +14,7 @@ from linad.operators.composites import Adjoint, Chain
 from linad.operators.cumulative import BackwardDifference, CumulativeSum, Recurrence
 from linad.operators.fourier import Fourier
 from linad.operators.joining import Pad, Roll
-from linad.operators.rewrites import adjoint, multiple, product, total, whole
+from linad.operators.rewrites import adjoint, multiple, plainer, product, total, whole
 from linad.operators.structured import (
     Broadcast,
     Diagonal,
@@ -137,6 +137,11 @@ def _(a: Reshape, b: Reshape) -> JacobianOperator:
     if a.out_shape == b.in_shape:
         return Identity(b.in_shape, b.dtype)
     return Reshape(a.out_shape, b.in_shape, b.dtype)
+
+
+@plainer(Reshape)
+def _(a: Reshape, simplify: Any) -> Identity | None:
+    return Identity(a.in_shape, a.dtype) if a.out_shape == a.in_shape else None
 
 
 @product(Roll, Roll, at_once=False)

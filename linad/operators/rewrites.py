@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Scaled, Sum, Transpose
+from linad.operators.composites import Adjoint, Chain, Extended, Reshaped, Scaled, Sum, Transpose
 from linad.operators.questions import ANSWERS
-from linad.operators.structured import Identity, Zero
+from linad.operators.structured import Identity, Reshape, Zero
 from linad.tracer import Tracer
 
 Rewrite = Callable[..., Any]
@@ -106,19 +106,27 @@ def multiplied(
     right: Sequence[JacobianOperator],
     table: dict[Pair, Rewrite],
 ) -> tuple[JacobianOperator, ...]:
-    """The factors of a product of two lists of factors, rewritten where they meet."""
+    """The factors of a product of two lists of factors, rewritten where they meet.
+
+    Each list is rewritten within already.
+    """
     done = list(left)
     todo = list(right)[::-1]
-    while todo:
+    new = 1  # factors on top of ``todo`` that are not yet compared with what follows them
+    while todo and (new > 0 or not done):
         factor = todo.pop()
+        new -= 1
         if not done:
             done.append(factor)
+            new = max(new, 1)
             continue
         last = done[-1]
         if type(factor) is Identity:
-            continue  # I: A I = A
+            new = max(new, 1)
+            continue  # A I = A
         if type(last) is Identity:
             done[-1] = factor  # I A = A
+            new = max(new, 1)
             continue
         if type(last) is Zero or type(factor) is Zero:
             found = _nothing(last, factor)
@@ -129,8 +137,11 @@ def multiplied(
             done.append(factor)
         else:
             done.pop()
-            todo += reversed(found.factors if type(found) is Chain else (found,))
-    return tuple(done)
+            parts = found.factors if type(found) is Chain else (found,)
+            todo += reversed(parts)
+            # The last part meets the rest anew.
+            new = max(new, 0) + len(parts) + 1
+    return tuple(done + todo[::-1])
 
 
 def _nothing(a: JacobianOperator, b: JacobianOperator) -> Zero | None:
@@ -169,6 +180,24 @@ def summed(
 def sum_of(terms: tuple[JacobianOperator, ...]) -> JacobianOperator:
     """A sum as an operator."""
     return terms[0] if len(terms) == 1 else Sum(terms)
+
+
+def parts_of(op: Any, limit: int) -> int:
+    """Number of single operators in an expression, counted up to a little above ``limit``.
+
+    Reshapes do not count: they move nothing.
+    """
+    kind = type(op)
+    if kind is Chain or kind is Sum:
+        count = 0
+        for part in op.factors if kind is Chain else op.terms:
+            count += parts_of(part, limit - count)
+            if count > limit:
+                break
+        return count
+    if kind in (Adjoint, Transpose, Scaled, Reshaped, Extended):
+        return parts_of(op.op, limit)
+    return int(kind is not Reshape)
 
 
 # Adjoints.

@@ -1,0 +1,137 @@
+"""A linearized function as one expression of operators, where it is simple enough.
+
+The list of a `TapeOperator` is walked once. What leads from an input to a node is the sum over
+its links of operator times what leads to their node,
+
+    J_node = Σ_links J_link J_source
+
+simplified as it grows. A node that several others read would be written out once for each of
+them; so the walk gives up as soon as the expression has more parts than the list has links.
+"""
+
+from typing import Any
+
+from linad.operators.algebra import compose, matching
+from linad.operators.base import JacobianOperator
+from linad.operators.blocks import Blocks
+from linad.operators.composites import Chain, Reshaped
+from linad.operators.rewrites import Simplifier, parts_of, plainer
+from linad.operators.structured import Identity, Reshape, Zero
+from linad.transforms.tape_operator import TapeOperator, _Flat
+
+
+MOST_PARTS = 256
+"""An expression of more parts is no structure, and is not worth the walk."""
+
+
+class _TooLong(Exception):
+    """The expression has more parts than the list."""
+
+
+def folded(op: TapeOperator, simplify: Simplifier) -> JacobianOperator | None:
+    """The operator that a linearized function is, or None where that is no simpler."""
+    schedule = op._scheduled()
+    limit = min(sum(len(links) for _, links, _ in schedule) + len(op.outputs), MOST_PARTS)
+    if any(type(out) is not int for out, _, _ in schedule):
+        return None  # an operation with several results
+    try:
+        found = [
+            _from_input(op, schedule, node, k, limit, simplify) for k, node in enumerate(op.inputs)
+        ]
+    except _TooLong:
+        return None
+    if op.flat is op:
+        return matching(found[0][0], op.out_shape, op.in_shape)
+    return _blocks(op, found, simplify)
+
+
+def _from_input(
+    op: TapeOperator, schedule: Any, source: int, k: int, limit: int, simplify: Simplifier
+) -> list[JacobianOperator]:
+    """What leads from an input to each output."""
+    slot = op.in_slots[k]
+    known: dict[int, JacobianOperator] = {source: Identity(slot.shape, slot.dtype)}
+    last = {node for node in op.outputs if node is not None}
+    for out, links, dead in schedule:
+        terms = [
+            simplify(compose(simplify(J), known[node])) for node, J in links if node in known
+        ]
+        if terms:
+            if len({(t.in_dtype, t.out_dtype) for t in terms}) > 1:
+                raise _TooLong
+            total = simplify.total(terms)
+            if parts_of(total, limit) > limit:
+                raise _TooLong
+            known[out] = total
+        for node in dead:
+            if node not in last:
+                known.pop(node, None)
+    results = []
+    for node, given in zip(op.outputs, op.out_slots, strict=True):
+        if node is None or node not in known:
+            results.append(Zero(given.shape, slot.shape, given.dtype))
+        else:
+            results.append(known[node])
+    return results
+
+
+def _blocks(
+    op: TapeOperator, found: list[list[JacobianOperator]], simplify: Simplifier
+) -> JacobianOperator | None:
+    """The blocks of a function of containers, as an operator on flat vectors."""
+    if any(slot.dtype != op.dtype for slot in [*op.in_slots, *op.out_slots]):
+        return None
+    heights = [slot.size for slot in op.out_slots]
+    widths = [slot.size for slot in op.in_slots]
+    placed = [
+        (i, j, simplify(matching(block, (heights[i],), (widths[j],))))
+        for j, column in enumerate(found)
+        for i, block in enumerate(column)
+        if type(block) is not Zero
+    ]
+    rows, columns = {i for i, _, _ in placed}, {j for _, j, _ in placed}
+    # Every block row and column of `Blocks` holds a block, be it zero.
+    placed += [(i, 0, _zero(heights[i], widths[0], op)) for i in range(len(heights)) if i not in rows]
+    placed += [
+        (0, j, _zero(heights[0], widths[j], op)) for j in range(len(widths)) if j not in columns
+    ]
+    return Blocks(placed, heights, widths)
+
+
+def _zero(m: int, n: int, op: TapeOperator) -> Zero:
+    return Zero((m,), (n,), op.dtype)
+
+
+plainer(TapeOperator)(folded)
+
+
+@plainer(_Flat)
+def _(op: _Flat, simplify: Simplifier) -> JacobianOperator | None:
+    # The flat form of a function of containers
+    return folded(op.op, simplify)
+
+
+@plainer(Blocks)
+def _(op: Blocks, simplify: Simplifier) -> JacobianOperator | None:
+    # Block by block
+    blocks = [(i, j, simplify(block)) for i, j, block in op.blocks]
+    if all(new is old for (_, _, new), (_, _, old) in zip(blocks, op.blocks, strict=True)):
+        return None
+    return Blocks(blocks, op.heights, op.widths)
+
+
+@plainer(Reshaped)
+def _(op: Reshaped, simplify: Simplifier) -> JacobianOperator | None:
+    # The operator inside, between reshapes that may vanish in turn
+    inner = simplify(op.op)
+    if op.wide or inner.wide or inner.in_dtype != inner.out_dtype:
+        return None
+    return simplify(
+        Chain(
+            (
+                Reshape(op.out_shape, inner.out_shape, op.dtype),
+                inner,
+                Reshape(inner.in_shape, op.in_shape, op.dtype),
+            )
+        )
+    )
