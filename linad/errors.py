@@ -17,6 +17,10 @@ class OperandError(LinadError, TypeError):
     """An operator meets something that is no operator where one is needed."""
 
 
+class OptionError(LinadError, ValueError):
+    """An option has a value that is none of those there are."""
+
+
 class TreeError(LinadError, TypeError):
     """A container has another structure than the one it must match."""
 
@@ -59,6 +63,14 @@ class OverwrittenError(LinadError, RuntimeError):
 
 class NotHolomorphicError(LinadError, TypeError):
     """A complex function has no complex Jacobian matrix at this point."""
+
+
+class ConvergenceError(LinadError, RuntimeError):
+    """A solution that is differentiated through was not found; ``result`` tells how far it came."""
+
+    def __init__(self, message: str, result: object = None) -> None:
+        self.result = result
+        super().__init__(message)
 
 
 class DensifyError(LinadError, MemoryError):

@@ -1,0 +1,31 @@
+"""Solvers made of Jacobian operators: roots, least squares, minima, branches of solutions.
+
+Loaded when `linad.solve` is first used. The solvers take a function in plain NumPy and return
+a `scipy.optimize.OptimizeResult`; `root`, `minimum`, `least_squares`, `fixed_point` and `linear`
+return the solution itself, and are differentiated through.
+"""
+
+from linad.solve.krylov import newton_krylov
+from linad.solve.lbfgs import lbfgs
+from linad.solve.least_squares import gauss_newton, levenberg_marquardt
+from linad.solve.newton import newton
+from linad.solve.newton_cg import newton_cg
+from linad.solve.solutions import fixed_point, least_squares, linear, minimum, root
+from linad.solve.status import Status
+from linad.solve.trust_region import trust_region
+
+__all__ = [
+    "Status",
+    "fixed_point",
+    "gauss_newton",
+    "lbfgs",
+    "least_squares",
+    "levenberg_marquardt",
+    "linear",
+    "minimum",
+    "newton",
+    "newton_cg",
+    "newton_krylov",
+    "root",
+    "trust_region",
+]

@@ -1,0 +1,186 @@
+"""Damped least-squares steps: (J^H J + λ D²) p = -J^H r, dense, sparse or by LSMR.
+
+    dense    QR of J once; for each λ the QR of [R; sqrt(λ) D], so J^H J, whose condition is
+             the square of J's, is not formed
+    sparse   J^H J + λ D² as a sparse matrix: its Schur complement where part of it is block
+             diagonal (`linad.solve.schur`), else SuperLU without pivoting
+    krylov   LSMR on J D^-1, damped by sqrt(λ); nothing is formed
+
+D scales the unknowns, so λ has no unit. With λ = 0 the step is Gauss's and Newton's.
+
+Sources: J. J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", 1978.
+D. C.-L. Fong, M. Saunders, "LSMR", SIAM Journal on Scientific Computing 33, 2011.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from scipy.linalg import qr, solve_triangular
+from scipy.sparse.linalg import lsmr, splu
+
+from linad.operators.structured import Diagonal
+from linad.solve.schur import Elimination, elimination_for
+from linad.solve.systems import DENSE, LARGE, SingularError, pattern_is_thin, sparse_form
+
+
+class Factory:
+    """Chooses how steps are found, once, and keeps what later steps can use again."""
+
+    def __init__(self, linear_solver: str) -> None:
+        self.kind = linear_solver
+        self.elimination: Elimination | None = None
+        self.looked = False
+
+    def __call__(self, J: Any, r: Any) -> Any:
+        """What gives the steps from a point with Jacobian J and residual r."""
+        if self.kind == "auto":
+            self.kind, matrix = _choose(J)
+        else:
+            matrix = sparse_form(J) if self.kind == "sparse" else None
+        if self.kind == "dense":
+            return DenseSteps(J.todense(), r)
+        if self.kind == "krylov":
+            return KrylovSteps(J, r)
+        if matrix is None:
+            matrix = sparse_form(J)
+        steps = SparseSteps(matrix, r)
+        if not self.looked:
+            self.looked, self.elimination = True, elimination_for(steps.normal)
+        steps.elimination = self.elimination
+        return steps
+
+
+def _choose(J: Any) -> tuple[str, Any]:
+    m, n = J.shape
+    if n <= DENSE and m * n <= 2_000_000:
+        return "dense", None
+    matrix = sparse_form(J)
+    if pattern_is_thin(matrix):
+        return "sparse", matrix
+    return ("dense" if n <= LARGE and m * n <= 50_000_000 else "krylov"), None
+
+
+class DenseSteps:
+    """From a dense Jacobian."""
+
+    def __init__(self, matrix: Any, r: Any) -> None:
+        _check_finite(matrix)
+        self.gradient = matrix.conj().T @ r
+        self.column_norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
+        self.dtype = matrix.dtype
+        m, n = matrix.shape
+        if m > n:
+            q, self.R = qr(matrix, mode="economic", check_finite=False)
+            self.z = q.conj().T @ r
+        else:
+            self.R, self.z = matrix, r
+
+    def step(self, lam: float, D: Any) -> Any:
+        """p for a λ > 0."""
+        n = D.size
+        rows = np.sqrt(lam) * D
+        a = np.concatenate([self.R, np.diag(rows.astype(self.dtype))])
+        b = np.concatenate([-self.z, np.zeros(n, self.z.dtype)])
+        q, R = qr(a, mode="economic", check_finite=False)
+        if not np.abs(R.diagonal()).min(initial=np.inf) > 0:
+            raise SingularError("the damped system is singular")
+        return solve_triangular(R, q.conj().T @ b, check_finite=False)
+
+    def gauss(self) -> tuple[Any, int]:
+        """The shortest p for λ = 0, and the rank."""
+        p, _, rank, _ = np.linalg.lstsq(self.R, -self.z, rcond=None)
+        return p, int(rank)
+
+    def product(self, p: Any) -> Any:
+        """|J p|²."""
+        return float(np.linalg.norm(self.R @ p)) ** 2
+
+
+class SparseSteps:
+    """From a sparse Jacobian, through its normal equations."""
+
+    def __init__(self, matrix: Any, r: Any) -> None:
+        _check_finite(matrix.data)
+        matrix = matrix.astype(np.promote_types(matrix.dtype, float), copy=False)
+        self.matrix = matrix
+        adjoint = matrix.conj().T.tocsr() if matrix.dtype.kind == "c" else matrix.T.tocsr()
+        self.gradient = adjoint @ r
+        self.normal = (adjoint @ matrix).tocsc()
+        self.column_norms = np.sqrt(np.abs(self.normal.diagonal()))
+        self.dtype = matrix.dtype
+        self.elimination: Elimination | None = None
+
+    def step(self, lam: float, D: Any) -> Any:
+        """p for a λ > 0."""
+        if self.elimination is not None:
+            return self.elimination.solve(self.normal, lam * D * D, -self.gradient)
+        damped = (self.normal + scipy.sparse.diags_array(lam * D * D)).tocsc()
+        try:
+            factors = splu(
+                damped,
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True},
+            )
+        except RuntimeError as error:
+            raise SingularError(f"the normal equations are singular: {error}") from error
+        return factors.solve(-self.gradient)
+
+    def gauss(self) -> tuple[Any, int]:
+        """p for λ = 0, and the rank: n, or less where that is not solvable."""
+        n = self.gradient.size
+        try:
+            p = self.step(0.0, np.ones(n))
+        except SingularError:
+            p = np.full(n, np.nan)
+        left = np.linalg.norm(self.normal @ p + self.gradient)
+        if left <= 1e-6 * np.linalg.norm(self.gradient):
+            return p, n
+        return -lsmr(self.matrix, self._right_side(), atol=1e-12, btol=1e-12)[0], n - 1
+
+    def _right_side(self) -> Any:
+        """Some r with this gradient: the least-squares problem is determined by it."""
+        return lsmr(self.matrix.conj().T, self.gradient, atol=1e-14, btol=1e-14)[0]
+
+    def product(self, p: Any) -> float:
+        """|J p|²."""
+        return float(np.linalg.norm(self.matrix @ p)) ** 2
+
+
+class KrylovSteps:
+    """From products with the Jacobian alone."""
+
+    def __init__(self, J: Any, r: Any) -> None:
+        self.J, self.r = J, r
+        self.gradient = J.H @ r
+        self.dtype = J.dtype
+        self.tolerance = max(1e-10, 10 * float(np.finfo(J.dtype).eps))
+
+    @property
+    def column_norms(self) -> Any:
+        """Of the columns: exact where the structure tells them, else estimated from products."""
+        return np.asarray(self.J.bare.column_norms(rng=0))
+
+    def step(self, lam: float, D: Any) -> Any:
+        """p for a λ > 0."""
+        scaled = self.J @ Diagonal(1.0 / D, self.J.in_shape, self.dtype)
+        y = self._lsmr(scaled, np.sqrt(lam))
+        return y / D
+
+    def gauss(self) -> tuple[Any, int]:
+        """The shortest p for λ = 0; the rank is taken as full."""
+        return self._lsmr(self.J, 0.0), self.J.shape[1]
+
+    def _lsmr(self, J: Any, damp: float) -> Any:
+        rtol = self.tolerance
+        return lsmr(J, -self.r, damp, atol=rtol, btol=rtol, maxiter=10 * min(J.shape))[0]
+
+    def product(self, p: Any) -> float:
+        """|J p|²."""
+        return float(np.linalg.norm(self.J @ p)) ** 2
+
+
+def _check_finite(values: Any) -> None:
+    if not np.isfinite(values).all():
+        raise SingularError("the Jacobian holds infinities or NaNs")

@@ -1,0 +1,213 @@
+"""What `newton_cg` and `trust_region` share: a point on its way to a minimum, and its end.
+
+A gradient of zero is not a minimum. Before a point is called one, a few Lanczos steps from a
+random vector look for negative curvature, vᵀH v < 0; if there is any, f comes down along v, and
+the search goes on from there.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.solve.newton import largest
+from linad.solve.problems import Objective, refuse_limits
+from linad.solve.status import Monitor, Status, Stop
+
+LANCZOS = 12
+COLUMNS = ("f", "g", "step")
+
+
+class Descent:
+    """A point, with the quadratic model of f there.
+
+    Attributes
+    ----------
+    x, f, g, H
+        The point, the value, the gradient (n,) and the Hessian operator.
+    noise : float
+        Rounding error of f: differences below it say nothing.
+    """
+
+    def __init__(
+        self,
+        problem: Objective,
+        gtol: float | None,
+        xtol: float | None,
+        maxiter: int | None,
+        check_minimum: bool,
+    ) -> None:
+        for what, given in [("gtol", gtol), ("xtol", xtol)]:
+            if given is not None and not given >= 0:
+                raise ValueError(f"{problem.name}: {what}={given!r} came, a number >= 0 is needed")
+        self.problem, self.xtol, self.check_minimum = problem, xtol, check_minimum
+        self.x = problem.x.start
+        self.eps = problem.x.eps
+        self.maxiter = max(200, 10 * self.x.size) if maxiter is None else maxiter
+        self.nit = 0
+        self.step = np.nan
+        self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
+        self.f, self.g, self.H = problem.model(self.x)
+        self.asked = gtol is not None
+        self.gtol = gtol if gtol is not None else self.eps**0.75 * largest(self.g)
+
+    @property
+    def noise(self) -> float:
+        """Rounding error of f."""
+        return 10.0 * self.eps * abs(self.f)
+
+    def run(self, step: Callable[["Descent"], Any], monitor: Monitor) -> Any:
+        """Take steps until something ends it. A step returns the new point."""
+        try:
+            if not np.isfinite(self.f):
+                raise Stop(Status.NOT_FINITE, "f(x0)")
+            while True:
+                self._check_finite()
+                if self.size <= self.gtol:
+                    x = self._leave_saddle(f"the largest |gradient| is {self.size:.1e}")
+                elif self.nit >= self.maxiter:
+                    raise Stop(
+                        Status.MAXITER, f"{self.maxiter} steps, largest |gradient| {self.size:.1e}"
+                    )
+                else:
+                    x = step(self)
+                self._go(x)
+                monitor.report(self.fields, f=self.f, g=self.size, step=self.step)
+                if self.xtol is not None and self.step <= self.xtol:
+                    raise Stop(Status.CONVERGED, f"the last step was {self.step:.1e} of |x|")
+        except Stop as stop:
+            return monitor.finish(stop, self.fields())
+
+    @property
+    def size(self) -> float:
+        """The largest entry of the gradient."""
+        return largest(self.g)
+
+    def fields(self) -> dict[str, Any]:
+        """What a result says of the point."""
+        problem = self.problem
+        return {
+            "x": problem.x.container(self.x),
+            "fun": self.f,
+            "jac": problem.x.container(self.g),
+            "hess": self.H,
+            "nit": self.nit,
+            **problem.counted,
+        }
+
+    def at(self, p: Any, alpha: float = 1.0) -> Any:
+        """x + alpha p."""
+        return (self.x + alpha * p).astype(self.x.dtype, copy=False)
+
+    def stuck(self, finite: bool = True) -> None:
+        """End where no step brings f down."""
+        if not finite:
+            raise Stop(Status.NOT_FINITE, "f, at every step tried")
+        words = f"f cannot be told from its neighbours; the largest |gradient| is {self.size:.1e}"
+        if self.asked:
+            raise Stop(Status.STAGNATED, f"{words}, gtol={self.gtol:.1e} was asked for")
+        if self.size > np.sqrt(self.eps) * self.gtol / self.eps**0.75:
+            raise Stop(Status.STAGNATED, words)
+        raise Stop(Status.CONVERGED, f"to rounding: {words}")
+
+    def _go(self, x: Any) -> None:
+        length = float(np.linalg.norm(x - self.x))
+        scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
+        self.step = length / scale if scale else 0.0
+        self.x = x
+        self.f, self.g, self.H = self.problem.model(x)
+        self.nit += 1
+        if self.f == -np.inf or scale > self.reach:
+            raise Stop(Status.UNBOUNDED, f"f is {self.f:.3g} at |x| = {scale:.1e}")
+
+    def _check_finite(self) -> None:
+        if not (np.isfinite(self.f) and np.isfinite(self.g).all()):
+            raise Stop(Status.NOT_FINITE, "f or its gradient")
+
+    def _leave_saddle(self, words: str) -> Any:
+        """A better point beside a stationary one that is no minimum; else the end."""
+        if not self.check_minimum:
+            raise Stop(Status.CONVERGED, words)
+        found = negative_curvature(self.H, self.x.size, self.eps)
+        if found is None:
+            raise Stop(Status.CONVERGED, words)
+        curvature, v = found
+        v = v.astype(self.x.dtype)
+        length = max(1.0, float(np.linalg.norm(self.x)))
+        while length > self.eps**0.5 * max(1.0, float(np.linalg.norm(self.x))) * 1e-2:
+            for signed in (v, -v):
+                x = self.at(signed, length)
+                if self.problem.value(x) < self.f - self.noise:
+                    return x
+            length *= 0.1
+        raise Stop(Status.INDEFINITE, f"a saddle point, with curvature {curvature:.1e}; {words}")
+
+
+def forcing(size: float, first: float) -> float:
+    """How far to solve the Newton system where the gradient is ``size``, at first ``first``."""
+    return min(0.5, float(np.sqrt(size / first))) if first > 0 else 0.5
+
+
+def negative_curvature(H: Any, n: int, eps: float) -> tuple[float, Any] | None:
+    """A direction of negative curvature found by a few Lanczos steps; None where they see none.
+
+    Parameters
+    ----------
+    H : operator (n, n)
+        Symmetric.
+    n : int
+    eps : float
+        Of the arithmetic.
+
+    Returns
+    -------
+    curvature, v : float, ndarray (n,)
+        vᵀH v, with v of length 1; or None.
+
+    Notes
+    -----
+    At most 12 products. From a random vector, with full orthogonalisation; it finds negative
+    eigenvalues that stand out, not each that there is.
+    """
+    rng = np.random.default_rng(0)
+    basis = [rng.standard_normal(n)]
+    basis[0] /= np.linalg.norm(basis[0])
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for _ in range(min(LANCZOS, n)):
+        w = np.asarray(H @ basis[-1].astype(H.dtype), float)
+        if not np.isfinite(w).all():
+            return None
+        diagonal.append(float(basis[-1] @ w))
+        for _ in range(2):
+            for q in basis:
+                w -= (q @ w) * q
+        size = float(np.linalg.norm(w))
+        if size <= 10 * eps * max(map(abs, diagonal)):
+            break
+        beside.append(size)
+        basis.append(w / size)
+    k = len(diagonal)
+    T = np.diag(diagonal) + np.diag(beside[: k - 1], 1) + np.diag(beside[: k - 1], -1)
+    values, vectors = np.linalg.eigh(T)
+    if not values[0] < -np.sqrt(eps) * np.abs(values).max():
+        return None
+    return float(values[0]), np.stack(basis[:k], axis=1) @ vectors[:, 0]
+
+
+def descent(
+    name: str,
+    fun: Any,
+    x0: Any,
+    args: Any,
+    derivatives: tuple[Any, Any, Any],
+    limits: tuple[Any, Any],
+    tolerances: tuple[float | None, float | None, float | None],
+    maxiter: int | None,
+    check_minimum: bool,
+) -> Descent:
+    """Check what a minimiser was given, as `scipy.optimize.minimize` hands it on too."""
+    refuse_limits(name, *limits)
+    gtol, xtol, tol = tolerances
+    problem = Objective(fun, x0, args, name, *derivatives)
+    return Descent(problem, tol if gtol is None else gtol, xtol, maxiter, check_minimum)

@@ -1,0 +1,276 @@
+"""Solutions as primitives: x(θ) defined by g(x, θ) = 0, differentiated by the implicit function
+theorem.
+
+    dx = -J_x^-1 J_θ dθ          J_x = ∂g/∂x, J_θ = ∂g/∂θ at the solution
+
+Two primitives, each of which has the other in its derivative, so all orders follow:
+
+    x = solution(x0, θ)          dx = -A^-1 (J_θ dθ)             A = J_x(x, θ)
+    z = apply_inverse(t, x, θ)   dz = A^-1 (dt - (dA) z)         A z = t
+    z = apply_inverse^H          dz = A^-H (dt - (dA)^H z)       A^H z = t
+
+(dA) z is the derivative of J_x(x, θ) z in x and θ at fixed z. Nothing is unrolled: what the
+solver did to find x plays no part. x does not depend on x0 but by jumps, so its derivative
+there is zero.
+
+Source: A. Griewank, A. Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad import tree
+from linad.derivatives import linearize
+from linad.errors import ConvergenceError, DTypeError, TreeError
+from linad.operators.base import JacobianOperator
+from linad.operators.structured import Zero
+from linad.primitive import Primitive, Traced
+from linad.shapes import Shape, is_inexact, size_of
+from linad.solve.systems import KrylovError, system
+from linad.transforms.slots import Slot, common_dtype, joined, split
+
+
+class Form:
+    """How containers that are differentiated lie in one vector.
+
+    Floating and complex leaves are packed. Others (integers, text, functions) are kept.
+    """
+
+    def __init__(self, structure: Any, leaves: list[Any]) -> None:
+        self.structure = structure
+        self.packed = [_has_derivative(leaf) for leaf in leaves]
+        self.kept = [None if p else leaf for leaf, p in zip(leaves, self.packed, strict=True)]
+        chosen = [leaf for leaf, p in zip(leaves, self.packed, strict=True) if p]
+        self.slots = [Slot(leaf) for leaf in chosen]
+        self.dtype = common_dtype(self.slots)
+
+    def container(self, vector: Any) -> Any:
+        """A vector in the form of the value."""
+        parts = iter(split(vector, self.slots))
+        leaves = [
+            next(parts) if p else leaf for leaf, p in zip(self.kept, self.packed, strict=True)
+        ]
+        return tree.unflatten(self.structure, leaves)
+
+
+def pack(value: Any) -> tuple[Form, Any]:
+    """The form of a container, and its floating and complex leaves as one vector."""
+    leaves, structure = tree.flatten(value)
+    leaves = [np.float64(x) if type(x) is float else x for x in leaves]
+    form = Form(structure, leaves)
+    chosen = [leaf for leaf, p in zip(leaves, form.packed, strict=True) if p]
+    return form, joined(chosen, (), form.dtype)
+
+
+def _has_derivative(leaf: Any) -> bool:
+    return isinstance(leaf, (np.ndarray, np.generic, Traced)) and is_inexact(leaf.dtype)
+
+
+class Equation:
+    """g(x, θ) = 0, and how it is solved.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    residual : callable
+        ``residual(x, *theta)`` on containers; traced for derivatives.
+    solve : callable
+        ``solve(x0, theta) -> OptimizeResult`` on containers.
+    x0, theta : Form
+    linear_solver : str
+        For systems with J_x, one of `linad.solve.systems.SOLVERS`.
+    rtol : float or None
+        Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        residual: Callable[..., Any],
+        solve: Callable[[Any, Any], Any],
+        x0: Form,
+        theta: Form,
+        linear_solver: str,
+        rtol: float | None,
+    ) -> None:
+        self.name, self.solve, self.linear_solver = name, solve, linear_solver
+        self.f, self.x0, self.theta = residual, x0, theta
+        self.rtol = rtol or max(1e-10, 100 * float(np.finfo(x0.dtype).eps))
+        self._latest: tuple[Any, Any, Any] | None = None
+
+    def residual(self, x: Any, theta: Any) -> Any:
+        """g on vectors."""
+        r = self.f(self.x0.container(x), *self.theta.container(theta))
+        leaves = tree.flatten(r)[0]
+        return joined(leaves, (), np.result_type(*leaves, self.x0.dtype))
+
+    def jacobian(self, x: Any, theta: Any) -> Any:
+        """J_x as an operator on vectors."""
+        return linearize(lambda x: self.residual(x, theta), x)[1]
+
+    def system(self, x: Any, theta: Any) -> Any:
+        """J_x ready to be solved with. The latest is kept: sweeps at one point share it."""
+        known = self._latest
+        if known is not None and _same(known[0], x) and _same(known[1], theta):
+            return known[2]
+        J = self.jacobian(x, theta)
+        try:
+            found = system(J, self.linear_solver, self.rtol)
+        except np.linalg.LinAlgError as error:
+            raise np.linalg.LinAlgError(
+                f"{self.name}: the solution has no derivative here: {error}"
+            ) from error
+        self._latest = (x, theta, found)
+        return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (a.shape == b.shape and a.dtype == b.dtype and bool(np.all(a == b)))
+
+
+def _solution(x0: Any, theta: Any, *, equation: Equation) -> Any:
+    given = equation.theta.container(theta)
+    found = equation.solve(equation.x0.container(x0), given)
+    if not found.success:
+        raise ConvergenceError(f"{equation.name}: {found.message}", found)
+    return joined(tree.flatten(found.x)[0], (), x0.dtype).astype(x0.dtype, copy=False)
+
+
+solution = Primitive("solution", _solution, register=False)
+solution.__module__ = __name__  # where a pickle finds it
+"""x with g(x, θ) = 0, as a vector."""
+
+
+@solution.jacobian(wrt=0)
+def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: Equation) -> JacobianOperator:
+    return Zero(y.shape, x0.shape, y.dtype)
+
+
+@solution.jacobian(wrt=1)
+def solution_wrt_theta(y: Any, x0: Any, theta: Any, *, equation: Equation) -> JacobianOperator:
+    J = linearize(lambda theta: equation.residual(y, theta), theta)[1]
+    return -(Inverse(equation, y, theta) @ J)
+
+
+def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool) -> Any:
+    n = x.shape[0]
+    A = equation.system(x, theta)
+    try:
+        if t.ndim == 1:
+            z = A.solve(t, adjoint)
+        else:
+            z = A.solve(t.reshape((size_of(t.shape[:-1]), n)).T, adjoint).T.reshape(t.shape)
+    except KrylovError as error:
+        raise ConvergenceError(f"{equation.name}: in its derivative: {error}") from error
+    return z.astype(np.result_type(t.dtype, A.dtype), copy=False)
+
+
+apply_inverse = Primitive("apply_inverse", _apply_inverse, register=False)
+apply_inverse.__module__ = __name__
+"""A^-1 t, or A^-H t, for rows t (..., n), with A = J_x(x, θ)."""
+
+
+class Inverse(JacobianOperator):
+    """z = A^-1 t with A = J_x at a solution.
+
+    Parameters
+    ----------
+    equation : Equation
+    x, theta : array (n,), (k,)
+        Where; may be traced.
+    lead : tuple of int
+        Axes in front of the vectors.
+
+    Notes
+    -----
+    The Jacobian is made and factorised at the first application, and kept with the equation.
+    """
+
+    fresh = True
+
+    def __init__(self, equation: Equation, x: Any, theta: Any, lead: Shape = ()) -> None:
+        self.equation, self.x, self.theta = equation, x, theta
+        super().__init__(lead + x.shape, lead + x.shape, x.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return apply_inverse(tangent, self.x, self.theta, equation=self.equation, adjoint=False)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return apply_inverse(cotangent, self.x, self.theta, equation=self.equation, adjoint=True)
+
+
+def _inverse(z: Any, x: Any, theta: Any, equation: Equation, adjoint: bool) -> Any:
+    A = Inverse(equation, x, theta, z.shape[:-1])
+    return A.H if adjoint else A
+
+
+@apply_inverse.jacobian(wrt=0)
+def apply_inverse_wrt_t(
+    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
+) -> JacobianOperator:
+    return _inverse(z, x, theta, equation, adjoint)
+
+
+def _product(z: Any, equation: Equation, adjoint: bool) -> Callable[[Any, Any], Any]:
+    """(x, θ) -> J_x(x, θ) z, or J_x^H z."""
+
+    def product(x: Any, theta: Any) -> Any:
+        J = equation.jacobian(x, theta)
+        return J.pullback(z) if adjoint else J.pushforward(z)
+
+    return product
+
+
+@apply_inverse.jacobian(wrt=1)
+def apply_inverse_wrt_x(
+    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
+) -> JacobianOperator:
+    product = _product(z, equation, adjoint)
+    dA = linearize(lambda x: product(x, theta), x)[1]
+    return -(_inverse(z, x, theta, equation, adjoint) @ dA)
+
+
+@apply_inverse.jacobian(wrt=2)
+def apply_inverse_wrt_theta(
+    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
+) -> JacobianOperator:
+    product = _product(z, equation, adjoint)
+    dA = linearize(lambda theta: product(x, theta), theta)[1]
+    return -(_inverse(z, x, theta, equation, adjoint) @ dA)
+
+
+def solved(
+    name: str,
+    residual: Callable[..., Any],
+    solve: Callable[[Any, Any], Any],
+    x0: Any,
+    theta: tuple[Any, ...],
+    linear_solver: str,
+    rtol: float | None,
+) -> Any:
+    """The solution of an equation, differentiated in ``theta``; see `Equation`."""
+    point, start = pack(_start(x0, theta, name))
+    parameters, given = pack(theta)
+    equation = Equation(name, residual, solve, point, parameters, linear_solver, rtol)
+    return point.container(solution(start, given, equation=equation))
+
+
+def _start(x0: Any, theta: Any, name: str) -> Any:
+    """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
+    leaves, structure = tree.flatten(x0)
+    if not leaves:
+        raise TreeError(f"{name}: x0 holds no array")
+    wide = [t.dtype for t in tree.flatten(theta)[0] if _has_derivative(t)]
+    values = []
+    for leaf in leaves:
+        plain = leaf if isinstance(leaf, Traced) else np.asarray(leaf)
+        if plain.dtype.kind not in "biufc":
+            raise DTypeError(f"{name}: x0 has dtype {plain.dtype}; numbers are needed")
+        weak = [leaf] if isinstance(leaf, (int, float, complex)) else [plain.dtype]
+        dtype = np.result_type(*weak, *wide)
+        dtype = dtype if is_inexact(dtype) else np.dtype(float)
+        values.append(plain if plain.dtype == dtype else plain.astype(dtype))
+    return tree.unflatten(structure, values)

@@ -1,0 +1,181 @@
+"""L-BFGS-B, SciPy's, with linad's gradients, for containers of arrays."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad import tree
+from linad.solve.problems import Objective, refuse_limits
+from linad.solve.status import Callback, Monitor, Status, Stop
+
+COLUMNS = ("f", "g")
+
+
+def lbfgs(
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    jac: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    callback: Callback = None,
+    ftol: float = 2.2e-9,
+    gtol: float = 1e-5,
+    tol: float | None = None,
+    maxcor: int = 10,
+    maxiter: int = 15000,
+    maxfun: int = 15000,
+    maxls: int = 20,
+    disp: bool = False,
+    hess: None = None,
+    hessp: None = None,
+) -> Any:
+    """Minimise ``fun`` by SciPy's L-BFGS-B.
+
+    Also usable as ``scipy.optimize.minimize(fun, x0, method=linad.solve.lbfgs)``.
+
+    Parameters
+    ----------
+    fun, x0, args, jac, callback, disp
+        As for `newton_cg`. SciPy works in double precision, whatever x0's.
+    bounds : optional
+        As of `scipy.optimize.minimize`, for x as one vector (leaves one after the other); or a
+        pair ``(lower, upper)`` of containers like x0, with infinities where there is none.
+    constraints
+        Refused.
+    ftol, gtol, maxcor, maxiter, maxfun, maxls
+        As of `scipy.optimize.minimize(method="L-BFGS-B")`.
+    tol : float, optional
+        Sets ``ftol`` and ``gtol``.
+    hess, hessp
+        Refused: the method has no use for them.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``x`` like x0, ``fun``, ``jac`` the gradient, ``hess_inv`` the approximation, ``nit nfev
+        njev njvp nvjp success status message``.
+
+    Raises
+    ------
+    ShapeError, DTypeError, TreeError, OutputError
+        If x0 or what ``fun`` returns cannot be meant.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> f = lambda p: np.sum((p["a"] - 3.0) ** 2) + (p["b"] + 1.0) ** 2
+    >>> found = linad.solve.lbfgs(f, {"a": np.zeros(2), "b": 0.0})
+    >>> found.x["a"].round(6), found.x["b"].round(6)
+    (array([3., 3.]), np.float64(-1.0))
+    """
+    from scipy.optimize import minimize
+
+    refuse_limits("lbfgs", None, constraints)
+    if hess is not None or hessp is not None:
+        raise ValueError("lbfgs: hess or hessp came, and it uses gradients only")
+    problem = Objective(fun, x0, args, "lbfgs", jac)
+    monitor = Monitor("lbfgs", callback, disp, COLUMNS)
+    limits = None if bounds is None else _bounds(bounds, problem)
+    if tol is not None:
+        ftol = gtol = tol
+    latest: dict[str, Any] = {"nit": 0}
+    stopped: list[Stop] = []
+
+    def value_and_gradient(x: Any) -> tuple[float, Any]:
+        value, g = problem.value_and_gradient(x.astype(problem.x.dtype))
+        if not (np.isfinite(value) or value == -np.inf) and not latest["nit"]:
+            raise Stop(Status.NOT_FINITE, "f")
+        latest["g"] = g
+        return value, g.astype(float)
+
+    def report(intermediate_result: Any) -> None:
+        latest["nit"] += 1
+        x = intermediate_result.x.astype(problem.x.dtype)
+        g = latest["g"]
+
+        def fields() -> dict[str, Any]:
+            return {
+                "x": problem.x.container(x),
+                "fun": intermediate_result.fun,
+                "nit": latest["nit"],
+                **problem.counted,
+            }
+
+        try:
+            monitor.report(fields, f=intermediate_result.fun, g=float(np.abs(g).max(initial=0.0)))
+        except Stop as stop:
+            stopped.append(stop)
+            raise StopIteration from None
+
+    start = problem.x.start.astype(float)
+    try:
+        found = minimize(
+            value_and_gradient,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=limits,
+            callback=report,
+            options={
+                "ftol": ftol,
+                "gtol": gtol,
+                "maxcor": maxcor,
+                "maxiter": maxiter,
+                "maxfun": maxfun,
+                "maxls": maxls,
+            },
+        )
+    except Stop as stop:
+        fields = {"x": problem.x.container(problem.x.start), "fun": np.nan, "nit": 0}
+        return monitor.finish(stop, {**fields, **problem.counted})
+    x = found.x.astype(problem.x.dtype)
+    fields = {
+        "x": problem.x.container(x),
+        "fun": found.fun,
+        "jac": problem.x.container(np.asarray(found.jac).astype(problem.x.dtype)),
+        "hess_inv": found.hess_inv,
+        "nit": found.nit,
+        **problem.counted,
+    }
+    return monitor.finish(stopped[0] if stopped else _why(found), fields)
+
+
+def _why(found: Any) -> Stop:
+    """SciPy's end, in linad's statuses."""
+    if not np.isfinite(found.fun):
+        unbounded = found.fun == -np.inf
+        return Stop(Status.UNBOUNDED if unbounded else Status.NOT_FINITE, f"f is {found.fun}")
+    if found.status == 0:
+        return Stop(Status.CONVERGED, str(found.message))
+    return Stop(Status.MAXITER if found.status == 1 else Status.STAGNATED, str(found.message))
+
+
+def _bounds(bounds: Any, problem: Objective) -> Any:
+    """Bounds for a vector, from SciPy's forms or from a pair of containers like x0."""
+    from scipy.optimize import Bounds
+
+    if isinstance(bounds, Bounds):
+        return bounds
+    n = problem.x.start.size
+    plain = tree.is_leaf(problem.x.structure)
+    if isinstance(bounds, tuple) and len(bounds) == 2 and not (plain and n == 2):
+        sides = [
+            np.concatenate(
+                [
+                    np.broadcast_to(np.asarray(leaf, float), slot.shape).ravel()
+                    for leaf, slot in zip(
+                        tree.flatten_like(side, problem.x.structure, "lbfgs: bounds"),
+                        problem.x.slots,
+                        strict=True,
+                    )
+                ]
+            )
+            for side in bounds
+        ]
+        return Bounds(*sides)
+    if len(bounds) != n:
+        raise ValueError(f"lbfgs: {len(bounds)} bounds came for {n} unknowns")
+    return bounds

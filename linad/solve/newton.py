@@ -1,0 +1,266 @@
+"""Newton's method for F(x) = 0, with exact Jacobians.
+
+    J(x) p = -F(x)        x <- x + α p
+
+α is found by backtracking on φ(α) = |F(x + α p)|²/2, whose slope at 0 is Re F^H J p: -|F|² for
+an exact step. Where J is singular p is the shortest least-squares solution; if it does not make
+the linear model smaller either, x is a stationary point of |F| and no root is near.
+
+Convergence. A step p of an exact method leaves an error of about |p|²/|x| in x, relative to
+|x|: (|p|/|x|)²; one that solves its system to a relative residual η leaves η |p|/|x|. The larger
+of the two is compared with ``xtol``. Holds for real and, as F is holomorphic, complex unknowns.
+
+Source: J. E. Dennis, R. B. Schnabel, "Numerical Methods for Unconstrained Optimization and
+Nonlinear Equations", 1983, chapters 6 and 7.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import lsmr
+
+from linad.errors import NotHolomorphicError
+from linad.solve.linesearch import NoDecrease, backtrack
+from linad.solve.problems import Equations
+from linad.solve.status import Callback, Monitor, Status, Stop
+from linad.solve.systems import KrylovError, SingularError, check_solver, system
+
+Direction = Callable[["RootSearch"], tuple[Any, float]]
+
+
+def newton(
+    f: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    xtol: float | None = None,
+    ftol: float | None = None,
+    maxiter: int = 50,
+    linear_solver: str = "auto",
+    callback: Callback = None,
+    disp: bool = False,
+) -> Any:
+    """Find a root of ``f`` by Newton's method with a line search.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *args)`` in plain NumPy; returns as many numbers as ``x`` has, in an array or a
+        container of arrays.
+    x0 : array or container of arrays
+        Where to start. Floats of either precision; complex numbers for a holomorphic ``f``.
+    args : tuple
+        Further arguments of ``f``.
+    xtol : float, optional
+        Estimated relative error of ``x`` to stop at. Default 8 eps of x0's dtype, unless
+        ``ftol`` is given.
+    ftol : float, optional
+        Largest |F_i| to stop at. By default only a residual that is zero to any precision,
+        eps^1.5 times the first, stops it.
+    maxiter : int
+        Most steps.
+    linear_solver : str
+        "dense", "sparse", "krylov", or "auto": what size and pattern of the Jacobian suggest.
+    callback : callable, optional
+        ``callback(intermediate_result)`` after each step; raise StopIteration to stop.
+    disp : bool
+        Print a line a step.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``x`` like x0, ``fun`` = f(x), ``jac`` the Jacobian operator there, ``nit nfev njev njvp
+        nvjp success status message``; see `linad.solve.status.Status`.
+
+    Raises
+    ------
+    ShapeError, DTypeError, TreeError, OutputError
+        If x0 or what ``f`` returns cannot be meant. Everything else ends with a status.
+
+    Notes
+    -----
+    A step costs one linearization of ``f`` and one factorisation of its Jacobian, where the
+    full step is taken.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> found = linad.solve.newton(lambda x: x**2 - 2.0, np.array([1.0]))
+    >>> found.x, found.success
+    (array([1.41421356]), True)
+    """
+    check_solver(linear_solver, "newton")
+    search = RootSearch(Equations(f, x0, args, "newton"), xtol, ftol, maxiter)
+
+    def direction(search: RootSearch) -> tuple[Any, float]:
+        rtol = max(1e-10, 10 * search.eps)
+        try:
+            factors = system(search.J, linear_solver, rtol)
+            return -factors.solve(search.r), rtol if factors.kind == "krylov" else 0.0
+        except SingularError:
+            return least_squares_step(search), np.inf
+
+    return search.run(direction, Monitor("newton", callback, disp, ("F", "step")))
+
+
+class RootSearch:
+    """A point on its way to a root: what the root finders share.
+
+    Attributes
+    ----------
+    x, r, size : ndarray, ndarray, float
+        The point, F(x), and the largest |F_i|.
+    J : Counted
+        The Jacobian operator at x.
+    """
+
+    def __init__(
+        self, problem: Equations, xtol: float | None, ftol: float | None, maxiter: int
+    ) -> None:
+        name = problem.name
+        for what, given in [("xtol", xtol), ("ftol", ftol)]:
+            if given is not None and not given >= 0:
+                raise ValueError(f"{name}: {what}={given!r} came, a number >= 0 is needed")
+        self.problem, self.maxiter = problem, maxiter
+        self.eps = problem.x.eps
+        self.xtol = xtol if xtol is not None else (8 * self.eps if ftol is None else None)
+        self.ftol = ftol
+        self.x = problem.x.start
+        self.nit = 0
+        self.r, self.J = problem.linearize(self.x)
+        if self.x.dtype.kind == "c" and not self.J.clinear:
+            raise NotHolomorphicError(
+                f"{name}: F is not holomorphic at x0, so it has no complex Jacobian; solve for "
+                f"real and imaginary parts, as two arrays"
+            )
+        self.size = largest(self.r)
+        self.first = self.size
+        self.step = np.nan
+
+    def run(self, direction: Direction, monitor: Monitor) -> Any:
+        """Take steps until something ends it."""
+        try:
+            if not np.isfinite(self.size):
+                raise Stop(Status.NOT_FINITE, "in f(x0)")
+            while True:
+                self._check_residual()
+                if self.nit >= self.maxiter:
+                    raise Stop(
+                        Status.MAXITER,
+                        f"{self.maxiter} steps, the largest |F_i| is {self.size:.1e}",
+                    )
+                self._advance(direction)
+                monitor.report(self.fields, F=self.size, step=self.step)
+                self._check_step()
+        except Stop as stop:
+            return monitor.finish(stop, self.fields())
+
+    def fields(self) -> dict[str, Any]:
+        """What a result says of the point."""
+        problem = self.problem
+        return {
+            "x": problem.x.container(self.x),
+            "fun": problem.result(self.r),
+            "jac": self.J.bare,
+            "nit": self.nit,
+            **problem.counted,
+        }
+
+    def _check_residual(self) -> None:
+        reached = self.size <= (self.eps**1.5 * self.first if self.ftol is None else self.ftol)
+        if reached:
+            raise Stop(Status.CONVERGED, f"the largest |F_i| is {self.size:.1e}")
+
+    def _check_step(self) -> None:
+        if self.xtol is not None and self.error <= self.xtol:
+            raise Stop(
+                Status.CONVERGED,
+                f"the last step was {self.step:.1e} of |x|, the largest |F_i| is {self.size:.1e}",
+            )
+
+    def _advance(self, direction: Direction) -> None:
+        """One step, shortened until it brings |F| down."""
+        try:
+            p, eta = direction(self)
+        except (SingularError, KrylovError) as error:
+            singular = isinstance(error, SingularError)
+            raise Stop(Status.SINGULAR if singular else Status.LINEAR_SOLVER, str(error)) from error
+        p = p.astype(self.x.dtype, copy=False)
+        if not np.isfinite(p).all():
+            raise Stop(Status.NOT_FINITE, "in the Newton step")
+        half = 0.5 * squared(self.r)
+        slope = -2.0 * half if eta == 0.0 else float(np.vdot(self.r, self.J @ p).real)
+        scale = float(np.linalg.norm(self.x))
+        relative = float(np.linalg.norm(p)) / scale if scale else np.inf
+        if not slope < -1e-10 * half:
+            raise Stop(
+                Status.SINGULAR,
+                f"the point is stationary for |F|, and no root: the largest |F_i| is "
+                f"{self.size:.1e}; try another x0",
+            )
+        smallest = min(1e-3, self.eps / relative) if np.isfinite(relative) else 1e-12
+        try:
+            alpha, _, found = backtrack(self._trial(p), half, slope, smallest)
+        except NoDecrease as none:
+            self._stuck(none, relative, eta)
+        x = self.x + p if alpha == 1.0 else self.x + alpha * p
+        self.x = x.astype(self.x.dtype, copy=False)
+        self.r, self.J = found or self.problem.linearize(self.x)
+        self.size = largest(self.r)
+        self.nit += 1
+        scale = max(float(np.linalg.norm(self.x)), scale)
+        self.step = alpha * float(np.linalg.norm(p)) / scale if scale else 0.0
+        self.error = self.step * max(self.step, eta) if alpha == 1.0 else np.inf
+
+    def _trial(self, p: Any) -> Callable[[float], tuple[float, Any]]:
+        """|F|²/2 along ``p``. The full step, nearly always taken, comes with its Jacobian."""
+
+        def phi(alpha: float) -> tuple[float, Any]:
+            if alpha == 1.0:
+                r, J = self.problem.linearize((self.x + p).astype(self.x.dtype, copy=False))
+                return 0.5 * squared(r), (r, J)
+            x = (self.x + alpha * p).astype(self.x.dtype, copy=False)
+            return 0.5 * squared(self.problem.value(x)), None
+
+        return phi
+
+    def _stuck(self, none: NoDecrease, relative: float, eta: float) -> None:
+        """No step brings |F| down: say why."""
+        if not none.finite:
+            raise Stop(Status.NOT_FINITE, "in f, at every step tried") from none
+        # So close that rounding in f decides: the step is smaller than what xtol asks for.
+        if self.xtol is not None and relative * max(relative, eta) <= self.xtol:
+            raise Stop(
+                Status.CONVERGED,
+                f"to rounding: the largest |F_i| is {self.size:.1e}, the next step {relative:.1e} "
+                f"of |x|",
+            ) from none
+        goal = "" if self.ftol is None else f", ftol={self.ftol:.1e} was asked for"
+        raise Stop(
+            Status.STAGNATED,
+            f"no step along the direction brings |F| down; the largest |F_i| is "
+            f"{self.size:.1e}{goal}",
+        ) from none
+
+
+def least_squares_step(search: RootSearch) -> Any:
+    """The shortest p with the smallest |F + J p|: where J has no inverse."""
+    if search.J.shape[0] <= 1000:
+        matrix = search.J.todense()
+        if not np.isfinite(matrix).all():
+            raise Stop(Status.NOT_FINITE, "in the Jacobian")
+        return -np.linalg.lstsq(matrix, search.r, rcond=None)[0]
+    return -lsmr(search.J, search.r, atol=1e-12, btol=1e-12)[0]
+
+
+def largest(r: Any) -> float:
+    """The largest |r_i|; NaN where there is one."""
+    return float(np.max(np.abs(r), initial=0.0))
+
+
+def squared(r: Any) -> float:
+    """|r|², infinite rather than NaN or out of range."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.vdot(r, r).real)
+    return total if np.isfinite(total) else np.inf

@@ -1,0 +1,270 @@
+"""Linear systems with a Jacobian: dense, sparse or by Krylov iteration, whichever fits.
+
+    dense    LU of the equilibrated matrix; singular if its reciprocal condition is below eps
+    sparse   SuperLU of ``J.tosparse()``
+    krylov   GMRES on the operator, never formed, with a preconditioner where one is given
+
+"auto" takes dense up to `DENSE` unknowns; above that sparse where the pattern is thin, dense
+again up to `LARGE`, and Krylov beyond.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import get_lapack_funcs
+from scipy.sparse.linalg import LinearOperator, gmres, splu
+
+from linad.errors import LinadError, OperandError
+
+SOLVERS = ("auto", "dense", "sparse", "krylov")
+DENSE = 200
+LARGE = 3000
+THIN = 0.2
+"""Share of entries that are not zero, up to which a matrix is factorised as a sparse one."""
+
+SingularError = np.linalg.LinAlgError
+
+
+class KrylovError(LinadError, RuntimeError):
+    """A Krylov iteration did not reach its tolerance."""
+
+
+def check_solver(linear_solver: str, name: str) -> None:
+    """Raise ValueError for a choice that is none of `SOLVERS`."""
+    if linear_solver not in SOLVERS:
+        raise ValueError(
+            f"{name}: linear_solver={linear_solver!r} came, one of {', '.join(SOLVERS)} is needed"
+        )
+
+
+def pattern_is_thin(matrix: Any) -> bool:
+    """Whether a sparse matrix has few enough entries to be factorised as one."""
+    m, n = matrix.shape
+    return bool(matrix.nnz <= THIN * m * n)
+
+
+def system(J: Any, linear_solver: str, rtol: float, M: Any = None) -> Any:
+    """Make ``J x = b`` ready to be solved.
+
+    Parameters
+    ----------
+    J : JacobianOperator (n, n)
+    linear_solver : str
+        One of `SOLVERS`.
+    rtol : float
+        Of a Krylov iteration.
+    M : LinearOperator, optional
+        Preconditioner of a Krylov iteration: about the inverse.
+
+    Returns
+    -------
+    DenseSystem, SparseSystem or KrylovSystem
+        With ``solve(b, adjoint=False)`` for vectors (n,) and columns (n, k).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a factorised matrix is singular.
+    """
+    n = J.shape[0]
+    if linear_solver == "auto" and M is not None:
+        linear_solver = "krylov"
+    if linear_solver == "dense" or (linear_solver == "auto" and n <= DENSE):
+        return DenseSystem(J.todense())
+    if linear_solver == "sparse":
+        return SparseSystem(sparse_form(J))
+    if linear_solver == "auto":
+        matrix = sparse_form(J) if n > DENSE else None
+        if matrix is not None and pattern_is_thin(matrix):
+            return SparseSystem(matrix)
+        if n <= LARGE:
+            return DenseSystem(J.todense())
+    return KrylovSystem(J, rtol, M)
+
+
+def sparse_form(J: Any) -> Any:
+    """The matrix of an operator as a sparse array, its pattern taken from its structure."""
+    if not hasattr(getattr(J, "bare", J), "tosparse"):  # XXX until it lands
+        import scipy.sparse
+
+        return scipy.sparse.csr_array(J.todense())
+    return getattr(J, "bare", J).tosparse("csr")
+
+
+class DenseSystem:
+    """A dense matrix, equilibrated and factorised."""
+
+    kind = "dense"
+
+    def __init__(self, matrix: Any) -> None:
+        self.dtype = matrix.dtype
+        eps = float(np.finfo(matrix.dtype).eps)
+        a = matrix.astype(np.promote_types(matrix.dtype, float))
+        if not np.isfinite(a).all():
+            raise SingularError("the Jacobian holds infinities or NaNs")
+        self.rows = _largest(a, 1)
+        a /= self.rows[:, None]
+        self.columns = _largest(a, 0)
+        a /= self.columns
+        getrf, gecon = get_lapack_funcs(("getrf", "gecon"), (a,))
+        norm = np.linalg.norm(a, 1) if a.size else 1.0
+        self.lu, self.pivots, info = getrf(a)
+        if info > 0 or (a.size and gecon(self.lu, norm)[0] < eps):
+            raise SingularError("the Jacobian is singular to working precision")
+
+    def solve(self, b: Any, adjoint: bool = False) -> Any:
+        """A^-1 b, or A^-H b."""
+        (getrs,) = get_lapack_funcs(("getrs",), (self.lu,))
+        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
+        if b.ndim == 2:
+            before, after = before[:, None], after[:, None]
+        rhs = (b / before).astype(np.result_type(self.lu, b), copy=False)
+        if rhs.dtype.kind == "c" and self.lu.dtype.kind != "c":
+            return self.solve(b.real, adjoint) + 1j * self.solve(b.imag, adjoint)
+        x, info = getrs(self.lu, self.pivots, rhs, trans=2 if adjoint else 0)
+        return x / after
+
+
+def _largest(a: Any, axis: int) -> Any:
+    sizes = np.max(np.abs(a), axis=axis, initial=0.0)
+    if (sizes == 0.0).any():
+        raise SingularError("the Jacobian has a row or column of zeros")
+    return sizes
+
+
+class SparseSystem:
+    """A sparse matrix and its LU factors."""
+
+    kind = "sparse"
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix.tocsc()
+        self.matrix = self.matrix.astype(np.promote_types(matrix.dtype, float), copy=False)
+        if not np.isfinite(self.matrix.data).all():
+            raise SingularError("the Jacobian holds infinities or NaNs")
+        self.dtype = matrix.dtype
+        try:
+            self.factors = splu(self.matrix)
+        except RuntimeError as error:  # what SuperLU has to say
+            raise SingularError(f"the Jacobian is singular: {error}") from error
+        pivots = np.abs(self.factors.U.diagonal())
+        if not pivots.min() > np.finfo(float).eps * pivots.max() * 1e-3:
+            raise SingularError("the Jacobian is singular to working precision")
+
+    def solve(self, b: Any, adjoint: bool = False) -> Any:
+        """A^-1 b, or A^-H b."""
+        if b.dtype.kind == "c" and self.matrix.dtype.kind != "c":
+            return self.solve(b.real, adjoint) + 1j * self.solve(b.imag, adjoint)
+        rhs = np.ascontiguousarray(b, self.matrix.dtype)
+        return self.factors.solve(rhs, "H" if adjoint else "N")
+
+
+class KrylovSystem:
+    """GMRES on an operator, to a fixed tolerance."""
+
+    kind = "krylov"
+
+    def __init__(self, J: Any, rtol: float, M: Any = None) -> None:
+        self.J, self.rtol, self.M = J, rtol, M
+        self.dtype = J.dtype
+
+    def solve(self, b: Any, adjoint: bool = False) -> Any:
+        """A^-1 b, or A^-H b.
+
+        Raises
+        ------
+        KrylovError
+            If the tolerance is not reached.
+        """
+        if b.ndim == 2:
+            columns = [self.solve(column, adjoint) for column in b.T]
+            return np.stack(columns, axis=1) if columns else b
+        J = self.J.H if adjoint else self.J
+        M = self.M.H if adjoint and self.M is not None else self.M
+        x, reached = krylov_solve(J, b, self.rtol, M)
+        if not reached <= 10 * self.rtol:
+            raise KrylovError(
+                f"GMRES reached a relative residual of {reached:.1e}, {self.rtol:.1e} was asked "
+                f"for; give a preconditioner, or linear_solver='sparse' or 'dense'"
+            )
+        return x
+
+
+def krylov_solve(
+    J: Any, b: Any, rtol: float, M: Any = None, restart: int = 50, maxiter: int = 500
+) -> tuple[Any, float]:
+    """GMRES; the solution and the relative residual that it truly has."""
+    size = float(np.linalg.norm(b))
+    if size == 0.0:
+        return np.zeros_like(b), 0.0
+    restart = min(restart, b.size)
+    cycles = max(1, maxiter // restart)
+    x, _ = gmres(J, b, rtol=rtol, atol=0.0, restart=restart, maxiter=cycles, M=M)
+    return x, float(np.linalg.norm(b - J @ x)) / size
+
+
+def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
+    """What a user gave as a preconditioner, as an operator near the inverse of ``J``.
+
+    Parameters
+    ----------
+    given : None, str, LinearOperator or callable
+        "diagonal", "ilu", an operator, or ``given(x, J)`` that returns one.
+    x : container
+        The point.
+    J : Counted
+    name : str
+
+    Raises
+    ------
+    OperandError
+        For anything else, or an operator of another shape.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given == "diagonal":
+            return _diagonal(J)
+        if given == "ilu":
+            return _incomplete(J)
+        raise OperandError(
+            f"{name}: preconditioner={given!r} came; 'diagonal', 'ilu', an operator, or a "
+            f"function (x, J) that returns one is needed"
+        )
+    M = given(x, J.bare) if callable(given) and not hasattr(given, "shape") else given
+    if getattr(M, "shape", None) != J.shape:
+        raise OperandError(
+            f"{name}: the preconditioner has shape {getattr(M, 'shape', None)}, {J.shape} is needed"
+        )
+    return M
+
+
+def _diagonal(J: Any) -> Any:
+    d = J.bare.diagonal()
+    d = np.where(d == 0, 1.0, d)
+
+    def apply(x: Any) -> Any:
+        return x / d
+
+    def apply_adjoint(x: Any) -> Any:
+        return x / np.conj(d)
+
+    return LinearOperator(J.shape, matvec=apply, rmatvec=apply_adjoint, dtype=J.dtype)
+
+
+def _incomplete(J: Any) -> Any:
+    from scipy.sparse.linalg import spilu
+
+    matrix = sparse_form(J).tocsc()
+    try:
+        factors = spilu(matrix.astype(np.promote_types(matrix.dtype, float)), 1e-4, 20.0)
+    except RuntimeError as error:
+        raise SingularError(f"the incomplete factorisation failed: {error}") from error
+
+    def apply(x: Any) -> Any:
+        return factors.solve(np.asarray(x, matrix.dtype).astype(factors.L.dtype, copy=False))
+
+    def apply_adjoint(x: Any) -> Any:
+        return factors.solve(x.astype(factors.L.dtype, copy=False), "H")
+
+    return LinearOperator(J.shape, matvec=apply, rmatvec=apply_adjoint, dtype=J.dtype)
