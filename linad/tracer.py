@@ -126,7 +126,7 @@ class Tracer(Arithmetic):
             value = value._value
         return value
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers
         by it and dispatches nothing, a traced array is an array.

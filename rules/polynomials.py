@@ -21,23 +21,37 @@ from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.structured import Broadcast, Contraction, Diagonal, Matrix
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array, concrete
+from linad.shapes import size_of
 
 # Convolution along the last axis; either operand may have leading axes.
 
 
 def _convolve(a: Any, v: Any, *, mode: Any) -> Any:
     """np.convolve of each pair of rows; mode "valid" takes a to be the longer one."""
-    if a.ndim == v.ndim == 1:
-        return np.convolve(a, v, mode)
     lead = np.broadcast_shapes(a.shape[:-1], v.shape[:-1])
     m, n = a.shape[-1], v.shape[-1]
+    length = m + n - 1 if mode == "full" else m - n + 1
+    y = np.zeros((*lead, length), np.result_type(a, v))
+    if not (y.size and a.size and v.size):
+        return y
+    if a.ndim == v.ndim == 1:
+        return np.convolve(a, v, mode)
+    if size_of(lead) > min(m, n):
+        # Many rows: an entry of the shorter operand at a time, for all rows together.
+        if mode == "full":
+            a, v, m, n = (a, v, m, n) if n <= m else (v, a, n, m)
+        for k in range(n):
+            if mode == "full":
+                y[..., k : k + m] += v[..., k, None] * a
+            else:
+                y += v[..., k, None] * a[..., n - 1 - k : n - 1 - k + length]
+        return y
     rows = np.broadcast_to(a, (*lead, m)).reshape(-1, m)
     kernels = np.broadcast_to(v, (*lead, n)).reshape(-1, n)
-    length = m + n - 1 if mode == "full" else m - n + 1
-    y = np.empty((len(rows), length), np.result_type(a, v))
+    flat = y.reshape((-1, length))
     for k, (row, kernel) in enumerate(zip(rows, kernels, strict=True)):
-        y[k] = np.convolve(row, kernel, mode)
-    return y.reshape((*lead, length))
+        flat[k] = np.convolve(row, kernel, mode)
+    return y
 
 
 convolve_ = Primitive("convolve", _convolve)

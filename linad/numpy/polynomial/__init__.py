@@ -1,8 +1,8 @@
 """numpy.polynomial, traced: coefficients, points and roots may be traced values.
 
 The modules have NumPy's names: ``polynomial``, ``chebyshev``, ``legendre``, ``hermite``,
-``hermite_e``, ``laguerre``, ``polyutils``. So have the classes, `Polynomial` and its kind; these are
-NumPy's own to ``isinstance``. How they are made is told in `linad.numpy.polynomial.rebinding`.
+``hermite_e``, ``laguerre``, ``polyutils``. So have the classes, `Polynomial` and its kind, which
+are subclasses of NumPy's. How they are made is told in `linad.numpy.polynomial.rebinding`.
 """
 
 import importlib

@@ -1,4 +1,7 @@
-"""numpy.polynomial.chebyshev, traced: Chebyshev series. See `linad.numpy.polynomial.rebinding`."""
+"""numpy.polynomial.chebyshev, traced: Chebyshev series.
+
+See `linad.numpy.polynomial.rebinding`.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""numpy.polynomial.hermite, traced: Hermite series, as physicists have them. See `linad.numpy.polynomial.rebinding`."""
+"""numpy.polynomial.hermite, traced: Hermite series, as physicists have them.
+
+See `linad.numpy.polynomial.rebinding`.
+"""
 
 from typing import Any
 

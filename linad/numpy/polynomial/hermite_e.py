@@ -1,4 +1,7 @@
-"""numpy.polynomial.hermite_e, traced: Hermite series, as probabilists have them. See `linad.numpy.polynomial.rebinding`."""
+"""numpy.polynomial.hermite_e, traced: Hermite series, as probabilists have them.
+
+See `linad.numpy.polynomial.rebinding`.
+"""
 
 from typing import Any
 

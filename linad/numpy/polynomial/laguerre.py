@@ -1,4 +1,7 @@
-"""numpy.polynomial.laguerre, traced: Laguerre series. See `linad.numpy.polynomial.rebinding`."""
+"""numpy.polynomial.laguerre, traced: Laguerre series.
+
+See `linad.numpy.polynomial.rebinding`.
+"""
 
 from typing import Any
 

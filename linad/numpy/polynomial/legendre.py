@@ -1,4 +1,7 @@
-"""numpy.polynomial.legendre, traced: Legendre series. See `linad.numpy.polynomial.rebinding`."""
+"""numpy.polynomial.legendre, traced: Legendre series.
+
+See `linad.numpy.polynomial.rebinding`.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""numpy.polynomial.polynomial, traced: power series. See `linad.numpy.polynomial.rebinding`."""
+"""numpy.polynomial.polynomial, traced: power series.
+
+See `linad.numpy.polynomial.rebinding`.
+"""
 
 from typing import Any
 

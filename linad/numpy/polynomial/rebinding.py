@@ -64,7 +64,7 @@ def traced_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
     }
 
 
-def _converted(conversion: FunctionType) -> FunctionType:
+def _converted(conversion: FunctionType) -> Callable[..., Any]:
     """The traced form of a conversion between bases."""
 
     def convert(c: Any) -> Any:

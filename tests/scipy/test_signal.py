@@ -1,0 +1,213 @@
+"""linad.scipy.signal: convolution, linear filters, trends, the analytic signal."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.signal
+
+import linad
+import linad.scipy.signal as ls
+from linad.errors import LinadError, ShapeError
+from linad.primitive import Traced
+from linad.testing import check_derivatives
+
+rng = np.random.default_rng(5)
+X = rng.standard_normal((3, 7))
+B = rng.standard_normal(3)
+A = np.array([1.4, 0.3, -0.2, 0.1])
+Z = rng.standard_normal((3, 3))
+SOS = np.array([[0.3, 0.2, 0.1, 1.0, -0.5, 0.2], [1.0, -0.4, 0.3, 1.0, 0.1, 0.3]])
+
+CASES = {
+    "lfilter": (lambda m, b, a, x: m.lfilter(b, a, x), B, A, X),
+    "lfilter-axis": (lambda m, b, a, x: m.lfilter(b, a, x, axis=0), B, A, X),
+    "lfilter-fir": (lambda m, b, a, x: m.lfilter(b, a[:1], x), B, A, X),
+    "lfilter-short": (lambda m, b, a, x: m.lfilter(b, a, x[:, :2]), B, A, X),
+    "lfilter-longer-b": (lambda m, b, a, x: m.lfilter(b, a[:2], x[0]), B, A, X),
+    "lfilter-state": (lambda m, b, a, x, z: m.lfilter(b, a, x, zi=z), B, A, X, Z),
+    "lfilter-state-short": (lambda m, b, a, x, z: m.lfilter(b, a, x[:, :2], zi=z), B, A, X, Z),
+    "lfilter-state-fir": (
+        lambda m, b, a, x, z: m.lfilter(b, a[:1], x, zi=z[:, :2]),
+        *(B, A, X, Z),
+    ),
+    "lfilter-state-repeated": (
+        lambda m, b, a, x, z: m.lfilter(b, a, x.T, 0, z[0][:, None]),
+        *(B, A, X, Z),
+    ),
+    "lfilter-plain-filter": (lambda m, x: m.lfilter([1, 2], [2, 1, 0.5], x), X),
+    "lfilter_zi": (lambda m, b, a: m.lfilter_zi(b, a), B, A),
+    "lfilter_zi-longer-b": (lambda m, b, a: m.lfilter_zi(b, a[:2]), B, A),
+    "sosfilt": (lambda m, x: m.sosfilt(SOS, x), X),
+    "sosfilt-sections": (
+        lambda m, c, x: m.sosfilt(_sections(c), x, axis=0),
+        SOS[:, [0, 1, 2, 4, 5]],
+        X,
+    ),
+    "sosfilt-state": (
+        lambda m, x, z: m.sosfilt(SOS, x, zi=z),
+        X,
+        rng.standard_normal((2, 3, 2)),
+    ),
+    "detrend": (lambda m, x: m.detrend(x), X),
+    "detrend-axis": (lambda m, x: m.detrend(x, axis=0), X),
+    "detrend-constant": (lambda m, x: m.detrend(x, type="constant"), X),
+    "detrend-breaks": (lambda m, x: m.detrend(x, bp=[3, 6]), X),
+    "hilbert": (lambda m, x: m.hilbert(x), X),
+    "hilbert-even": (lambda m, x: m.hilbert(x, N=10, axis=0), X),
+    "hilbert-shorter": (lambda m, x: m.hilbert(x, N=4), X),
+    "fft-axes": (lambda m, x, b: m.fftconvolve(x, b[None], axes=1), X, B),
+    "fft-axes-valid": (lambda m, x, y: m.fftconvolve(y, x, "valid", axes=[1]), X, X[:, :3]),
+    "fft-repeated-axis": (lambda m, x, b: m.fftconvolve(x, b[:, None, None]), X[None], B),
+    "fft-ones": (lambda m, x, b: m.fftconvolve(x, b[:1, None]), X, B),
+    "oa": (lambda m, x, b: m.oaconvolve(x[0], b, "same"), X, B),
+    "numbers": (lambda m, x, b: m.convolve(x[0, 0], b[0]) + m.correlate(x[0, 0], b[0]), X, B),
+}
+
+
+def _sections(c):
+    ones = np.ones((2, 1))
+    sos = np.concatenate([c[:, :3], ones, c[:, 3:]], axis=1)
+    return sos if isinstance(sos, Traced) else np.ascontiguousarray(sos)
+
+
+def check_traced(f, *args, rtol=1e-11):
+    expected, plain = f(scipy.signal, *args), f(ls, *args)
+    found = linad.linearize(lambda *a: f(ls, *a), *args)[0]
+    if not isinstance(expected, tuple):
+        expected, plain, found = (expected,), (plain,), (found,)
+    for e, p, y in zip(expected, plain, found, strict=True):
+        np.testing.assert_array_equal(p, e)
+        np.testing.assert_allclose(y, e, rtol=rtol, atol=1e-12)
+        assert y.dtype == e.dtype
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traces(name):
+    f, *args = CASES[name]
+    check_traced(f, *args)
+    check_derivatives(lambda *a: f(ls, *a), *args)
+
+
+SHAPES = [
+    ((5,), (3,)),
+    ((5,), (4,)),
+    ((3,), (5,)),
+    ((4,), (4,)),
+    ((4, 5), (2, 3)),
+    ((5, 4), (3, 2)),
+    ((2, 3), (4, 5)),
+    ((2, 3, 2), (2, 2, 1)),
+]
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("method", ["direct", "fft", "auto"])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_convolution_and_correlation(shapes, mode, method):
+    a, v = [rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in shapes]
+    for name in ("convolve", "correlate"):
+
+        def f(m, a, v, name=name):
+            return getattr(m, name)(a, v, mode=mode, method=method)
+
+        check_traced(f, a, v)
+        check_traced(f, a.real, v.real)
+        check_derivatives(lambda a, v: f(ls, a, v), a.real, v.real, order=1)  # noqa: B023
+        check_derivatives(lambda v: f(ls, a, v), v, order=1)  # noqa: B023
+
+
+def test_complex_filters():
+    z = Z + 1j * Z[::-1]
+    check_traced(lambda m, b, a, x: m.lfilter(b, a, x), B + 0.2j, A - 0.1j, X + 0.3j)
+    check_derivatives(
+        lambda b, a, x, z: ls.lfilter(b, a, x, zi=z), B + 0.2j, A - 0.1j, X + 0.3j, z
+    )
+    check_derivatives(lambda x: ls.lfilter(B + 0.2j, A, x).real, X)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_single_precision_stays(name):
+    f, *args = CASES[name]
+    single = [a.astype(np.float32) for a in args]
+    y, J = linad.linearize(lambda *a: f(ls, *a), *single)
+    cotangent = J.pullback(y)
+    cotangents = cotangent if isinstance(cotangent, tuple) else (cotangent,)
+    if "plain" not in name and not name.startswith("sosfilt"):  # SciPy's filters are doubles
+        assert {part.real.dtype for part in (y if isinstance(y, tuple) else (y,))} == {
+            np.dtype(np.float32)
+        }
+    assert {c.dtype for c in cotangents} == {np.dtype(np.float32)}
+
+
+def test_a_filter_is_fitted():
+    """The coefficients of a resonance are found from its response."""
+    x = rng.standard_normal(200)
+    b, a = np.array([0.2, 0.1]), np.array([1.0, -0.9, 0.4])
+    data = scipy.signal.lfilter(b, a, x)
+
+    def residual(p):
+        return ls.lfilter(p[:2], np.concatenate([np.ones(1), p[2:]]), x) - data
+
+    p = np.array([0.18, 0.08, -0.88, 0.38])
+    for _ in range(8):
+        r, J = linad.linearize(residual, p)
+        p = p - np.linalg.lstsq(J.todense(), r)[0]
+    np.testing.assert_allclose(p, [0.2, 0.1, -0.9, 0.4], rtol=1e-10)
+
+
+def test_a_filter_costs_its_samples():
+    """Memory of both modes grows with n, not with its square."""
+    n = 20_000
+    x = rng.standard_normal(n)
+    tracemalloc.start()
+    y, J = linad.linearize(lambda b, a, x: ls.lfilter(b, a, x), B, A, x)
+    J.pullback(y)
+    J.pushforward((B, A, x))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * 8 * n
+
+
+def test_the_gradient_of_a_long_filter():
+    """The impulse response gives the adjoint in x: x̄_i = Σ_n h_{n-i} ȳ_n."""
+    x, w = rng.standard_normal((2, 50))
+    h = scipy.signal.lfilter(B, A, np.eye(50)[0])
+    [found] = linad.vjp(lambda x: ls.lfilter(B, A, x), x)[1](w)
+    expected = np.convolve(w[::-1], h)[:50][::-1]
+    np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda x: ls.convolve(x, x[0]), ValueError, "number of axes"),
+        (lambda x: ls.convolve(x, x, "middle"), ValueError, "mode"),
+        (lambda x: ls.convolve(x, x, method="magic"), ValueError, "method"),
+        (lambda x: ls.fftconvolve(x, x[:2], axes=1), ValueError, "incompatible"),
+        (lambda x: ls.fftconvolve(x, x, axes=()), ValueError, "axes"),
+        (lambda x: ls.convolve(x[:2], x[:, :2], "valid"), ValueError, "at least as large"),
+        (lambda x: ls.convolve(x[:0], x), ShapeError, "empty"),
+        (lambda x: ls.lfilter(x, A, x), ShapeError, "b must be"),
+        (lambda x: ls.lfilter(B, x[0, :0], x), ShapeError, "a must be"),
+        (lambda x: ls.lfilter(B, A, x[0, 0]), ShapeError, "at least one axis"),
+        (lambda x: ls.lfilter(B, A, x, zi=Z[:, :2]), ShapeError, "zi must have 3"),
+        (lambda x: ls.lfilter(B, A, x, zi=Z[0]), ShapeError, r"got shape \(3,\)"),
+        (lambda x: ls.sosfilt(SOS[:, :5], x), ShapeError, "n_sections, 6"),
+        (lambda x: ls.sosfilt(2 * SOS, x), ValueError, "ones"),
+        (lambda x: ls.sosfilt(SOS, x, zi=Z), ShapeError, "zi must have shape"),
+        (lambda x: ls.detrend(x, type="cubic"), ValueError, "type"),
+        (lambda x: ls.detrend(x, bp=9), ValueError, "breakpoints"),
+        (lambda x: ls.hilbert(x + 1j), LinadError, "real"),
+        (lambda x: ls.hilbert(x, N=0), ValueError, "positive"),
+        (lambda x: ls.medfilt(x), LinadError, "linad.scipy"),
+    ],
+)
+def test_errors(call, error, words):
+    with pytest.raises(error, match=words):
+        linad.linearize(call, X)
+
+
+def test_the_rest_is_scipys():
+    assert ls.welch is scipy.signal.welch
+    assert "lfilter" in dir(ls)
