@@ -29,11 +29,28 @@ class Settings:
         overwritten afterwards. A larger one is kept by reference: overwriting it while the
         function runs raises `linad.errors.OverwrittenError`, where a sample of its entries
         shows it; a write of few entries may escape. Default 1 MiB.
+    cache : bool
+        Whether compiled kernels are kept on disk, in the folder ``LINAD_CACHE_DIR`` or the
+        user's own cache folder. Default True.
+    vector_math : bool
+        Whether compiled loops use the vector functions of the C library, with errors of up to
+        4 units in the last place. Default True.
+    fast_math : bool
+        Whether kernels may reorder arithmetic and ignore NaN and infinity. Default False.
+    threads : int
+        How many threads share the work of a large compiled loop. Default 1.
+    variants : int
+        How many paths through its Python decisions a jitted function keeps. Default 8.
     """
 
     densify_limit: int = 2**27
     block_bytes: int = 2**26
     snapshot_bytes: int = 2**20
+    cache: bool = True
+    vector_math: bool = True
+    fast_math: bool = False
+    threads: int = 1
+    variants: int = 8
 
 
 def _from_environment() -> Settings:

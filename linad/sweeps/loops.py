@@ -1,0 +1,365 @@
+"""A loop as kernel source and operand words.
+
+The axes of a loop are merged where every operand allows it, so most loops have one axis
+whatever the arrays look like. Of an operand the source knows whether it moves along the
+innermost axis by one entry, not at all, or by some stride; all else (addresses, sizes, outer
+strides, constants) are words. So different programs, and all shapes, share kernels:
+
+    def kernel(p, start, stop):              # 2 * x + y
+        q0 = operand(p, 0)
+        ...
+        for i0 in range(start, stop):
+            t0 = get_f8(q0, i0, -1)
+            ...
+"""
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from linad.shapes import Shape
+from linad.sweeps.native import OUTPUTS, name_of_dtype
+from linad.sweeps.places import Place
+from linad.sweeps.plan import Loop, is_reduction, operands_of
+from linad.sweeps.scalars import CONSTANTS, ROWS, meeting
+from linad.tape import Equation, Var
+
+BLOCK = 4096
+"""Terms that a sum adds up in one run; the runs are added to each other. Keeps rounding errors
+at the level of pairwise summation without its cost."""
+
+IDENTITIES = {"sum": "0", "prod": "1", "max": "-np.inf", "min": "np.inf"}
+COMBINED = {
+    "sum": "accumulate({0}, {1})",
+    "prod": "accumulate_product({0}, {1})",
+    "max": "select(({0} >= {1}) | ({0} != {0}), {0}, {1})",
+    "min": "select(({0} <= {1}) | ({0} != {0}), {0}, {1})",
+}
+
+
+class Operand:
+    """An array of a loop: where it is, and how it moves with the loop's axes."""
+
+    def __init__(self, place: Place, strides: Shape, output: int) -> None:
+        self.place, self.output = place, output
+        self.strides = strides
+        self.dtype = name_of_dtype(place.dtype)
+
+
+class Source:
+    """Kernel source and operand words of a loop.
+
+    Parameters
+    ----------
+    loop : Loop
+    places : dict
+        Where each variable is that the loop reads, or stores.
+    stored : set of Var
+        What it makes that others read.
+    vector : bool
+        Whether transcendental functions vectorise.
+
+    Attributes
+    ----------
+    text : str
+    words : list
+        Numbers, and (place, offset) pairs that stand for addresses.
+    extent : int
+        Length of the outermost axis.
+    cleared : list of Place
+        What must be set to an identity before: (place, value) pairs.
+    """
+
+    def __init__(
+        self, loop: Loop, places: dict[Var, Place], stored: set[Var], vector: bool
+    ) -> None:
+        self.loop, self.places, self.stored = loop, places, stored
+        self.prefix = "v_" if vector else "m_"
+        self.operands: list[Operand] = []
+        self.immediates: list[tuple[str, Any]] = []
+        self.names: dict[Any, str] = {}
+        self.body: list[str] = []
+        self.loads: list[str] = []
+        self.stores: list[str] = []
+        self.reductions: list[tuple[Equation, int, str]] = []
+        self.cleared: list[tuple[Place, float]] = []
+        self.words: list[Any] = []
+        for eqn in loop.equations:
+            self._statement(eqn)
+        self.shape = self._merged()
+        self.extent = self.shape[0] if self.shape else 1
+        self.text = self._text()
+
+    # Statements.
+
+    def _statement(self, eqn: Equation) -> None:
+        out = eqn.outputs[0]
+        if is_reduction(eqn):
+            term = self._name(eqn.inputs[0])
+            place = self.places[out]
+            kept = iter(place.strides)
+            axes = set(eqn.params["axes"])
+            strides = tuple([0 if k in axes else next(kept) for k in range(len(self.loop.shape))])
+            self.reductions.append((eqn, self._operand(place, strides, output=True), term))
+            return
+        row = ROWS[eqn.primitive.name]
+        operands = operands_of(eqn)
+        meet = meeting(row, out.dtype, operands)
+        assert meet is not None
+        texts = [
+            cast(self._name(a), self._dtype(a), d) for a, d in zip(operands, meet, strict=True)
+        ]
+        common = meet[-1]
+        names = {k: f"to_{common}({v})" for k, v in CONSTANTS.items()}
+        text = row.text.format(*texts, **names).replace("f_", self.prefix)
+        given = common if row.meet != "own" else self._given(eqn.primitive.name, common)
+        if row.meet == "common" or eqn.primitive.name.startswith(("logical", "is", "signbit")):
+            given = "b1"
+        name = f"t{len(self.names)}"
+        result = name_of_dtype(out.dtype)
+        assert result is not None
+        self.body.append(f"{name} = {cast(text, given, result, narrow=True)}")
+        self.names[out] = name
+        if out in self.stored:
+            place = self.places[out]
+            k = self._operand(place, place.strides, output=True)
+            self.stores.append(f"set_{result}({{{k}}}, {name}, {self._mark(k)})")
+
+    @staticmethod
+    def _given(name: str, common: str) -> str:
+        """Dtype of what a row of operands in their own dtype computes."""
+        if name == "absolute" and common[0] == "c":
+            return f"f{int(common[1:]) // 2}"
+        return common
+
+    def _dtype(self, a: Any) -> str:
+        if isinstance(a, Var):
+            dtype = a.dtype
+        else:
+            dtype = np.asarray(a).dtype
+        name = name_of_dtype(dtype)
+        assert name is not None
+        return name
+
+    def _name(self, a: Any) -> str:
+        """The register that holds an operand, loaded where it is not made here."""
+        key = a if isinstance(a, Var) else self._constant_key(a)
+        found = self.names.get(key)
+        if found is not None:
+            return found
+        name = f"t{len(self.names)}"
+        self.names[key] = name
+        if isinstance(key, Var) or key[0] == "array":
+            place = self.places[key]
+            k = self._operand(place, self._broadcast(place), output=False)
+            self.loads.append(
+                f"{name} = get_{name_of_dtype(place.dtype)}({{{k}}}, {self._mark(k)})"
+            )
+        else:
+            _, dtype, value = key
+            self.immediates.append((name, (dtype, value)))
+        return name
+
+    @staticmethod
+    def _constant_key(a: Any) -> Any:
+        array = np.asarray(a)
+        if array.size != 1:
+            return ("array", id(a))
+        return ("number", name_of_dtype(array.dtype), array.reshape(()).tobytes())
+
+    def _broadcast(self, place: Place) -> Shape:
+        missing = len(self.loop.shape) - len(place.shape)
+        strides = [0 if n == 1 else s for n, s in zip(place.shape, place.strides, strict=True)]
+        return (0,) * missing + tuple(strides)
+
+    def _operand(self, place: Place, strides: Shape, output: bool) -> int:
+        for k, known in enumerate(self.operands):
+            if known.place.same(place) and known.strides == strides:
+                if output and known.output < 0:
+                    known.output = self._next_output()
+                return k
+        self.operands.append(Operand(place, strides, self._next_output() if output else -1))
+        return len(self.operands) - 1
+
+    def _next_output(self) -> int:
+        return 1 + max([o.output for o in self.operands], default=-1)
+
+    def _mark(self, k: int) -> str:
+        return f"<{k}>"  # the output's number is known at the end
+
+    # Axes.
+
+    def _merged(self) -> list[int]:
+        """Merge axes, and keep strides of what is left."""
+        axes = [k for k, n in enumerate(self.loop.shape) if n != 1]
+        shape = [self.loop.shape[k] for k in axes]
+        strides = [[o.strides[k] for k in axes] for o in self.operands]
+        k = len(shape) - 2
+        while k >= 0:
+            if all(s[k] == s[k + 1] * shape[k + 1] for s in strides):
+                shape[k : k + 2] = [shape[k] * shape[k + 1]]
+                for s in strides:
+                    del s[k]
+            k -= 1
+        for o, s in zip(self.operands, strides, strict=True):
+            o.strides = tuple(s)
+        return shape
+
+    # Text.
+
+    def _text(self) -> str:
+        rank = len(self.shape)
+        lines = ["def kernel(p, start, stop):"]
+        words = self.words
+        for d in range(1, rank):
+            lines.append(f"    n{d} = operand(p, {len(words)})")
+            words.append(self.shape[d])
+        for k, o in enumerate(self.operands):
+            lines.append(f"    q{k}_0 = operand(p, {len(words)})")
+            words.append((o.place.buffer, o.place.offset))
+            for d in range(rank - 1):
+                lines.append(f"    s{k}_{d} = operand(p, {len(words)})")
+                words.append(o.strides[d])
+            if rank and self._kind(o) == "g":
+                lines.append(f"    s{k}_{rank - 1} = operand(p, {len(words)})")
+                words.append(o.strides[-1] // o.place.dtype.itemsize)
+        for name, (dtype, raw) in self.immediates:
+            lines.append(f"    {name} = {self._immediate(dtype, raw)}")
+        depths = [self._depth(self.operands[k]) for _, k, _ in self.reductions]
+        self._nest(lines, 0, depths)
+        lines.append("    return 0")
+        return "\n".join(lines) + "\n"
+
+    def _immediate(self, dtype: str, raw: bytes) -> str:
+        value = np.frombuffer(raw, dtype)[0]
+        k = len(self.words)
+        if dtype[0] in "bi":
+            self.words.append(int(value))
+            return f"operand(p, {k}) != 0" if dtype == "b1" else f"to_{dtype}(operand(p, {k}))"
+        if dtype[0] == "f":
+            self.words.append(bits(value))
+            return f"to_{dtype}(number(operand(p, {k})))"
+        self.words += [bits(value.real), bits(value.imag)]
+        return f"to_{dtype}(complex(number(operand(p, {k})), number(operand(p, {k + 1}))))"
+
+    def _kind(self, o: Operand) -> str:
+        if not o.strides or o.strides[-1] == 0:
+            return "s"
+        return "c" if o.strides[-1] == o.place.dtype.itemsize else "g"
+
+    def _depth(self, o: Operand) -> int:
+        """How many axes, from the outermost, a reduction's result moves with."""
+        kept = [d for d, s in enumerate(o.strides) if s != 0]
+        return kept[-1] + 1 if kept else 0
+
+    def _at(self, k: int) -> str:
+        """Address and index of an operand inside the innermost loop."""
+        rank = len(self.shape)
+        o = self.operands[k]
+        base = f"q{k}_{max(rank - 1, 0)}"
+        kind = self._kind(o) if rank else "s"
+        i = {"s": "0", "c": f"i{rank - 1}", "g": f"i{rank - 1} * s{k}_{rank - 1}"}[kind]
+        return f"{base}, {i}"
+
+    def _fill(self, line: str) -> str:
+        """Put addresses and marks into a load or store."""
+        for k, o in enumerate(self.operands):
+            mark = o.output if o.output < OUTPUTS else -2
+            line = line.replace(f"{{{k}}}", self._at(k)).replace(f"<{k}>", str(mark))
+        return line
+
+    def _nest(self, lines: list[str], depth: int, depths: list[int]) -> None:
+        rank = len(self.shape)
+        pad = "    " * (depth + 1)
+        here = [r for r, d in enumerate(depths) if d == depth and d < rank]
+        summed = depth == rank - 1 and bool(here)
+        for r in here:
+            lines.append(f"{pad}a{r} = {self._identity(r)}")
+        if depth == rank:
+            lines += [pad + self._fill(line) for line in self.loads]
+            lines += [pad + line for line in self.body]
+            lines += [pad + self._fill(line) for line in self.stores]
+            for r, d in enumerate(depths):
+                self._reduce(lines, pad, r, d)
+            return
+        span = "start, stop" if depth == 0 else f"0, n{depth}"
+        if summed:
+            first, last = span.split(", ")
+            lines.append(f"{pad}for b in range({first}, {last}, {BLOCK}):")
+            pad += "    "
+            for r in here:
+                lines.append(f"{pad}b{r} = {self._identity(r)}")
+            span = f"b, min(b + {BLOCK}, {last})"
+        lines.append(f"{pad}for i{depth} in range({span}):")
+        if depth < rank - 1:
+            for k in range(len(self.operands)):
+                lines.append(f"{pad}    q{k}_{depth + 1} = q{k}_{depth} + i{depth} * s{k}_{depth}")
+        inner: list[str] = []
+        self._nest(inner, depth + 1, depths)
+        lines += ["    " + line for line in inner] if summed else inner
+        if summed:
+            for r in here:
+                combined = COMBINED[self._operation(r)].format(f"a{r}", f"b{r}")
+                lines.append(f"{pad}a{r} = {combined}")
+            pad = pad[4:]
+        for r in here:
+            self._store_reduction(lines, pad, r, depth)
+
+    def _operation(self, r: int) -> str:
+        return self.reductions[r][0].primitive.name
+
+    def _identity(self, r: int) -> str:
+        dtype = self.operands[self.reductions[r][1]].dtype
+        return f"to_{dtype}({IDENTITIES[self._operation(r)]})"
+
+    def _reduce(self, lines: list[str], pad: str, r: int, depth: int) -> None:
+        """Take a term into a reduction, in the innermost loop."""
+        _, k, term = self.reductions[r]
+        o = self.operands[k]
+        combined = COMBINED[self._operation(r)]
+        if depth < len(self.shape):
+            name = f"b{r}" if depth == len(self.shape) - 1 else f"a{r}"
+            lines.append(f"{pad}{name} = {combined.format(name, term)}")
+        elif not any(s == 0 for s in o.strides):
+            lines.append(pad + self._fill(f"set_{o.dtype}({{{k}}}, {term}, <{k}>)"))
+        else:
+            held = self._fill(f"get_{o.dtype}({{{k}}}, <{k}>)")
+            self._clear(o, r)
+            lines.append(
+                pad + self._fill(f"set_{o.dtype}({{{k}}}, {combined.format(held, term)}, <{k}>)")
+            )
+
+    def _store_reduction(self, lines: list[str], pad: str, r: int, depth: int) -> None:
+        _, k, _ = self.reductions[r]
+        o = self.operands[k]
+        at = f"q{k}_{depth}, 0"
+        mark = o.output if o.output < OUTPUTS else -2
+        value = f"a{r}"
+        if any(s == 0 for s in o.strides[:depth]):
+            self._clear(o, r)
+            held = f"get_{o.dtype}({at}, {mark})"
+            value = COMBINED[self._operation(r)].format(held, value)
+        lines.append(f"{pad}set_{o.dtype}({at}, {value}, {mark})")
+
+    def _clear(self, o: Operand, r: int) -> None:
+        self.cleared.append((o.place, float(IDENTITIES[self._operation(r)].replace("np.", ""))))
+
+
+def bits(value: Any) -> int:
+    """The float64 of a number as a 64-bit integer."""
+    return int(struct.unpack("<q", struct.pack("<d", float(value)))[0])
+
+
+def cast(text: str, given: str, wanted: str, narrow: bool = False) -> str:
+    """An expression in another dtype.
+
+    ``narrow`` casts where the dtypes are the same as well: Numba widens small types.
+    """
+    if given == wanted and not (narrow and wanted in ("f4", "i4", "c8")):
+        return text
+    if wanted == "b1":
+        return f"({text}) != 0"
+    if given[0] == "c" and wanted[0] != "c":
+        return f"to_{wanted}(({text}).real)"
+    return f"to_{wanted}({text})"

@@ -1,0 +1,443 @@
+"""From a tape to a program: where values live, and the instructions that make them.
+
+Steps are taken in the order of `linad.sweeps.plan`. A view is a place in the buffer of what it
+views and costs nothing. A write goes into the buffer of the array itself where nobody reads
+the old entries later; where somebody does, what he reads is copied first, or, if that is
+more than the array, the array. An elementwise result that is only written somewhere is
+computed there in the first place.
+
+At the end the arena is planned: buffers whose lives do not overlap share memory. No sweep
+allocates anything.
+"""
+
+import heapq
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from linad.config import settings
+from linad.regions import Region
+from linad.shapes import size_of
+from linad.sweeps import calls
+from linad.sweeps.loops import Source
+from linad.sweeps.places import (
+    Buffer,
+    Place,
+    c_strides,
+    constant_place,
+    new_place,
+    view_place,
+)
+from linad.sweeps.plan import WRITE, Call, Loop, Planner, Step, operands_of
+from linad.tape import Equation, Tape, Var
+
+FOREVER = 1 << 60
+"""Position of whoever called: he reads the results."""
+
+
+class Instruction:
+    """A kernel and its operands.
+
+    Attributes
+    ----------
+    source : str
+        Of the kernel.
+    extent : int
+        Length of the range it works through.
+    words : list
+        Numbers, and (buffer, offset) pairs for addresses.
+    label : str
+        What it computes, for people.
+    reads, writes : list of Buffer
+    """
+
+    def __init__(self, source: str, extent: int, words: list[Any], label: str) -> None:
+        self.source, self.extent, self.words, self.label = source, extent, words, label
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        return [w[0] for w in self.words if type(w) is tuple]
+
+
+class Fallback:
+    """A primitive without a kernel: NumPy computes it between two compiled stretches."""
+
+    def __init__(self, equation: Equation, inputs: list[Any], outputs: list[Place]) -> None:
+        self.equation, self.inputs, self.outputs = equation, inputs, outputs
+        self.label = equation.primitive.name
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        places = [p for p in self.inputs if isinstance(p, Place)] + self.outputs
+        return [p.buffer for p in places]
+
+
+class Lowering:
+    """The instructions of a tape.
+
+    Attributes
+    ----------
+    instructions : list of Instruction or Fallback
+    inputs : list of Place
+    outputs : list of Place
+    constants : list of Buffer
+    arena_size : int
+        Bytes of scratch memory.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.vector = settings().vector_math
+        self.instructions: list[Instruction | Fallback] = []
+        self.places: dict[Any, Place] = {}
+        self.constants: dict[int, Place] = {}
+        self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
+        self.layouts: dict[Var, Place] = {}
+        self.views = self._find_views()
+        self.viewed_by: dict[Var, list[Var]] = defaultdict(list)
+        for view, source in self.views.items():
+            self.viewed_by[source].append(view)
+        self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
+        self.steps = Planner(tape, self.views).steps()
+        self.read_at = self._read_positions()
+        self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
+        self.settled: set[Equation] = set()  # writes that a loop has done already
+        for v, place in zip(tape.inputs, self.inputs, strict=True):
+            self.occupants[place.buffer].append(v)
+        for k, step in enumerate(self.steps):
+            if isinstance(step, Loop):
+                self._lower_loop(k, step)
+            else:
+                self._lower_call(k, step.equation)
+        self.outputs = self._deliver()
+        self.arena_size = self._plan_arena()
+
+    # Before.
+
+    def _input(self, k: int, var: Var) -> Place:
+        buffer = Buffer("input", size_of(var.shape) * var.dtype.itemsize, k)
+        place = Place(buffer, 0, var.shape, c_strides(var.shape, var.dtype), var.dtype)
+        self.places[var] = place
+        return place
+
+    def _find_views(self) -> dict[Var, Var]:
+        """Views, each with the variable it views; others have to copy."""
+        found = {}
+        layout: dict[Var, Place] = dict(self.places)
+        for eqn in self.tape.equations:
+            source = eqn.inputs[0] if eqn.inputs else None
+            if eqn.primitive.view and isinstance(source, Var):
+                place = view_place(eqn.primitive, eqn.params, layout[source])
+                if place is not None:
+                    layout[eqn.outputs[0]] = place
+                    found[eqn.outputs[0]] = source
+                    continue
+            for v in eqn.outputs:
+                layout[v] = new_place(v.shape, v.dtype)
+        return found
+
+    def _read_positions(self) -> dict[Var, list[int]]:
+        """Positions of the steps that read each variable itself, in order."""
+        found: dict[Var, list[int]] = defaultdict(list)
+        for k, step in enumerate(self.steps):
+            for v in step.reads:
+                found[v].append(k)
+        for v in self.tape.outputs:
+            if isinstance(v, Var):
+                found[v].append(FOREVER)
+        return found
+
+    def _last_read(self, var: Var) -> int:
+        """Position of the last step that reads a variable itself, or a view without a place."""
+        positions = self.read_at.get(var)
+        last = positions[-1] if positions else -1
+        for view in self.viewed_by.get(var, ()):
+            if view not in self.places:
+                last = max(last, self._last_read(view))
+        return last
+
+    # Places.
+
+    def _read_after(self, var: Var, k: int) -> bool:
+        """Whether a variable, or a view of it, is read after step ``k``."""
+        return self._last_read(var) > k
+
+    def place_of(self, a: Any) -> Place:
+        """Where an operand is: a variable, or a constant."""
+        if not isinstance(a, Var):
+            place = self.constants.get(id(a))
+            if place is None:
+                place = self.constants[id(a)] = constant_place(a)
+            return place
+        place = self.places.get(a)
+        if place is None:
+            eqn = self.equation_of[a]
+            found = view_place(eqn.primitive, eqn.params, self.place_of(self.views[a]))
+            assert found is not None, f"{eqn} is no view of what it was planned to view"
+            place = self.places[a] = found
+            self.occupants[place.buffer].append(a)
+        return place
+
+    def _settle(self, var: Var, place: Place) -> None:
+        self.places[var] = place
+        self.occupants[place.buffer].append(var)
+
+    def emit(self, source: str, extent: int, words: list[Any], label: str) -> None:
+        """Add an instruction."""
+        self.instructions.append(Instruction(source, extent, words, label))
+
+    def copy(self, target: Place, source: Place, label: str = "copy") -> None:
+        """Add an instruction that copies one place to another, which broadcasts."""
+        self.emit(*calls.copy(target, source), label)
+
+    def fill(self, target: Place, value: Any) -> None:
+        """Add an instruction that sets all entries of a place."""
+        self.emit(*calls.fill(target, value), "fill")
+
+    # Loops.
+
+    def _lower_loop(self, k: int, loop: Loop) -> None:
+        stored: set[Var] = set()
+        for eqn in loop.equations:
+            out = eqn.outputs[0]
+            if self._read_after(out, k) and out not in self.places:
+                write = self._write_that_takes(out, k, loop)
+                if write is not None:
+                    self._direct(write, out)
+                else:
+                    self._settle(out, new_place(out.shape, out.dtype))
+                stored.add(out)
+        loop = Loop(loop.shape, _needed(loop.equations, stored))
+        if not loop.equations:
+            return
+        places: dict[Any, Place] = {}
+        for eqn in loop.equations:
+            for a in operands_of(eqn):
+                if isinstance(a, Var):
+                    if a not in loop.made:
+                        places[a] = self.place_of(a)
+                else:
+                    array = np.asarray(a)
+                    if array.size != 1:
+                        places["array", id(a)] = self.place_of(a)
+        for v in stored:
+            places[v] = self.places[v]
+        source = Source(loop, places, stored, self.vector)
+        for place, value in source.cleared:
+            self.fill(place, value)
+        names = " ".join(eqn.primitive.name for eqn in loop.equations)
+        self.emit(source.text, source.extent, source.words, names)
+
+    def _write_that_takes(self, out: Var, k: int, loop: Loop) -> Equation | None:
+        """The write into an array that is all that becomes of a loop's result."""
+        positions = self.read_at[out]
+        if self.viewed_by.get(out) or len(positions) != 1 or positions[0] == FOREVER:
+            return None
+        taker = self.steps[positions[0]]
+        if not isinstance(taker, Call) or _is_reduced(loop, out):
+            return None
+        eqn = taker.equation
+        target = eqn.inputs[0]
+        if eqn.primitive.name != WRITE or eqn.inputs[1] is not out or eqn in self.settled:
+            return None
+        if not isinstance(target, Var) or target not in self.places or target in loop.writes:
+            return None
+        place = self.places[target]
+        region = _window(eqn.params["region"], place)
+        if region is None or region.shape != out.shape or region.dtype != out.dtype:
+            return None
+        if place.buffer.kind != "arena" or not place.whole:
+            return None
+        # Nobody else may read what is in the array from here on, but this loop entry by entry.
+        for v in self.occupants[place.buffer]:
+            allowed = positions[0] if v is target else k
+            if self._last_read(v) > allowed:
+                return None
+            if v is target and any(k < at < positions[0] for at in self._all_reads(v)):
+                return None
+        for a in loop.reads:
+            read = self.place_of(a)
+            if read.overlaps(region) and not read.same(region):
+                return None
+        return eqn
+
+    def _all_reads(self, var: Var) -> list[int]:
+        """Positions of the steps that read a variable or a view of it."""
+        found = list(self.read_at.get(var, ()))
+        for view in self.viewed_by.get(var, ()):
+            found += self._all_reads(view)
+        return found
+
+    def _direct(self, write: Equation, out: Var) -> None:
+        region = _window(write.params["region"], self.places[write.inputs[0]])
+        assert region is not None
+        self.places[out] = region
+        self.settled.add(write)
+
+    # Calls.
+
+    def _lower_call(self, k: int, eqn: Equation) -> None:
+        if eqn in self.settled:
+            self._settle(eqn.outputs[0], self.places[eqn.inputs[0]])
+            return
+        if eqn.primitive.name == WRITE:
+            if self._lower_write(k, eqn):
+                return
+        elif calls.lower(self, eqn):
+            return
+        self._fall_back(eqn)
+
+    def result(self, var: Var) -> Place:
+        """A new place for a result."""
+        place = new_place(var.shape, var.dtype)
+        self._settle(var, place)
+        return place
+
+    def _fall_back(self, eqn: Equation) -> None:
+        inputs = [self.place_of(a) if isinstance(a, Var) else a for a in eqn.inputs]
+        outputs = [self.result(v) for v in eqn.outputs]
+        self.instructions.append(Fallback(eqn, inputs, outputs))
+
+    def _lower_write(self, k: int, eqn: Equation) -> bool:
+        x, value = eqn.inputs
+        out, region = eqn.outputs[0], eqn.params["region"]
+        place = self._writable(k, x, out)
+        target = _window(region, place)
+        if target is not None:
+            source = self.place_of(value)
+            if source.overlaps(target) and not source.same(target):
+                kept = new_place(source.shape, source.dtype)
+                self.copy(kept, source, "keep")
+                source = kept
+            self.copy(target, source, "write")
+            return True
+        if calls.scatter_write(self, place, region, value):
+            return True
+        # The fallback makes a new array of it.
+        del self.places[out]
+        self.occupants[place.buffer].remove(out)
+        return False
+
+    def _writable(self, k: int, x: Any, out: Var) -> Place:
+        """The array that a write goes into: that of ``x`` itself if nobody is disturbed."""
+        place = self.place_of(x)
+        owned = place.buffer.kind == "arena" and place.whole and out.dtype == place.dtype
+        if owned:
+            disturbed = [v for v in self.occupants[place.buffer] if self._last_read(v) > k]
+            size = sum([size_of(v.shape) * v.dtype.itemsize for v in disturbed])
+            if size < place.buffer.size or not disturbed:
+                for v in disturbed:
+                    self.occupants[place.buffer].remove(v)
+                    kept = new_place(v.shape, v.dtype)
+                    self.copy(kept, self.places[v], "keep")
+                    self._settle(v, kept)
+                self._settle(out, place)
+                return place
+        fresh = self.result(out)
+        self.copy(fresh, place)
+        return fresh
+
+    # After.
+
+    def _deliver(self) -> list[Place]:
+        """Put results into arrays of the caller's, where they are not there already."""
+        outputs: list[Place] = []
+        taken: set[Buffer] = set()
+        for j, a in enumerate(self.tape.outputs):
+            if isinstance(a, Var):
+                place = self.place_of(a)
+                if place.buffer.kind == "arena" and place.whole and place.buffer not in taken:
+                    place.buffer.kind, place.buffer.number = "output", j
+                    taken.add(place.buffer)
+                    outputs.append(place)
+                    continue
+            place = self.place_of(a)
+            target = new_place(place.shape, place.dtype, "output")
+            target.buffer.number = j
+            taken.add(target.buffer)
+            if size_of(place.shape):
+                self.copy(target, place, "result")
+            outputs.append(target)
+        return outputs
+
+    def _plan_arena(self) -> int:
+        """Give every buffer of the arena a place; return the arena's size."""
+        lives: dict[Buffer, list[int]] = {}
+        for k, instruction in enumerate(self.instructions):
+            for buffer in instruction.buffers:
+                if buffer.kind == "arena":
+                    lives.setdefault(buffer, [k, k])[1] = k
+        free: list[tuple[int, int]] = []  # (offset, size)
+        active: list[tuple[int, int, int, int]] = []
+        end = 0
+        # In order of first use, as they were found.
+        for buffer, (first, last) in lives.items():
+            while active and active[0][0] < first:
+                _, _, offset, length = heapq.heappop(active)
+                _release(free, offset, length)
+            size = _padded(buffer.size)
+            fitting = [block for block in free if block[1] >= size]
+            if fitting:
+                block = min(fitting, key=lambda b: b[1])
+                free.remove(block)
+                buffer.offset = block[0]
+                if block[1] > size:
+                    free.append((block[0] + size, block[1] - size))
+            else:
+                buffer.offset = end
+                end += size
+            heapq.heappush(active, (last, len(active), buffer.offset, size))
+        return end
+
+
+def _padded(size: int) -> int:
+    """Room for a buffer: whole cache lines, and large ones not all on the same line of a page,
+    where the processor would take writes to one for writes to another."""
+    lines = -(-max(size, 1) // 64)
+    return 64 * (lines + 2 if size >= 4096 else lines)
+
+
+def _release(free: list[tuple[int, int]], offset: int, size: int) -> None:
+    """Give a stretch back, joined with its neighbours."""
+    for block in list(free):
+        if block[0] + block[1] == offset:
+            free.remove(block)
+            offset, size = block[0], size + block[1]
+        elif offset + size == block[0]:
+            free.remove(block)
+            size += block[1]
+    free.append((offset, size))
+
+
+def _window(region: Region, place: Place) -> Place | None:
+    """The part of a place that a region is, where that is a view."""
+    if not place.contiguous or not size_of(place.shape):
+        return None
+    lead = len(place.shape) - region.ndim
+    if lead < 0:
+        return None
+    memory = np.empty(place.buffer.size, np.uint8)
+    array = place.array(memory)
+    view = region.take(array)
+    if not isinstance(view, np.ndarray) or not view.size or not np.may_share_memory(view, memory):
+        return None
+    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    return Place(place.buffer, offset, view.shape, view.strides, view.dtype)
+
+
+def _is_reduced(loop: Loop, var: Var) -> bool:
+    """Whether a loop makes a variable by a reduction."""
+    return var not in loop.made
+
+
+def _needed(equations: list[Equation], stored: set[Var]) -> list[Equation]:
+    """The equations of a loop that what is stored depends on."""
+    live = set(stored)
+    kept = []
+    for eqn in reversed(equations):
+        if eqn.outputs[0] in live:
+            live.update(a for a in eqn.inputs if isinstance(a, Var))
+            kept.append(eqn)
+    kept.reverse()
+    return kept

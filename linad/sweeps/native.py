@@ -1,0 +1,278 @@
+"""Memory by address: what kernels and the sweep loop are written with.
+
+Kernels see numbers, not arrays: an operand is the address of its first element. The
+functions here read and write at addresses from inside `numba.njit`, call other kernels by
+address, and take Python objects as addresses without unboxing them.
+
+``get_f8(a, i, k)`` and ``set_f8(a, i, v, k)`` read and write element ``i`` of the array at
+address ``a``; ``f8`` is NumPy's name of the dtype. ``k`` tells the optimiser what cannot
+overlap: the number of the output that the array is, or -1 for arrays that are only read.
+Without it LLVM guards each loop with a comparison of every pair of arrays, and gives up
+vectorising at eight.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit
+from numba.core import types
+from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+
+INT64 = ir.IntType(64)
+OUTPUTS = 16
+"""Outputs of one kernel that the optimiser can tell apart."""
+
+KERNEL = types.int64(types.int64, types.int64, types.int64)
+"""``status = kernel(address of the operands, start, stop)``; zero is success."""
+
+
+class ObjectAddress(types.Type):
+    """A Python object, passed to compiled code as its address."""
+
+    def __init__(self) -> None:
+        super().__init__("ObjectAddress")
+
+
+object_address = ObjectAddress()
+
+
+@register_model(ObjectAddress)
+class _ObjectAddressModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, INT64)
+
+
+@unbox(ObjectAddress)
+def _unbox_address(kind: Any, obj: Any, c: Any) -> NativeValue:
+    return NativeValue(c.builder.ptrtoint(obj, INT64))
+
+
+# CPython's and NumPy's structs: PyTupleObject and PyArrayObject_fields.
+HEADER = object.__basicsize__
+TUPLE_ITEMS = tuple.__basicsize__
+ARRAY_DATA = HEADER
+ARRAY_NDIM = HEADER + 8
+ARRAY_SHAPE = HEADER + 16
+ARRAY_STRIDES = HEADER + 24
+ARRAY_DTYPE = HEADER + 40
+ARRAY_FLAGS = HEADER + 48
+
+
+@intrinsic
+def address_of(context: Any, obj: Any) -> Any:
+    """The address of a Python object."""
+    return types.int64(obj), lambda context, builder, signature, args: args[0]
+
+
+@intrinsic
+def word(context: Any, address: Any) -> Any:
+    """The 64-bit integer at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(builder.inttoptr(args[0], INT64.as_pointer()))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def word32(context: Any, address: Any) -> Any:
+    """The 32-bit integer at an address, widened."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        half = builder.load(builder.inttoptr(args[0], ir.IntType(32).as_pointer()))
+        return builder.sext(half, INT64)
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def set_word(context: Any, address: Any, value: Any) -> Any:
+    """Write a 64-bit integer at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[1], builder.inttoptr(args[0], INT64.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic
+def call_kernel(context: Any, kernel: Any, operands: Any, start: Any, stop: Any) -> Any:
+    """Call the kernel at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.FunctionType(INT64, [INT64] * 3)
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+    return KERNEL.return_type(types.int64, *KERNEL.args), generate
+
+
+@intrinsic
+def operand(context: Any, operands: Any, k: Any) -> Any:
+    """Word ``k`` of the operands of a kernel."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = builder.inttoptr(args[0], INT64.as_pointer())
+        return builder.load(builder.gep(base, [args[1]], inbounds=True))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic
+def number(context: Any, bits: Any) -> Any:
+    """The float64 of these bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@intrinsic
+def select(context: Any, condition: Any, a: Any, b: Any) -> Any:
+    """``a if condition else b``, both computed: no branch, so that loops vectorise."""
+    kind = context.unify_types(a, b)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        test, first, second = args
+        if isinstance(kind, types.Complex):
+            # Struct values cannot be selected part by part by every back end.
+            parts = [
+                builder.select(
+                    test, builder.extract_value(first, k), builder.extract_value(second, k)
+                )
+                for k in range(2)
+            ]
+            both = builder.insert_value(ir.Constant(first.type, ir.Undefined), parts[0], 0)
+            return builder.insert_value(both, parts[1], 1)
+        return builder.select(test, first, second)
+
+    return kind(types.boolean, kind, kind), generate
+
+
+@njit
+def clipped(x: Any, low: Any, high: Any) -> Any:
+    """The number nearest to ``x`` between two bounds, as `numpy.clip`; NaN stays."""
+    above = select((x >= low) | (x != x), x, low)
+    above = select(low != low, low, above)
+    below = select((above <= high) | (above != above), above, high)
+    return select(high != high, high, below)
+
+
+def _reordered(operation: str) -> Any:
+    """Addition or multiplication that the optimiser may reorder, for sums of many terms."""
+
+    @intrinsic
+    def combine(context: Any, a: Any, b: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            if isinstance(a, types.Complex):
+                first, second = args
+                parts = [
+                    getattr(builder, operation)(
+                        builder.extract_value(first, k),
+                        builder.extract_value(second, k),
+                        flags=("reassoc", "nsz"),
+                    )
+                    for k in range(2)
+                ]
+                both = builder.insert_value(ir.Constant(first.type, ir.Undefined), parts[0], 0)
+                return builder.insert_value(both, parts[1], 1)
+            if isinstance(a, types.Integer):
+                return getattr(builder, operation[1:])(*args)
+            return getattr(builder, operation)(*args, flags=("reassoc", "nsz"))
+
+        return a(a, a), generate
+
+    return combine
+
+
+accumulate = _reordered("fadd")
+accumulate_product = _reordered("fmul")
+
+
+# Typed elements.
+
+DTYPES = {
+    "b1": types.boolean,
+    "i4": types.int32,
+    "i8": types.int64,
+    "f4": types.float32,
+    "f8": types.float64,
+    "c8": types.complex64,
+    "c16": types.complex128,
+}
+"""Dtypes that kernels compute in, by NumPy's short name."""
+
+
+def name_of_dtype(dtype: Any) -> str | None:
+    """NumPy's short name of a dtype that kernels know, else None."""
+    dtype = np.dtype(dtype)
+    name = f"{dtype.kind}{dtype.itemsize}"
+    return name if dtype.isnative and name in DTYPES else None
+
+
+def _storage(kind: Any) -> Any:
+    parts = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
+    if kind is types.boolean:
+        return ir.IntType(8)
+    if isinstance(kind, types.Integer):
+        return ir.IntType(kind.bitwidth)
+    if isinstance(kind, types.Complex):
+        part = parts[kind.underlying_float]
+        return ir.LiteralStructType([part, part])
+    return parts[kind]
+
+
+def _mark(instruction: Any, builder: Any, k: Any) -> None:
+    """Say which other arrays a load or store cannot touch."""
+    module = builder.module
+    domain = module.add_metadata(["linad"])
+    scopes = {j: module.add_metadata([f"out{j}", domain]) for j in range(OUTPUTS)}
+    scopes[-1] = module.add_metadata(["in", domain])
+    mine = k.literal_value
+    instruction.set_metadata("alias.scope", module.add_metadata([scopes[mine]]))
+    others = [scope for j, scope in scopes.items() if j != mine]
+    instruction.set_metadata("noalias", module.add_metadata(others))
+
+
+def _element(builder: Any, kind: Any, address: Any, i: Any) -> Any:
+    base = builder.inttoptr(address, _storage(kind).as_pointer())
+    return builder.gep(base, [i], inbounds=True)
+
+
+def _getter(kind: Any) -> Any:
+    @intrinsic(prefer_literal=True)
+    def get(context: Any, address: Any, i: Any, k: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(_element(builder, kind, args[0], args[1]))
+            value.align = kind.bitwidth // 16 if isinstance(kind, types.Complex) else None
+            _mark(value, builder, k)
+            if kind is types.boolean:
+                return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
+            return value
+
+        return kind(types.int64, types.int64, k), generate
+
+    return get
+
+
+def _setter(kind: Any) -> Any:
+    @intrinsic(prefer_literal=True)
+    def set_(context: Any, address: Any, i: Any, value: Any, k: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = args[2]
+            if kind is types.boolean:
+                value = builder.zext(value, ir.IntType(8))
+            store = builder.store(value, _element(builder, kind, args[0], args[1]))
+            store.align = kind.bitwidth // 16 if isinstance(kind, types.Complex) else None
+            _mark(store, builder, k)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, kind, k), generate
+
+    return set_
+
+
+GETTERS = {f"get_{name}": _getter(kind) for name, kind in DTYPES.items()}
+SETTERS = {f"set_{name}": _setter(kind) for name, kind in DTYPES.items()}

@@ -1,0 +1,156 @@
+"""Where values live: buffers, and the parts of them that variables are."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.primitive import Primitive
+from linad.shapes import Shape, size_of
+
+
+class Buffer:
+    """A stretch of memory of a program.
+
+    Attributes
+    ----------
+    kind : str
+        "arena": scratch of a workspace. "input", "output": an array of the caller's.
+        "constant": an array of the program's, `data`.
+    size : int
+        Bytes.
+    number : int
+        Of the input or output.
+    offset : int
+        Place in the arena.
+    """
+
+    __slots__ = ("data", "first", "kind", "last", "number", "offset", "size")
+
+    def __init__(self, kind: str, size: int, number: int = -1, data: Any = None) -> None:
+        self.kind, self.size, self.number, self.data = kind, size, number, data
+        self.offset = 0
+        self.first = self.last = -1
+
+
+class Place:
+    """An array inside a buffer: offset and strides in bytes."""
+
+    __slots__ = ("buffer", "dtype", "offset", "shape", "strides")
+
+    def __init__(
+        self, buffer: Buffer, offset: int, shape: Shape, strides: Shape, dtype: Any
+    ) -> None:
+        self.buffer, self.offset = buffer, offset
+        self.shape, self.strides, self.dtype = shape, strides, dtype
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is its buffer, in C order."""
+        return (
+            self.offset == 0
+            and self.contiguous
+            and size_of(self.shape) * self.dtype.itemsize == self.buffer.size
+        )
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether it lies in C order without gaps."""
+        return all(
+            n == 1 or s == t
+            for n, s, t in zip(
+                self.shape, self.strides, c_strides(self.shape, self.dtype), strict=True
+            )
+        )
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """First byte, and the one after the last, in the buffer."""
+        low = high = self.offset
+        for n, s in zip(self.shape, self.strides, strict=True):
+            low += min(0, (n - 1) * s)
+            high += max(0, (n - 1) * s)
+        return low, high + self.dtype.itemsize
+
+    def same(self, other: "Place") -> bool:
+        return (
+            self.buffer is other.buffer
+            and self.offset == other.offset
+            and self.shape == other.shape
+            and all(
+                n == 1 or s == t
+                for n, s, t in zip(self.shape, self.strides, other.strides, strict=True)
+            )
+            and self.dtype == other.dtype
+        )
+
+    def overlaps(self, other: "Place") -> bool:
+        """Whether the stretches of memory that two places span meet."""
+        if self.buffer is not other.buffer:
+            return False
+        (a, b), (c, d) = self.extent, other.extent
+        return a < d and c < b
+
+    def array(self, base: Any) -> np.ndarray:
+        """The NumPy array that it is, in a buffer's memory."""
+        return np.ndarray(self.shape, self.dtype, base, self.offset, self.strides)
+
+
+def c_strides(shape: Shape, dtype: Any) -> Shape:
+    """Strides, in bytes, of an array in C order."""
+    strides = []
+    step = np.dtype(dtype).itemsize
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+def new_place(shape: Shape, dtype: Any, kind: str = "arena") -> Place:
+    """An array in C order in a buffer of its own."""
+    dtype = np.dtype(dtype)
+    buffer = Buffer(kind, size_of(shape) * dtype.itemsize)
+    return Place(buffer, 0, shape, c_strides(shape, dtype), dtype)
+
+
+def constant_place(value: Any) -> Place:
+    """An array whose entries the program knows."""
+    data = np.array(value, order="C")
+    buffer = Buffer("constant", data.nbytes, data=data)
+    return Place(buffer, 0, data.shape, data.strides, data.dtype)
+
+
+def view_place(primitive: Primitive, params: dict[str, Any], place: Place) -> Place | None:
+    """Where the result of a view is, or None where the operation has to copy.
+
+    NumPy itself is asked: the operation runs on an array laid out like the place. Nothing is
+    read unless it copies, and then the answer is None.
+    """
+    if not size_of(place.shape):
+        return None
+    low, high = place.extent
+    memory = np.empty(high - low, np.uint8)
+    array = np.ndarray(place.shape, place.dtype, memory, place.offset - low, place.strides)
+    view = _viewed(primitive, params, array)
+    if not isinstance(view, np.ndarray) or not view.size:
+        return None
+    if not np.may_share_memory(view, memory):
+        return None
+    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0] + low
+    return Place(place.buffer, offset, view.shape, view.strides, view.dtype)
+
+
+def _viewed(primitive: Primitive, params: dict[str, Any], array: np.ndarray) -> Any:
+    """The result of a view, an array even where NumPy would make a number of one entry."""
+    if primitive.name == "getitem":
+        return array[(..., *params["index"])]
+    if primitive.name in ("read_region", "view_region"):
+        return params["region"].take(array)
+    return primitive.impl(array, **params)
+
+
+def moved(place: Place, positions: Any) -> Any:
+    """Byte offsets in the buffer of the entries of a place, as an array of its shape."""
+    total: Any = np.full((), place.offset, np.int64)
+    for n, s in zip(place.shape, place.strides, strict=True):
+        total = total[..., None] + np.arange(n, dtype=np.int64) * s
+    return total if positions is None else total.ravel()[positions]

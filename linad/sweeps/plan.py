@@ -1,0 +1,297 @@
+"""Which equations run together, and in which order.
+
+Elementwise equations of one shape that can run side by side share a loop: one pass over
+memory instead of one an equation. Each equation has a *level*: what it reads from memory was
+written at lower levels. Equations of one level and shape cannot depend on each other through
+memory, so they fuse; whatever one of them makes for another stays in a register. A sum or a
+maximum joins the loop that makes its terms.
+
+    y = tanh(x @ W + b)        level 0: matmul        level 1: add, tanh, square, 1 - ...
+    s = 1 - y * y                                      stored: y; s only if somebody else reads it
+
+What a later loop alone reads is computed there (it *sinks*), so that it is never stored.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from linad.shapes import Shape, size_of
+from linad.sweeps.scalars import ROWS, meeting
+from linad.tape import Equation, Tape, Var
+
+REDUCTIONS = {"sum", "prod", "max", "min"}
+WRITE = "write_region"
+STATEMENTS = 48
+"""Most equations of one loop. Compiling a loop takes 40 ms and half a millisecond each."""
+
+CHEAP = 4
+"""What costs no more than so many additions is computed again rather than stored."""
+
+
+class Loop:
+    """Elementwise equations and reductions that go over one index space together.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    equations : list of Equation
+    """
+
+    def __init__(self, shape: Shape, equations: list[Equation]) -> None:
+        self.shape, self.equations = shape, equations
+        made = {eqn.outputs[0] for eqn in equations if not is_reduction(eqn)}
+        self.made = made
+        self.reads = unique(
+            a for eqn in equations for a in eqn.inputs if isinstance(a, Var) and a not in made
+        )
+
+    @property
+    def writes(self) -> list[Var]:
+        return [eqn.outputs[0] for eqn in self.equations]
+
+
+class Call:
+    """One equation that a routine of its own computes, in compiled code or in NumPy."""
+
+    def __init__(self, equation: Equation) -> None:
+        self.equation = equation
+        self.reads = unique(a for a in equation.inputs if isinstance(a, Var))
+
+    @property
+    def writes(self) -> list[Var]:
+        return list(self.equation.outputs)
+
+
+Step = Loop | Call
+
+
+def unique(items: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(items))
+
+
+def is_reduction(eqn: Equation) -> bool:
+    return eqn.primitive.name in REDUCTIONS
+
+
+def is_elementwise(eqn: Equation) -> bool:
+    """Whether a loop can compute an equation."""
+    row = ROWS.get(eqn.primitive.name)
+    if row is None or len(eqn.outputs) != 1:
+        return False
+    out = eqn.outputs[0]
+    if not size_of(out.shape):
+        return False
+    return meeting(row, out.dtype, operands_of(eqn)) is not None
+
+
+def operands_of(eqn: Equation) -> list[Any]:
+    """The operands of an elementwise equation, in the order of its row."""
+    if eqn.primitive.name == "masked":
+        return [np.asarray(eqn.params["mask"]), *eqn.inputs]
+    return list(eqn.inputs)
+
+
+def reduces_in_loop(eqn: Equation) -> bool:
+    """Whether a reduction can end a loop."""
+    if not is_reduction(eqn):
+        return False
+    x, y = eqn.inputs[0], eqn.outputs[0]
+    return (
+        isinstance(x, Var)
+        and x.dtype == y.dtype
+        and size_of(x.shape) > 0
+        and x.dtype.kind in ("fc" if eqn.primitive.name in ("sum", "prod") else "f")
+        and x.dtype.itemsize <= 16
+    )
+
+
+class Planner:
+    """Levels, loops and order of the equations of a tape."""
+
+    def __init__(self, tape: Tape, views: dict[Var, Var]) -> None:
+        self.tape, self.views = tape, views
+        self.ready: dict[Any, int] = dict.fromkeys(tape.inputs, 0)
+        self.register: dict[Var, tuple[int, Shape]] = {}
+        self.level: dict[Equation, int] = {}
+        self.read_until: dict[Var, int] = defaultdict(lambda: -1)  # by storage
+        self.storage: dict[Var, Var] = {}
+        self.overwritten: set[Var] = set()
+
+    def steps(self) -> list[Step]:
+        for eqn in self.tape.equations:
+            self._place(eqn)
+        members = self._sink()
+        return self._ordered(members)
+
+    # Levels.
+
+    def _storage_of(self, var: Var) -> Var:
+        while var in self.storage:
+            var = self.storage[var]
+        return var
+
+    def _reads(self, var: Any, level: int) -> None:
+        if isinstance(var, Var):
+            root = self._storage_of(var)
+            self.read_until[root] = max(self.read_until[root], level)
+
+    def _place(self, eqn: Equation) -> None:
+        variables = [a for a in eqn.inputs if isinstance(a, Var)]
+        if eqn.outputs and eqn.outputs[0] in self.views:
+            source = self.views[eqn.outputs[0]]
+            self.ready[eqn.outputs[0]] = self.ready[source]
+            self.storage[eqn.outputs[0]] = source
+            return
+        if is_elementwise(eqn):
+            out = eqn.outputs[0]
+            level = max([self._operand_level(a, out.shape) for a in variables], default=0)
+            self.register[out] = (level, out.shape)
+        elif reduces_in_loop(eqn):
+            level = self._operand_level(variables[0], variables[0].shape)
+        else:
+            level = max([self.ready[a] for a in variables], default=0)
+            if eqn.primitive.name == WRITE and isinstance(eqn.inputs[0], Var):
+                root = self._storage_of(eqn.inputs[0])
+                level = max(level, self.read_until[root] + 1)
+                self.storage[eqn.outputs[0]] = root
+                self.overwritten.add(root)
+        self.level[eqn] = level
+        for a in variables:
+            self._reads(a, level)
+        for out in eqn.outputs:
+            self.ready[out] = level + 1
+
+    def _operand_level(self, a: Var, shape: Shape) -> int:
+        found = self.register.get(a)
+        if found is not None and found[1] == shape:
+            return found[0]
+        return self.ready[a]
+
+    # Sinking.
+
+    def _group(self, eqn: Equation) -> tuple[int, Shape] | None:
+        if eqn not in self.level:
+            return None
+        if eqn.outputs and eqn.outputs[0] in self.register:
+            return self.level[eqn], eqn.outputs[0].shape
+        if reduces_in_loop(eqn):
+            return self.level[eqn], eqn.inputs[0].shape
+        return None
+
+    def _sink(self) -> dict[Any, list[Equation]]:
+        """The equations of each loop; what only later loops need moves into them."""
+        members: dict[Any, list[Equation]] = defaultdict(list)
+        loops: dict[Equation, set[Any]] = {}
+        users: dict[Var, list[Equation]] = defaultdict(list)
+        for eqn in self.tape.equations:
+            for a in unique(a for a in eqn.inputs if isinstance(a, Var)):
+                users[a].append(eqn)
+        size: dict[Any, int] = defaultdict(int)
+        for eqn in self.tape.equations:
+            group = self._group(eqn)
+            if group is not None:
+                size[group] += 1
+        results = {a for a in self.tape.outputs if isinstance(a, Var)}
+        for eqn in reversed(self.tape.equations):
+            group = self._group(eqn)
+            if group is None:
+                continue
+            loops[eqn] = {group}
+            out = eqn.outputs[0]
+            if out in self.register and out not in results:
+                wanted: set[Any] = set()
+                for user in users[out]:
+                    wanted |= loops.get(user, {None})
+                if self._may_sink(eqn, group, wanted, users, loops, size):
+                    for target in wanted - {group}:
+                        size[target] += 1
+                    size[group] -= group not in wanted
+                    loops[eqn] = wanted
+        for eqn in self.tape.equations:
+            for group in loops.get(eqn, ()):
+                members[group].append(eqn)
+        return members
+
+    def _may_sink(
+        self, eqn: Equation, group: Any, wanted: set[Any], users: Any, loops: Any, size: Any
+    ) -> bool:
+        if not wanted or None in wanted or wanted == {group}:
+            return False
+        shape = eqn.outputs[0].shape
+        if any(g[1] != shape or size[g] >= STATEMENTS for g in wanted):
+            return False
+        cost = ROWS[eqn.primitive.name].cost
+        if len(wanted) > 1 and cost > CHEAP:
+            return False
+        variables = unique(a for a in eqn.inputs if isinstance(a, Var))
+        if any(self._storage_of(a) in self.overwritten for a in variables):
+            return False
+        kept = [a for a in variables if not self._in_memory(a, users, loops)]
+        large = [a for a in kept if a.shape == shape]
+        return len(large) <= 1
+
+    def _in_memory(self, a: Var, users: Any, loops: Any) -> bool:
+        """Whether a value is stored whoever else reads it."""
+        found = self.register.get(a)
+        if found is None:
+            return True
+        return any(found not in loops.get(user, {None}) for user in users[a])
+
+    # Order.
+
+    def _ordered(self, members: dict[Any, list[Equation]]) -> list[Step]:
+        number = {eqn: k for k, eqn in enumerate(self.tape.equations)}
+        found: list[tuple[int, int, Step]] = []
+        for (level, shape), equations in members.items():
+            for part in cut(equations):
+                found.append((level, number[part[0]], Loop(shape, part)))
+        for eqn, level in self.level.items():
+            if self._group(eqn) is None:
+                found.append((level, number[eqn], Call(eqn)))
+        found.sort(key=lambda entry: entry[:2])
+        return [step for _, _, step in found]
+
+
+def cut(equations: list[Equation]) -> list[list[Equation]]:
+    """Cut the equations of a loop into parts of bounded length.
+
+    A program that repeats itself, as one that calls a step function a thousand times, is cut
+    where it repeats: then all parts are one kernel.
+    """
+    n = len(equations)
+    if n <= STATEMENTS:
+        return [equations]
+    period = _period([eqn.primitive.name for eqn in equations])
+    if period is None:
+        return [equations[i : i + STATEMENTS] for i in range(0, n, STATEMENTS)]
+    start, length = period
+    pieces = -(-length // STATEMENTS)
+    width = -(-length // pieces)
+    parts = [equations[:start]] if start else []
+    for i in range(start, n, length):
+        whole = equations[i : min(i + length, n)]
+        parts += [whole[j : j + width] for j in range(0, len(whole), width)]
+    bounded = []
+    for part in parts:
+        bounded += [part[i : i + STATEMENTS] for i in range(0, len(part), STATEMENTS)]
+    return bounded
+
+
+def _period(names: list[str]) -> tuple[int, int] | None:
+    """Start and length of the shortest stretch that repeats through most of a list."""
+    codes = np.unique(names, return_inverse=True)[1]
+    n = len(codes)
+    for length in range(1, n // 3 + 1):
+        same = codes[length:] == codes[:-length]
+        if np.count_nonzero(same) < 0.6 * len(same):
+            continue
+        breaks = np.flatnonzero(~same)
+        edges = np.concatenate([[-1], breaks, [len(same)]])
+        longest = int(np.argmax(np.diff(edges)))
+        run = int(edges[longest + 1] - edges[longest] - 1)
+        if run >= max(2 * length, n // 2):
+            return int(edges[longest] + 1), length
+    return None
