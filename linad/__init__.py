@@ -1,5 +1,8 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
+import importlib
+from typing import Any
+
 from linad import errors, rules
 from linad import numpy as numpy
 from linad.config import config
@@ -7,6 +10,7 @@ from linad.custom import primitive
 from linad.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
 from linad.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
 from linad.operators.blocks import block_diag, eye, hstack, vstack
+from linad.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.testing import check_derivatives
 from linad.transforms.record import trace
 
@@ -29,9 +33,25 @@ __all__ = [
     "linearize",
     "primitive",
     "rules",
+    "solve",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "trace",
     "value_and_grad",
     "vjp",
     "vstack",
 ]
+
+_LAZY = {"solve": "linad.solve"}
+"""Rooms that are imported when they are first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'linad' has no attribute {name!r}")
+    return importlib.import_module(_LAZY[name])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,104 @@
+"""The sparse matrix of an operator, by whichever way is cheaper.
+
+Sweeps, with as many seeds as its colouring has, give the matrix of any operator. One that is
+made of others may instead multiply and add the sparse matrices of its parts. Both fill the same
+pattern; the costs of both follow from the patterns, so the choice is made once a structure.
+"""
+
+from typing import Any
+
+from linad.operators.base import JacobianOperator
+from linad.operators.composites import Adjoint, Chain, Reshaped, Scaled, Sum, Transpose
+from linad.primitive import Traced
+from linad.transforms.sparsity.compress import stored
+from linad.transforms.sparsity.products import (
+    chain_cost,
+    chain_product,
+    fewest_seeds,
+    filled,
+    given_matrix,
+    is_plain,
+    tape_cost,
+    tape_product,
+    touched,
+)
+from linad.transforms.sparsity.structure import Known, known
+from linad.transforms.tape_operator import TapeOperator, _Flat
+
+FEW = 16
+"""Seeds up to which the sweeps of a traced function are not compared with products."""
+
+
+def knowledge_of(op: JacobianOperator) -> Known:
+    """What is known of an operator's structure, remembered by the operator."""
+    found = op.__dict__.get("_known")
+    if found is None:
+        found = op.__dict__["_known"] = known(op)
+    return found
+
+
+def matrix_of(op: JacobianOperator) -> Any:
+    """The matrix of an operator on flat vectors, as a CSR array.
+
+    Every entry of the pattern is stored, also where it happens to be zero.
+    """
+    op = op.flat
+    matrix = given_matrix(op)
+    if matrix is not None:
+        return matrix
+    if is_plain(op):
+        matrix = _by_parts(op)
+        if matrix is not None:
+            return matrix
+    return knowledge_of(op).plan.matrix(op)
+
+
+def symmetric_matrix_of(op: JacobianOperator) -> Any:
+    """As `matrix_of`, of a symmetric operator: mirrored entries are computed once."""
+    op = op.flat
+    if not is_plain(op) or op.dtype.kind == "c":
+        return matrix_of(op)
+    plan = knowledge_of(op).symmetric_plan
+    if plan.count > FEW and _products_pay(op):
+        return matrix_of(op)
+    return plan.matrix(op)
+
+
+def _by_parts(op: JacobianOperator) -> Any:
+    """The matrix from those of the parts, or None where sweeps are cheaper."""
+    kind = type(op)
+    if kind is Adjoint:
+        return matrix_of(op.op).conj().T.tocsr()  # type: ignore[attr-defined]
+    if kind is Transpose:
+        return matrix_of(op.op).T.tocsr()  # type: ignore[attr-defined]
+    if kind is Reshaped:
+        return matrix_of(op.op)  # type: ignore[attr-defined]
+    if isinstance(op, Scaled) and not isinstance(op.alpha, Traced):
+        matrix = matrix_of(op.op)
+        matrix.data = (op.alpha * matrix.data).astype(op.dtype, copy=False)
+        return matrix
+    if isinstance(op, Sum) and all([is_plain(t) for t in op.terms]):
+        pattern = knowledge_of(op).pattern
+        data = sum([filled(pattern, matrix_of(t), op.dtype).data for t in op.terms])
+        return stored(pattern, data)
+    if isinstance(op, (Chain, TapeOperator, _Flat)) and _products_pay(op):
+        if isinstance(op, Chain):
+            product = chain_product([matrix_of(f) for f in op.factors])
+        else:
+            product = tape_product(op.op if isinstance(op, _Flat) else op, matrix_of)
+        return filled(knowledge_of(op).pattern, product, op.dtype)
+    return None
+
+
+def _products_pay(op: Any) -> bool:
+    facts = knowledge_of(op)
+    if facts.products_pay is None:
+        facts.products_pay = _compare(op, fewest_seeds(facts.pattern))
+    return facts.products_pay
+
+
+def _compare(op: Any, seeds: int) -> bool:
+    if isinstance(op, Chain):
+        return all([is_plain(f) for f in op.factors]) and chain_cost(op) < seeds * touched(op)
+    tape = op.op if isinstance(op, _Flat) else op
+    return seeds > FEW and tape_cost(tape) < seeds * touched(tape)
