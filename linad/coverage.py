@@ -26,7 +26,10 @@ from linad import specimens
 from linad.derivatives import linearize
 from linad.errors import LinadError
 from linad.primitive import Traced
+from linad.scipy import specimens as specimens_of_scipy
 from linad.specimens import DIRECTION, MATRIX, Call, quiet
+
+specimens.CALLS.update(specimens_of_scipy.CALLS)
 
 DIFFERENTIABLE, CONSTANT, RAISES = "differentiable", "constant", "raises"
 UNCLASSIFIED = "unclassified"

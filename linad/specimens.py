@@ -1,7 +1,8 @@
 """One call of each function that linad may meet, for `linad.coverage` to try.
 
 A call takes the function and a 3 x 3 matrix ``a``, traced or not, and makes from it what the
-function wants. ``CALLS`` lists those that need more than the matrix, a row, or two of either.
+function wants. ``CALLS`` lists those that need more than the matrix, a row, or two of either;
+SciPy's are in `linad.scipy.specimens`.
 """
 
 import contextlib
@@ -15,7 +16,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array
 
 Call = Callable[[Any, Any], Any]
 Arguments = list[tuple[str, Any]]
@@ -179,33 +179,6 @@ CALLS: dict[str, Call] = {
     "numpy.polynomial.polynomial.polygrid2d": lambda f, a: f(a[0], a[1], a),
     "numpy.polynomial.polynomial.polyval2d": lambda f, a: f(a[0], a[1], a),
     "numpy.polynomial.polynomial.polyvalnd": lambda f, a: f((a[0], a[1]), a),
-    "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
-    "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
-    "scipy.linalg.cholesky": lambda f, a: f(positive(a)),
-    "scipy.linalg.eigh": lambda f, a: [np.abs(part) for part in f(positive(a))],
-    "scipy.linalg.eigvalsh": lambda f, a: f(positive(a)),
-    "scipy.linalg.fractional_matrix_power": lambda f, a: f(positive(a), 0.5),
-    "scipy.linalg.lu_solve": lambda f, a: f((a, INDICES), a[0]),
-    "scipy.linalg.solve_banded": lambda f, a: f((1, 1), a, a[0]),
-    "scipy.linalg.solve_sylvester": lambda f, a: f(a, positive(a), a.T),
-    "scipy.linalg.solve_triangular": lambda f, a: f(a, a[0], lower=True),
-    "scipy.sparse.coo_array": lambda f, a: f((a[0], (INDICES, INDICES))) @ a[1],
-    "scipy.sparse.csc_array": lambda f, a: f((a[0], (INDICES, INDICES))).T @ a[1],
-    "scipy.sparse.csr_array": lambda f, a: a[1] @ f((a[0], INDICES, np.arange(4))),
-    "scipy.sparse.diags_array": lambda f, a: f([a[0], a[1, :2]], offsets=[0, 1]).toarray(),
-    "scipy.sparse.linalg.aslinearoperator": lambda f, a: f(csr_array(MATRIX)) @ a[0],
-    "scipy.sparse.linalg.factorized": lambda f, a: f(csc_array(MATRIX))(a[0]),
-    "scipy.sparse.linalg.bicgstab": lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0],
-    "scipy.sparse.linalg.cg": lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0],
-    "scipy.sparse.linalg.gmres": lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0],
-    "scipy.sparse.linalg.lgmres": lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0],
-    "scipy.sparse.linalg.minres": lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0],
-    "scipy.sparse.linalg.norm": lambda f, a: f(csr_array(MATRIX)) * a[0, 0],
-    "scipy.sparse.linalg.splu": lambda f, a: f(csc_array(MATRIX)).solve(a[0]),
-    "scipy.sparse.linalg.spsolve": lambda f, a: f(csr_array(MATRIX), a[0]),
-    "scipy.sparse.linalg.spsolve_triangular": lambda f, a: f(csr_array(np.tril(MATRIX)), a[0]),
-    "scipy.special.multigammaln": lambda f, a: f(a + 2, 3),
-    "scipy.special.polygamma": lambda f, a: f(1, a),
 }
 
 

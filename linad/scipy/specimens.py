@@ -1,0 +1,61 @@
+"""One call of each function of SciPy that needs more than a matrix: see `linad.specimens`."""
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from linad.specimens import INDICES, MATRIX, Call, positive
+
+CALLS: dict[str, Call] = {
+    "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
+    "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
+    "scipy.linalg.cholesky": lambda f, a: f(positive(a)),
+    "scipy.linalg.eigh": lambda f, a: [np.abs(part) for part in f(positive(a))],
+    "scipy.linalg.eigvalsh": lambda f, a: f(positive(a)),
+    "scipy.linalg.fractional_matrix_power": lambda f, a: f(positive(a), 0.5),
+    "scipy.linalg.lu_solve": lambda f, a: f((a, INDICES), a[0]),
+    "scipy.linalg.solve_banded": lambda f, a: f((1, 1), a, a[0]),
+    "scipy.linalg.solve_sylvester": lambda f, a: f(a, positive(a), a.T),
+    "scipy.linalg.solve_triangular": lambda f, a: f(a, a[0], lower=True),
+    "scipy.sparse.coo_array": lambda f, a: f((a[0], (INDICES, INDICES))) @ a[1],
+    "scipy.sparse.csc_array": lambda f, a: f((a[0], (INDICES, INDICES))).T @ a[1],
+    "scipy.sparse.csr_array": lambda f, a: a[1] @ f((a[0], INDICES, np.arange(4))),
+    "scipy.sparse.diags_array": lambda f, a: f([a[0], a[1, :2]], offsets=[0, 1]).toarray(),
+    "scipy.sparse.linalg.aslinearoperator": lambda f, a: f(csr_array(MATRIX)) @ a[0],
+    "scipy.sparse.linalg.factorized": lambda f, a: f(csc_array(MATRIX))(a[0]),
+    "scipy.sparse.linalg.norm": lambda f, a: f(csr_array(MATRIX)) * a[0, 0],
+    "scipy.sparse.linalg.splu": lambda f, a: f(csc_array(MATRIX)).solve(a[0]),
+    "scipy.sparse.linalg.spsolve": lambda f, a: f(csr_array(MATRIX), a[0]),
+    "scipy.sparse.linalg.spsolve_triangular": lambda f, a: f(csr_array(np.tril(MATRIX)), a[0]),
+    "scipy.special.multigammaln": lambda f, a: f(a + 2, 3),
+    "scipy.special.polygamma": lambda f, a: f(1, a),
+}
+for _name in ("bicgstab", "cg", "gmres", "lgmres", "minres"):
+    CALLS[f"scipy.sparse.linalg.{_name}"] = lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0]
+
+_SHAPES: dict[str, tuple[float, ...]] = {
+    "norm": (),
+    "lognorm": (0.7,),
+    "expon": (),
+    "uniform": (),
+    "cauchy": (),
+    "laplace": (),
+    "logistic": (),
+    "gumbel_r": (),
+    "weibull_min": (1.7,),
+    "gamma": (2.3,),
+    "chi2": (3.4,),
+    "beta": (2.1, 3.2),
+    "t": (4.5,),
+    "multivariate_normal": (),
+}
+
+
+def _density(shapes: tuple[float, ...]) -> Call:
+    return lambda f, a: [f.pdf(a[0], *shapes), f.logpdf(a[0], *shapes)]
+
+
+for _name, _shapes in _SHAPES.items():
+    CALLS[f"scipy.stats.{_name}"] = _density(_shapes)
+for _name in ("poisson", "bernoulli", "geom"):
+    CALLS[f"scipy.stats.{_name}"] = lambda f, a: [f.pmf(1, a), f.cdf(1, a[0])]
+CALLS["scipy.stats.binom"] = lambda f, a: f.pmf(INDICES, 4, a)

@@ -1,0 +1,114 @@
+"""Distributions of counts, in their parameters.
+
+Source: the reference of scipy.stats; N. Johnson, A. Kemp and S. Kotz, "Univariate Discrete
+Distributions", 2005.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from linad.rules.counts import binomial_pmf, log_binomial, log_poisson, poisson_pmf
+from linad.scipy.stats.distribution import Discrete
+
+
+class Poisson(Discrete):
+    shapes = ("mu",)
+    closed = frozenset(shapes)
+
+    def _valid(self, mu: Any) -> Any:
+        return mu >= 0
+
+    def _logpmf(self, k: Any, mu: Any) -> Any:
+        return log_poisson(k, mu)
+
+    def _pmf(self, k: Any, mu: Any) -> Any:
+        return poisson_pmf(k, mu)
+
+    def _cdf(self, k: Any, mu: Any) -> Any:
+        return sp.pdtr(k, mu)
+
+    def _sf(self, k: Any, mu: Any) -> Any:
+        return sp.pdtrc(k, mu)
+
+
+class Binomial(Discrete):
+    shapes = ("n", "p")
+    closed = frozenset(("p",))
+
+    def _valid(self, n: Any, p: Any) -> Any:
+        return (n >= 0) & (np.floor(n) == n) & (p >= 0) & (p <= 1)
+
+    def _last(self, n: Any, p: Any) -> Any:
+        return n
+
+    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+        self.check_slopes(function, parameters)  # n is a count in all functions
+        return super().traced(function, x, parameters)
+
+    def _logpmf(self, k: Any, n: Any, p: Any) -> Any:
+        return log_binomial(k, n, p)
+
+    def _pmf(self, k: Any, n: Any, p: Any) -> Any:
+        return binomial_pmf(k, n, p)
+
+    def _cdf(self, k: Any, n: Any, p: Any) -> Any:
+        return sp.bdtr(k, n.astype(int), p)
+
+    def _sf(self, k: Any, n: Any, p: Any) -> Any:
+        return sp.bdtrc(k, n.astype(int), p)
+
+
+class Bernoulli(Discrete):
+    """One trial."""
+
+    shapes = ("p",)
+    closed = frozenset(shapes)
+
+    def _valid(self, p: Any) -> Any:
+        return (p >= 0) & (p <= 1)
+
+    def _last(self, p: Any) -> Any:
+        return 1.0
+
+    def _logpmf(self, k: Any, p: Any) -> Any:
+        return log_binomial(k, 1.0, p)
+
+    def _pmf(self, k: Any, p: Any) -> Any:
+        return binomial_pmf(k, np.ones(()), p)
+
+    def _cdf(self, k: Any, p: Any) -> Any:
+        return 1.0 - p
+
+    def _sf(self, k: Any, p: Any) -> Any:
+        return p
+
+
+class Geometric(Discrete):
+    """Trials up to the first success."""
+
+    shapes = ("p",)
+    closed = frozenset(shapes)
+    first = 1
+
+    def _valid(self, p: Any) -> Any:
+        return (p > 0) & (p <= 1)
+
+    def _logpmf(self, k: Any, p: Any) -> Any:
+        return sp.xlog1py(k - 1, -p) + np.log(p)
+
+    def _pmf(self, k: Any, p: Any) -> Any:
+        return (1.0 - p) ** (k - 1) * p
+
+    def _cdf(self, k: Any, p: Any) -> Any:
+        return 1.0 - (1.0 - p) ** k
+
+    def _sf(self, k: Any, p: Any) -> Any:
+        return (1.0 - p) ** k
+
+
+poisson = Poisson("poisson")
+binom = Binomial("binom")
+bernoulli = Bernoulli("bernoulli")
+geom = Geometric("geom")

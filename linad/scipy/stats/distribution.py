@@ -1,0 +1,265 @@
+"""How a distribution of scipy.stats is traced.
+
+    z = (x - loc) / scale      pdf(x) = f(z) / scale      cdf(x) = F(z)
+
+A distribution gives log f, F and its kin on its support, in traced functions; this module puts
+what SciPy says outside of it: 0, 1, -inf, and NaN for parameters that make no distribution. What
+is not evaluated has derivative 0, never NaN. Far out in the tails some logarithms are closer than
+SciPy's, which are -inf where the probability underflows, or NaN at infinity.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.stats
+
+from linad.errors import UnsupportedError
+from linad.primitive import Traced
+from linad.rules.shaping import as_array, concrete
+from linad.scipy.mirror import holds_traced
+from linad.tracing import running_trace
+
+
+def log_of(p: Any) -> Any:
+    """log p; -inf, with derivative 0, where a probability has underflowed to 0."""
+    positive = p > 0
+    return np.where(positive, np.log(np.where(positive, p, 1.0)), -np.inf)
+
+
+def log_of_either(p: Any, q: Any) -> Any:
+    """log p for p + q = 1, from the smaller of the two."""
+    small = p < 0.5
+    return np.where(small, log_of(np.where(small, p, 1.0)), np.log1p(-np.where(small, 0.0, q)))
+
+
+def double(x: Any) -> Any:
+    """In double precision, as SciPy's distributions calculate."""
+    x = as_array(x)
+    return x if x.dtype == np.float64 else x.astype(np.float64)
+
+
+class Distribution:
+    """A distribution of scipy.stats whose functions are traced.
+
+    Attributes
+    ----------
+    shapes : tuple of str
+        Names of the shape parameters.
+    functions : tuple of str
+        The methods with a traced form.
+    closed : frozenset of str
+        Shape parameters that F has a derivative in; in the others it has no closed form.
+    """
+
+    shapes: ClassVar[tuple[str, ...]] = ()
+    functions: ClassVar[tuple[str, ...]] = ()
+    closed: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.original = getattr(scipy.stats, name)
+        self.__doc__ = self.original.__doc__
+        for function in self.functions:
+            setattr(self, function, self._method(function))
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "original":
+            raise AttributeError(name)
+        return getattr(self.original, name)
+
+    def __repr__(self) -> str:
+        return f"<linad.scipy.stats.{self.name}>"
+
+    def __call__(self, *args: Any, **keywords: Any) -> "Frozen":
+        return Frozen(self, args, keywords)
+
+    def _method(self, name: str) -> Callable[..., Any]:
+        original = getattr(self.original, name)
+
+        def function(x: Any, *args: Any, **keywords: Any) -> Any:
+            if running_trace() is None or not holds_traced((x, args, keywords)):
+                return original(x, *args, **keywords)
+            return self.traced(name, x, self.bind(args, keywords))
+
+        function.__name__, function.__doc__ = name, original.__doc__
+        return function
+
+    def parameters(self) -> dict[str, Any]:
+        """Names of the parameters, with their defaults."""
+        raise NotImplementedError
+
+    def bind(self, args: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+        """The parameters by name."""
+        defaults = self.parameters()
+        given = dict(zip(defaults, args, strict=False))
+        unknown = set(keywords) - set(defaults)
+        if unknown or len(args) > len(defaults) or set(given) & set(keywords):
+            raise TypeError(f"{self.name}: the parameters are {', '.join(defaults)}")
+        found = defaults | given | keywords
+        missing = [name for name in self.shapes if found[name] is None]
+        if missing:
+            raise TypeError(f"{self.name}: {', '.join(missing)} must be given")
+        return found
+
+    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+        """The function at x, one of x and the parameters being traced."""
+        raise NotImplementedError
+
+    def refuse(self, function: str, name: str, why: str) -> None:
+        raise UnsupportedError(
+            f"{self.name}.{function}: the derivative in {name} {why}; pass "
+            f"linad.stop_gradient({name}), or a number"
+        )
+
+    def check_slopes(self, function: str, parameters: dict[str, Any]) -> None:
+        """Refuse shape parameters that F has no derivative in, of closed form."""
+        for name in self.shapes:
+            if name not in self.closed and isinstance(parameters[name], Traced):
+                self.refuse(function, name, "has no closed form")
+
+
+class Frozen:
+    """A distribution with its parameters; attributes without traced form are SciPy's."""
+
+    def __init__(self, distribution: Distribution, args: Any, keywords: Any) -> None:
+        self.dist, self.args, self.kwds = distribution, args, keywords
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("dist", "args", "kwds"):
+            raise AttributeError(name)
+        if name in self.dist.functions:
+            method = getattr(self.dist, name)
+            return lambda x: method(x, *self.args, **self.kwds)
+        return getattr(self.dist.original(*self.args, **self.kwds), name)
+
+    def __repr__(self) -> str:
+        return f"<{self.dist!r} with its parameters>"
+
+
+class Continuous(Distribution):
+    """A distribution with a density.
+
+    A subclass says on the standard variable z what `logpdf`, `cdf`, ... are; its methods are
+    named ``_logpdf``, ``_cdf``, ``_sf``, ``_logcdf`` and ``_logsf``, and see interior points only.
+    """
+
+    functions = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+    support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    inside: ClassVar[float] = 0.0  # a point of the support
+
+    def parameters(self) -> dict[str, Any]:
+        return dict.fromkeys(self.shapes) | {"loc": 0.0, "scale": 1.0}
+
+    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+        density = function in ("pdf", "logpdf")
+        if not density:
+            self.check_slopes(function, parameters)
+        x, loc, scale = (double(v) for v in (x, parameters["loc"], parameters["scale"]))
+        shapes = [double(parameters[name]) for name in self.shapes]
+        valid = (scale > 0) & self._valid(*shapes)
+        shapes = [np.where(valid, s, 1.0) for s in shapes]
+        scale = np.where(valid, scale, 1.0)
+        plain = (concrete(x) - concrete(loc)) / concrete(scale)
+        low, high = self.support
+        within = (low < plain) & (plain < high)
+        if density:
+            end = (plain == low) | (plain == high)
+            within = within | (end & self._counts_at_end(plain, *map(concrete, shapes)))
+        # An infinite x, though masked out later, would have the derivative inf times 0.
+        z = np.where(within, (np.where(within, x, 0.0) - loc) / scale, self.inside)
+        if density:
+            y = np.where(within, self._logpdf(z, *shapes) - np.log(scale), -np.inf)
+            y = np.exp(y) if function == "pdf" else y
+        else:
+            y = getattr(self, "_" + function)(z, *shapes)
+            y = np.where(within, y, self._outside(function, plain >= high))
+        return np.where(valid & ~np.isnan(plain), y, np.nan)
+
+    @staticmethod
+    def _outside(function: str, above: Any) -> Any:
+        full = above if function in ("cdf", "logcdf") else ~above
+        return np.where(full, *((0.0, -np.inf) if function.startswith("log") else (1.0, 0.0)))
+
+    def _valid(self, *shapes: Any) -> Any:
+        valid = np.True_
+        for shape in shapes:
+            valid = valid & (shape > 0)
+        return valid
+
+    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+        """Whether the density at an end of the support is the formula's, and not 0."""
+        return np.isfinite(z)
+
+    def _logpdf(self, z: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def _cdf(self, z: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def _sf(self, z: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def _logcdf(self, z: Any, *shapes: Any) -> Any:
+        return log_of_either(self._cdf(z, *shapes), self._sf(z, *shapes))
+
+    def _logsf(self, z: Any, *shapes: Any) -> Any:
+        return log_of_either(self._sf(z, *shapes), self._cdf(z, *shapes))
+
+
+class Discrete(Distribution):
+    """A distribution of counts: traced in its parameters, not in the count.
+
+    A subclass says what ``_logpmf``, ``_pmf``, ``_cdf`` and ``_sf`` are at counts of the support.
+    """
+
+    functions = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
+    first: ClassVar[int] = 0  # the smallest count
+
+    def parameters(self) -> dict[str, Any]:
+        return dict.fromkeys(self.shapes) | {"loc": 0}
+
+    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+        for name, value in (("k", x), ("loc", parameters["loc"])):
+            if isinstance(value, Traced):
+                self.refuse(function, name, "does not exist: counts are integers")
+        if not function.endswith("pmf"):
+            self.check_slopes(function, parameters)
+        k = double(x) - double(parameters["loc"])
+        shapes = [double(parameters[name]) for name in self.shapes]
+        valid = self._valid(*shapes)
+        shapes = [np.where(valid, s, 1.0) for s in shapes]
+        last = self._last(*shapes)
+        known = valid & ~np.isnan(k)
+        if function.endswith("pmf"):
+            within = (k >= self.first) & (k <= last) & (np.floor(k) == k) & np.isfinite(k)
+            y = getattr(self, "_" + function)(np.where(within, k, self.first), *shapes)
+            outside: Any = -np.inf if function == "logpmf" else 0.0
+        else:
+            within, above = (k >= self.first) & (k < last), k >= last
+            counts = np.floor(np.where(within, k, self.first))
+            upper = function in ("sf", "logsf")
+            p, q = self._cdf(counts, *shapes), self._sf(counts, *shapes)
+            p, q = (q, p) if upper else (p, q)
+            y = log_of_either(p, q) if function.startswith("log") else p
+            outside = Continuous._outside(function, above)
+        return np.where(known, np.where(within, y, outside), np.nan)
+
+    def _valid(self, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def _last(self, *shapes: Any) -> Any:
+        """The largest count."""
+        return np.inf
+
+    def _logpmf(self, k: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def _pmf(self, k: Any, *shapes: Any) -> Any:
+        return np.exp(self._logpmf(k, *shapes))
+
+    def _cdf(self, k: Any, *shapes: Any) -> Any:
+        raise NotImplementedError
+
+    def _sf(self, k: Any, *shapes: Any) -> Any:
+        raise NotImplementedError

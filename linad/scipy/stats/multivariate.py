@@ -1,0 +1,59 @@
+"""The normal distribution of vectors.
+
+    log p(x) = -½ (d log 2π + log det Σ + (x - μ)^T Σ^-1 (x - μ)),    Σ = L L^T
+
+by one Cholesky decomposition. The gradient in a symmetric Σ is symmetric.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.errors import ShapeError
+from linad.rules.shaping import concrete
+from linad.scipy.linalg import solve_triangular
+from linad.scipy.mirror import refuse
+from linad.scipy.stats.continuous import HALF_LOG_2PI
+from linad.scipy.stats.distribution import Distribution, double
+
+
+class MultivariateNormal(Distribution):
+    """`scipy.stats.multivariate_normal`, traced in x, the mean and the covariance."""
+
+    functions = ("pdf", "logpdf")
+
+    def parameters(self) -> dict[str, Any]:
+        return {"mean": None, "cov": 1.0, "allow_singular": False}
+
+    def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+        name = f"{self.name}.{function}"
+        refuse(name, allow_singular=(parameters["allow_singular"], False))
+        x, cov = double(x), double(parameters["cov"])
+        mean = None if parameters["mean"] is None else np.atleast_1d(double(parameters["mean"]))
+        given = mean.shape[0] if mean is not None else None
+        d = given or (cov.shape[0] if cov.ndim else 1)
+        if mean is None:
+            mean = np.zeros(d)
+        if cov.ndim < 2:
+            cov = np.eye(d) * cov  # one variance, or one for each component
+        if mean.shape != (d,) or cov.shape != (d, d):
+            raise ShapeError(f"{name}: mean has shape {mean.shape} and cov {cov.shape}")
+        if not np.allclose(concrete(cov), concrete(cov).T, rtol=1e-10, atol=0):
+            raise ValueError(f"{name}: cov must be symmetric")
+        # As SciPy reads it: numbers are vectors of length 1, or one vector of length d.
+        if x.ndim == 0:
+            x = x[None]
+        elif x.ndim == 1:
+            x = x[:, None] if d == 1 else x[None]
+        if x.shape[-1] != d:
+            raise ShapeError(f"{name}: x has shape {x.shape}; its last axis must have length {d}")
+        rows = (x - mean).reshape((-1, d))
+        factor = np.linalg.cholesky(cov)
+        white = solve_triangular(factor, rows.T, lower=True)
+        log_det = np.sum(np.log(np.diagonal(factor)))
+        y = -0.5 * np.sum(white * white, axis=0) - log_det - d * HALF_LOG_2PI
+        y = np.squeeze(y.reshape(x.shape[:-1]))
+        return np.exp(y) if function == "pdf" else y
+
+
+multivariate_normal = MultivariateNormal("multivariate_normal")

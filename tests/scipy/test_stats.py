@@ -1,0 +1,274 @@
+"""linad.scipy.stats: values as SciPy's, derivatives right, finite where the function is smooth."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import linad
+import linad.scipy.stats as ls
+from linad.errors import LinadError, ShapeError, UnsupportedError
+from linad.testing import check_derivatives
+
+rng = np.random.default_rng(0)
+CONTINUOUS = {
+    "norm": (),
+    "lognorm": (0.7,),
+    "expon": (),
+    "uniform": (),
+    "cauchy": (),
+    "laplace": (),
+    "logistic": (),
+    "gumbel_r": (),
+    "weibull_min": (1.7,),
+    "gamma": (2.3,),
+    "chi2": (3.4,),
+    "beta": (2.1, 3.2),
+    "t": (4.5,),
+}
+SUPPORT = {"uniform": 1, "beta": 1}
+NO_CDF_SLOPE = {"gamma", "chi2", "beta", "t"}
+DISCRETE = {"poisson": (2.3,), "binom": (5, 0.3), "bernoulli": (0.4,), "geom": (0.35,)}
+DENSITIES, CUMULATIVE = ("pdf", "logpdf"), ("cdf", "logcdf", "sf", "logsf")
+
+
+def traced_value(f, *args):
+    return linad.linearize(f, *args)[0]
+
+
+def quiet(f, *args):
+    """SciPy's own warnings of 0 / 0 and of logarithms of 0 aside."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return f(*args)
+
+
+def compare(y, expected, x, function):
+    """y is what SciPy says, where SciPy says something: NaN at infinity is none, and neither is
+    the logarithm of a probability that has underflowed."""
+    silent = (np.isnan(expected) & np.isinf(x)) | ((expected == -np.inf) & np.isfinite(y))
+    if not function.startswith("log"):
+        silent &= np.isinf(x)
+    atol = 3e-16 if function.startswith("log") else 1e-300
+    np.testing.assert_allclose(y[~silent], expected[~silent], rtol=2e-11, atol=atol)
+    assert not np.any(np.isnan(y[silent]))
+    assert np.all(y[silent & np.isfinite(x)] < -700)
+
+
+def points(name):
+    """Inside, outside, at the ends, far out."""
+    inside = np.linspace(0.05, 0.95, 7) * SUPPORT.get(name, 4)
+    return np.concatenate([inside, [-1.0, 0.0, 1.0, 30.0, -30.0, 1e3, np.inf, -np.inf, np.nan]])
+
+
+@pytest.mark.parametrize("function", DENSITIES + CUMULATIVE)
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_values(name, function):
+    theirs, mine = (
+        getattr(getattr(scipy.stats, name), function),
+        getattr(getattr(ls, name), function),
+    )
+    shapes, x = CONTINUOUS[name], points(name)
+    for loc, scale in ((0.0, 1.0), (0.3, 1.6)):
+        expected = quiet(theirs, x, *shapes, loc, scale)
+        np.testing.assert_array_equal(quiet(mine, x, *shapes, loc, scale), expected)
+        y = quiet(traced_value, lambda x, s=(loc, scale): mine(x, *shapes, *s), x)
+        compare(y, expected, x, function)
+        frozen = getattr(ls, name)(*shapes, loc=loc, scale=scale)
+        y = quiet(traced_value, getattr(frozen, function), x)
+        compare(y, expected, x, function)
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_continuous_derivatives(name):
+    shapes = [np.array(s) for s in CONTINUOUS[name]]
+    x = np.array([0.2, 0.45, 0.8]) * SUPPORT.get(name, 3) + 0.1
+    loc, scale = np.array(0.05), np.array([[1.3], [0.9 + 0.3 * SUPPORT.get(name, 0)]])
+    d = getattr(ls, name)
+    for function in DENSITIES + CUMULATIVE:
+        f = getattr(d, function)
+        if function in CUMULATIVE and name in NO_CDF_SLOPE:
+            check_derivatives(lambda x, m, s, f=f: f(x, *CONTINUOUS[name], m, s), x, loc, scale)
+        else:
+            check_derivatives(f, x, *shapes, loc, scale)
+
+
+@pytest.mark.parametrize("name", sorted(NO_CDF_SLOPE))
+def test_shapes_without_a_closed_derivative(name):
+    d, shapes = getattr(ls, name), CONTINUOUS[name]
+    for function in CUMULATIVE:
+        f = getattr(d, function)
+        with pytest.raises(UnsupportedError, match=rf"{name}\.{function}.*stop_gradient"):
+            linad.grad(lambda a, f=f: f(0.4, a, *shapes[1:]))(shapes[0])
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_no_nan_outside_or_at_the_ends(name):
+    """Also not to second order, and not for the other entries of the array."""
+    shapes = [np.array(s + 1.0) for s in CONTINUOUS[name]]  # smooth at the ends
+    x = points(name)[:-1]
+    d = getattr(ls, name)
+    for function in DENSITIES + CUMULATIVE:
+        active = [] if function in CUMULATIVE and name in NO_CDF_SLOPE else shapes
+        rest = [] if active else shapes
+
+        def f(x, loc, scale, *a, function=function, rest=rest):
+            y = getattr(d, function)(x, *a, *rest, loc, scale)
+            return np.sum(np.where(np.isfinite(y), y, 0.0))
+
+        point = (x, np.array(0.0), np.array(1.0), *active)
+        everything = tuple(range(len(point)))
+
+        def gradient(*p, f=f, everything=everything):
+            return linad.grad(f, argnums=everything)(*p)
+
+        with np.errstate(all="ignore"):
+            values = linad.tree.flatten(gradient(*point))[0]
+            ones = tuple(np.ones_like(p) for p in point)
+            values += linad.tree.flatten(linad.jvp(gradient, point, ones)[1])[0]
+        assert not any(np.isnan(v).any() for v in values), (name, function)
+
+
+def test_outside_of_the_support():
+    for d, x in ((ls.expon, -1.0), (ls.uniform, 1.5), (ls.beta(2.0, 3.0), -0.1)):
+        for function, value in (("pdf", 0.0), ("logpdf", -np.inf)):
+            y, J = linad.linearize(getattr(d, function), np.array(x))
+            assert (y, J @ [1.0]) == (value, 0.0)
+
+
+def test_parameters_of_no_distribution():
+    f = lambda s: ls.norm.logpdf(np.ones(3), 0.0, s)  # noqa: E731
+    y, J = linad.linearize(f, np.array([1.0, -1.0, 0.0]))
+    np.testing.assert_array_equal(np.isnan(y), [False, True, True])
+    np.testing.assert_array_equal(J @ np.ones(3), [0.0, 0.0, 0.0])
+
+
+def test_tails():
+    """log Φ(x) ~ -x²/2 - log(-x) - ..., slope ~ -x: where Φ is 0 in double precision."""
+    x = np.array([-40.0, -1e3, -1e5])
+    y, J = linad.linearize(ls.norm.logcdf, x)
+    np.testing.assert_allclose(y, scipy.stats.norm.logcdf(x))
+    np.testing.assert_allclose(J @ np.ones(3), -x - 1 / x, rtol=1e-5)
+    y, J = linad.linearize(ls.norm(1.0, 2.0).logsf, 1 - 2 * x)
+    np.testing.assert_allclose(J @ np.ones(3), x / 2 + 0.5 / x, rtol=1e-5)
+    slope = linad.grad(lambda x: ls.expon.logsf(x, scale=2.0))(1e5)
+    assert slope == -0.5
+    assert linad.grad(lambda x: ls.t.logpdf(x, 3.0))(1e200) == pytest.approx(-4e-200)
+
+
+@pytest.mark.parametrize("function", ["pmf", "logpmf", *CUMULATIVE])
+@pytest.mark.parametrize("name", DISCRETE)
+def test_discrete(name, function):
+    shapes = DISCRETE[name]
+    k = np.array([0, 1, 2, 3, 4, 5, 6, -1, 1.5, 40, np.inf, -np.inf, np.nan])
+    theirs, mine = (
+        getattr(getattr(scipy.stats, name), function),
+        getattr(getattr(ls, name), function),
+    )
+    counts, p = shapes[:-1], np.array(shapes[-1])
+    for loc in (0, 2):
+        expected = quiet(theirs, k, *shapes, loc)
+        np.testing.assert_array_equal(quiet(mine, k, *shapes, loc), expected)
+        y = quiet(traced_value, lambda p, loc=loc: mine(k, *counts, p, loc), p)
+        compare(y, expected, k, function)
+    inner = np.arange(1, 4) if function != "logcdf" or name != "bernoulli" else np.zeros(1)
+    safe = inner[np.isfinite(theirs(inner, *shapes))]
+    check_derivatives(lambda p: mine(safe, *counts, p), np.array([[p], [0.6 * p]]))
+    check_derivatives(lambda p: getattr(getattr(ls, name)(*counts, p), function)(safe), p)
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_counts_have_no_derivative(name):
+    d, shapes = getattr(ls, name), DISCRETE[name]
+    with pytest.raises(UnsupportedError, match=rf"{name}\.pmf.*counts are integers"):
+        linad.grad(lambda k: d.pmf(k, *shapes))(1.0)
+    with pytest.raises(UnsupportedError, match="in loc"):
+        linad.grad(lambda loc: d.pmf(1, *shapes, loc))(0.0)
+
+
+def test_binomial_trials_have_no_derivative():
+    with pytest.raises(UnsupportedError, match="in n"):
+        linad.grad(lambda n: ls.binom.logpmf(1, n, 0.5))(3.0)
+
+
+A = rng.standard_normal((3, 3))
+COV, MEAN, XS = A @ A.T + np.eye(3), rng.standard_normal(3), rng.standard_normal((4, 2, 3))
+
+
+@pytest.mark.parametrize("function", DENSITIES)
+def test_multivariate_normal(function):
+    mine = getattr(ls.multivariate_normal, function)
+    theirs = getattr(scipy.stats.multivariate_normal, function)
+    cases = [(XS, MEAN, COV), (XS[0, 0], MEAN, COV), (XS[..., :1], MEAN[:1], COV[:1, :1])]
+    cases += [(XS, MEAN, np.array(0.7)), (XS, MEAN, np.diag(COV)), (XS[0], None, COV)]
+    cases += [(MEAN, np.array(0.3), np.array(2.0)), (np.array(0.3), None, np.array(2.0))]
+    for x, mean, cov in cases:
+        expected = theirs(x, mean, cov)
+        np.testing.assert_array_equal(mine(x, mean, cov), expected)
+        y = traced_value(lambda x, m=mean, c=cov: mine(x, m, c), x)
+        assert np.shape(y) == np.shape(expected)
+        np.testing.assert_allclose(y, expected, rtol=1e-12)
+
+        def f(x, m, c, mean=mean):
+            # Differences of one entry of a covariance would make it asymmetric.
+            c = 0.5 * (c + c.T) if c.ndim == 2 else c
+            return mine(x, None if mean is None else m, c)
+
+        check_derivatives(f, x, np.zeros(1) if mean is None else mean, cov)
+
+
+def test_the_gradient_in_a_covariance():
+    """d log p / dΣ = ½ (Σ^-1 r r^T Σ^-1 - Σ^-1)."""
+    x = XS[0, 0]
+    g = linad.grad(lambda c: ls.multivariate_normal.logpdf(x, MEAN, c))(COV)
+    w = np.linalg.solve(COV, x - MEAN)
+    np.testing.assert_allclose(g, 0.5 * (np.outer(w, w) - np.linalg.inv(COV)), atol=1e-13)
+    frozen = linad.grad(lambda m: ls.multivariate_normal(m, COV).logpdf(x))(MEAN)
+    np.testing.assert_allclose(frozen, w)
+
+
+def test_single_precision():
+    """SciPy's results are double; gradients have the type of the argument."""
+    x = np.array([0.5, 1.5], np.float32)
+    for f in (ls.norm.logpdf, ls.expon.cdf, ls.gamma(2.0).pdf):
+        y, J = linad.linearize(f, x)
+        assert y.dtype == f(x).dtype == np.float64
+        assert J.pullback(y).dtype == np.float32
+        assert linad.grad(lambda x, f=f: np.sum(f(x)))(x).dtype == np.float32
+
+
+def test_the_rest_is_scipys():
+    assert ls.invgauss is scipy.stats.invgauss
+    assert ls.norm.ppf(0.3) == scipy.stats.norm.ppf(0.3)
+    assert ls.norm(1.0, 2.0).mean() == 1.0
+    assert ls.gamma(2.0).std() == scipy.stats.gamma(2.0).std()
+    assert "norm" in repr(ls.norm)
+    assert "norm" in repr(ls.norm(0, 1))
+
+
+ERRORS = {
+    "ppf": (lambda x: ls.norm.ppf(x), LinadError),
+    "mean": (lambda x: ls.norm(x, 1.0).mean(), LinadError),
+    "missing": (lambda x: ls.gamma.pdf(x), TypeError),
+    "unknown": (lambda x: ls.norm.pdf(x, mu=1.0), TypeError),
+    "many": (lambda x: ls.norm.pdf(x, 0.0, 1.0, 2.0), TypeError),
+    "singular": (
+        lambda x: ls.multivariate_normal.logpdf(x, MEAN, COV, allow_singular=True),
+        UnsupportedError,
+    ),
+    "shape": (lambda x: ls.multivariate_normal.logpdf(x[:2], MEAN, COV), ShapeError),
+    "cov": (lambda x: ls.multivariate_normal.logpdf(x, MEAN, COV[:2]), ShapeError),
+    "symmetric": (
+        lambda x: ls.multivariate_normal.logpdf(x, MEAN, COV + np.eye(3, k=1)),
+        ValueError,
+    ),
+    "other": (lambda x: ls.invgauss.pdf(x, 1.0), LinadError),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    f, error = ERRORS[name]
+    with pytest.raises(error):
+        linad.linearize(f, np.array([0.2, 0.4, 0.5]))
