@@ -5,6 +5,7 @@ a `scipy.optimize.OptimizeResult`; `root`, `minimum`, `least_squares`, `fixed_po
 return the solution itself, and are differentiated through.
 """
 
+from linad.solve.continuation import continuation
 from linad.solve.krylov import newton_krylov
 from linad.solve.lbfgs import lbfgs
 from linad.solve.least_squares import gauss_newton, levenberg_marquardt
@@ -16,6 +17,7 @@ from linad.solve.trust_region import trust_region
 
 __all__ = [
     "Status",
+    "continuation",
     "fixed_point",
     "gauss_newton",
     "lbfgs",

@@ -21,7 +21,13 @@ from scipy.sparse.linalg import lsmr, splu
 
 from linad.operators.structured import Diagonal
 from linad.solve.schur import Elimination, elimination_for
-from linad.solve.systems import DENSE, LARGE, SingularError, pattern_is_thin, sparse_form
+from linad.solve.systems import DENSE, LARGE, SingularError, is_thin, sparse_form
+
+MANY = 2_000_000
+"""Entries of a dense Jacobian up to which its pattern is not even looked at."""
+
+MOST = 50_000_000
+"""Entries up to which one that is no sparse matrix is made dense."""
 
 
 class Factory:
@@ -35,30 +41,25 @@ class Factory:
     def __call__(self, J: Any, r: Any) -> Any:
         """What gives the steps from a point with Jacobian J and residual r."""
         if self.kind == "auto":
-            self.kind, matrix = _choose(J)
-        else:
-            matrix = sparse_form(J) if self.kind == "sparse" else None
+            self.kind = _choose(J)
         if self.kind == "dense":
             return DenseSteps(J.todense(), r)
         if self.kind == "krylov":
             return KrylovSteps(J, r)
-        if matrix is None:
-            matrix = sparse_form(J)
-        steps = SparseSteps(matrix, r)
+        steps = SparseSteps(sparse_form(J), r)
         if not self.looked:
             self.looked, self.elimination = True, elimination_for(steps.normal)
         steps.elimination = self.elimination
         return steps
 
 
-def _choose(J: Any) -> tuple[str, Any]:
+def _choose(J: Any) -> str:
     m, n = J.shape
-    if n <= DENSE and m * n <= 2_000_000:
-        return "dense", None
-    matrix = sparse_form(J)
-    if pattern_is_thin(matrix):
-        return "sparse", matrix
-    return ("dense" if n <= LARGE and m * n <= 50_000_000 else "krylov"), None
+    if n <= DENSE and m * n <= MANY:
+        return "dense"
+    if is_thin(J):
+        return "sparse"
+    return "dense" if n <= LARGE and m * n <= MOST else "krylov"
 
 
 class DenseSteps:

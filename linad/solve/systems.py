@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator, gmres, splu
 
-from linad.errors import LinadError, OperandError
+from linad.errors import DensifyError, LinadError, OperandError
 
 SOLVERS = ("auto", "dense", "sparse", "krylov")
 DENSE = 200
@@ -37,10 +37,27 @@ def check_solver(linear_solver: str, name: str) -> None:
         )
 
 
-def pattern_is_thin(matrix: Any) -> bool:
-    """Whether a sparse matrix has few enough entries to be factorised as one."""
-    m, n = matrix.shape
-    return bool(matrix.nnz <= THIN * m * n)
+def choose(J: Any, linear_solver: str, M: Any = None) -> str:
+    """Which of the ways to solve fits an operator, where "auto" leaves it open."""
+    if linear_solver != "auto":
+        return linear_solver
+    if M is not None:
+        return "krylov"
+    n = J.shape[1]
+    if n <= DENSE:
+        return "dense"
+    if is_thin(J):
+        return "sparse"
+    return "dense" if n <= LARGE else "krylov"
+
+
+def is_thin(J: Any) -> bool:
+    """Whether an operator has so few entries that it is factorised as a sparse matrix."""
+    m, n = J.shape
+    try:
+        return bool(getattr(J, "bare", J).nnz <= THIN * m * n)
+    except DensifyError:  # too many entries even for a pattern
+        return False
 
 
 def system(J: Any, linear_solver: str, rtol: float, M: Any = None) -> Any:
@@ -66,28 +83,16 @@ def system(J: Any, linear_solver: str, rtol: float, M: Any = None) -> Any:
     numpy.linalg.LinAlgError
         If a factorised matrix is singular.
     """
-    n = J.shape[0]
-    if linear_solver == "auto" and M is not None:
-        linear_solver = "krylov"
-    if linear_solver == "dense" or (linear_solver == "auto" and n <= DENSE):
+    kind = choose(J, linear_solver, M)
+    if kind == "dense":
         return DenseSystem(J.todense())
-    if linear_solver == "sparse":
+    if kind == "sparse":
         return SparseSystem(sparse_form(J))
-    if linear_solver == "auto":
-        matrix = sparse_form(J) if n > DENSE else None
-        if matrix is not None and pattern_is_thin(matrix):
-            return SparseSystem(matrix)
-        if n <= LARGE:
-            return DenseSystem(J.todense())
     return KrylovSystem(J, rtol, M)
 
 
 def sparse_form(J: Any) -> Any:
     """The matrix of an operator as a sparse array, its pattern taken from its structure."""
-    if not hasattr(getattr(J, "bare", J), "tosparse"):  # XXX until it lands
-        import scipy.sparse
-
-        return scipy.sparse.csr_array(J.todense())
     return getattr(J, "bare", J).tosparse("csr")
 
 

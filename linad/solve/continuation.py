@@ -1,0 +1,361 @@
+"""Branches of solutions of F(x, λ) = 0 by pseudo-arclength continuation.
+
+A branch is followed by its arclength s, so it may turn back in λ. From a point z = (x, λ) with
+unit tangent t a step predicts z + h t and corrects it by Newton's method on
+
+    F(x, λ) = 0
+    <t, z - z_0> = h                <z, w> = xᵀx_w / n + λ λ_w
+
+whose Jacobian [J_x J_λ; t] is regular at folds too, where J_x is singular. Dividing by n makes a
+step mean the same on every grid. A fold is where the λ-part of the tangent changes sign; it is
+found by interpolating in s until that part vanishes.
+
+Source: H. B. Keller, "Numerical solution of bifurcation and nonlinear eigenvalue problems", 1977.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from linad.errors import DTypeError, ShapeError
+from linad.operators.algebra import as_operator
+from linad.operators.blocks import vstack
+from linad.shapes import name_of
+from linad.solve.newton import largest
+from linad.solve.problems import Residual, args_tuple
+from linad.solve.status import Callback, Monitor, Status, Stop, make_result
+from linad.solve.systems import (
+    KrylovError,
+    SingularError,
+    check_solver,
+    choose,
+    sparse_form,
+    system,
+)
+
+COLUMNS = ("parameter", "slope", "step")
+FOLD_STEPS = 30
+
+
+def continuation(
+    f: Callable[..., Any],
+    x0: Any,
+    parameter: float,
+    args: Any = (),
+    *,
+    step: float = 0.1,
+    min_step: float = 1e-8,
+    max_step: float = 1.0,
+    direction: int = 1,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    folds: int | None = None,
+    ftol: float | None = None,
+    maxiter: int = 100,
+    linear_solver: str = "auto",
+    callback: Callback = None,
+    disp: bool = False,
+) -> Any:
+    """Follow solutions of ``f(x, parameter) = 0`` as the parameter changes, past folds.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, parameter, *args)`` in plain NumPy; returns as many numbers as ``x`` has.
+    x0 : array or container of arrays
+        Near a solution at the first parameter; real.
+    parameter : float
+        Where to start.
+    args : tuple
+        Further arguments of ``f``.
+    step, min_step, max_step : float
+        First, smallest and largest step in arclength, in which x counts by its root mean
+        square. A step grows after quick corrections and is halved after one that fails.
+    direction : int
+        1 to let the parameter grow at first, -1 to let it shrink.
+    bounds : pair of float
+        Parameters between which to stay.
+    folds : int, optional
+        Stop after so many folds.
+    ftol : float, optional
+        Largest |F_i| of a solution. Default sqrt(eps) times the largest at the predicted
+        points met so far.
+    maxiter : int
+        Most points.
+    linear_solver : str
+        "dense", "sparse", "krylov" or "auto", as for `newton`.
+    callback : callable, optional
+        ``callback(intermediate_result)`` after each point; raise StopIteration to stop.
+    disp : bool
+        Print a line a point.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``x`` and ``parameter`` of the last point; ``path`` a list of x, and ``parameters``
+        (points,), of all; ``slopes``, the λ-parts of the unit tangents; ``folds``, a list of
+        results with ``x`` and ``parameter``; ``fun jac nit nfev njev njvp nvjp success status
+        message``. Success is to end at a bound, after ``folds`` folds, or with ``maxiter``
+        points when neither was asked for.
+
+    Raises
+    ------
+    ShapeError, DTypeError, TreeError, OutputError
+        If x0 or what ``f`` returns cannot be meant. Everything else ends with a status.
+
+    Notes
+    -----
+    A correction step costs one linearization and one factorisation of a bordered Jacobian.
+
+    Examples
+    --------
+    The unit circle has its folds at parameters 1 and -1:
+
+    >>> import numpy as np, linad
+    >>> found = linad.solve.continuation(lambda x, a: x**2 + a**2 - 1, np.array([1.0]), 0.0,
+    ...                                  folds=1)
+    >>> round(found.folds[0].parameter, 10)
+    1.0
+    """
+    check_solver(linear_solver, "continuation")
+    if not 0 < min_step <= step <= max_step:
+        raise ValueError(
+            f"continuation: 0 < min_step <= step <= max_step is needed, got {min_step!r}, {step!r} "
+            f"and {max_step!r}"
+        )
+    if direction not in (1, -1):
+        raise ValueError(f"continuation: direction={direction!r} came, 1 or -1 is needed")
+    if not bounds[0] <= parameter <= bounds[1]:
+        raise ValueError(f"continuation: parameter={parameter!r} is not within bounds {bounds!r}")
+    monitor = Monitor("continuation", callback, disp, COLUMNS)
+    branch = Branch(f, x0, parameter, args, ftol, linear_solver)
+    try:
+        branch.start(direction)
+        monitor.report(branch.fields, **branch.shown())
+        while True:
+            branch.check_end(bounds, folds, maxiter)
+            step = branch.advance(step, min_step, max_step, bounds)
+            monitor.report(branch.fields, **branch.shown())
+    except Stop as stop:
+        return monitor.finish(stop, branch.fields())
+
+
+class Branch:
+    """A branch of solutions: the points found so far, and the tangent at the last."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        x0: Any,
+        parameter: float,
+        args: Any,
+        ftol: float | None,
+        linear_solver: str,
+    ) -> None:
+        start = (x0, float(parameter))
+        extra = args_tuple(args)
+
+        def of_both(z: Any) -> Any:
+            return f(z[0], z[1], *extra)
+
+        of_both.__name__ = name_of(f)
+        self.problem = Bordered(of_both, start, (), "continuation")
+        self.z = self.problem.x.start
+        self.n = self.z.size - 1
+        self.weights = np.full(self.z.size, 1.0 / max(self.n, 1), self.z.dtype)
+        self.weights[-1] = 1.0
+        self.ftol, self.linear_solver = ftol, linear_solver
+        self.eps = self.problem.x.eps
+        self.largest = 0.0
+        self.points: list[Any] = []
+        self.slopes: list[float] = []
+        self.folds: list[Any] = []
+        self.tangent: Any = np.zeros_like(self.z)
+        self.tangent[-1] = 1.0
+        self.steps = np.nan
+        self.r: Any = None
+        self.J: Any = None
+
+    def start(self, direction: int) -> None:
+        """Correct the first point at its parameter, and find the tangent there."""
+        self.z, tangent, _ = self.correct(self.z, self.tangent)
+        self.tangent = tangent if tangent[-1] * direction >= 0 else -tangent
+        self._keep(self.z, self.tangent)
+
+    def advance(
+        self, step: float, min_step: float, max_step: float, bounds: tuple[float, float]
+    ) -> float:
+        """Go one step along the branch; returns the length of the next."""
+        while True:
+            shortened = self._within(step, bounds)
+            try:
+                z, t, count = self.correct(self.z + shortened * self.tangent, self.tangent)
+                # A tangent that turns by more than 60 degrees: perhaps another branch.
+                if self.inner(t, self.tangent) < 0.5:
+                    raise Stop(Status.STAGNATED, "the branch turns sharply")
+            except Stop as stop:
+                if stop.status is Status.STOPPED or step * 0.5 < min_step:
+                    raise
+                step *= 0.5
+                continue
+            break
+        self.steps = shortened
+        if t[-1] * self.tangent[-1] < 0:
+            self.folds.append(self._fold(shortened, t))
+        self.z, self.tangent = z, t
+        self._keep(z, t)
+        return min(max_step, 1.5 * step) if count <= 3 else step * (1.0 if count <= 5 else 0.6)
+
+    def correct(self, z: Any, t: Any) -> tuple[Any, Any, int]:
+        """Newton's method within the plane through ``z`` across ``t``.
+
+        Returns
+        -------
+        z, tangent, steps
+
+        Raises
+        ------
+        Stop
+            If it does not converge quickly.
+        """
+        z = z.astype(self.z.dtype, copy=False)
+        row = (t * self.weights).astype(z.dtype)
+        before = np.inf
+        for count in range(9):
+            self.r, self.J = self.problem.linearize(z)
+            size = largest(self.r)
+            if not np.isfinite(size):
+                raise Stop(Status.NOT_FINITE, f"in f at parameter {z[-1]:.6g}")
+            self.largest = max(self.largest, size)
+            small = size <= self._goal()
+            try:
+                factors = self._system(row)
+                unit = np.zeros(z.size, z.dtype)
+                unit[-1] = 1.0
+                if small:
+                    tangent = factors.solve(unit).astype(z.dtype, copy=False)
+                    tangent /= np.sqrt(self.inner(tangent, tangent))
+                    return z, tangent, count
+                p = factors.solve(np.concatenate([-self.r, unit[:1] * 0]))
+            except SingularError as error:
+                raise Stop(Status.SINGULAR, f"at parameter {z[-1]:.6g}: {error}") from error
+            except KrylovError as error:
+                raise Stop(Status.LINEAR_SOLVER, str(error)) from error
+            length = np.sqrt(self.inner(p, p))
+            if not length <= 2.0 * before:
+                break
+            before = length
+            z = (z + p).astype(z.dtype, copy=False)
+        raise Stop(
+            Status.STAGNATED,
+            f"the correction at parameter {z[-1]:.6g} did not converge, the largest |F_i| is "
+            f"{size:.1e}",
+        )
+
+    def inner(self, a: Any, b: Any) -> float:
+        """The inner product that arclength is measured by."""
+        return float(np.sum(self.weights * a * b))
+
+    def _goal(self) -> float:
+        return self.ftol if self.ftol is not None else np.sqrt(self.eps) * self.largest
+
+    def _system(self, row: Any) -> Any:
+        kind = choose(self.J, self.linear_solver)
+        if kind == "sparse":
+            matrix = scipy.sparse.vstack([sparse_form(self.J), row[None, :]], format="csc")
+            return system(as_operator(matrix), "sparse", 1e-10)
+        bordered = vstack([self.J, row[None, :]])
+        return system(bordered, kind, max(1e-10, 10 * self.eps))
+
+    def _within(self, step: float, bounds: tuple[float, float]) -> float:
+        """A step that does not predict a parameter out of bounds."""
+        slope = float(self.tangent[-1])
+        room = (bounds[1] if slope > 0 else bounds[0]) - float(self.z[-1])
+        if slope != 0 and np.isfinite(room) and 0 < room / slope < step:
+            return room / slope
+        return step
+
+    def _fold(self, step: float, tangent: Any) -> Any:
+        """The fold between the last point and the next, by the secant method with bisection."""
+        low, high = 0.0, step
+        below, above = float(self.tangent[-1]), float(tangent[-1])
+        z, t, side = self.z, self.tangent, 0
+        for _ in range(FOLD_STEPS):
+            middle = (low * above - high * below) / (above - below)
+            z, t, _ = self.correct(self.z + middle * self.tangent, self.tangent)
+            slope = float(t[-1])
+            # λ differs from that of the fold by about slope² times the radius of curvature.
+            if slope**2 <= self.eps or high - low <= self.eps * step:
+                break
+            if slope * below > 0:
+                low, below = middle, slope
+                above = above * 0.5 if side == 1 else above  # the Illinois rule
+                side = 1
+            else:
+                high, above = middle, slope
+                below = below * 0.5 if side == -1 else below
+                side = -1
+        x, parameter = self.problem.x.container(z)
+        return make_result(x=x, parameter=float(parameter), slope=float(t[-1]))
+
+    def _keep(self, z: Any, tangent: Any) -> None:
+        self.points.append(z)
+        self.slopes.append(float(tangent[-1]))
+
+    def check_end(self, bounds: tuple[float, float], folds: int | None, maxiter: int) -> None:
+        """Raise Stop where the branch has been followed far enough."""
+        parameter = float(self.z[-1])
+        if folds is not None and len(self.folds) >= folds:
+            at = ", ".join(f"{fold.parameter:.8g}" for fold in self.folds)
+            raise Stop(Status.CONVERGED, f"{len(self.folds)} folds, at {at}")
+        near = 1e-6 * max(1.0, abs(parameter))
+        out = (self.slopes[-1] > 0 and parameter >= bounds[1] - near) or (
+            self.slopes[-1] < 0 and parameter <= bounds[0] + near
+        )
+        if out:
+            raise Stop(Status.CONVERGED, f"at the bound, parameter {parameter:.8g}")
+        if len(self.points) >= maxiter:
+            asked = folds is not None or np.isfinite(bounds).any()
+            words = f"{len(self.points)} points, parameter {parameter:.8g}"
+            raise Stop(Status.MAXITER if asked else Status.CONVERGED, words)
+
+    def shown(self) -> dict[str, float]:
+        """The columns that ``disp`` prints."""
+        return {
+            "parameter": float(self.z[-1]),
+            "slope": self.slopes[-1],
+            "step": float(self.steps),
+        }
+
+    def fields(self) -> dict[str, Any]:
+        """What a result says of the branch."""
+        container = self.problem.x.container
+        x, parameter = container(self.z)
+        return {
+            "x": x,
+            "parameter": float(parameter),
+            "path": [container(z)[0] for z in self.points],
+            "parameters": np.array([z[-1] for z in self.points]),
+            "slopes": np.array(self.slopes),
+            "folds": self.folds,
+            "fun": None if self.r is None else self.problem.result(self.r),
+            "jac": None if self.J is None else self.J.bare,
+            "nit": len(self.points),
+            **self.problem.counted,
+        }
+
+
+class Bordered(Residual):
+    """F of (x, λ): one equation fewer than unknowns."""
+
+    def _check_sizes(self) -> None:
+        assert self.out_slots is not None
+        m, n = sum(slot.size for slot in self.out_slots), self.x.start.size - 1
+        if m != n:
+            raise ShapeError(
+                f"{self.name}: {name_of(self.f)} returned {m} numbers for {n} unknowns beside "
+                f"the parameter; as many are needed"
+            )
+        if self.x.dtype.kind == "c":
+            raise DTypeError(f"{self.name}: x0 is complex; real unknowns are needed")
