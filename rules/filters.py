@@ -45,9 +45,7 @@ def _convolve_grid(a: Any, v: Any, *, mode: str, axes: int) -> Any:
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
         for j in itertools.product(*map(range, n)):
-            window = [
-                slice(q - 1 - k, q - 1 - k + s) for q, k, s in zip(n, j, length, strict=True)
-            ]
+            window = [slice(q - 1 - k, q - 1 - k + s) for q, k, s in zip(n, j, length, strict=True)]
             y += v[(..., *[slice(k, k + 1) for k in j])] * a[(..., *window)]
         return y
     y = np.zeros(lead + tuple([p + q - 1 for p, q in zip(m, n, strict=True)]), dtype)

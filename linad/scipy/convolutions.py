@@ -27,7 +27,9 @@ MODES = ("full", "valid", "same")
 
 def _check_mode(name: str, mode: Any) -> None:
     if mode not in MODES:
-        raise ValueError(f"{name}: acceptable mode flags are 'valid', 'same' or 'full', got {mode!r}")
+        raise ValueError(
+            f"{name}: acceptable mode flags are 'valid', 'same' or 'full', got {mode!r}"
+        )
 
 
 def _operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:

@@ -120,9 +120,7 @@ def test_convolution_and_correlation(shapes, mode, method):
 def test_complex_filters():
     z = Z + 1j * Z[::-1]
     check_traced(lambda m, b, a, x: m.lfilter(b, a, x), B + 0.2j, A - 0.1j, X + 0.3j)
-    check_derivatives(
-        lambda b, a, x, z: ls.lfilter(b, a, x, zi=z), B + 0.2j, A - 0.1j, X + 0.3j, z
-    )
+    check_derivatives(lambda b, a, x, z: ls.lfilter(b, a, x, zi=z), B + 0.2j, A - 0.1j, X + 0.3j, z)
     check_derivatives(lambda x: ls.lfilter(B + 0.2j, A, x).real, X)
 
 

@@ -1,0 +1,110 @@
+"""What lies beyond the ends of an axis, by the names that scipy.ndimage has for it.
+
+reflect, grid-mirror        d c b a | a b c d | d c b a
+mirror                        d c b | a b c d | c b a
+nearest                     a a a a | a b c d | d d d d
+wrap, grid-wrap             a b c d | a b c d | a b c d      (wrap differs where points are sampled)
+constant, grid-constant     k k k k | a b c d | k k k k
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from linad.errors import DTypeError, ShapeError, UnsupportedError
+from linad.primitive import Traced
+from linad.rules.shaping import as_array, astype
+from linad.shapes import is_inexact, normalize_axes
+
+MODES = (
+    *("reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap"),
+    *("constant", "grid-constant"),
+)
+
+
+def check_mode(name: str, mode: Any) -> None:
+    """Raise for a boundary mode that SciPy does not have."""
+    if mode not in MODES:
+        raise ValueError(f"{name}: mode must be one of {', '.join(MODES)}, got {mode!r}")
+
+
+def image(name: str, input: Any) -> Any:
+    """The input of a filter, as an array of floats or complex numbers.
+
+    Raises
+    ------
+    DTypeError
+        For integers: SciPy's result would be of integers too, which have no derivative.
+    """
+    input = as_array(input)
+    if not is_inexact(input.dtype):
+        raise DTypeError(
+            f"{name}: an input of {input.dtype} gives a result of {input.dtype}, which has no "
+            f"derivative; pass input.astype(float)"
+        )
+    return input
+
+
+def delivered(name: str, y: Any, input: Any, output: Any) -> Any:
+    """The result in the type that SciPy gives it: that of the input, or what ``output`` says."""
+    if output is None:
+        kind = "c" if y.dtype.kind == "c" else "f"
+        wanted = input.dtype if input.dtype.kind == kind else np.result_type(input, np.complex64)
+    elif isinstance(output, (np.ndarray, Traced)):
+        raise UnsupportedError(
+            f"{name}: output= an array is not traced by linad; use the returned value, or write "
+            f"y[...] = {name}(...)"
+        )
+    else:
+        wanted = np.dtype(output)
+        if not is_inexact(wanted) or (y.dtype.kind == "c" and wanted.kind != "c"):
+            raise DTypeError(f"{name}: output={output!r} cannot hold a result of {y.dtype}")
+    return astype(y, wanted, copy=False)
+
+
+def each(name: str, value: Any, n: int) -> list[Any]:
+    """One value for each axis."""
+    if isinstance(value, str) or not np.iterable(value):
+        return [value] * n
+    values = list(value)
+    if len(values) != n:
+        raise ShapeError(f"{name}: a sequence must have one entry for each of {n} axes")
+    return values
+
+
+def chosen_axes(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """The axes to work along, in the order given."""
+    if axes is None:
+        return tuple(range(ndim))
+    given = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    normalize_axes(given, ndim, name)  # raises
+    return tuple([k % ndim for k in given])
+
+
+def beyond(places: Any, n: int, mode: str) -> Any:
+    """The places in ``range(n)`` that stand for places anywhere on the axis."""
+    if mode in ("wrap", "grid-wrap"):
+        return places % n
+    if mode in ("reflect", "grid-mirror"):
+        places = places % (2 * n)
+        return np.minimum(places, 2 * n - 1 - places)
+    if mode == "mirror" and n > 1:
+        places = places % (2 * n - 2)
+        return np.minimum(places, 2 * n - 2 - places)
+    return np.clip(places, 0, n - 1)
+
+
+def padded(x: Any, before: int, after: int, mode: str, cval: Any) -> Any:
+    """``x`` with what lies beyond both ends of its last axis."""
+    n = x.shape[-1]
+    if mode in ("constant", "grid-constant"):
+        first, last = [
+            np.broadcast_to(as_array(cval), (*x.shape[:-1], k)).astype(x.dtype)
+            for k in (before, after)
+        ]
+    else:
+        first = x[..., beyond(np.arange(-before, 0), n, mode)]
+        last = x[..., beyond(np.arange(n, n + after), n, mode)]
+    parts = [part for part in (first, x, last) if part.shape[-1]]
+    return np.concatenate(parts, axis=-1) if len(parts) > 1 else x

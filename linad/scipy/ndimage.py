@@ -1,0 +1,385 @@
+"""scipy.ndimage, traced: linear filters, and sampling with linear interpolation.
+
+A filter extends the input at its ends (`linad.scipy.boundaries`) and convolves with its weights
+(`linad.rules.filters`): linear in the input and in the weights, and differentiable in both. A Gaussian
+is differentiable in sigma also; its radius, a number of samples, is a constant. Sampling is in
+`linad.scipy.sampling`.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+
+from linad.derivatives import stop_gradient
+from linad.errors import ShapeError
+from linad.rules.filters import convolve_grid_, running_mean_
+from linad.rules.polynomials import convolve_
+from linad.rules.shaping import as_array, astype
+from linad.scipy.boundaries import check_mode, chosen_axes, delivered, each, image, padded
+from linad.scipy.mirror import traced_form
+from linad.scipy.sampling import (
+    affine_transform as affine_transform,
+)
+from linad.scipy.sampling import (
+    map_coordinates as map_coordinates,
+)
+from linad.scipy.sampling import (
+    shift as shift,
+)
+from linad.scipy.sampling import (
+    zoom as zoom,
+)
+from linad.shapes import normalize_axis
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(scipy.ndimage, name)
+
+
+def __dir__() -> list[str]:
+    return dir(scipy.ndimage)
+
+
+# Along one axis.
+
+
+def _reach(name: str, size: int, origin: Any) -> tuple[int, int]:
+    """How many samples a filter needs before and after each sample."""
+    before = size // 2 + origin
+    if not 0 <= before < size:
+        raise ValueError(
+            f"{name}: origin must satisfy -(size // 2) <= origin <= (size - 1) // 2, got {origin} "
+            f"for size {size}"
+        )
+    return before, size - 1 - before
+
+
+def _weighted(
+    name: str, input: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int
+) -> Any:
+    """y_i = Σ_j w_j x_{i+j-before} along an axis."""
+    if weights.ndim != 1 or not weights.shape[0]:
+        raise ShapeError(f"{name}: the weights must be a row of numbers, got {weights.shape}")
+    check_mode(name, mode)
+    axis = normalize_axis(axis, input.ndim, name)
+    if not input.size:
+        return input
+    before, after = _reach(name, weights.shape[0], origin)
+    x = padded(np.moveaxis(input, axis, -1), before, after, mode, cval)
+    return np.moveaxis(convolve_(x, weights[::-1], mode="valid"), -1, axis)
+
+
+def _weights(weights: Any) -> Any:
+    """Weights as SciPy has them, in double precision."""
+    weights = as_array(weights)
+    return astype(weights, np.result_type(weights.dtype, float), copy=False)
+
+
+@traced_form(scipy.ndimage.correlate1d)
+def correlate1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    input = image("correlate1d", input)
+    weights = np.conj(_weights(weights))
+    y = _weighted("correlate1d", input, weights, axis, mode, cval, origin)
+    return delivered("correlate1d", y, input, output)
+
+
+@traced_form(scipy.ndimage.convolve1d)
+def convolve1d(
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    input, weights = image("convolve1d", input), np.atleast_1d(_weights(weights))
+    origin = -origin - (weights.shape[0] % 2 == 0)
+    y = _weighted("convolve1d", input, weights[::-1], axis, mode, cval, origin)
+    return delivered("convolve1d", y, input, output)
+
+
+@traced_form(scipy.ndimage.uniform_filter1d)
+def uniform_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:
+    input = image("uniform_filter1d", input)
+    axis = normalize_axis(axis, input.ndim, "uniform_filter1d")
+    check_mode("uniform_filter1d", mode)
+    if size < 1:
+        raise ValueError(f"uniform_filter1d: size must be at least 1, got {size}")
+    before, after = _reach("uniform_filter1d", size, origin)
+    y = input
+    if input.size:
+        x = padded(np.moveaxis(input, axis, -1), before, after, mode, cval)
+        y = np.moveaxis(running_mean_(x, size=int(size)), -1, axis)
+    return delivered("uniform_filter1d", y, input, output)
+
+
+# Gaussians.
+
+
+def _gaussian(sigma: Any, order: int, radius: int) -> Any:
+    """A Gaussian with sum 1, or a derivative of it: φ^(k) = p_k φ, p_{k+1} = p_k' - x/σ^2 p_k."""
+    x = np.arange(-radius, radius + 1)
+    variance = sigma * sigma
+    bell = np.exp(-0.5 / variance * (x * x))
+    bell = bell / np.sum(bell)
+    if not order:
+        return bell
+    zero = 0.0 * variance
+    p = [zero + 1.0]
+    for _ in range(order):
+        slopes = [k * c for k, c in enumerate(p)][1:] + [zero, zero]
+        lower = [zero] + [c / variance for c in p]
+        p = [s - c for s, c in zip(slopes, lower, strict=True)]
+    factor = zero
+    for c in reversed(p):
+        factor = factor * x + c
+    return factor * bell
+
+
+@traced_form(scipy.ndimage.gaussian_filter1d)
+def gaussian_filter1d(
+    input: Any,
+    sigma: Any,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+) -> Any:
+    input = image("gaussian_filter1d", input)
+    if order < 0:
+        raise ValueError(f"gaussian_filter1d: order must be non-negative, got {order}")
+    if radius is None:
+        radius = int(truncate * float(stop_gradient(sigma)) + 0.5)
+    if radius < 0 or radius != int(radius):
+        raise ValueError(f"gaussian_filter1d: radius must be a non-negative integer, got {radius}")
+    weights = _gaussian(sigma, order, int(radius))[::-1]
+    y = _weighted("gaussian_filter1d", input, weights, axis, mode, cval, 0)
+    return delivered("gaussian_filter1d", y, input, output)
+
+
+@traced_form(scipy.ndimage.gaussian_filter)
+def gaussian_filter(
+    input: Any,
+    sigma: Any,
+    order: Any = 0,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: Any = None,
+    axes: Any = None,
+) -> Any:
+    name = "gaussian_filter"
+    input = y = image(name, input)
+    along = chosen_axes(name, axes, input.ndim)
+    columns = [each(name, value, len(along)) for value in (sigma, order, mode, radius)]
+    for axis, s, k, m, r in zip(along, *columns, strict=True):
+        if stop_gradient(s) > 1e-15:
+            y = gaussian_filter1d(y, s, axis, k, None, m, cval, truncate, radius=r)
+    return delivered(name, y, input, output)
+
+
+# Along several axes.
+
+
+@traced_form(scipy.ndimage.uniform_filter)
+def uniform_filter(
+    input: Any,
+    size: Any = 3,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    name = "uniform_filter"
+    input = y = image(name, input)
+    along = chosen_axes(name, axes, input.ndim)
+    columns = [each(name, value, len(along)) for value in (size, mode, origin)]
+    for axis, s, m, o in zip(along, *columns, strict=True):
+        if s > 1:
+            y = uniform_filter1d(y, int(s), axis, None, m, cval, o)
+    return delivered(name, y, input, output)
+
+
+def _grid(
+    name: str,
+    input: Any,
+    weights: Any,
+    mode: Any,
+    cval: Any,
+    origin: Any,
+    axes: Any,
+    convolves: bool,
+) -> Any:
+    """Correlation with weights over several axes, or convolution, which turns them around."""
+    along = chosen_axes(name, axes, input.ndim)
+    if weights.ndim != len(along) or not weights.size:
+        raise ShapeError(
+            f"{name}: the weights must have {len(along)} axes, one for each of the input's "
+            f"that is filtered, and entries; got {weights.shape}"
+        )
+    if not isinstance(mode, str):
+        raise ValueError(f"{name}: a sequence of modes is not supported, got {mode!r}")
+    check_mode(name, mode)
+    kernel = weights if convolves else np.flip(np.conj(weights))
+    x = np.moveaxis(input, along, range(-len(along), 0)) if along else input
+    for k, o in enumerate(each(name, origin, len(along))):
+        size = kernel.shape[k]
+        before, after = _reach(name, size, -o - (size % 2 == 0) if convolves else o)
+        ends = padded(np.moveaxis(x, k - len(along), -1), before, after, mode, cval)
+        x = np.moveaxis(ends, -1, k - len(along))
+    if not input.size or not along:
+        return input * weights if not along else input
+    y = convolve_grid_(x, kernel, mode="valid", axes=len(along))
+    return np.moveaxis(y, range(-len(along), 0), along)
+
+
+@traced_form(scipy.ndimage.correlate)
+def correlate(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    input = image("correlate", input)
+    y = _grid("correlate", input, _weights(weights), mode, cval, origin, axes, False)
+    return delivered("correlate", y, input, output)
+
+
+@traced_form(scipy.ndimage.convolve)
+def convolve(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    input = image("convolve", input)
+    y = _grid("convolve", input, _weights(weights), mode, cval, origin, axes, True)
+    return delivered("convolve", y, input, output)
+
+
+# Edges.
+
+
+def _difference(
+    name: str, input: Any, across: list[int], axis: int, mode: Any, cval: Any, output: Any
+) -> Any:
+    """Central differences along an axis, smoothed along the others."""
+    input = y = image(name, input)
+    axis = normalize_axis(axis, input.ndim, name)
+    modes = each(name, mode, input.ndim)
+    for k in (axis, *[k for k in range(input.ndim) if k != axis]):
+        y = correlate1d(y, [-1.0, 0.0, 1.0] if k == axis else across, k, None, modes[k], cval)
+    return delivered(name, y, input, output)
+
+
+@traced_form(scipy.ndimage.prewitt)
+def prewitt(
+    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
+) -> Any:
+    return _difference("prewitt", input, [1, 1, 1], axis, mode, cval, output)
+
+
+@traced_form(scipy.ndimage.sobel)
+def sobel(
+    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
+) -> Any:
+    return _difference("sobel", input, [1, 2, 1], axis, mode, cval, output)
+
+
+@traced_form(scipy.ndimage.laplace)
+def laplace(
+    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
+) -> Any:
+    input = image("laplace", input)
+    along = chosen_axes("laplace", axes, input.ndim)
+    modes = each("laplace", mode, len(along))
+    parts = [
+        correlate1d(input, [1.0, -2.0, 1.0], k, None, m, cval)
+        for k, m in zip(along, modes, strict=True)
+    ]
+    return delivered("laplace", sum(parts[1:], parts[0]) if parts else input, input, output)
+
+
+def _gaussian_slopes(
+    name: str, order: int, input: Any, sigma: Any, mode: Any, cval: Any, axes: Any, options: Any
+) -> list[Any]:
+    """The derivatives of the smoothed input along each axis."""
+    along = chosen_axes(name, axes, input.ndim)
+    sigmas: list[Any] = [0] * input.ndim
+    for k, s in zip(along, each(name, sigma, len(along)), strict=True):
+        sigmas[k] = s
+    slopes = []
+    for k, m in zip(along, each(name, mode, len(along)), strict=True):
+        orders = [0] * input.ndim
+        orders[k] = order
+        slopes.append(gaussian_filter(input, sigmas, orders, None, m, cval, **options))
+    return slopes
+
+
+@traced_form(scipy.ndimage.gaussian_laplace)
+def gaussian_laplace(
+    input: Any,
+    sigma: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
+    **kwargs: Any,
+) -> Any:
+    input = image("gaussian_laplace", input)
+    parts = _gaussian_slopes("gaussian_laplace", 2, input, sigma, mode, cval, axes, kwargs)
+    y = sum(parts[1:], parts[0]) if parts else input
+    return delivered("gaussian_laplace", y, input, output)
+
+
+@traced_form(scipy.ndimage.gaussian_gradient_magnitude)
+def gaussian_gradient_magnitude(
+    input: Any,
+    sigma: Any,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    *,
+    axes: Any = None,
+    **kwargs: Any,
+) -> Any:
+    name = "gaussian_gradient_magnitude"
+    input = image(name, input)
+    parts = [g * g for g in _gaussian_slopes(name, 1, input, sigma, mode, cval, axes, kwargs)]
+    y = np.sqrt(sum(parts[1:], parts[0])) if parts else input
+    return delivered(name, y, input, output)

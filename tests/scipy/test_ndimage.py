@@ -1,0 +1,237 @@
+"""linad.scipy.ndimage: linear filters, and sampling with linear interpolation."""
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import linad
+import linad.scipy.ndimage as ln
+from linad.errors import DTypeError, LinadError, ShapeError, UnsupportedError
+from linad.scipy.boundaries import MODES
+from linad.testing import check_derivatives
+
+rng = np.random.default_rng(8)
+X = rng.standard_normal((5, 4))
+W = rng.standard_normal(3)
+K = rng.standard_normal((2, 3))
+SIGMA = np.array([0.8, 1.2])
+POINTS = rng.uniform(-0.9, 4.4, (2, 7))
+MATRIX = rng.standard_normal((2, 2))
+
+CASES = {
+    "correlate1d": (lambda m, x, w: m.correlate1d(x, w), X, W),
+    "correlate1d-axis": (lambda m, x, w: m.correlate1d(x, w, 0, origin=1), X, W),
+    "convolve1d": (lambda m, x, w: m.convolve1d(x, w, mode="wrap"), X, W),
+    "convolve1d-even": (lambda m, x, w: m.convolve1d(x, w[:2], 0), X, W),
+    "border": (lambda m, x, w: m.correlate1d(x, w, mode="constant", cval=2.0), X, W),
+    "gaussian1d": (lambda m, x, s: m.gaussian_filter1d(x, s[0], axis=0), X, SIGMA),
+    "gaussian": (lambda m, x, s: m.gaussian_filter(x, s), X, SIGMA),
+    "gaussian-orders": (
+        lambda m, x, s: m.gaussian_filter(x, s, [1, 2], mode=["wrap", "nearest"]),
+        *(X, SIGMA),
+    ),
+    "gaussian-radius": (lambda m, x: m.gaussian_filter(x, 1.0, radius=[1, 2]), X),
+    "gaussian-axes": (lambda m, x, s: m.gaussian_filter(x, s[0], axes=(1,), order=3), X, SIGMA),
+    "gaussian-none": (lambda m, x: 2 * m.gaussian_filter(x, 0), X),
+    "uniform1d": (lambda m, x: m.uniform_filter1d(x, 3, axis=0, origin=-1), X),
+    "uniform": (lambda m, x: m.uniform_filter(x, (2, 3), origin=(0, 1), mode="mirror"), X),
+    "uniform-axes": (lambda m, x: m.uniform_filter(x, 2, axes=0), X),
+    "correlate": (lambda m, x, k: m.correlate(x, k, origin=(0, -1)), X, K),
+    "convolve": (lambda m, x, k: m.convolve(x, k, mode="constant", cval=0.3), X, K),
+    "convolve-one-axis": (lambda m, x, k: m.convolve(x[0], k[1], mode="mirror"), X, K),
+    "prewitt": (lambda m, x: m.prewitt(x, 0, mode=["reflect", "wrap"]), X),
+    "sobel": (lambda m, x: m.sobel(x), X),
+    "laplace": (lambda m, x: m.laplace(x, mode="nearest"), X),
+    "gaussian_laplace": (lambda m, x, s: m.gaussian_laplace(x, s), X, SIGMA),
+    "gaussian_gradient": (
+        lambda m, x, s: m.gaussian_gradient_magnitude(x, s[0], truncate=3.0),
+        *(X, SIGMA),
+    ),
+    "map": (lambda m, x, c: m.map_coordinates(x, c, order=1, cval=1.5), X, POINTS),
+    "map-nearest-point": (lambda m, x: m.map_coordinates(x, POINTS, order=0), X),
+    "map-list": (lambda m, x, c: m.map_coordinates(x, [c[0], c[1]], order=1), X, POINTS),
+    "map-shape": (
+        lambda m, x, c: m.map_coordinates(x, c.reshape(2, 7, 1), order=1, mode="mirror"),
+        *(X, POINTS),
+    ),
+    "affine": (
+        lambda m, x, a, o: m.affine_transform(x, a, o, (3, 4), order=1, mode="reflect"),
+        *(X, MATRIX, SIGMA),
+    ),
+    "affine-diagonal": (
+        lambda m, x, a: m.affine_transform(x, a[0], 0.2, order=1, mode="nearest"),
+        *(X, MATRIX),
+    ),
+    "affine-homogeneous": (
+        lambda m, x, a: m.affine_transform(x, np.concatenate([a, a[:, :1]], 1), order=1),
+        *(X, MATRIX),
+    ),
+    "shift": (lambda m, x, s: m.shift(x, s, order=1, mode="grid-wrap"), X, SIGMA),
+    "zoom": (lambda m, x: m.zoom(x, (1.7, 0.6), order=1), X),
+    "zoom-grid": (lambda m, x: m.zoom(x, 2, order=1, mode="reflect", grid_mode=True), X),
+}
+
+
+def check_traced(f, *args):
+    expected = f(scipy.ndimage, *args)
+    np.testing.assert_array_equal(f(ln, *args), expected)
+    found = linad.linearize(lambda *a: f(ln, *a), *args)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+    assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traces(name):
+    f, *args = CASES[name]
+    check_traced(f, *args)
+    check_derivatives(lambda *a: f(ln, *a), *args)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_single_precision_stays(name):
+    f, *args = CASES[name]
+    single = [a.astype(np.float32) for a in args]
+    y, J = linad.linearize(lambda *a: f(ln, *a), *single)
+    assert y.dtype == np.float32
+    expected = f(scipy.ndimage, *single)
+    np.testing.assert_allclose(y, expected, rtol=2e-4, atol=2e-5)
+    cotangent = J.pullback(y)
+    cotangents = cotangent if isinstance(cotangent, tuple) else (cotangent,)
+    assert {c.dtype for c in cotangents} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_every_mode_and_origin(mode, n):
+    x = rng.standard_normal(n)
+    for size in (1, 2, 3, 6):
+        w = rng.standard_normal(size)
+        for origin in range(-(size // 2), (size - 1) // 2 + 1):
+            keywords = {"mode": mode, "cval": 0.7, "origin": origin}
+            check_traced(lambda m, x, w: m.correlate1d(x, w, **keywords), x, w)  # noqa: B023
+            keywords["origin"] = -origin - (size % 2 == 0)
+            check_traced(lambda m, x, w: m.convolve1d(x, w, **keywords), x, w)  # noqa: B023
+            check_traced(lambda m, x, w: m.convolve(x, w, **keywords), x, w)  # noqa: B023
+        for origin in range(-(size // 2), size - size // 2):
+            keywords = {"mode": mode, "cval": 0.7, "origin": origin}
+            check_traced(lambda m, x: m.uniform_filter1d(x, size, **keywords), x)  # noqa: B023
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_every_mode_of_sampling(mode, n, order):
+    """Far beyond the ends, on the points and half way between them."""
+    whole = np.arange(-12.0, 13.0)
+    c = np.concatenate([rng.uniform(-12, 12, 30), whole, whole + 0.5])[None]
+    x = rng.standard_normal(n)
+
+    def f(m, x, c):
+        return m.map_coordinates(x, c, order=order, mode=mode, cval=1.3)
+
+    check_traced(f, x, c)
+    smooth = c[:, :30]
+    check_derivatives(lambda x, c: f(ln, x, c), x, smooth)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_coordinates_that_are_no_numbers(mode):
+    c = np.array([[0.4, np.nan, 1.2]])
+    y, J = linad.linearize(
+        lambda x, c: ln.map_coordinates(x, c, order=1, mode=mode, cval=-2.0), X[0], c
+    )
+    assert y[1] == -2.0
+    tangent = J.pushforward((0 * X[0], np.ones_like(c)))
+    assert tangent[1] == 0
+    assert np.all(np.isfinite(tangent))
+
+
+def test_complex_images_and_weights():
+    z, w, k = X + 1j * X[::-1], W + 0.3j, K - 0.2j
+    for f in (
+        lambda m, x, w, k: m.correlate1d(x, w),
+        lambda m, x, w, k: m.convolve1d(x, w, mode="wrap"),
+        lambda m, x, w, k: m.correlate(x, k),
+        lambda m, x, w, k: m.convolve(x, k),
+        lambda m, x, w, k: m.uniform_filter(x, 3),
+        lambda m, x, w, k: m.gaussian_filter(x, 1.0),
+        lambda m, x, w, k: m.map_coordinates(x, POINTS, order=1),
+    ):
+        check_traced(f, z, w, k)
+    check_traced(lambda m, x, w: m.convolve1d(x, w), X, w)
+    check_derivatives(lambda x, w: ln.convolve1d(x, w), z, w)
+
+
+def test_empty_images():
+    for f in (
+        lambda m, x: m.gaussian_filter(x, 1.0),
+        lambda m, x: m.uniform_filter1d(x, 3),
+    ):
+        check_traced(f, np.zeros((0, 3)))
+
+
+def test_output_as_a_type():
+    y = linad.linearize(lambda x: ln.gaussian_filter(x, 1.0, output=np.float32), X)[0]
+    assert y.dtype == np.float32
+
+
+def test_a_shift_is_found():
+    """Registration: the shift between two images, by Gauss-Newton."""
+    i, j = np.indices((12, 12))
+    scene = np.exp(-0.05 * ((i - 5.0) ** 2 + (j - 6.5) ** 2))
+    true = np.array([0.63, -1.27])
+    target = scipy.ndimage.shift(scene, true, order=1, mode="nearest")
+
+    def residual(s):
+        return (ln.shift(scene, s, order=1, mode="nearest") - target)[2:-2, 2:-2]
+
+    s = np.zeros(2)
+    for _ in range(10):
+        r, J = linad.linearize(residual, s)
+        s = s - np.linalg.lstsq(J.todense(), r.ravel())[0]
+    np.testing.assert_allclose(s, true, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda x: ln.map_coordinates(x, POINTS), UnsupportedError, "order=1"),
+        (lambda x: ln.shift(x, 1.0), UnsupportedError, "order=3"),
+        (lambda x: ln.affine_transform(x, MATRIX, order=2), UnsupportedError, "order=2"),
+        (lambda x: ln.zoom(x, 2, order=5), UnsupportedError, "order=5"),
+        (lambda x: ln.map_coordinates(x, POINTS[:1], order=1), ShapeError, "needs coordinates"),
+        (lambda x: ln.map_coordinates(x, POINTS + 0j, order=1), DTypeError, "real"),
+        (lambda x: ln.map_coordinates(x, POINTS, order=1, mode="edge"), ValueError, "grid-wrap"),
+        (
+            lambda x: ln.map_coordinates(x, POINTS, np.zeros(7), order=1),
+            *(UnsupportedError, "output="),
+        ),
+        (lambda x: ln.gaussian_filter(x, 1.0, output=int), DTypeError, "cannot hold"),
+        (lambda x: ln.map_coordinates(X.astype(int), x[:2], order=1), DTypeError, "astype"),
+        (lambda x: ln.correlate1d(x, x), ShapeError, "row of numbers"),
+        (lambda x: ln.correlate1d(x, W, origin=2), ValueError, "origin"),
+        (lambda x: ln.correlate1d(x, W, mode="edge"), ValueError, "correlate1d: mode"),
+        (lambda x: ln.uniform_filter1d(x, 0), ValueError, "at least 1"),
+        (lambda x: ln.gaussian_filter1d(x, 1.0, order=-1), ValueError, "order"),
+        (lambda x: ln.gaussian_filter1d(x, 1.0, radius=-1), ValueError, "radius"),
+        (lambda x: ln.gaussian_filter(x, [1.0, 1.0, 1.0]), ShapeError, "one entry"),
+        (lambda x: ln.convolve(x, W), ShapeError, "2 axes"),
+        (lambda x: ln.convolve(x, K, mode=["wrap"]), ValueError, "sequence of modes"),
+        (lambda x: ln.affine_transform(x, np.eye(3) + 1, order=1), ValueError, "homogeneous"),
+        (lambda x: ln.affine_transform(x, np.eye(4), order=1), ShapeError, "need a matrix"),
+        (lambda x: ln.median_filter(x, 3), LinadError, "linad.scipy"),
+    ],
+)
+def test_errors(call, error, words):
+    with pytest.raises(error, match=words):
+        linad.linearize(call, X)
+
+
+def test_zoom_warns_as_scipys():
+    with pytest.warns(UserWarning, match="grid-constant"):
+        linad.linearize(lambda x: ln.zoom(x, 2, order=1, grid_mode=True), X)
+
+
+def test_the_rest_is_scipys():
+    assert ln.label is scipy.ndimage.label
+    assert "gaussian_filter" in dir(ln)
