@@ -33,6 +33,7 @@ __all__ = [
     "linearize",
     "primitive",
     "rules",
+    "scipy_args",
     "solve",
     "sparse_hessian",
     "sparse_jacobian",
@@ -43,14 +44,15 @@ __all__ = [
     "vstack",
 ]
 
-_LAZY = {"solve": "linad.solve"}
-"""Rooms that are imported when they are first asked for."""
+_LAZY = {"scipy_args": "linad.solve.sinks", "solve": "linad.solve"}
+"""Rooms, and what stands in them, that are imported when they are first asked for."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'linad' has no attribute {name!r}")
-    return importlib.import_module(_LAZY[name])
+    module = importlib.import_module(_LAZY[name])
+    return getattr(module, name, module)
 
 
 def __dir__() -> list[str]:
