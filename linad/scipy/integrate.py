@@ -1,4 +1,4 @@
-"""scipy.integrate, traced: integrals of samples.
+"""scipy.integrate, traced: integrals of samples, and initial value problems.
 
 trapezoid     Σ h_i (y_i + y_i+1) / 2
 simpson       parabolas through three neighbours: over x_0, x_1, x_2 with h = x_1 - x_0 and
@@ -7,18 +7,22 @@ simpson       parabolas through three neighbours: over x_0, x_1, x_2 with h = x_
               with an even number of samples the parabola of the last three gives the last interval:
               k (2k + 3h)/(6(h + k)) y_2 + k (k + 3h)/(6h) y_1 - k^3/(6h(h + k)) y_0
 
+Initial value problems are in `linad.scipy.initialvalue`.
+
 Source: K. Cartwright, "Simpson's Rule Cumulative Integration with MS Excel and Irregularly-spaced
 Data", Journal of Mathematical Sciences and Mathematics Education 12, 2017.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 
-from linad.errors import ShapeError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
+from linad.scipy.mirror import inexact, refuse, traced_form
 from linad.shapes import normalize_axis
 
 
@@ -98,3 +102,49 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
         + k * (k + 3 * h) / (6 * h) * y[..., -2]
         - k**3 / (6 * h * (h + k)) * y[..., -3]
     )
+
+
+@functools.wraps(scipy.integrate.solve_ivp)
+def solve_ivp(
+    fun: Any,
+    t_span: Any,
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    **options: Any,
+) -> Any:
+    given = () if args is None else args
+    if not needs_tracing(fun, t_span[0], y0, given):
+        return scipy.integrate.solve_ivp(
+            fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+        )
+    # As SciPy's own t_eval, which is differentiated; a function of t, or an event, is not.
+    refuse("solve_ivp", dense_output=(dense_output, False), events=(events, None))
+    if set(options) - set(OPTIONS):
+        raise UnsupportedError(
+            f"solve_ivp: {', '.join(sorted(set(options) - set(OPTIONS)))}: explicit methods, which "
+            f"are traced, take {', '.join(OPTIONS)}; leave it out"
+        )
+    return replayed(fun, t_span, y0, method, t_eval, vectorized, given, options)
+
+
+@functools.wraps(scipy.integrate.odeint)
+def odeint(
+    func: Any, y0: Any, t: Any, args: Any = (), *others: Any, tfirst: bool = False, **options: Any
+) -> Any:
+    def fun(time: float, y: Any, *more: Any) -> Any:
+        return func(time, y, *more) if tfirst else func(y, time, *more)
+
+    if not needs_tracing(fun, np.ravel(t)[0], y0, args):
+        return scipy.integrate.odeint(func, y0, t, args, *others, tfirst=tfirst, **options)
+    tolerances = {key: options.pop(key, None) or 1.49012e-8 for key in ("rtol", "atol")}
+    if options or others:
+        raise UnsupportedError(
+            f"odeint: {', '.join(options) or 'further arguments'}: not traced by linad, beside "
+            f"args, rtol, atol and tfirst; leave it out"
+        )
+    return solution_at(fun, y0, t, args, **tolerances)

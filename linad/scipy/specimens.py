@@ -6,6 +6,8 @@ from scipy.sparse import csc_array, csr_array
 from linad.specimens import INDICES, MATRIX, Call, positive
 
 CALLS: dict[str, Call] = {
+    "scipy.integrate.odeint": lambda f, a: f(lambda y, t: -y, a[0], [0.0, 0.5]),
+    "scipy.integrate.solve_ivp": lambda f, a: f(lambda t, y: -y, (0.0, 0.5), a[0]).y[:, -1],
     "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
     "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
     "scipy.linalg.cholesky": lambda f, a: f(positive(a)),

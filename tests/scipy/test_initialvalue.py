@@ -1,0 +1,217 @@
+"""solve_ivp and odeint: derivatives of the computed trajectory."""
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.linalg
+
+import linad
+import linad.scipy.integrate as si
+from linad.errors import GuardError, LinadError, ShapeError, UnsupportedError
+from linad.testing import check_derivatives
+
+A = np.array([[-0.4, 1.1], [-0.9, -0.2]])
+Y0 = np.array([1.0, -0.5])
+METHODS = ["RK45", "RK23", "DOP853"]
+TIMES = np.array([0.0, 0.3, 0.31, 1.1, 2.0])
+
+
+def linear(t, y, A):
+    return A @ y
+
+
+def volterra(t, y, a, b):
+    return np.stack([a * y[0] - y[0] * y[1], y[0] * y[1] - b * y[1] + 0.1 * np.sin(t)])
+
+
+def solution(y0, A, t=2.0):
+    """exp(tA) y0"""
+    import linad.scipy.linalg as sl
+
+    return sl.expm(t * A) @ y0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("t_eval", [None, TIMES, TIMES[1:3]])
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
+def test_what_scipy_returns(method, t_eval, span):
+    if t_eval is not None and span[0] > span[1]:
+        t_eval = t_eval[::-1]
+    arguments = (volterra, span, np.array([1.0, 0.5]), method, t_eval)
+    options = {"args": (0.7, 0.4), "rtol": 1e-6, "max_step": 0.3}
+    expected = scipy.integrate.solve_ivp(*arguments, **options)
+    plain = si.solve_ivp(*arguments, **options)
+    np.testing.assert_array_equal(plain.y, expected.y)
+    found = []
+
+    def f(a):
+        r = si.solve_ivp(*arguments, **(options | {"args": (a, 0.4)}))
+        found.append(r)
+        return r.y
+
+    y = linad.linearize(f, np.array(0.7))[0]
+    np.testing.assert_allclose(y, expected.y, rtol=1e-12, atol=1e-13)
+    assert set(found[0]) == set(expected)
+    for key in ("t", "nfev", "njev", "nlu", "status", "success", "message", "sol", "t_events"):
+        np.testing.assert_array_equal(getattr(found[0], key), getattr(expected, key))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_linear_systems(method):
+    """y(2) = exp(2A) y0: first and second derivatives, in y0 and in A."""
+
+    def end(y0, A):
+        r = si.solve_ivp(linear, (0.0, 2.0), y0, method, args=(A,), rtol=1e-9, atol=1e-11)
+        return r.y[:, -1]
+
+    scale = 100 if method == "RK23" else 1
+    y, J = linad.linearize(end, Y0, A)
+    z, K = linad.linearize(solution, Y0, A)
+    np.testing.assert_allclose(y, z, atol=1e-8 * scale)
+    np.testing.assert_allclose(J.flat.todense(), K.flat.todense(), atol=1e-7 * scale)
+
+    def loss(f):
+        return lambda y0, A: np.sum(np.sin(f(y0, A)))
+
+    directions = np.array([0.3, 0.7]), np.array([[0.2, -0.5], [1.0, 0.1]])
+    found = linad.hvp(loss(end), (Y0, A), directions)
+    expected = linad.hvp(loss(solution), (Y0, A), directions)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_trajectory_with_fixed_steps(method):
+    """With steps that the parameters do not move, it is the exact derivative of the result."""
+    options = {"max_step": 0.25, "first_step": 0.25, "rtol": 1e3, "atol": 1e3}
+
+    def f(y0, a, b):
+        r = si.solve_ivp(volterra, (0, 1), y0, method, TIMES[:3], args=(a, b), **options)
+        return r.y
+
+    check_derivatives(f, np.array([1.0, 0.5]), np.array(0.7), np.array(0.4))
+
+
+def test_a_closure_over_traced_values():
+    f = lambda a: si.solve_ivp(lambda t, y: -a * y, (0, 1), [2.0], rtol=1e-9, atol=1e-11).y[0, -1]  # noqa: E731
+    np.testing.assert_allclose(linad.grad(f)(0.5), -2 * np.exp(-0.5), rtol=1e-7)
+    np.testing.assert_allclose(linad.grad(linad.grad(f))(0.5), 2 * np.exp(-0.5), rtol=1e-6)
+
+
+def test_forms_of_arguments():
+    """A list for y0 and for what fun returns, a scalar, vectorized, containers in args."""
+
+    def f(p):
+        def fun(t, y, q):
+            return [y[1], -q["k"] * y[0]]
+
+        y = si.solve_ivp(fun, (0, 1), [p[0], 1.0], args=({"k": p[1]},), rtol=1e-8).y[:, -1]
+        g = lambda t, y: -p[1] * y  # noqa: E731
+        z = si.solve_ivp(g, (0, 1), p[0], vectorized=True, rtol=1e-8).y[:, -1]
+        return np.concatenate([y, z])
+
+    p = np.array([0.7, 2.0])
+    w = np.sqrt(p[1])
+    expected = [p[0] * np.cos(w) + np.sin(w) / w, np.cos(w) - p[0] * w * np.sin(w)]
+    y, J = linad.linearize(f, p)
+    np.testing.assert_allclose(y, [*expected, p[0] * np.exp(-2)], rtol=1e-5)
+    np.testing.assert_allclose(J @ [1.0, 0.0], [np.cos(w), -w * np.sin(w), np.exp(-2)], rtol=1e-4)
+
+
+def test_complex_states():
+    f = lambda a: si.solve_ivp(lambda t, y: 1j * a * y, (0, 1), [1 + 0j], rtol=1e-9).y[0, -1]  # noqa: E731
+    y, J = linad.linearize(f, np.array(0.8))
+    np.testing.assert_allclose(J.pushforward(1.0), 1j * np.exp(0.8j), rtol=1e-4)
+    assert y.dtype == complex
+
+
+def test_a_step_that_fails():
+    """y' = y² ends at t = 1; SciPy says so, and gives the solution up to there."""
+    arguments = (lambda t, y: y * y, (0, 2), np.array([1.0]))
+    with np.errstate(all="ignore"):
+        expected = scipy.integrate.solve_ivp(*arguments)
+        found = []
+        linad.linearize(lambda y0: found.append(si.solve_ivp(*arguments[:2], y0)) or y0, Y0[:1])
+    assert found[0].status == expected.status == -1
+    # Near the end rounding errors grow as the solution does.
+    np.testing.assert_allclose(found[0].y.concrete[:, :25], expected.y[:, :25], rtol=1e-9)
+
+
+def test_no_time_at_all():
+    f = lambda y: si.solve_ivp(linear, (1.0, 1.0), y, args=(A,)).y[:, -1]  # noqa: E731
+    np.testing.assert_array_equal(linad.linearize(f, Y0)[1].todense(), np.eye(2))
+
+
+@pytest.mark.parametrize("t", [TIMES, TIMES[::-1], np.array([0.0, 0.5, 0.5, 1.0])])
+def test_odeint(t):
+    def f(y0, A):
+        return si.odeint(lambda y, t, A: A @ y, y0, t, args=(A,), rtol=1e-10, atol=1e-10)
+
+    y, J = linad.linearize(f, Y0, A)
+    expected = scipy.integrate.odeint(lambda y, t: A @ y, Y0, t, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(y, expected, atol=1e-8)
+    np.testing.assert_array_equal(f(Y0, A), expected)
+
+    def exact(y0, A):
+        return np.stack([solution(y0, A, s - t[0]) for s in t])
+
+    np.testing.assert_allclose(
+        J.flat.todense(), linad.linearize(exact, Y0, A)[1].flat.todense(), atol=1e-7
+    )
+    g = lambda y0: si.odeint(lambda t, y: A @ y, y0, t, tfirst=True)  # noqa: E731
+    np.testing.assert_allclose(linad.linearize(g, Y0)[0], expected, atol=1e-6)
+
+
+def test_a_tape_keeps_its_steps():
+    _, tape = linad.trace(lambda y0: si.solve_ivp(linear, (0.0, 1.0), y0, args=(A,)).y, Y0)
+    np.testing.assert_allclose(tape(Y0), si.solve_ivp(linear, (0.0, 1.0), Y0, args=(A,)).y)
+    with pytest.raises(GuardError):
+        tape(3 * Y0)
+
+
+def test_fixed_quad_traces():
+    """SciPy's own, with fixed nodes."""
+    f = lambda a, b: si.fixed_quad(lambda x: np.exp(a * x), 0.0, b, n=8)[0]  # noqa: E731
+    check_derivatives(f, np.array(0.7), np.array(1.3))
+
+
+def solve(*args, **options):
+    return lambda y0: si.solve_ivp(*[y0 if a is Y0 else a for a in args], **options).y
+
+
+ERRORS = {
+    "implicit": (solve(linear, (0, 1), Y0, "Radau", args=(A,)), UnsupportedError, "DOP853"),
+    "events": (
+        solve(linear, (0, 1), Y0, events=lambda t, y, A: y[0], args=(A,)),
+        UnsupportedError,
+        "events",
+    ),
+    "dense": (
+        solve(linear, (0, 1), Y0, dense_output=True, args=(A,)),
+        UnsupportedError,
+        "dense_output",
+    ),
+    "jac": (solve(linear, (0, 1), Y0, jac=A, args=(A,)), UnsupportedError, "jac"),
+    "span": (
+        lambda y: si.solve_ivp(linear, (0, y[0]), y, args=(A,)).y,
+        UnsupportedError,
+        "t_span",
+    ),
+    "shape": (solve(lambda t, y: y[:1], (0, 1), Y0), ShapeError, "returns 1"),
+    "matrix": (lambda y: si.solve_ivp(linear, (0, 1), y[None], args=(A,)).y, ShapeError, "vector"),
+    "odeint t": (lambda y: si.odeint(lambda y, t: y, y, [0, 1, 0.5]), ValueError, "increasing"),
+    "odeint traced t": (lambda y: si.odeint(lambda y, t: y, y, y), UnsupportedError, "plain"),
+    "odeint Dfun": (
+        lambda y: si.odeint(lambda y, t: y, y, [0, 1], Dfun=lambda y, t: 1),
+        UnsupportedError,
+        "Dfun",
+    ),
+    "quad": (lambda y: si.quad(lambda x: y[0] * x, 0, 1)[0], LinadError, None),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    f, error, words = ERRORS[name]
+    with pytest.raises(error, match=words):
+        linad.linearize(f, Y0)
