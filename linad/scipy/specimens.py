@@ -6,6 +6,7 @@ from scipy.sparse import csc_array, csr_array
 from linad.specimens import INDICES, MATRIX, Call, positive
 
 CALLS: dict[str, Call] = {
+    "scipy.integrate.fixed_quad": lambda f, a: f(np.sin, a[0, 0], a[0, 1])[0],
     "scipy.integrate.odeint": lambda f, a: f(lambda y, t: -y, a[0], [0.0, 0.5]),
     "scipy.integrate.solve_ivp": lambda f, a: f(lambda t, y: -y, (0.0, 0.5), a[0]).y[:, -1],
     "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),

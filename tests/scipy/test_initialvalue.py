@@ -169,12 +169,6 @@ def test_a_tape_keeps_its_steps():
         tape(3 * Y0)
 
 
-def test_fixed_quad_traces():
-    """SciPy's own, with fixed nodes."""
-    f = lambda a, b: si.fixed_quad(lambda x: np.exp(a * x), 0.0, b, n=8)[0]  # noqa: E731
-    check_derivatives(f, np.array(0.7), np.array(1.3))
-
-
 def solve(*args, **options):
     return lambda y0: si.solve_ivp(*[y0 if a is Y0 else a for a in args], **options).y
 

@@ -40,6 +40,17 @@ def test_traces(name):
     check_derivatives(lambda *a: f(si, *a), *args)
 
 
+def test_fixed_quad():
+    def f(m):
+        return lambda a, b: m.fixed_quad(lambda x, c: np.exp(c * a * x), 0.1 * a, b, (2.0,), n=8)[0]
+
+    point = np.array(0.7), np.array(1.3)
+    expected = f(scipy.integrate)(*point)
+    assert f(si)(*point) == expected
+    np.testing.assert_allclose(linad.linearize(f(si), *point)[0], expected, rtol=1e-13)
+    check_derivatives(f(si), *point)
+
+
 def test_single_precision_stays():
     y = Y.astype(np.float32)
     assert linad.linearize(si.simpson, y)[0].dtype == np.float32
