@@ -116,7 +116,8 @@ def moved(op: Any) -> Gather:
 # Entry by entry.
 
 
-@relates(Identity, Diagonal, Cast, Reshape, Masked, RealPart, Conjugation)
+@relates(Diagonal, by=lambda op: np.ndim(op.entries) == 0)
+@relates(Identity, Cast, Reshape, Masked, RealPart, Conjugation)
 def same(op: Any) -> None:
     """y_i reads x_i. The entries that a mask leaves out change with the point."""
     return None
@@ -272,7 +273,7 @@ def convolved(op: Convolution) -> Relation:
 
 def sparse_matrix(op: Foreign) -> Any:
     """The sparse array that a foreign operator applies, or None."""
-    matrix = getattr(op.op, "A", None)
+    matrix: Any = getattr(op.op, "A", None)
     if not issparse(matrix) or matrix.shape != op.op.shape:
         return None
     matrix = matrix.tocsr()

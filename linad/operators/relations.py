@@ -140,14 +140,23 @@ class Relation:
         product.sort_indices()
         return Sets(None, Relation.of_matrix(product))
 
+    def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths of some rows (0 for -1), and where their entries are stored, in order."""
+        counts = np.append(self.counts, 0)[rows]  # -1 is the last
+        starts = np.append(self.indptr[:-1], 0)[rows]
+        before = np.cumsum(counts) - counts
+        return counts, np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
+
     def taken(self, source: np.ndarray) -> "Relation":
         """The rows ``source``; an empty one for -1."""
-        counts = np.append(self.counts, 0)[source]  # -1 is the last
-        starts = np.append(self.indptr[:-1], 0)[source]
-        ends = np.cumsum(counts)
-        total = int(ends[-1]) if len(ends) else 0
-        shift = np.repeat(starts - (ends - counts), counts)
-        return Relation(np.concatenate([[0], ends]), self.indices[shift + np.arange(total)], self.n)
+        counts, places = self.places(source)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return Relation(indptr, self.indices[places], self.n)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """The entries as numbers, increasing: where they are in the matrix in C order."""
+        return self.rows.astype(np.int64) * self.n + self.indices
 
     def __eq__(self, other: object) -> bool:
         return (

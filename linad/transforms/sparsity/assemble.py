@@ -1,8 +1,9 @@
 """The sparse matrix of an operator, by whichever way is cheaper.
 
 Sweeps, with as many seeds as its colouring has, give the matrix of any operator. One that is
-made of others may instead multiply and add the sparse matrices of its parts. Both fill the same
-pattern; the costs of both follow from the patterns, so the choice is made once a structure.
+made of others may instead multiply and add the sparse matrices of its parts, and a traced
+function carry their numbers along. All fill the same pattern; what they cost follows from the
+patterns, so the choice is made once a structure.
 """
 
 from typing import Any
@@ -22,11 +23,15 @@ from linad.transforms.sparsity.products import (
     tape_product,
     touched,
 )
+from linad.transforms.sparsity.replay import Replay, TooDear
 from linad.transforms.sparsity.structure import Known, known
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
 FEW = 16
 """Seeds up to which the sweeps of a traced function are not compared with products."""
+
+LARGEST = 2**24
+"""Numbers that are carried along a traced function at most, since their places are kept."""
 
 
 def knowledge_of(op: JacobianOperator) -> Known:
@@ -44,12 +49,10 @@ def matrix_of(op: JacobianOperator) -> Any:
     """
     op = op.flat
     matrix = given_matrix(op)
+    if matrix is None and is_plain(op):
+        matrix = _by_parts(op)
     if matrix is not None:
         return matrix
-    if is_plain(op):
-        matrix = _by_parts(op)
-        if matrix is not None:
-            return matrix
     return knowledge_of(op).plan.matrix(op)
 
 
@@ -58,6 +61,9 @@ def symmetric_matrix_of(op: JacobianOperator) -> Any:
     op = op.flat
     if not is_plain(op) or op.dtype.kind == "c":
         return matrix_of(op)
+    matrix = _replayed(op) if isinstance(op, (TapeOperator, _Flat)) else None
+    if matrix is not None:
+        return matrix
     plan = knowledge_of(op).symmetric_plan
     if plan.count > FEW and _products_pay(op):
         return matrix_of(op)
@@ -81,6 +87,10 @@ def _by_parts(op: JacobianOperator) -> Any:
         pattern = knowledge_of(op).pattern
         data = sum([filled(pattern, matrix_of(t), op.dtype).data for t in op.terms])
         return stored(pattern, data)
+    if isinstance(op, (TapeOperator, _Flat)):
+        matrix = _replayed(op)
+        if matrix is not None:
+            return matrix
     if isinstance(op, (Chain, TapeOperator, _Flat)) and _products_pay(op):
         if isinstance(op, Chain):
             product = chain_product([matrix_of(f) for f in op.factors])
@@ -88,6 +98,20 @@ def _by_parts(op: JacobianOperator) -> Any:
             product = tape_product(op.op if isinstance(op, _Flat) else op, matrix_of)
         return filled(knowledge_of(op).pattern, product, op.dtype)
     return None
+
+
+def _replayed(op: Any) -> Any:
+    """The matrix from numbers carried along a traced function, or None."""
+    facts = knowledge_of(op)
+    tape = op.op if isinstance(op, _Flat) else op
+    if facts.replay is None:
+        seeds = fewest_seeds(facts.pattern)
+        try:
+            facts.replay = seeds > 2 and Replay(tape, min(seeds * touched(tape) / 4, LARGEST))
+        except TooDear:
+            facts.replay = False
+    data = facts.replay.run(tape) if facts.replay else None
+    return None if data is None else stored(facts.pattern, data)
 
 
 def _products_pay(op: Any) -> bool:

@@ -16,6 +16,9 @@ from linad.operators.relations import Relation, index_dtype
 from linad.primitive import Traced
 from linad.transforms.sparsity.colouring import colour_columns, colour_stars
 
+CACHE_BYTES = 2**20
+"""Seeds and results that go through together: what stays in a processor's cache between steps."""
+
 
 class Seeds:
     """Seeds of one direction, and the entries read from their results.
@@ -37,24 +40,31 @@ class Seeds:
     ) -> None:
         self.adjoint, self.groups, self.take, self.put = adjoint, groups, take, put
         self.count = int(groups.max(initial=-1)) + 1
+        self._members = np.flatnonzero(groups >= 0)
+        order = np.argsort(groups[self._members], kind="stable")
+        self._members = self._members[order]
+        self._bounds = np.searchsorted(groups[self._members], np.arange(self.count + 1))
 
     def entries(self, op: JacobianOperator) -> Any:
         """Sweep the seeds through an operator and read the entries."""
         m, n = op.shape
         dtype = op.out_dtype if self.adjoint else op.in_dtype
-        step = max(1, settings().block_bytes // (dtype.itemsize * (m + n + 1)))
+        step = max(1, min(settings().block_bytes, CACHE_BYTES) // (dtype.itemsize * (m + n + 1)))
         if self.count <= step:
-            results = self._sweep(op, 0, self.count, dtype)
-        else:
-            starts = range(0, self.count, step)
-            blocks = [self._sweep(op, k, min(k + step, self.count), dtype) for k in starts]
-            results = np.concatenate(blocks)
-        return np.take(results, self.take)
+            return np.take(self._sweep(op, 0, self.count, dtype), self.take)
+        found = None
+        for start in range(0, self.count, step):
+            stop = min(start + step, self.count)
+            results = self._sweep(op, start, stop, dtype)
+            if found is None:
+                found = np.empty((self.count, results.shape[-1]), results.dtype)
+            found[start:stop] = results
+        return np.take(found, self.take)
 
     def _sweep(self, op: JacobianOperator, start: int, stop: int, dtype: Any) -> Any:
-        seeded = np.flatnonzero((self.groups >= start) & (self.groups < stop))
+        members = self._members[self._bounds[start] : self._bounds[stop]]
         seeds = np.zeros((stop - start, len(self.groups)), dtype)
-        seeds[self.groups[seeded] - start, seeded] = 1
+        seeds[self.groups[members] - start, members] = 1
         results = op._apply_rows(seeds, self.adjoint)
         if isinstance(results, Traced):
             raise TracerError(

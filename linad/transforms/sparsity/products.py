@@ -55,8 +55,7 @@ def filled(pattern: Relation, matrix: Any, dtype: Any) -> Any:
         data[:] = matrix.data
     else:
         rows = np.repeat(np.arange(pattern.m), np.diff(matrix.indptr))
-        keys = pattern.rows.astype(np.int64) * pattern.n + pattern.indices
-        data[np.searchsorted(keys, rows * pattern.n + matrix.indices)] = matrix.data
+        data[np.searchsorted(pattern.keys, rows * pattern.n + matrix.indices)] = matrix.data
     return stored(pattern, data)
 
 

@@ -101,7 +101,9 @@ class Known:
 
     def __init__(self, structure: Structure, pattern: Relation) -> None:
         self.structure, self.pattern = structure, pattern
-        self.products_pay: bool | None = None  # see `linad.transforms.sparsity.assemble`
+        # Filled in by `linad.transforms.sparsity.assemble`; None: not known yet.
+        self.products_pay: bool | None = None
+        self.replay: Any = None
         self._plan: Plan | None = None
         self._symmetric: Plan | None = None
 
