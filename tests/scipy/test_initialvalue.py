@@ -149,7 +149,7 @@ def test_odeint(t):
 
     y, J = linad.linearize(f, Y0, A)
     expected = scipy.integrate.odeint(lambda y, t: A @ y, Y0, t, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(y, expected, atol=1e-8)
+    np.testing.assert_allclose(y, expected, rtol=1e-13, atol=1e-15)
     np.testing.assert_array_equal(f(Y0, A), expected)
 
     def exact(y0, A):
