@@ -3,6 +3,7 @@
 import importlib
 from typing import Any
 
+from linad import answers as answers
 from linad import errors, rules
 from linad import numpy as numpy
 from linad.config import config
@@ -35,16 +36,23 @@ __all__ = [
     "rules",
     "scipy_args",
     "solve",
+    "solve_linear",
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
+    "tag",
     "trace",
     "value_and_grad",
     "vjp",
     "vstack",
 ]
 
-_LAZY = {"scipy_args": "linad.solve.sinks", "solve": "linad.solve"}
+_LAZY = {
+    "scipy_args": "linad.solve.sinks",
+    "solve": "linad.solve",
+    "solve_linear": "linad.systems",
+    "tag": "linad.operators.tagged",
+}
 """Rooms, and what stands in them, that are imported when they are first asked for."""
 
 

@@ -1,5 +1,7 @@
 """The errors linad raises, each also an instance of the built-in a caller would expect."""
 
+from numpy.linalg import LinAlgError
+
 
 class LinadError(Exception):
     """Base of every error that linad raises on purpose."""
@@ -71,6 +73,14 @@ class ConvergenceError(LinadError, RuntimeError):
     def __init__(self, message: str, result: object = None) -> None:
         self.result = result
         super().__init__(message)
+
+
+class WrongTagError(LinadError, ValueError):
+    """What a user asserted of an operator is wrong."""
+
+
+class SingularError(LinadError, LinAlgError):
+    """A matrix that must be inverted is singular to working precision."""
 
 
 class DensifyError(LinadError, MemoryError):

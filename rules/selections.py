@@ -21,7 +21,9 @@ from linad.operators.rewrites import (
     PRODUCTS,
     SUMS,
     chain_of,
+    inverts,
     multiplied,
+    named,
     parts_of,
     product,
     sum_of,
@@ -128,6 +130,22 @@ def _(a: Selection, b: Sum) -> JacobianOperator | None:
         terms = summed(terms, chain_of(multiplied((a,), factors, PRODUCTS)), SUMS)
     found, limit = sum_of(terms), parts_of(b, 1000) + 1
     return found if parts_of(found, limit) <= limit else None
+
+
+def is_permutation(a: Selection) -> bool:
+    """Whether every entry is read exactly once."""
+    return size_of(a.out_shape) == size_of(a.in_shape) and not a.index.repeats(a.in_shape)
+
+
+@named(Selection)
+def _(a: Selection) -> set[str]:
+    return {"permutation", "unitary"} if is_permutation(a) else {"selection"}
+
+
+@inverts(Selection)
+def _(a: Selection) -> JacobianOperator | None:
+    # S^-1 = S^T where S is a permutation
+    return a.H if is_permutation(a) else None
 
 
 def _same(a: Selection, b: Selection) -> bool:

@@ -9,6 +9,8 @@ takes their place, or None where these two do not fit:
     @adjoint(Diagonal)                               a.H, and a.T without conjugation
     @plainer(Contraction)                            a alone, in better known parts
     @whole                                           a product of several factors
+    @inverts(Diagonal)                               a^-1; None where there is no closed form
+    @named(Diagonal)                                 names of the pattern, for `J.structure`
 
 Those that cost nothing, or one pass over the numbers of a diagonal, are applied whenever
 operators are composed: one look into a dictionary a composition. Others (``at_once=False``) do
@@ -24,7 +26,6 @@ import numpy as np
 
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Extended, Reshaped, Scaled, Sum, Transpose
-from linad.operators.questions import ANSWERS
 from linad.operators.structured import Identity, Reshape, Zero
 from linad.tracer import Tracer
 
@@ -40,6 +41,8 @@ MULTIPLES: dict[type, Rewrite] = {}
 ADJOINTS: dict[type, Rewrite] = {}
 PLAINER: dict[type, Rewrite] = {}
 WHOLE: list[Rewrite] = []
+INVERSES: dict[type, Rewrite] = {}
+NAMED: dict[type, Rewrite] = {}
 
 
 def product(a: type, b: type, at_once: bool = True) -> Callable[[Rewrite], Rewrite]:
@@ -96,6 +99,22 @@ def whole(rewrite: Rewrite) -> Rewrite:
     """Register ``rewrite(chain)``: the operator that a whole product is, or None."""
     WHOLE.append(rewrite)
     return rewrite
+
+
+def inverts(*kinds: type) -> Callable[[Rewrite], Rewrite]:
+    """Register the function that inverts operators of some classes; it may return None."""
+
+    def register(function: Rewrite) -> Rewrite:
+        for kind in kinds:
+            INVERSES[kind] = function
+        return function
+
+    return register
+
+
+def named(kind: type) -> Callable[[Rewrite], Rewrite]:
+    """Register the function that names the pattern of operators of a class."""
+    return lambda function: NAMED.setdefault(kind, function)
 
 
 # Products.
@@ -343,5 +362,3 @@ def simplified(op: JacobianOperator) -> JacobianOperator:
     """`JacobianOperator.simplified`."""
     return Simplifier()(op.flat)
 
-
-ANSWERS.simplified = simplified

@@ -53,9 +53,7 @@ def _from_input(
     known: dict[int, JacobianOperator] = {source: Identity(slot.shape, slot.dtype)}
     last = {node for node in op.outputs if node is not None}
     for out, links, dead in schedule:
-        terms = [
-            simplify(compose(simplify(J), known[node])) for node, J in links if node in known
-        ]
+        terms = [simplify(compose(simplify(J), known[node])) for node, J in links if node in known]
         if terms:
             if len({(t.in_dtype, t.out_dtype) for t in terms}) > 1:
                 raise _TooLong
@@ -91,7 +89,9 @@ def _blocks(
     ]
     rows, columns = {i for i, _, _ in placed}, {j for _, j, _ in placed}
     # Every block row and column of `Blocks` holds a block, be it zero.
-    placed += [(i, 0, _zero(heights[i], widths[0], op)) for i in range(len(heights)) if i not in rows]
+    placed += [
+        (i, 0, _zero(heights[i], widths[0], op)) for i in range(len(heights)) if i not in rows
+    ]
     placed += [
         (0, j, _zero(heights[0], widths[j], op)) for j in range(len(widths)) if j not in columns
     ]

@@ -1,0 +1,255 @@
+"""Factorised matrices as SciPy operators that apply the inverse: dense, banded, sparse.
+
+Each is checked for singularity when it is made. Rows and columns are scaled first, so that a
+matrix is not taken for a singular one because its units differ; then it is refused if the
+estimated reciprocal condition number lies below the precision of its numbers.
+
+Source: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd edition, chapters 7, 15.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import get_lapack_funcs
+from scipy.sparse.linalg import LinearOperator
+
+from linad.errors import SingularError
+from linad.shapes import matrix_transpose
+
+
+class Factored(LinearOperator):
+    """The inverse of a factorised matrix (n, n), on vectors and columns.
+
+    A subclass solves in double precision, for a right side of its own kind of numbers.
+    """
+
+    method: str
+
+    def __init__(self, dtype: Any, n: int) -> None:
+        super().__init__(dtype, (n, n))
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        """Return A^-1 b or A^-H b for b (n, k)."""
+        raise NotImplementedError
+
+    def _apply(self, b: Any, adjoint: bool) -> Any:
+        b = np.asarray(b)
+        columns = b.reshape(-1, 1) if b.ndim == 1 else b
+        if columns.dtype.kind == "c" and self.dtype.kind != "c":
+            x = self.solve(columns.real, adjoint) + 1j * self.solve(columns.imag, adjoint)
+        else:
+            x = self.solve(columns, adjoint)
+        return x.astype(np.result_type(self.dtype, b.dtype), copy=False).reshape(b.shape)
+
+    def _matvec(self, x: Any) -> Any:
+        return self._apply(x, False)
+
+    def _rmatvec(self, x: Any) -> Any:
+        return self._apply(x, True)
+
+    def _matmat(self, X: Any) -> Any:
+        return self._apply(X, False)
+
+    def _rmatmat(self, X: Any) -> Any:
+        return self._apply(X, True)
+
+
+def double(dtype: Any) -> Any:
+    """The dtype in which to factorise: single precision is solved in double, as in NumPy."""
+    return np.promote_types(dtype, np.float64)
+
+
+def check_finite(a: Any, name: str) -> None:
+    """Raise SingularError for a matrix with infinities or NaNs."""
+    if not np.isfinite(a).all():
+        raise SingularError(f"{name}: the matrix holds infinities or NaNs, and has no inverse")
+
+
+def check_condition(rcond: float, dtype: Any, name: str) -> None:
+    """Raise SingularError if a reciprocal condition number is below the precision."""
+    if not rcond >= np.finfo(dtype).eps:
+        raise SingularError(
+            f"{name}: the matrix is singular to working precision (reciprocal condition number "
+            f"{rcond:.1e} after scaling)"
+        )
+
+
+def scales(sizes: Any) -> Any:
+    """Powers of two near the sizes of rows or columns; 1 for a row of zeros."""
+    return np.exp2(-np.round(np.log2(np.where(sizes > 0, sizes, 1))))
+
+
+class DenseLU(Factored):
+    """LU with partial pivoting of a dense matrix, its rows and columns scaled.
+
+    Notes
+    -----
+    2/3 n^3 operations, then 2 n^2 a right side.
+    """
+
+    method = "dense LU"
+
+    def __init__(self, a: Any, name: str = "inverse") -> None:
+        dtype, n = a.dtype, a.shape[0]
+        super().__init__(dtype, n)
+        check_finite(a, name)
+        a = a.astype(double(dtype))
+        self.rows = scales(np.max(np.abs(a), axis=1, initial=0))
+        a *= self.rows[:, None]
+        self.columns = scales(np.max(np.abs(a), axis=0, initial=0))
+        a *= self.columns
+        if n == 0:
+            return
+        norm = np.linalg.norm(a, 1)
+        getrf, gecon = get_lapack_funcs(("getrf", "gecon"), (a,))
+        self.lu, self.pivots, info = getrf(a)
+        check_condition(0.0 if info > 0 else float(gecon(self.lu, norm)[0]), dtype, name)
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        if self.shape[0] == 0:
+            return b.astype(self.dtype)
+        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
+        lu = (self.lu, self.pivots)
+        b = before[:, None] * b
+        return after[:, None] * scipy.linalg.lu_solve(
+            lu, b, trans=2 if adjoint else 0, check_finite=False
+        )
+
+
+class Cholesky(Factored):
+    """Cholesky factors of a positive definite dense matrix, scaled to a diagonal of ones.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If it is not positive definite in floating-point numbers.
+
+    Notes
+    -----
+    1/3 n^3 operations, then 2 n^2 a right side.
+    """
+
+    method = "Cholesky"
+
+    def __init__(self, a: Any, name: str = "inverse") -> None:
+        dtype, n = a.dtype, a.shape[0]
+        super().__init__(dtype, n)
+        check_finite(a, name)
+        a = a.astype(double(dtype))
+        self.scale = np.sqrt(scales(np.abs(np.diagonal(a))))
+        a = self.scale[:, None] * a * self.scale
+        if n == 0:
+            return
+        norm = np.linalg.norm(a, 1)
+        self.factor = scipy.linalg.cho_factor(a, lower=True, check_finite=False)
+        (pocon,) = get_lapack_funcs(("pocon",), (a,))
+        check_condition(float(pocon(self.factor[0], norm, uplo="L")[0]), dtype, name)
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        if self.shape[0] == 0:
+            return b.astype(self.dtype)
+        b = self.scale[:, None] * b
+        return self.scale[:, None] * scipy.linalg.cho_solve(self.factor, b, check_finite=False)
+
+
+class Triangular(Factored):
+    """A triangular matrix. n^2 operations a right side."""
+
+    def __init__(self, a: Any, lower: bool, name: str = "inverse") -> None:
+        self.method = f"{'forward' if lower else 'back'} substitution"
+        super().__init__(a.dtype, a.shape[0])
+        check_finite(a, name)
+        self.a, self.lower = a.astype(double(a.dtype)), lower
+        zeros = np.flatnonzero(np.diagonal(a) == 0)
+        if zeros.size:
+            raise SingularError(
+                f"{name}: the matrix is triangular with a zero on its diagonal, at {zeros[0]}"
+            )
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        a = np.conj(matrix_transpose(self.a)) if adjoint else self.a
+        lower = self.lower != adjoint
+        return scipy.linalg.solve_triangular(a, b, lower=lower, check_finite=False)
+
+
+class Banded(Factored):
+    """LU of a banded matrix.
+
+    Parameters
+    ----------
+    bands : array (below + above + 1, n)
+        As `scipy.linalg.solve_banded` takes them.
+    below, above : int
+
+    Notes
+    -----
+    O(n below (below + above)) operations, and O(n (below + above)) a right side.
+    """
+
+    method = "banded LU"
+
+    def __init__(self, bands: Any, below: int, above: int, name: str = "inverse") -> None:
+        dtype, n = bands.dtype, bands.shape[1]
+        super().__init__(dtype, n)
+        check_finite(bands, name)
+        self.below, self.above = below, above
+        bands = bands.astype(double(dtype))
+        rows = np.arange(n) + np.arange(-above, below + 1)[:, None]  # of each entry of the bands
+        inside = (rows >= 0) & (rows < n)
+        bands = np.where(inside, bands, 0)
+        sizes = np.zeros(n)
+        np.maximum.at(sizes, rows[inside], np.abs(bands[inside]))
+        self.rows = scales(sizes)
+        bands *= np.where(inside, self.rows[np.clip(rows, 0, n - 1)], 0)
+        self.columns = scales(np.max(np.abs(bands), axis=0, initial=0))
+        bands *= self.columns
+        norm = float(np.max(np.sum(np.abs(bands), axis=0), initial=0))
+        padded = np.concatenate([np.zeros((below, n), bands.dtype), bands])
+        gbtrf, gbcon, self._gbtrs = get_lapack_funcs(("gbtrf", "gbcon", "gbtrs"), (bands,))
+        self.lu, self.pivots, info = gbtrf(padded, below, above)
+        # gbcon takes the pivots counted from 1, gbtrf counts from 0.
+        found = 0.0 if info > 0 else gbcon(below, above, self.lu, self.pivots + 1, norm)[0]
+        check_condition(float(found), dtype, name)
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
+        b = (before[:, None] * b).astype(self.lu.dtype)
+        trans = 2 if adjoint else 0
+        x, _ = self._gbtrs(self.lu, self.below, self.above, b, self.pivots, trans=trans)
+        return after[:, None] * x
+
+
+class SparseLU(Factored):
+    """SuperLU of a sparse matrix, its rows and columns scaled."""
+
+    method = "sparse LU"
+
+    def __init__(self, a: Any, name: str = "inverse") -> None:
+        from scipy.sparse import csc_array
+        from scipy.sparse.linalg import onenormest, splu
+
+        dtype, n = a.dtype, a.shape[0]
+        super().__init__(dtype, n)
+        check_finite(a.data, name)
+        a = csc_array(a.astype(double(dtype)))
+        self.rows = scales(abs(a).max(axis=1).toarray().ravel())
+        a = csc_array(a.multiply(self.rows[:, None]))
+        self.columns = scales(abs(a).max(axis=0).toarray().ravel())
+        a = csc_array(a.multiply(self.columns[None, :]))
+        try:
+            self.factors = splu(a)
+        except RuntimeError as error:
+            raise SingularError(f"{name}: the matrix is singular ({error})") from None
+
+        def solved(trans: str) -> Any:
+            return lambda x: self.factors.solve(x.astype(a.dtype), trans)
+
+        inverse = LinearOperator(a.shape, solved("N"), rmatvec=solved("H"), dtype=a.dtype)
+        norm = float(abs(a).sum(axis=0).max())
+        check_condition(1 / (norm * onenormest(inverse)), dtype, name)
+
+    def solve(self, b: Any, adjoint: bool) -> Any:
+        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
+        b = np.ascontiguousarray((before[:, None] * b).astype(self.factors.L.dtype))
+        return after[:, None] * self.factors.solve(b, "H" if adjoint else "N")

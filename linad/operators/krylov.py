@@ -1,0 +1,166 @@
+"""Inverses that iterate: each application runs a Krylov solver of SciPy on the operator.
+
+    conjugate gradients   hermitian and positive definite
+    MINRES                symmetric
+    GMRES                 any other square matrix
+    LSMR                  rectangular: the least-squares solution of least norm
+
+Nothing that did not converge is returned: the residual is computed anew and compared.
+
+Source: R. Barrett et al., "Templates for the Solution of Linear Systems", SIAM 1994; D. Fong and
+M. Saunders, "LSMR: an iterative algorithm for sparse least-squares problems", 2011.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg, gmres, lsmr, minres
+
+from linad.errors import ConvergenceError, OperandError, UnsupportedError
+from linad.operators.base import JacobianOperator
+from linad.operators.structure import DEFINITE, HERMITIAN
+from linad.primitive import Traced
+
+METHODS = ("cg", "minres", "gmres", "lsmr")
+
+RESTART = 100
+"""Vectors that GMRES keeps."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Of an iteration: its method, when it ends, and a preconditioner (about the inverse)."""
+
+    method: str
+    rtol: float
+    maxiter: int
+    M: Any = field(default=None, compare=False)
+
+
+def method_for(op: JacobianOperator, level: int) -> tuple[str, str]:
+    """The method for a matrix of which so much is proven, and why."""
+    if op.shape[0] != op.shape[1]:
+        return "lsmr", "the matrix is rectangular"
+    if level == DEFINITE:
+        return "cg", "the matrix is hermitian and positive definite"
+    if level >= HERMITIAN and op.dtype.kind != "c":
+        return "minres", "the matrix is symmetric"
+    return "gmres", "nothing is known of the matrix"
+
+
+class Iterative(LinearOperator):
+    """The inverse, or pseudo-inverse, of an operator: a Krylov iteration a vector.
+
+    Parameters
+    ----------
+    op : JacobianOperator (m, n)
+        Without traced numbers.
+    options : Options
+
+    Attributes
+    ----------
+    iterations : int
+        Of all vectors so far.
+    """
+
+    def __init__(self, op: JacobianOperator, options: Options) -> None:
+        self.op, self.options = op, options
+        self.iterations = 0
+        super().__init__(op.dtype, op.shape[::-1])
+
+    def _matvec(self, x: Any) -> Any:
+        return self._solve(self.op, x, self.options.M)
+
+    def _rmatvec(self, x: Any) -> Any:
+        M = self.options.M
+        return self._solve(self.op.H, x, None if M is None else M.H)
+
+    def _matmat(self, X: Any) -> Any:
+        return self._columns(self._matvec, X)
+
+    def _rmatmat(self, X: Any) -> Any:
+        return self._columns(self._rmatvec, X)
+
+    def _columns(self, solve: Any, X: Any) -> Any:
+        if X.shape[1] == 0:
+            return np.zeros((self.shape[0], 0), self.dtype)
+        return np.stack([solve(X[:, k]) for k in range(X.shape[1])], axis=-1)
+
+    def _solve(self, op: Any, b: Any, M: Any) -> Any:
+        b = np.asarray(b).reshape(-1)
+        if not np.isfinite(b).all():
+            raise ValueError(f"{op._label()}: the right side holds infinities or NaNs")
+        if b.dtype.kind == "c" and self.dtype.kind != "c" and self.options.method == "minres":
+            return self._solve(op, b.real, M) + 1j * self._solve(op, b.imag, M)
+        if not b.any():
+            return np.zeros(op.shape[1], np.result_type(b, self.dtype))
+        if isinstance(op @ np.zeros(op.shape[1]), Traced):
+            raise UnsupportedError(
+                f"{op._label()} hides traced numbers in a function of the user, so a solution "
+                f"by iteration cannot be differentiated in them; use an array, or method='dense'"
+            )
+        if self.options.method == "lsmr":
+            return self._least_squares(op, b)
+        return self._square(op, b, M)
+
+    def _square(self, op: Any, b: Any, M: Any) -> Any:
+        rtol, maxiter = self.options.rtol, self.options.maxiter
+        kind = np.result_type(b, self.dtype)
+        common: dict[str, Any] = {"rtol": rtol, "maxiter": maxiter, "M": M}
+        if self.options.method == "cg":
+            x, _ = cg(op, b, atol=0.0, callback=self._count, **common)
+        elif self.options.method == "minres":
+            x, _ = minres(op, b, callback=self._count, **common)
+        else:
+            n = op.shape[0]
+            restart = min(n, RESTART)
+            common["maxiter"] = max(1, -(-maxiter // restart))
+            x, _ = gmres(
+                op,
+                b,
+                atol=0.0,
+                restart=restart,
+                callback=self._count,
+                callback_type="pr_norm",
+                **common,
+            )
+        size = float(np.linalg.norm(b))
+        residual = float(np.linalg.norm(b - op @ x)) / size
+        # The iterations watch a recurrence; rounding separates it from the residual.
+        if not residual <= max(10 * rtol, 1e3 * float(np.finfo(kind).eps)):
+            raise ConvergenceError(
+                f"{self.options.method} on {op._label()} stopped at a relative residual of "
+                f"{residual:.1e} where {rtol:.1e} is asked for: the matrix is singular, or too "
+                f"ill-conditioned for this iteration; give a preconditioner M, more iterations "
+                f"(maxiter={maxiter}), or method='dense'",
+                x,
+            )
+        return x.astype(kind, copy=False)
+
+    def _least_squares(self, op: Any, b: Any) -> Any:
+        rtol, maxiter = self.options.rtol, self.options.maxiter
+        x, stop, iterations = lsmr(op, b, atol=rtol, btol=rtol, conlim=0, maxiter=maxiter)[:3]
+        self.iterations += int(iterations)
+        if stop == 7 or not np.isfinite(x).all():
+            raise ConvergenceError(
+                f"lsmr on {op._label()} did not converge in maxiter={maxiter} iterations", x
+            )
+        return x.astype(np.result_type(b, self.dtype), copy=False)
+
+    def _count(self, state: Any) -> None:
+        self.iterations += 1
+
+
+def as_preconditioner(M: Any, op: JacobianOperator) -> Any:
+    """A preconditioner that a user gave, as a SciPy operator of the right shape."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    if M is None:
+        return None
+    M = aslinearoperator(M)
+    if M.shape != op.shape:
+        raise OperandError(
+            f"solve_linear: M has shape {M.shape}, {op.shape} is needed: about the inverse"
+        )
+    return M
