@@ -24,6 +24,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from linad.operators.base import JacobianOperator
+from linad.operators.patterns import lanes, relates
+from linad.operators.relations import Product, Relation
 from linad.primitive import Primitive
 from linad.shapes import Shape, size_of
 
@@ -153,6 +155,26 @@ class EntryProducts(JacobianOperator):
         x = np.conj(self.x) if self.dtype.kind == "c" else self.x
         terms = cotangent[..., self.places.rows] * x[..., self.places.cols]
         return np.sum(terms, axis=tuple(range(-1 - self._lead, -1))) if self._lead else terms
+
+
+def _places(op: Any) -> Any:
+    # Copies, since the matrix may be the caller's to change.
+    return op.places.rows.copy(), op.places.cols.copy()
+
+
+@relates(SparseProduct, by=_places)
+def sparse_product_pattern(op: SparseProduct) -> Relation:
+    lead = np.arange(size_of(op.in_shape[:-1]))[:, None]
+    m, n = op.places.shape
+    return Relation.of_pairs(lead * m + op.places.rows, lead * n + op.places.cols, op.shape)
+
+
+@relates(EntryProducts, by=_places)
+def entry_products_pattern(op: EntryProducts) -> Relation:
+    """Each vector's row i reads the entries of row i."""
+    lead = np.arange(size_of(op.out_shape[:-1]))[:, None]
+    entries = np.arange(op.shape[1])
+    return Relation.of_pairs(lead * op.out_shape[-1] + op.places.rows, entries, op.shape)
 
 
 @sparse_product.jacobian(wrt=0)
@@ -294,6 +316,11 @@ class SparseInverse(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         data = np.conj(self.data) if self.dtype.kind == "c" else self.data
         return sparse_solve(data, cotangent, system=self.system, transposed=not self.transposed)
+
+
+@relates(SparseInverse)
+def sparse_inverse_pattern(op: SparseInverse) -> Product:
+    return lanes(op.out_shape, op.in_shape, (-1,))
 
 
 @sparse_solve.jacobian(wrt=0)

@@ -327,7 +327,7 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        for name in ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim", "_known"):
+        for name in ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim", "_sparsity"):
             state.pop(name, None)
         return state
 

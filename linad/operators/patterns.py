@@ -12,11 +12,20 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.sparse import issparse
 
 from linad.operators.base import JacobianOperator
+from linad.operators.circulant import Circulant
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.cumulative import CumulativeSum, Difference, Recurrence, SegmentSum
+from linad.operators.filters import (
+    AllPole,
+    GridConvolution,
+    GridKernel,
+    RunningMean,
+    TruncatedKernel,
+)
 from linad.operators.foreign import Foreign
 from linad.operators.fourier import Fit, Fourier, HermitianFourier, RealFourier
 from linad.operators.joining import Pad, Roll
@@ -48,6 +57,10 @@ Relate = Callable[[Any], Any]
 RELATIONS: dict[type, tuple[Relate, Relate]] = {}
 """For each class the function that makes the relation, and one that gives what it reads of the
 operator beside its shapes. A relation of None is the identity."""
+
+
+WRAPPERS: set[type] = set()
+"""Operators with the pattern of the one they hold as ``op``."""
 
 
 def relates(*kinds: type, by: str | Relate = "out_shape") -> Callable[[Relate], Relate]:
@@ -171,7 +184,7 @@ def erased(op: Erase) -> Gather:
 # Dense along axes.
 
 
-@relates(Matrix, ValidKernel)
+@relates(Matrix, ValidKernel, TruncatedKernel)
 def last_axis(op: Any) -> Product:
     return lanes(op.out_shape, op.in_shape, (-1,))
 
@@ -197,8 +210,8 @@ def summed(op: Any) -> Product:
     return lanes(op._kept, op.in_shape, op._axes)
 
 
-@relates(Fourier, by="axes")
-def transformed(op: Fourier) -> Product:
+@relates(Fourier, Circulant, by="axes")
+def transformed(op: Any) -> Product:
     return lanes(op.out_shape, op.in_shape, op.axes)
 
 
@@ -235,6 +248,11 @@ def running(op: CumulativeSum) -> Prefix:
     return Prefix(op.in_shape, op._axis)
 
 
+@relates(AllPole)
+def filtered(op: AllPole) -> Prefix:
+    return Prefix(op.in_shape, -1)
+
+
 @relates(Recurrence, by="_axis _backward")
 def recurrent(op: Recurrence) -> Prefix:
     return Prefix(op.in_shape, op._axis, op._backward)
@@ -257,15 +275,34 @@ def segments(op: SegmentSum) -> Relation:
     return Relation.of_pairs(y[..., owner], x[..., first:], op.shape)
 
 
+def windows(out_shape: Shape, in_shape: Shape, kernel: Shape, mode: str) -> Relation:
+    """Of a convolution along the last axes: the shorter array is moved along the longer."""
+    m, n = size_of(out_shape), size_of(in_shape)
+    full = mode == "full"
+    longer, count = (out_shape, n) if full else (in_shape, m)
+    axes = tuple(range(-len(kernel), 0))
+    seen = sliding_window_view(numbered(longer), kernel, axes).reshape(count, size_of(kernel))
+    return Relation.uniform(seen, m).T if full else Relation.uniform(seen, n)
+
+
 @relates(Convolution, by=lambda op: (op.kernel.shape[-1], op.mode))
 def convolved(op: Convolution) -> Relation:
-    x, y = numbered(op.in_shape), numbered(op.out_shape)
-    short = min(x.shape[-1], y.shape[-1])
-    # The longer of the two is reached by all shifts of the shorter.
-    reach = np.arange(short)[:, None] + np.arange(op.kernel.shape[-1])
-    if op.mode == "full":
-        return Relation.of_pairs(y[..., reach], x[..., None], op.shape)
-    return Relation.of_pairs(y[..., None], x[..., reach], op.shape)
+    return windows(op.out_shape, op.in_shape, op.kernel.shape[-1:], op.mode)
+
+
+@relates(GridConvolution, by=lambda op: (op.kernel.shape[-op.axes :], op.mode))
+def convolved_grid(op: GridConvolution) -> Relation:
+    return windows(op.out_shape, op.in_shape, op.kernel.shape[-op.axes :], op.mode)
+
+
+@relates(GridKernel, by="axes")
+def grid_kernel(op: GridKernel) -> Product:
+    return lanes(op.out_shape, op.in_shape, tuple(range(-op.axes, 0)))
+
+
+@relates(RunningMean, by="size")
+def running_mean(op: RunningMean) -> Relation:
+    return windows(op.out_shape, op.in_shape, (op.size,), "valid")
 
 
 # Matrices of others.

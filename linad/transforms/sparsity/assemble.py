@@ -36,9 +36,9 @@ LARGEST = 2**24
 
 def knowledge_of(op: JacobianOperator) -> Known:
     """What is known of an operator's structure, remembered by the operator."""
-    found = op.__dict__.get("_known")
+    found = op.__dict__.get("_sparsity")
     if found is None:
-        found = op.__dict__["_known"] = known(op)
+        found = op.__dict__["_sparsity"] = known(op)
     return found
 
 

@@ -52,7 +52,7 @@ class Seeds:
         step = max(1, min(settings().block_bytes, CACHE_BYTES) // (dtype.itemsize * (m + n + 1)))
         if self.count <= step:
             return np.take(self._sweep(op, 0, self.count, dtype), self.take)
-        found = None
+        found: Any = None
         for start in range(0, self.count, step):
             stop = min(start + step, self.count)
             results = self._sweep(op, start, stop, dtype)

@@ -20,13 +20,13 @@ from linad.operators.composites import (
     Sum,
     Transpose,
 )
-from linad.operators.patterns import RELATIONS, relation_of
+from linad.operators.patterns import RELATIONS, WRAPPERS, relation_of
 from linad.operators.relations import Relation, Sets
+from linad.transforms.linearize import Entry
 from linad.transforms.programs import Sourced
 from linad.transforms.tape_operator import Node, TapeOperator, _Flat
 
-WRAPPERS = (Scaled, Reshaped, Extended, Sourced, _Flat)
-"""One operator inside, ``op``, of the same pattern."""
+WRAPPERS.update((Scaled, Reshaped, Extended, Sourced, _Flat))
 
 
 def pattern_of(op: JacobianOperator) -> Relation:
@@ -119,7 +119,9 @@ def _push(op: TapeOperator, sets: Sets) -> Sets:
     sizes = _sizes(op)
     for out, links, dead in op._scheduled():
         given = [(J, known[node]) for node, J in links if node in known]
-        if given and type(out) is int:
+        if given and type(given[0][0]) is Entry:
+            known[out] = Sets.alike(1, [part for _, part in given], n)  # a tuple of arrays
+        elif given and type(out) is int:
             known[out] = united([reach(J, part, False) for J, part in given])
         elif given:
             for node in out:
@@ -153,7 +155,10 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
             if out in known:
                 part = known.pop(out)
                 for node, J in links:
-                    collect(node, reach(J, part, True))
+                    if type(J) is Entry:
+                        collect(node, Sets.alike(J.shape[1], [part], n))
+                    else:
+                        collect(node, reach(J, part, True))
             continue
         found = [known.pop(node) for node in out if node in known]
         if found:

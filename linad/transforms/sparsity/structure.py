@@ -14,12 +14,12 @@ import numpy as np
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
 from linad.operators.composites import Adjoint, Chain, Sum, Transpose
-from linad.operators.patterns import RELATIONS
+from linad.operators.patterns import RELATIONS, WRAPPERS
 from linad.operators.relations import Relation
 from linad.primitive import Traced
 from linad.regions import Grid, Part, Positions, Region, Window
 from linad.transforms.sparsity.compress import Plan, plan_for, symmetric_plan_for
-from linad.transforms.sparsity.reach import WRAPPERS, pattern_of
+from linad.transforms.sparsity.reach import pattern_of
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
 REGIONS: dict[type, tuple[str, ...]] = {
