@@ -10,6 +10,7 @@ from linad.config import config
 from linad.custom import primitive
 from linad.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
 from linad.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
+from linad.jit import jit
 from linad.operators.blocks import block_diag, eye, hstack, vstack
 from linad.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.testing import check_derivatives
@@ -30,6 +31,7 @@ __all__ = [
     "hstack",
     "hvp",
     "jacobian",
+    "jit",
     "jvp",
     "linearize",
     "primitive",

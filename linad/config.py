@@ -4,6 +4,7 @@ Each setting starts from an environment variable ``LINAD_<NAME>``; ``with linad.
 changes it for a block.
 """
 
+import functools
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,6 +69,10 @@ def _from_environment() -> Settings:
 
 _default = _from_environment()
 _settings: ContextVar[Settings] = ContextVar("linad_settings")
+
+
+current = functools.partial(_settings.get, _default)
+"""As `settings`, in one call of C."""
 
 
 def settings() -> Settings:

@@ -64,6 +64,10 @@ class Primitive:
     joint : callable or None
         A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
+    whole : callable or None
+        A rule that gives one operator for all arguments at once,
+        ``whole(arrays, active) -> (y, J)``: the results, and a map from tuples of tangents of
+        the active arguments to tuples of tangents of the results. In place of Jacobian rules.
 
     Notes
     -----
@@ -98,6 +102,7 @@ class Primitive:
         self.keeps = keeps
         self.__doc__ = impl.__doc__
         self.joint: Rule | None = None
+        self.whole: Rule | None = None
         self.rules: dict[int, Rule] = {}
         self._each: Rule | None = None
 

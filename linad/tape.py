@@ -194,14 +194,17 @@ class Tape:
                 raise ShapeError(
                     f"{self.name}: {var} was recorded with shape {var.shape}, got {np.shape(value)}"
                 )
+        return tree.unflatten(self.out_tree, self.run(given))
+
+    def run(self, given: Sequence[Any]) -> list[Any]:
+        """Run on leaves, plain or traced, and return the leaves of the result."""
         values = dict(zip(self.inputs, given, strict=True))
         for eqn in self.equations:
             arguments = [values[a] if isinstance(a, Var) else a for a in eqn.inputs]
             result = eqn.primitive(*arguments, **eqn.params)
             results = result if isinstance(result, tuple) else (result,)
             values.update(zip(eqn.outputs, results, strict=True))
-        found = [values[a] if isinstance(a, Var) else a for a in self.outputs]
-        return tree.unflatten(self.out_tree, found)
+        return [values[a] if isinstance(a, Var) else a for a in self.outputs]
 
     def check(self) -> None:
         """Check that the program is one.

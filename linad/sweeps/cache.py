@@ -100,7 +100,7 @@ def write_source(path: Path, source: str) -> None:
         f.write(source)
     # Numba tells files apart by their time; the content is in the name already.
     os.utime(f.name, (1_000_000_000, 1_000_000_000))
-    os.replace(f.name, path)
+    Path(f.name).replace(path)
 
 
 class Counts:
@@ -123,7 +123,7 @@ counts = Counts()
 
 NAMESPACE: dict[str, Any] = {
     "np": np,
-    **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word")},
+    **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word", "call_by_address")},
     "accumulate": native.accumulate,
     "accumulate_product": native.accumulate_product,
     **native.GETTERS,

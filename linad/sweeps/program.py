@@ -48,7 +48,7 @@ class Program:
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
-        self._pool: list[Workspace] = []
+        self.pool: list[Workspace] = []
         self._made = False
 
     def _make(self) -> None:
@@ -70,12 +70,12 @@ class Program:
         if not self._made:
             self._make()
         try:
-            return self._pool.pop()
+            return self.pool.pop()
         except IndexError:
             return Workspace(self)
 
     def give_back(self, workspace: "Workspace") -> None:
-        self._pool.append(workspace)
+        self.pool.append(workspace)
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run on arrays in C order, of the recorded shapes and dtypes.

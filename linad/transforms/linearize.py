@@ -67,6 +67,8 @@ class LinearTrace(Trace):
             values.append(a)
         if primitive.joint is not None:
             return self._apply_joint(primitive, values, active, params)
+        if primitive.whole is not None:
+            return self._apply_whole(primitive, values, active)
         # Only a value that is itself traced needs the dispatch that calling it would do.
         y = (primitive if nested else primitive.impl)(*values, **params)
         if primitive.constant:
@@ -145,6 +147,23 @@ class LinearTrace(Trace):
             ]
         )
 
+    def _apply_whole(self, primitive: Primitive, values: Any, active: Any) -> Any:
+        """A primitive whose one operator maps all active arguments to all results: they meet
+        in a node that holds a tuple."""
+        assert primitive.whole is not None
+        y, J = primitive.whole(values, [i for i, _ in active])
+        together = next(self.nodes)
+        links = [(node, Entry(k, values[i], len(active))) for k, (i, node) in enumerate(active)]
+        self.steps.append((together, links))
+        nodes = tuple([next(self.nodes) for _ in y])
+        self.steps.append((nodes, [(together, J)]))
+        return tuple(
+            [
+                Tracer(self, n, v) if is_inexact(v.dtype) else v
+                for n, v in zip(nodes, y, strict=True)
+            ]
+        )
+
     def _constant(self, y: Any) -> Any:
         """A result without derivative: still traced where it is floating, so it acts alike."""
         if isinstance(y, tuple):
@@ -181,6 +200,34 @@ class LinearTrace(Trace):
                 self.steps.append((here[node], links))
         results = [Tracer(self, here[n], v) for n, v in zip(L.inputs, y, strict=True)]
         return results[0] if primitive.outputs is None else tuple(results)
+
+
+class Entry(JacobianOperator):
+    """One of several arrays, as a tuple with None for the others.
+
+    Parameters
+    ----------
+    k : int
+        Its place in the tuple.
+    value : array
+        Of the shape and dtype of the entry.
+    count : int
+        Length of the tuple.
+    """
+
+    fresh = True  # nobody writes into a tuple; its entries are told apart later
+
+    def __init__(self, k: int, value: Any, count: int) -> None:
+        self.k, self.count = k, count
+        super().__init__(value.shape, value.shape, value.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        entries: list[Any] = [None] * self.count
+        entries[self.k] = tangent
+        return tuple(entries)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return cotangent[self.k]
 
 
 def captured(a: Tracer, primitive: Primitive) -> Any:

@@ -59,6 +59,10 @@ class PushTrace(Trace):
                     active.append((i, tangent))
         if primitive.joint is not None and active:
             return self._apply_joint(primitive, values, active, params)
+        if primitive.whole is not None and active:
+            y, J = primitive.whole(values, [i for i, _ in active])
+            pushed = J.pushforward(tuple([t for _, t in active]))
+            return tuple([self._result(v, t) for v, t in zip(y, pushed, strict=True)])
         y = (primitive if nested else primitive.impl)(*values, **params)
         if not isinstance(y, tuple) and y.dtype.hasobject:
             refuse_objects(primitive)

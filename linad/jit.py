@@ -1,0 +1,450 @@
+"""`jit`: functions, derivatives and linearizations as compiled programs.
+
+The first call runs the function as it is, on traced values, and keeps the tape. Later calls
+with arguments of the same containers, shapes and dtypes run the tape, compiled (`linad.sweeps`;
+Numba is imported then). What Python decided on the way is guarded: where it would decide
+otherwise, the function runs again and another variant is kept.
+"""
+
+import functools
+import logging
+import sys
+import types
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad import tree
+from linad.buffers import settle
+from linad.config import settings
+from linad.errors import GuardError, OutputError
+from linad.shapes import name_of
+from linad.tape import Tape, needed
+from linad.tracer import Tracer
+from linad.transforms.record import RecordTrace
+
+log = logging.getLogger("linad")
+
+SIGNATURES = 256
+"""Kinds of arguments that a jitted function remembers; the longest unused goes."""
+
+
+class Static:
+    """An argument that is part of the program: equal values share it."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        try:
+            self._hash = hash((type(value), value))
+        except TypeError:
+            self._hash = id(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static) or self._hash != other._hash:
+            return False
+        a, b = self.value, other.value
+        return a is b or (type(a) is type(b) and _hashable(a) and bool(a == b))
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+class Arguments:
+    """The arguments of a call, taken apart: arrays, and what is part of the program.
+
+    Attributes
+    ----------
+    arrays : list
+        Arrays, numbers and traced values, in order.
+    key : tuple
+        Containers, static values, and dtypes and shapes of the arrays.
+    """
+
+    __slots__ = ("arrays", "dynamic", "key", "leaves", "structure")
+
+    def __init__(self, leaves: list[Any], structure: Any, fixed: set[int]) -> None:
+        self.leaves, self.structure = leaves, structure
+        narrow = any(getattr(x, "dtype", None) in _NARROW for x in leaves)
+        self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
+        moving = set(self.dynamic)
+        self.arrays = [leaves[k] for k in self.dynamic]
+        self.key = (
+            structure,
+            tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),
+        )
+
+    def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        """Call a function with other arrays in the same places."""
+        leaves = list(self.leaves)
+        for k, a in zip(self.dynamic, arrays, strict=True):
+            leaves[k] = a
+        args, kwargs = tree.unflatten(self.structure, leaves)
+        return f(*args, **kwargs)
+
+
+_NARROW = (np.dtype("float32"), np.dtype("complex64"), np.dtype("float16"))
+
+
+def is_dynamic(x: Any, narrow: bool) -> bool:
+    """Whether a leaf may change from call to call without another program.
+
+    A Python float beside arrays of single precision is static: NumPy would compute in single
+    precision with it, and in double precision with an array of one.
+    """
+    if isinstance(x, Tracer):
+        return True
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "biufc"
+    if isinstance(x, np.generic):
+        return x.dtype.kind in "fc"
+    return isinstance(x, (float, complex)) and not narrow
+
+
+def _type_of(x: Any) -> tuple[Any, Any]:
+    if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
+        return np.dtype(type(x)), ()
+    return x.dtype, x.shape
+
+
+class Variant:
+    """One path of a function through its Python decisions, as a tape.
+
+    Attributes
+    ----------
+    tape : Tape
+        From the arrays among the arguments to the arrays among the results, and those that
+        the function wrote into.
+    """
+
+    def __init__(
+        self, tape: Tape, example: list[Any], results: list[Any], written: list[int], out_tree: Any
+    ) -> None:
+        self.tape, self.example = tape, example
+        self.results, self.written, self.out_tree = results, written, out_tree
+        self._compiled: Any = None
+
+    @property
+    def compiled(self) -> Any:
+        """The tape as a compiled primitive."""
+        if self._compiled is None:
+            from linad.sweeps.compiled import Compiled
+
+            self._compiled = Compiled(self.tape, self.example)
+        return self._compiled
+
+    def finish(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
+        """The result of a call, of what the program computed; writes into the arguments."""
+        count = len(values) - len(self.written)
+        for k, value in zip(self.written, values[count:], strict=True):
+            arrays[k][...] = value
+        found = iter(values[:count])
+        leaves = [next(found) if r is _COMPUTED else _own(r) for r in self.results]
+        return tree.unflatten(self.out_tree, leaves)
+
+
+_COMPUTED: Any = object()
+
+
+def _own(value: Any) -> Any:
+    """A constant result: an array is the caller's to write into."""
+    return np.array(value) if type(value) is np.ndarray else value
+
+
+def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | None]:
+    """Run a function on traced arrays; return its result, and the path it took.
+
+    The path is None where it cannot be repeated: the function uses values of a derivative
+    around it that are no arguments.
+    """
+    recorder = RecordTrace()
+    given = [
+        x if isinstance(x, (np.ndarray, np.generic)) else np.asarray(x) for x in arguments.arrays
+    ]
+    tracers = [recorder.input(x) for x in given]
+    inputs = [t._node for t in tracers]
+    with recorder:
+        result = arguments.call(f, tracers)
+        leaves, out_tree = tree.flatten(result)
+        written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
+        if not leaves and not written:
+            raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
+        values: list[Any] = []
+        results: list[Any] = []
+        nodes: list[Any] = []
+        for leaf in leaves:
+            if isinstance(leaf, Tracer) and leaf._trace is recorder:
+                settle(leaf)
+                nodes.append(leaf._node)
+                values.append(leaf._value)
+                results.append(_COMPUTED)
+            else:
+                values.append(leaf)
+                results.append(leaf)
+        nodes += [tracers[k]._node for k in written]
+        recorder.operands.check()
+    for k in written:
+        arguments.arrays[k][...] = tracers[k]._value
+    y = tree.unflatten(out_tree, [_plain(v) for v in values])
+    equations = needed(recorder.equations, nodes)
+    if any(isinstance(a, Tracer) for eqn in equations for a in eqn.inputs) or any(
+        isinstance(v, Tracer) for v in values
+    ):
+        return y, None
+    width = tree.flatten(tuple([0.0] * len(inputs)))[1]
+    tape = Tape(name_of(f), inputs, equations, nodes, width, tree.flatten([0.0] * len(nodes))[1])
+    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree)
+
+
+def _was_written(tracer: Tracer, node: Any) -> bool:
+    settle(tracer)
+    return tracer._node is not node
+
+
+def _plain(value: Any) -> Any:
+    """A value for the caller, who may write into it."""
+    if isinstance(value, Tracer):
+        return value.alias()
+    return np.array(value) if type(value) is np.ndarray else value
+
+
+class Jitted:
+    """A function that runs compiled from its second call on; see `jit`."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+    ) -> None:
+        self.function = f
+        self.static_argnums, self.static_argnames = static_argnums, static_argnames
+        self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
+        self._short: Any = None
+        self._warned = False
+        functools.update_wrapper(self, f, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        short = self._short
+        if short is not None and not kwargs:
+            found = short(args)
+            if found is not None:
+                return found
+        return self._call(args, kwargs)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, structure, fixed = self._flattened(args, kwargs)
+        arguments = Arguments(leaves, structure, fixed)
+        traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
+        if traced and any(_is_recorded(x) for x in traced):
+            return self.function(*args, **kwargs)  # becomes part of the program around it
+        chosen = settings()
+        key = (arguments.key, chosen.vector_math, chosen.fast_math)
+        variants = self.variants.get(key)
+        if variants is None:
+            variants = self.variants[key] = []
+            if len(self.variants) > SIGNATURES:
+                self.variants.popitem(last=False)
+        else:
+            self.variants.move_to_end(key)
+        if traced:
+            return self._derived(arguments, variants)
+        return self._run(arguments, variants, args, kwargs)
+
+    def _flattened(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int]]:
+        """Leaves and structure of a call, and which leaves are static by request."""
+        if not self.static_argnums and not self.static_argnames:
+            leaves, structure = tree.flatten((args, kwargs))
+            return leaves, structure, set()
+        numbers = {k % len(args) for k in self.static_argnums if -len(args) <= k < len(args)}
+        wrapped = [_Fixed(a) if k in numbers else a for k, a in enumerate(args)]
+        named = {k: _Fixed(v) if k in self.static_argnames else v for k, v in kwargs.items()}
+        leaves, structure = tree.flatten((tuple(wrapped), named))
+        fixed = {k for k, x in enumerate(leaves) if type(x) is _Fixed}
+        return [x.value if type(x) is _Fixed else x for x in leaves], structure, fixed
+
+    def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
+        for variant in variants:
+            try:
+                values = variant.compiled.impl(*arguments.arrays)
+            except GuardError:
+                continue
+            except ArithmeticError as stopped:
+                # NumPy says what is wrong, or knows what to return.
+                log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
+                return self.function(*args, **kwargs)
+            self._shorten(arguments, variant)
+            return variant.finish(values, arguments.arrays)
+        if len(variants) >= settings().variants:
+            self._warn(variants)
+            return self.function(*args, **kwargs)
+        y, path = record(self.function, arguments)
+        if path is not None:
+            variants.append(path)
+        return y
+
+    def _derived(self, arguments: Arguments, variants: list[Variant]) -> Any:
+        """A call with traced values: one operation of the derivative around it."""
+        for variant in variants:
+            try:
+                values = variant.compiled(*arguments.arrays)
+            except GuardError:
+                continue
+            except ArithmeticError:
+                break
+            return variant.finish(values, arguments.arrays)
+        else:
+            if len(variants) < settings().variants:
+                path = self._recorded_on_values(arguments)
+                if path is not None:
+                    variants.append(path)
+                    return path.finish(path.compiled(*arguments.arrays), arguments.arrays)
+            else:
+                self._warn(variants)
+        return arguments.call(self.function, arguments.arrays)
+
+    def _recorded_on_values(self, arguments: Arguments) -> Variant | None:
+        """The path that the function takes on the values of traced arguments."""
+        leaves = list(arguments.leaves)
+        for k in arguments.dynamic:
+            x = leaves[k]
+            leaves[k] = np.array(x.concrete if isinstance(x, Tracer) else x)
+        fixed = set(range(len(leaves))) - set(arguments.dynamic)
+        return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
+
+    def _warn(self, variants: list[Variant]) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        guards = [e for e in variants[-1].tape.equations if e.primitive.name == "guard"]
+        place = f" at {guards[-1].source}" if guards and guards[-1].source else ""
+        warnings.warn(
+            f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "
+            f"{len(variants)} times{place}; from now on other paths run uncompiled. "
+            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths",
+            stacklevel=4,
+        )
+
+    def _shorten(self, arguments: Arguments, variant: Variant) -> None:
+        """Make the way of the next call of this kind as short as it can be."""
+        self._short = None
+        flat = all(type(x) is np.ndarray for x in arguments.leaves)
+        plain = tree.flatten((tuple(arguments.leaves), {}))[1] == arguments.structure
+        if not flat or not plain or variant.written or variant.out_tree is not tree.LEAF:
+            return
+        if variant.results != [_COMPUTED]:
+            return
+        from linad.sweeps.short import short_call
+
+        self._short = short_call(variant.compiled.program, settings())
+
+    def __reduce__(self) -> Any:
+        # A decorated function is found by its name, as functions are.
+        module = sys.modules.get(getattr(self, "__module__", ""))
+        found: Any = module
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return Jitted, (self.function, self.static_argnums, self.static_argnames)
+
+    def __repr__(self) -> str:
+        return f"<jit {name_of(self.function)}>"
+
+
+class _Fixed:
+    """A static argument on its way through containers, which it hides from."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _is_recorded(x: Any) -> bool:
+    """Whether a traced value is, at some level, part of a program that is being recorded."""
+    while isinstance(x, Tracer):
+        if isinstance(x._trace, RecordTrace):
+            return True
+        x = x._value
+    return False
+
+
+def jit(
+    f: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Compile a function: its second call, and every later one, runs machine code.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, or containers of arrays, in plain NumPy. Left out: a decorator.
+    static_argnums : int or sequence of int
+        Positions of arguments that are part of the program, not data.
+    static_argnames : str or sequence of str
+        The same for arguments passed by keyword.
+
+    Returns
+    -------
+    callable
+        With the signature and results of ``f``. It can be differentiated, jitted again, and
+        called inside other jitted or differentiated functions.
+
+    Raises
+    ------
+    OutputError
+        When called, if ``f`` returns nothing and writes into no argument.
+
+    Warns
+    -----
+    UserWarning
+        When ``f`` takes more paths than ``linad.config(variants=...)``.
+
+    Notes
+    -----
+    The first call runs ``f`` itself and returns its result. Programs are kept by containers,
+    shapes and dtypes of the arguments. Arrays, and floats, are data; integers, booleans,
+    strings and other objects are part of the program, as is everything else that ``f`` uses:
+    arrays that it finds in a closure are read once.
+
+    Python decisions on values (``if x[0] > 0``) are checked at each call; another path is
+    another program. A primitive without a kernel runs in NumPy, inside the program; what
+    happens where, `linad.explain` shows.
+
+    A call of a function of one array costs about 0.5 us, beside the work.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> g = linad.jit(linad.grad(lambda x: np.sum(np.sin(x))))
+    >>> for _ in range(3):
+    ...     y = g(np.zeros(2))
+    >>> y
+    array([1., 1.])
+    """
+    if f is None:
+        return functools.partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames
+        )
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    return Jitted(f, numbers, names)

@@ -1,0 +1,227 @@
+"""A compiled tape as a primitive, and its derivative as compiled sweeps.
+
+To the rest of linad a jitted function that meets traced values is one primitive with many
+arguments and results. Its Jacobian runs two more programs, recorded from the tape itself:
+
+    forward    x -> y, residuals
+    sweep      residuals, seed -> the seed pushed forward, or pulled back
+
+Both are tapes of primitives again, so they are primitives of this kind: derivatives of any
+order compile in the same way.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad import tree
+from linad.buffers import settle
+from linad.operators.base import JacobianOperator
+from linad.primitive import Primitive
+from linad.shapes import Shape
+from linad.sweeps.program import Program
+from linad.tape import Tape, Var, needed
+from linad.tracer import Tracer
+from linad.transforms.linearize import linearize_leaves
+from linad.transforms.record import RecordTrace
+from linad.transforms.simplify import simplify
+from linad.transforms.slots import Slot
+
+MODES = ("pull", "push")
+
+
+class Compiled(Primitive):
+    """A tape as a primitive that runs compiled.
+
+    Parameters
+    ----------
+    tape : Tape
+        Its inputs become arguments; it returns a tuple.
+    example : list of ndarray
+        Arguments for which the tape's guards hold.
+    """
+
+    def __init__(self, tape: Tape, example: Sequence[np.ndarray]) -> None:
+        super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
+        self.tape, self.example = tape, list(example)
+        self.program = Program(simplify(tape))
+        self.whole = self._linearized
+        self._derived: dict[Any, Derived] = {}
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        arrays = [
+            np.ascontiguousarray(v, var.dtype).reshape(var.shape)
+            for v, var in zip(values, self.tape.inputs, strict=True)
+        ]
+        return tuple([y if y.ndim else y[()] for y in self.program.run(arrays)])
+
+    def derived(self, active: tuple[int, ...], mode: str | None, seeds: Shape = ()) -> "Derived":
+        """The programs of a derivative in the ``active`` arguments."""
+        key = active, mode, seeds
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived[key] = Derived(self, active, mode, seeds)
+        return found
+
+    def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        """The results, and the Jacobian from the active arguments to all results."""
+        J = CompiledJacobian(self, list(values), tuple(active))
+        return J.results, J
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Compiled, (self.tape, self.example)
+
+
+class Derived:
+    """The forward program of a derivative and its sweeps.
+
+    Parameters
+    ----------
+    primitive : Compiled
+    active : tuple of int
+        Arguments that are differentiated.
+    mode : str or None
+        "push" or "pull"; None for both, with the results of the tape as well.
+    seeds : tuple of int
+        Leading axes of the seeds.
+    """
+
+    def __init__(
+        self, primitive: Compiled, active: tuple[int, ...], mode: str | None, seeds: Shape
+    ) -> None:
+        tape = primitive.tape
+        recorder = RecordTrace()
+        inputs = [recorder.input(v) for v in primitive.example]
+        nodes = [t._node for t in inputs]
+        with recorder:
+            chosen = [inputs[i] for i in active]
+
+            def run(leaves: list[Any]) -> list[Any]:
+                given = list(inputs)
+                for i, leaf in zip(active, leaves, strict=True):
+                    given[i] = leaf
+                return tape.run(given)
+
+            results, J = linearize_leaves(run, chosen, tree.flatten(chosen)[1])
+            cut = len(recorder.equations)
+            outputs = [_node(recorder, r) for r in results]
+            sweeps = {}
+            for kind in MODES if mode is None else (mode,):
+                sweeps[kind] = self._record(recorder, J, kind, seeds)
+        equations = recorder.equations
+        used: list[Var] = []
+        parts = {}
+        for kind, (seeded, found, first, last) in sweeps.items():
+            body = needed(equations[first:last], found)
+            made = {v for eqn in body for v in eqn.outputs} | set(seeded)
+            reads = [a for eqn in body for a in eqn.inputs] + found
+            reads = list(dict.fromkeys(r for r in reads if isinstance(r, Var)))
+            parts[kind] = (seeded, found, body, made)
+            used += [a for a in reads if a not in made]
+        # A residual that is an argument is kept as it is.
+        used = list(dict.fromkeys(used))
+        self.arguments = [nodes.index(v) if v in nodes else -1 for v in used]
+        computed = [v for v, i in zip(used, self.arguments, strict=True) if i < 0]
+        wanted = [*outputs, *computed] if mode is None else computed
+        self.results = len(outputs) if mode is None else 0
+        forward = needed(equations[:cut], wanted)
+        self.forward = _compiled(f"{tape.name}, linearized", nodes, forward, wanted, primitive)
+        example = dict(zip(nodes, primitive.example, strict=True))
+        self.sweeps = {
+            kind: _sweep(f"{kind} {tape.name}", used, seeded, body, found, example, seeds)
+            for kind, (seeded, found, body, _) in parts.items()
+        }
+
+    @staticmethod
+    def _record(recorder: RecordTrace, J: Any, kind: str, seeds: Shape) -> Any:
+        first = len(recorder.equations)
+        slots = J.out_slots if kind == "pull" else J.in_slots
+        given = [recorder.input(slot.zeros(seeds)) for slot in slots]
+        apply = J.pull_leaves if kind == "pull" else J.push_leaves
+        found = [_node(recorder, r) for r in apply(given, seeds)]
+        return [t._node for t in given], found, first, len(recorder.equations)
+
+    def run(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+        """Results and residuals at a point."""
+        found = self.forward(*values) if self.forward.outputs else ()
+        results, computed = found[: self.results], iter(found[self.results :])
+        return results, [values[i] if i >= 0 else next(computed) for i in self.arguments]
+
+
+def _node(recorder: RecordTrace, value: Any) -> Any:
+    """What stands for a value on the recorder's tape."""
+    if isinstance(value, Tracer) and value._trace is recorder:
+        settle(value)
+        return value._node
+    return value
+
+
+def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
+    in_tree = tree.flatten(tuple([0.0] * len(inputs)))[1]
+    out_tree = tree.flatten(tuple([0.0] * len(outputs)))[1]
+    return Tape(name, inputs, equations, outputs, in_tree, out_tree)
+
+
+def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:
+    return Compiled(_tape(name, inputs, equations, outputs), like.example)
+
+
+def _sweep(
+    name: str, used: Any, seeded: Any, body: Any, found: Any, example: Any, seeds: Shape
+) -> Compiled:
+    values = [example.get(v, np.ones(v.shape, v.dtype)) for v in [*used, *seeded]]
+    return Compiled(_tape(name, [*used, *seeded], body, found), values)
+
+
+class CompiledJacobian(JacobianOperator):
+    """The derivative of a compiled tape: a map between tuples of arrays.
+
+    Parameters
+    ----------
+    primitive : Compiled
+    values : list
+        The arguments, plain or traced.
+    active : tuple of int
+
+    Notes
+    -----
+    `pushforward` takes a tuple with one tangent an active argument and returns a tuple with one
+    an output; `pullback` the reverse. None stands for zero. Each is one compiled sweep, also
+    for many seeds.
+    """
+
+    fresh = True
+
+    def __init__(self, primitive: Compiled, values: list[Any], active: tuple[int, ...]) -> None:
+        self.primitive, self.values, self.active = primitive, values, active
+        self.in_slots = [Slot(values[i]) for i in active]
+        self.out_slots = [Slot(v) for v in primitive.tape.outputs]
+        derived = primitive.derived(active, None)
+        self.results, residuals = derived.run(values)
+        self._known: dict[Any, tuple[Any, list[Any]]] = {
+            (mode, ()): (derived.sweeps[mode], residuals) for mode in MODES
+        }
+        dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
+        super().__init__((), (), np.result_type(*dtypes))
+
+    def _applied(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
+        seeds: Shape = next(
+            g.shape[: g.ndim - len(s.shape)]
+            for g, s in zip(given, slots, strict=True)
+            if g is not None
+        )
+        found = self._known.get((mode, seeds))
+        if found is None:
+            derived = self.primitive.derived(self.active, mode, seeds)
+            found = derived.sweeps[mode], derived.run(self.values)[1]
+            self._known[mode, seeds] = found
+        sweep, residuals = found
+        arrays = [s.zeros(seeds) if g is None else g for g, s in zip(given, slots, strict=True)]
+        return tuple(sweep(*residuals, *arrays))
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self._applied("push", tangent, self.in_slots)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return self._applied("pull", cotangent, self.out_slots)
