@@ -287,7 +287,7 @@ class Sets:
     def taken(self, source: np.ndarray) -> "Sets":
         if self.source is None:
             return Sets(source, self.table)
-        return Sets(np.where(source < 0, -1, self.source[source]), self.table)
+        return Sets(np.append(self.source, -1)[source], self.table)  # -1 is the last
 
     def part(self, rows: slice) -> "Sets":
         """The sets of consecutive entries."""

@@ -14,7 +14,8 @@ WORTH = 50_000
 
 
 def run(loop: Any, steps: int, *args: Any) -> Any:
-    """Call a loop of about so many steps."""
+    """Call a loop over arrays of integers, of about so many steps."""
+    args = tuple([a.astype(np.int64, copy=False) for a in args])  # one version is compiled
     return (_compiled(loop) if steps > WORTH else loop)(*args)
 
 
@@ -175,7 +176,9 @@ def colour_stars(order: Any, ptr: Any, neighbours: Any) -> Any:  # pragma: no co
             c = colours[w]
             for q in range(ptr[w], ptr[w + 1]):
                 x = neighbours[q]
-                if x in (v, w) or colours[x] < 0 or taken[colours[x]] == v:
+                if x == v or colours[x] < 0 or taken[colours[x]] == v:
+                    continue
+                if x == w:
                     continue
                 if c < 0 or many[c] == v:
                     # w could take any colour yet; or x - w - v - w' with colours of x = v, w = w'.
