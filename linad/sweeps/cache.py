@@ -123,7 +123,8 @@ counts = Counts()
 
 NAMESPACE: dict[str, Any] = {
     "np": np,
-    **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word", "call_by_address")},
+    **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word")},
+    "call_by_address": native.call_by_address,
     "accumulate": native.accumulate,
     "accumulate_product": native.accumulate_product,
     **native.GETTERS,

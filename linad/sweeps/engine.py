@@ -38,6 +38,9 @@ OTHER_ARGUMENTS = -1
 GUARD_FAILED = 1
 """Status of a kernel whose guard found another value than the one recorded."""
 
+NO_RESULT = 2
+"""Status of a kernel that could not do its work: a matrix was singular, say."""
+
 C_ORDER_ALIGNED = 0x0001 | 0x0100
 WRITEABLE = 0x0400
 

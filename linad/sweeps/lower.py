@@ -19,7 +19,7 @@ import numpy as np
 from linad.config import settings
 from linad.regions import Region
 from linad.shapes import size_of
-from linad.sweeps import calls
+from linad.sweeps import calls, products
 from linad.sweeps.loops import Source
 from linad.sweeps.places import (
     Buffer,
@@ -29,8 +29,11 @@ from linad.sweeps.places import (
     new_place,
     view_place,
 )
-from linad.sweeps.plan import WRITE, Call, Loop, Planner, Step, operands_of
+from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
 from linad.tape import Equation, Tape, Var
+
+TOPICS = (calls, products)
+"""Modules that say how to lower primitives; their routines register themselves."""
 
 FOREVER = 1 << 60
 """Position of whoever called: he reads the results."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 INT64 = ir.IntType(64)
@@ -106,6 +106,19 @@ def call_kernel(context: Any, kernel: Any, operands: Any, start: Any, stop: Any)
         return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
 
     return KERNEL.return_type(types.int64, *KERNEL.args), generate
+
+
+@intrinsic
+def call_by_address(context: Any, function: Any, arguments: Any) -> Any:
+    """Call the C function at an address; its arguments are addresses, and it returns nothing."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        passed = cgutils.unpack_tuple(builder, args[1], len(arguments))
+        kind = ir.FunctionType(ir.VoidType(), [INT64] * len(passed))
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), passed)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), generate
 
 
 @intrinsic
