@@ -367,7 +367,7 @@ def _damped_step(fit: Fit) -> float:
             finite = finite or np.isfinite(cost)
             gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
             if gain > 1e-4:
-                fit.lam = max(fit.lam * max(1 / 3, 1 - (2 * gain - 1) ** 3), 1e-15)
+                fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
                 fit.growth, fit.gain = 2.0, gain
                 return fit.move(x, found)
             length = float(np.linalg.norm(p))

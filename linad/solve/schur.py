@@ -59,9 +59,9 @@ class Elimination:
             raise SingularError(f"a block of the normal equations is singular: {error}") from error
         # Rows of W^H, solved with the Cholesky factors block by block: Y = L^-1 W^H.
         count = len(blocks)
-        W = self._couplings(columns)
         inverse = np.linalg.inv(L)
-        Y = (inverse @ W.conj().T.reshape(count, k, kept.size)).reshape(count * k, kept.size)
+        W = self._couplings(columns).reshape(count, k, kept.size)
+        Y = (inverse @ W).reshape(count * k, kept.size)
         y = (inverse @ rhs[inner].reshape(count, k, 1)).reshape(count * k)
         x = np.empty(rhs.shape, np.result_type(rhs, Y))
         if kept.size:
@@ -92,8 +92,12 @@ class Elimination:
         return blocks
 
     def _couplings(self, columns: Any) -> Any:
-        """W, the rows of the kept unknowns, dense (kept, inner)."""
-        return columns[self.kept, :].toarray()
+        """W^H, dense (inner, kept)."""
+        rows = columns.T  # CSR, and for real matrices the rows b of the symmetric matrix
+        if rows.dtype.kind == "c":
+            rows = rows.conj()
+        head, tail = rows[:, : self.first], rows[:, self.last :]
+        return np.concatenate([head.toarray(), tail.toarray()], axis=1)
 
 
 def elimination_for(normal: Any) -> Elimination | None:
@@ -130,20 +134,23 @@ def elimination_for(normal: Any) -> Elimination | None:
 
 
 def _runs(row: Any, column: Any, n: int) -> list[tuple[int, int, int]]:
-    """Candidates (first, last, k): tails and heads that are block diagonal with blocks of k."""
+    """Candidates (first, last, k): tails and heads that are block diagonal with blocks of k.
+
+    An entry between two blocks is harmless only if one of its ends lies outside of the run.
+    """
+    upper = column > row
+    row, column = row[upper].astype(np.int64), column[upper].astype(np.int64)
+    far = column - row >= SMALL_BLOCK  # between two blocks, whatever their size
+    start = int(row[far].max(initial=-1)) + 1
+    end = int(column[far].min(initial=n))
+    tail, head = ~far & (row >= start), ~far & (column < end)
     found = []
     for k in range(1, SMALL_BLOCK + 1):
-        # Counted from the end: the last unknowns, in blocks that end with n.
-        tail = _longest(n - 1 - row, n - 1 - column, n, k)
-        found.append((n - tail, n, k))
-        found.append((0, _longest(row, column, n, k), k))
+        # Tails are counted from the end: their last block ends with n.
+        r, c = row[tail], column[tail]
+        first = max(start, int(r[(n - 1 - r) // k != (n - 1 - c) // k].max(initial=-1)) + 1)
+        found.append((n - (n - first) // k * k, n, k))
+        r, c = row[head], column[head]
+        last = min(end, int(c[r // k != c // k].min(initial=n)))
+        found.append((0, last // k * k, k))
     return found
-
-
-def _longest(row: Any, column: Any, n: int, k: int) -> int:
-    """How many unknowns from 0 on are tied only within blocks of k; a multiple of k."""
-    across = row // k != column // k
-    # An entry that crosses blocks is harmless only if one of its ends lies outside of the run.
-    outer = np.maximum(row[across], column[across])
-    end = int(outer.min()) if outer.size else n
-    return end // k * k
