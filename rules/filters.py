@@ -9,10 +9,10 @@ the convolution of y with da, cut off at the length of y. T(a)^-H is the filter 
 backwards in time. So each of both modes is a filter again, and costs O(n m) for n samples and m
 coefficients.
 
-A filter with numerator b, denominator a (a_0 = 1) and initial state z is allpole(a, b * x + z), where
-z has as many entries as the state, and its final state is what b * x + z - a * y has beyond the last
-sample: linear difference equations, see A. Oppenheim and R. Schafer, "Discrete-Time Signal
-Processing", 3rd edition, 2010, section 6.3 (transposed direct form II).
+A filter with numerator b, denominator a (a_0 = 1) and initial state z is allpole(a, b * x + z). Its
+final state is what b * x + z - a * y has beyond the last sample: linear difference equations, see
+A. Oppenheim and R. Schafer, "Discrete-Time Signal Processing", 3rd edition, 2010, section 6.3
+(transposed direct form II).
 """
 
 import itertools
@@ -45,15 +45,16 @@ def _convolve_grid(a: Any, v: Any, *, mode: str, axes: int) -> Any:
         length = tuple([p - q + 1 for p, q in zip(m, n, strict=True)])
         y = np.zeros(lead + length, dtype)
         for j in itertools.product(*map(range, n)):
-            window = [slice(q - 1 - k, q - 1 - k + s) for q, k, s in zip(n, j, length, strict=True)]
-            y += v[(..., *[slice(k, k + 1) for k in j])] * a[(..., *window)]
+            first = [q - 1 - k for q, k in zip(n, j, strict=True)]
+            part = (..., *[slice(k, k + s) for k, s in zip(first, length, strict=True)])
+            y += v[(..., *[slice(k, k + 1) for k in j])] * a[part]
         return y
     y = np.zeros(lead + tuple([p + q - 1 for p, q in zip(m, n, strict=True)]), dtype)
     if np.prod(m) < np.prod(n):
         a, v, m, n = v, a, n, m
     for j in itertools.product(*map(range, n)):
-        window = [slice(k, k + p) for k, p in zip(j, m, strict=True)]
-        y[(..., *window)] += v[(..., *[slice(k, k + 1) for k in j])] * a
+        window: Any = (..., *[slice(k, k + p) for k, p in zip(j, m, strict=True)])
+        y[window] += v[(..., *[slice(k, k + 1) for k in j])] * a
     return y
 
 

@@ -1,9 +1,9 @@
 """scipy.ndimage, traced: linear filters, and sampling with linear interpolation.
 
 A filter extends the input at its ends (`linad.scipy.boundaries`) and convolves with its weights
-(`linad.rules.filters`): linear in the input and in the weights, and differentiable in both. A Gaussian
-is differentiable in sigma also; its radius, a number of samples, is a constant. Sampling is in
-`linad.scipy.sampling`.
+(`linad.rules.filters`): linear in the input and in the weights, and differentiable in both. A
+Gaussian is differentiable in sigma also; its radius, a number of samples, is a constant. Sampling
+is in `linad.scipy.sampling`.
 """
 
 from typing import Any
@@ -145,7 +145,7 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
     zero = 0.0 * variance
     p = [zero + 1.0]
     for _ in range(order):
-        slopes = [k * c for k, c in enumerate(p)][1:] + [zero, zero]
+        slopes = [*[k * c for k, c in enumerate(p)][1:], zero, zero]
         lower = [zero] + [c / variance for c in p]
         p = [s - c for s, c in zip(slopes, lower, strict=True)]
     factor = zero

@@ -5,7 +5,7 @@ At coordinates c = i + t, with i = floor(c) and 0 <= t < 1, on each axis
     order 0    x_[c + 1/2]
     order 1    (1 - t) x_i + t x_{i+1}        dy = (x_{i+1} - x_i) dc + (1 - t) dx_i + t dx_{i+1}
 
-and the product of that over the axes. Beyond the ends a coordinate is moved back first, c -> ±c + s,
+and the product of that over the axes. Beyond the ends a coordinate is moved back first, to ±c + s,
 by the rules of its mode. On a grid point the derivative in c is that from above. Orders 2 to 5 are
 splines, whose coefficients SciPy finds by a recursion; they are not traced.
 """
@@ -40,7 +40,7 @@ def _real(name: str, what: str, c: Any) -> Any:
 
 
 def _moved(c: Any, n: int, mode: str) -> tuple[Any, Any]:
-    """How a mode moves coordinates back to the axis: the sign and the shift, c -> sign c + shift."""
+    """How a mode moves coordinates back to the axis, c -> sign c + shift: both arrays."""
     sign, shift = np.ones(c.shape), np.zeros(c.shape)
     below, above = c < 0, c > n - 1
     if n == 1 and mode not in ("nearest", "constant", "grid-constant"):

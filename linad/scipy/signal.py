@@ -1,10 +1,11 @@
 """scipy.signal, traced: convolution, linear filters, trends, the analytic signal.
 
-With a_0 = 1, y = lfilter(b, a, x, zi=z) solves a * y = b * x + z (convolutions, cut off after the last
-sample), and the final state is what b * x + z - a * y has beyond it. `linad.rules.filters` has the
-recursion and its derivatives in b, a, x and z; both modes cost O(n) for n samples.
+With a_0 = 1, y = lfilter(b, a, x, zi=z) solves a * y = b * x + z (convolutions, cut off after the
+last sample), and the final state is what b * x + z - a * y has beyond it. `linad.rules.filters` has
+the recursion and its derivatives in b, a, x and z; both modes cost O(n) for n samples.
 """
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ def detrend(
     breaks = np.unique(np.concatenate([np.zeros(1, int), np.atleast_1d(bp), [n]]))
     if breaks[-1] > n:
         raise ValueError(f"detrend: breakpoints must not exceed {n}, got {bp!r}")
-    parts = [_residual(x[..., i:j]) for i, j in zip(breaks[:-1], breaks[1:], strict=True)]
+    parts = [_residual(x[..., i:j]) for i, j in itertools.pairwise(breaks)]
     return np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
 
 

@@ -113,8 +113,8 @@ def test_convolution_and_correlation(shapes, mode, method):
 
         check_traced(f, a, v)
         check_traced(f, a.real, v.real)
-        check_derivatives(lambda a, v: f(ls, a, v), a.real, v.real, order=1)  # noqa: B023
-        check_derivatives(lambda v: f(ls, a, v), v, order=1)  # noqa: B023
+        check_derivatives(lambda a, v: f(ls, a, v), a.real, v.real, order=1)
+        check_derivatives(lambda v: f(ls, a, v), v, order=1)
 
 
 def test_complex_filters():

@@ -1,0 +1,398 @@
+"""Piecewise polynomials of scipy.interpolate, traced in data, breakpoints and points of evaluation.
+
+On [x_i, x_{i+1}) the polynomial is Σ_k c_ki (x - x_i)^(K-k), k = 0 ... K. Cubic splines are Hermite
+cubics, given by values y and slopes s at the breakpoints; with h = dx, m = dy / h,
+
+    c_3 = y_i,   c_2 = s_i,   c_1 = (m - s_i)/h - t,   c_0 = t/h,   t = (s_i + s_{i+1} - 2 m)/h
+
+The slopes of `CubicSpline` make the second derivative continuous, a tridiagonal system
+
+    h_i s_{i-1} + 2 (h_{i-1} + h_i) s_i + h_{i-1} s_{i+1} = 3 (h_i m_{i-1} + h_{i-1} m_i)
+
+with a row for each end; those of `PchipInterpolator` are weighted harmonic means of neighbouring m.
+
+Sources: C. de Boor, "A Practical Guide to Splines", 2001; F. Fritsch and J. Butland, "A Method for
+Constructing Local Monotone Piecewise Cubic Interpolants", SIAM J. Sci. Stat. Comput. 5, 1984.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from linad.errors import DTypeError, ShapeError, UnsupportedError
+from linad.rules.banded import solve_banded_
+from linad.rules.shaping import as_array, astype, concrete
+from linad.scipy.mirror import holds_traced, inexact
+from linad.shapes import normalize_axis
+
+
+def interval(knots: Any, x: Any) -> Any:
+    """The i with knots[i] <= x < knots[i+1]; beyond the ends that of the first or last one."""
+    found = np.searchsorted(concrete(knots), concrete(x), side="right") - 1
+    return np.clip(found, 0, knots.shape[0] - 2)
+
+
+def increasing(name: str, x: Any) -> Any:
+    """Breakpoints, as a row of strictly increasing real numbers."""
+    x = inexact(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{name}: x must be real, got {x.dtype}")
+    if x.ndim != 1 or x.shape[0] < 2:
+        raise ShapeError(f"{name}: x must be a row of at least 2 numbers, got shape {x.shape}")
+    if not np.all(np.isfinite(concrete(x))):
+        raise ValueError(f"{name}: x must contain only finite values")
+    if np.any(np.diff(concrete(x)) <= 0):
+        raise ValueError(f"{name}: x must be strictly increasing")
+    return astype(x, float, copy=False)
+
+
+def column(h: Any, like: Any) -> Any:
+    """A row of numbers with axes behind for the values at each."""
+    return h.reshape(h.shape + (1,) * (like.ndim - 1))
+
+
+class Piecewise:
+    """A traced piecewise polynomial: what the classes here make of traced arguments.
+
+    Parameters
+    ----------
+    c : array (K + 1, m, ...)
+        Coefficients, the highest power first.
+    x : array (m + 1,)
+        Breakpoints, increasing.
+    extrapolate : bool or "periodic"
+    axis : int
+        Where the axis of interpolation stands in what a call returns.
+
+    Notes
+    -----
+    A call costs K + 1 reads of the coefficients and as many multiplications a point.
+    """
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = True, axis: int = 0) -> None:
+        self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """The value, or the ``nu``-th derivative, at points of any shape."""
+        if nu < 0:
+            raise ValueError(f"the order of derivative must be non-negative, got {nu}")
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        x = astype(inexact(x), float, copy=False)
+        if extrapolate == "periodic":
+            start, period = self.x[0], self.x[-1] - self.x[0]
+            x = start + np.remainder(x - start, period)
+        here = concrete(x)
+        lost = np.isnan(here)
+        if not extrapolate:
+            ends = concrete(self.x)
+            lost |= (here < ends[0]) | (here > ends[-1])
+        i = interval(self.x, np.where(lost, 0.0, here))
+        tail = self.c.ndim - 2
+        step = x - self.x[i]
+        step = np.where(lost, 0.0, step).reshape(x.shape + (1,) * tail)
+        power = self.c.shape[0] - 1
+        y = np.zeros(x.shape + self.c.shape[2:], self.c.dtype)
+        for k in range(power - nu + 1):
+            falling = math.perm(power - k, nu)
+            y = y * step + falling * self.c[k, i]
+        if np.any(lost):
+            y = np.where(lost.reshape(x.shape + (1,) * tail), np.nan, y)
+        order = list(range(x.ndim, x.ndim + self.axis))
+        rest = list(range(x.ndim + self.axis, y.ndim))
+        return np.transpose(y, order + list(range(x.ndim)) + rest) if self.axis else y
+
+    def derivative(self, nu: int = 1) -> "Piecewise":
+        """The piecewise polynomial of the ``nu``-th derivative."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        power = self.c.shape[0] - 1
+        if nu > power:
+            return Piecewise(0 * self.c[:1], self.x, self.extrapolate, self.axis)
+        factors = np.array([math.perm(power - k, nu) for k in range(power - nu + 1)], float)
+        c = self.c[: power - nu + 1] * column(factors, self.c)
+        return Piecewise(c, self.x, self.extrapolate, self.axis)
+
+    def antiderivative(self, nu: int = 1) -> "Piecewise":
+        """The ``nu``-th integral, 0 at the first breakpoint and continuous."""
+        if nu < 0:
+            return self.derivative(-nu)
+        c = self.c
+        for _ in range(nu):
+            n = c.shape[0]
+            c = c / column(np.arange(n, 0.0, -1), c)
+            step = column(self.x[1:] - self.x[:-1], c[0])
+            gain = 0 * c[0]
+            for part in [c[k] for k in range(n)]:
+                gain = gain * step + part
+            gain = gain * step
+            start = np.concatenate([0 * gain[:1], np.cumsum(gain[:-1], axis=0)], axis=0)
+            c = np.concatenate([c, start[None]], axis=0)
+        extrapolate = False if self.extrapolate == "periodic" and nu else self.extrapolate
+        return Piecewise(c, self.x, extrapolate, self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """The integral from a to b."""
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        if extrapolate == "periodic":
+            raise UnsupportedError(
+                "integrate: extrapolate='periodic' is not traced by linad; integrate over one "
+                "period and add"
+            )
+        whole = self.antiderivative()
+        return whole(b, extrapolate=extrapolate) - whole(a, extrapolate=extrapolate)
+
+    def solve(self, *args: Any, **keywords: Any) -> Any:
+        """Not traced."""
+        raise UnsupportedError(
+            "roots and solve of a piecewise polynomial are not traced by linad; take them of "
+            "linad.stop_gradient of the data, and one Newton step from there has the derivative"
+        )
+
+    roots = solve
+
+
+def _at(pieces: Any, x: Any, nu: int, extrapolate: Any) -> Any:
+    """A polynomial of SciPy's at traced points."""
+    made = Piecewise(as_array(pieces.c), as_array(pieces.x), pieces.extrapolate, pieces.axis)
+    return made(x, nu, extrapolate)
+
+
+def _extrapolation(extrapolate: Any, default: Any = True) -> Any:
+    if extrapolate is None:
+        return default
+    return extrapolate if extrapolate == "periodic" else bool(extrapolate)
+
+
+class PPoly(scipy.interpolate.PPoly):
+    """As `scipy.interpolate.PPoly`; a traced argument makes a `Piecewise`."""
+
+    def __new__(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
+        if not holds_traced((c, x)):
+            return super().__new__(cls)
+        c, x = inexact(c), increasing("PPoly", x)
+        if c.ndim < 2 or not c.shape[0] or not 0 <= axis < c.ndim - 1:
+            raise ShapeError(f"PPoly: c of shape {c.shape} has no coefficients along axis {axis}")
+        if axis:
+            c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0)
+        if c.shape[1] != x.shape[0] - 1:
+            raise ShapeError(
+                f"PPoly: {x.shape[0]} breakpoints need {x.shape[0] - 1} pieces, got {c.shape[1]}"
+            )
+        wanted = complex if c.dtype.kind == "c" else float
+        return Piecewise(astype(c, wanted, copy=False), x, _extrapolation(extrapolate), axis)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if holds_traced(x):
+            return _at(self, x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+
+# Splines.
+
+
+def _data(name: str, x: Any, *values: Any, axis: int) -> tuple[Any, list[Any], int]:
+    """Breakpoints and values, of double precision, with the axis of interpolation in front."""
+    x = increasing(name, x)
+    arrays = [inexact(v) for v in values]
+    axis = normalize_axis(axis, arrays[0].ndim, name)
+    wanted = complex if any(v.dtype.kind == "c" for v in arrays) else float
+    for v in arrays:
+        if v.shape != arrays[0].shape or v.shape[axis] != x.shape[0]:
+            raise ShapeError(
+                f"{name}: {x.shape[0]} breakpoints need as many values along axis {axis}, got "
+                f"shapes {', '.join(str(v.shape) for v in arrays)}"
+            )
+        if not np.all(np.isfinite(concrete(v))):
+            raise ValueError(f"{name}: the values must be finite")
+    return x, [np.moveaxis(astype(v, wanted, copy=False), axis, 0) for v in arrays], axis
+
+
+def _hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> Piecewise:
+    """The cubics with values y and slopes s at the breakpoints."""
+    h = column(x[1:] - x[:-1], y)
+    slope = (y[1:] - y[:-1]) / h
+    t = (s[:-1] + s[1:] - 2 * slope) / h
+    c = np.stack([t / h, (slope - s[:-1]) / h - t, s[:-1], y[:-1]])
+    return Piecewise(c, x, extrapolate, axis)
+
+
+class CubicHermiteSpline(scipy.interpolate.CubicHermiteSpline):
+    """As `scipy.interpolate.CubicHermiteSpline`; a traced argument makes a `Piecewise`."""
+
+    def __new__(cls, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> Any:
+        if not holds_traced((x, y, dydx)):
+            return super().__new__(cls)
+        x, [y, s], axis = _data("CubicHermiteSpline", x, y, dydx, axis=axis)
+        return _hermite(x, y, s, _extrapolation(extrapolate), axis)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if holds_traced(x):
+            return _at(self, x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+
+class PchipInterpolator(scipy.interpolate.PchipInterpolator):
+    """As `scipy.interpolate.PchipInterpolator`; a traced argument makes a `Piecewise`."""
+
+    def __new__(cls, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> Any:
+        if not holds_traced((x, y)):
+            return super().__new__(cls)
+        x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
+        if y.dtype.kind == "c":
+            raise DTypeError(f"PchipInterpolator: y must be real, got {y.dtype}")
+        return _hermite(x, y, _monotone_slopes(x, y), _extrapolation(extrapolate), axis)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if holds_traced(x):
+            return _at(self, x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+
+def _monotone_slopes(x: Any, y: Any) -> Any:
+    """Harmonic means of the slopes to both sides, 0 where their signs differ."""
+    h = column(x[1:] - x[:-1], y)
+    m = (y[1:] - y[:-1]) / h
+    if y.shape[0] == 2:
+        return np.concatenate([m, m], axis=0)
+    flat = np.sign(concrete(m[1:])) * np.sign(concrete(m[:-1])) <= 0
+    before, after = np.where(flat, 1.0, m[:-1]), np.where(flat, 1.0, m[1:])
+    w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+    mean = np.where(flat, 0.0, (w1 + w2) / (w1 / before + w2 / after))
+    first = _end_slope(h[0], h[1], m[0], m[1])
+    last = _end_slope(h[-1], h[-2], m[-1], m[-2])
+    return np.concatenate([first[None], mean, last[None]], axis=0)
+
+
+def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+    """The slope of the parabola through three points, limited so that it stays monotone."""
+    d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    turns = np.sign(concrete(d)) != np.sign(concrete(m0))
+    steep = (np.sign(concrete(m0)) != np.sign(concrete(m1))) & (
+        np.abs(concrete(d)) > 3.0 * np.abs(concrete(m0))
+    )
+    return np.where(turns, 0.0, np.where(steep, 3.0 * m0, d))
+
+
+class CubicSpline(scipy.interpolate.CubicSpline):
+    """As `scipy.interpolate.CubicSpline`; a traced argument makes a `Piecewise`."""
+
+    def __new__(
+        cls, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+    ) -> Any:
+        if not holds_traced((x, y, bc_type)):
+            return super().__new__(cls)
+        x, [y], axis = _data("CubicSpline", x, y, axis=axis)
+        ends = _end_conditions(bc_type, y)
+        wanted = np.result_type(y.dtype, *[end[1].dtype for end in ends if isinstance(end, tuple)])
+        y = astype(y, wanted, copy=False)
+        extrapolate = _extrapolation(extrapolate, "periodic" if ends[0] == "periodic" else True)
+        return _hermite(x, y, _smooth_slopes(x, y, ends), extrapolate, axis)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if holds_traced(x):
+            return _at(self, x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+
+def _end_conditions(bc_type: Any, y: Any) -> list[Any]:
+    """For each end "not-a-knot", "periodic" or (order, value)."""
+    if isinstance(bc_type, str):
+        bc_type = (bc_type, bc_type)
+        if bc_type[0] == "periodic":
+            first, last = concrete(y[0]), concrete(y[-1])
+            if not np.allclose(first, last, rtol=1e-15, atol=1e-15):
+                raise ValueError("CubicSpline: the first and last y must agree to be periodic")
+    elif len(bc_type) != 2 or any(isinstance(bc, str) and bc == "periodic" for bc in bc_type):
+        raise ValueError(
+            f"CubicSpline: bc_type must have a condition for each end, got {bc_type!r}"
+        )
+    shape = y.shape[1:]
+    ends: list[Any] = []
+    for bc in bc_type:
+        if isinstance(bc, str):
+            if bc in ("not-a-knot", "periodic"):
+                ends.append(bc)
+            elif bc in ("clamped", "natural"):
+                ends.append((1 if bc == "clamped" else 2, np.zeros(shape)))
+            else:
+                raise ValueError(f"CubicSpline: bc_type={bc!r} is not allowed")
+            continue
+        order, value = bc
+        value = inexact(value)
+        if order not in (1, 2) or value.shape != shape:
+            raise ValueError(
+                f"CubicSpline: a condition is (1 or 2, value of shape {shape}), got "
+                f"({order!r}, shape {value.shape})"
+            )
+        ends.append((order, value))
+    return ends
+
+
+def _tridiagonal(lower: list[Any], main: list[Any], upper: list[Any], b: Any) -> Any:
+    """Solve with diagonals that are given in parts; lower and upper are one shorter."""
+    zero = np.zeros(1)
+    rows = [[zero, *upper], main, [*lower, zero]]
+    ab = np.stack([np.concatenate([np.atleast_1d(part) for part in row]) for row in rows])
+    ab = astype(ab, np.result_type(ab.dtype, b.dtype), copy=False)
+    x = solve_banded_(ab, b.reshape((b.shape[0], -1)), l_and_u=(1, 1))
+    return x.reshape(b.shape)
+
+
+def _smooth_slopes(x: Any, y: Any, ends: list[Any]) -> Any:
+    """The slopes that make the second derivative continuous."""
+    n = x.shape[0]
+    h = x[1:] - x[:-1]
+    hc = column(h, y)
+    m = (y[1:] - y[:-1]) / hc
+    if n == 2:
+        ends = [(1, m[0]) if isinstance(end, str) else end for end in ends]
+    if n == 3 and ends == ["not-a-knot"] * 2:  # one parabola
+        bend = (m[1] - m[0]) / (hc[0] + hc[1])
+        return np.stack([m[0] - hc[0] * bend, m[0] + hc[0] * bend, m[1] + hc[1] * bend])
+    if ends[0] == "periodic":
+        return _periodic_slopes(h, hc, m, n)
+    inner = 3 * (hc[1:] * m[:-1] + hc[:-1] * m[1:])
+    first, beside_first, b_first = _end_row(ends[0], h, hc, m, y, 0)
+    last, beside_last, b_last = _end_row(ends[1], h[::-1], hc[::-1], m[::-1], y, -1)
+    return _tridiagonal(
+        [h[1:], beside_last],
+        [first, 2 * (h[:-1] + h[1:]), last],
+        [beside_first, h[:-1]],
+        np.concatenate([b_first[None], inner, b_last[None]], axis=0),
+    )
+
+
+def _end_row(end: Any, h: Any, hc: Any, m: Any, y: Any, side: int) -> tuple[Any, Any, Any]:
+    """The row of the system at an end, seen from there: entry of that end, of its neighbour, b."""
+    if end == "not-a-knot":
+        d, dc = h[0] + h[1], hc[0] + hc[1]
+        b = ((hc[0] + 2 * dc) * hc[1] * m[0] + hc[0] * hc[0] * m[1]) / dc
+        return h[1], d, b
+    order, value = end
+    if order == 1:
+        return np.ones(1), np.zeros(1), value + 0 * y[0]
+    # Of the last end y falls towards the inside.
+    sign = 1.0 if side else -1.0
+    return 2 * h[0], h[0], sign * 0.5 * value * hc[0] * hc[0] + 3 * m[0] * hc[0]
+
+
+def _periodic_slopes(h: Any, hc: Any, m: Any, n: int) -> Any:
+    """The cyclic system, by elimination of its last unknown."""
+    if n == 3:
+        t = np.sum(m / hc, axis=0) / np.sum(1 / hc, axis=0)
+        return np.stack([t, t, t])
+    first = 3 * (hc[0] * m[-1] + hc[-1] * m[0])
+    b = np.concatenate([first[None], 3 * (hc[1:] * m[:-1] + hc[:-1] * m[1:])], axis=0)
+    main = [2 * (h[-1] + h[0]), 2 * (h[:-1] + h[1:])[:-1]]
+    lower, upper = [h[1:-1]], [h[-1], h[: n - 4]]
+    edge = [-h[0:1], np.zeros(n - 4), -h[n - 4 : n - 3]]
+    border = column(np.concatenate(edge), m)
+    s1 = _tridiagonal(lower, main, upper, b[:-1])
+    s2 = _tridiagonal(lower, main, upper, border)
+    closing = (b[-1] - hc[-2] * s1[0] - hc[-1] * s1[-1]) / (
+        2 * (hc[-1] + hc[-2]) + hc[-2] * s2[0] + hc[-1] * s2[-1]
+    )
+    s = s1 + closing * s2
+    return np.concatenate([s, closing[None], s[:1]], axis=0)

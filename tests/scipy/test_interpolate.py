@@ -1,0 +1,243 @@
+"""linad.scipy.interpolate: grids, tables, splines."""
+
+import numpy as np
+import pytest
+import scipy.interpolate
+
+import linad
+import linad.scipy.interpolate as li
+from linad.errors import DTypeError, LinadError, ShapeError, UnsupportedError
+from linad.testing import check_derivatives
+
+rng = np.random.default_rng(9)
+X = np.cumsum(rng.random(6) + 0.2)
+Y = rng.standard_normal((6, 2))
+Q = rng.uniform(X[0] - 0.5, X[-1] + 0.5, (3, 4))
+INSIDE = np.array([0.3, 0.9, 1.4]) * (X[-1] - X[0]) / 1.5 + X[0]
+G, H = np.cumsum(rng.random(4) + 0.2), -np.cumsum(rng.random(3) + 0.2)
+V = rng.standard_normal((4, 3, 2))
+XI = np.stack([rng.uniform(-0.5, 3, 9), rng.uniform(-2.5, 0.5, 9)], axis=-1)
+
+
+def periodic(n):
+    return lambda m, x, y, q: m.CubicSpline(x[:n], y[np.r_[0 : n - 1, 0]], bc_type="periodic")(q)
+
+
+CASES = {
+    "hermite": (lambda m, x, y, q: m.CubicHermiteSpline(x, y, 2 * y)(q), X, Y, Q),
+    "hermite-axis": (
+        lambda m, x, y, q: m.CubicHermiteSpline(x, y.T, y.T**2, axis=1)(q),
+        *(X, Y, Q),
+    ),
+    "spline-end-values": (
+        lambda m, x, y, q: m.CubicSpline(x, y, bc_type=((1, y[0]), (2, y[1])))(q),
+        *(X, Y, Q),
+    ),
+    "spline-points": (lambda m, q: m.CubicSpline(X, Y)(q), Q),
+    "spline-values": (lambda m, y: m.CubicSpline(X, y, bc_type="natural")(Q, 1), Y),
+    "spline-periodic-points": (
+        lambda m, q: m.CubicSpline(X, Y[[0, 1, 2, 3, 4, 0]], bc_type="periodic")(q),
+        Q,
+    ),
+    "derivative": (lambda m, x, y, q: m.CubicSpline(x, y).derivative(2)(q), X, Y, Q),
+    "derivative-high": (
+        lambda m, x, y, q: y * m.CubicSpline(x, y).derivative(5)(q[0, :1]),
+        X,
+        Y,
+        Q,
+    ),
+    "antiderivative": (lambda m, x, y, q: m.CubicSpline(x, y).antiderivative(2)(q), X, Y, Q),
+    "integral": (lambda m, x, y, q: m.CubicSpline(x, y).integrate(q[0, 0], q[0, 1]), X, Y, Q),
+    "plain-derivative": (lambda m, q: m.CubicSpline(X, Y).derivative()(q), Q),
+    "ppoly": (lambda m, x, y, q: m.PPoly(y.reshape(4, 3), x[:4])(q), X, Y, Q),
+    "ppoly-axis": (lambda m, x, y, q: m.PPoly(y.reshape(2, 3, 2), x[:3], axis=1)(q), X, Y, Q),
+    "ppoly-points": (lambda m, q: m.PPoly(Y.reshape(4, 3), X[:4])(q, 1), Q),
+    "pchip-points": (lambda m, q: m.PchipInterpolator(X, Y)(q), Q),
+    "hermite-points": (lambda m, q: m.CubicHermiteSpline(X, Y, Y)(q), Q),
+    "grid": (lambda m, v, q: m.RegularGridInterpolator((G, H), v, "linear", False, 1.5)(q), V, XI),
+    "grid-nearest": (
+        lambda m, v: m.RegularGridInterpolator((G, H), v, "nearest", False, None)(XI),
+        V,
+    ),
+    "grid-points": (
+        lambda m, q: m.RegularGridInterpolator((G, H), V, bounds_error=False, fill_value=None)(q),
+        XI,
+    ),
+    "grid-ticks": (
+        lambda m, g, v: m.interpn((g, H), v, XI, bounds_error=False, fill_value=None),
+        *(G, V),
+    ),
+    "grid-tuple": (
+        lambda m, v, q: m.RegularGridInterpolator((G, H), v, bounds_error=False, fill_value=0.0)(
+            (q[:, 0], q[:1, 1])
+        ),
+        *(V, XI),
+    ),
+    "grid-one-axis": (
+        lambda m, v, q: m.interpn((G,), v[:, 0], q[:, 0], bounds_error=False, fill_value=2.0),
+        *(V, XI),
+    ),
+    "grid-single-tick": (
+        lambda m, v, q: m.interpn((G, [1.0]), v[:, :1], q, bounds_error=False, fill_value=None),
+        *(V, XI),
+    ),
+    "table-ticks": (
+        lambda m, x, y, q: m.interp1d(x, y, axis=0, fill_value="extrapolate")(q),
+        *(X, Y, Q),
+    ),
+    "table-unsorted": (
+        lambda m, x, y: m.interp1d(x[::-1], y, axis=0)(INSIDE),
+        *(X, Y),
+    ),
+}
+for n in (2, 3, 4, 5, 6):
+    for bc in ("not-a-knot", "natural", "clamped"):
+        CASES[f"spline-{bc}-{n}"] = (
+            lambda m, x, y, q, n=n, bc=bc: m.CubicSpline(x[:n], y[:n], bc_type=bc)(q),
+            *(X, Y, Q),
+        )
+    CASES[f"pchip-{n}"] = (
+        lambda m, x, y, q, n=n: m.PchipInterpolator(x[:n], y[:n].T, axis=1)(q),
+        *(X, Y, Q),
+    )
+    if n > 2:
+        CASES[f"spline-periodic-{n}"] = (periodic(n), X, Y, Q)
+
+
+def check_traced(f, *args):
+    expected = f(scipy.interpolate, *args)
+    np.testing.assert_array_equal(f(li, *args), expected)
+    found = linad.linearize(lambda *a: f(li, *a), *args)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traces(name):
+    f, *args = CASES[name]
+    check_traced(f, *args)
+    check_derivatives(lambda *a: f(li, *a), *args)
+
+
+@pytest.mark.parametrize("kind", ["linear", "nearest", "nearest-up", "previous", "next", "slinear"])
+@pytest.mark.parametrize("fill", ["extrapolate", np.nan, (1.0, 2.0), 3.0], ids=repr)
+def test_tables(kind, fill):
+    points = np.concatenate([Q.ravel(), X, (X[1:] + X[:-1]) / 2])
+    for axis, y in ((0, Y), (1, Y.T)):
+
+        def f(m, y, q, axis=axis):
+            return m.interp1d(X, y, kind, axis=axis, bounds_error=False, fill_value=fill)(q)
+
+        check_traced(f, y, points)
+        check_traced(lambda m, q: f(m, y, q), points)  # noqa: B023
+        if fill is not np.nan:
+            gaps = kind in ("previous", "next") and fill == "extrapolate"  # NaN beyond an end
+            check_derivatives(lambda y, q: f(li, y, q), y, INSIDE if gaps else Q)
+
+
+def test_numbers_that_are_none():
+    q = np.array([np.nan, INSIDE[0]])
+    for f in (
+        lambda q: li.interp1d(X, Y[:, 0])(q),
+        lambda q: li.CubicSpline(X, Y[:, 0])(q),
+        lambda q: li.interpn((X,), Y[:, 0], q[:, None], bounds_error=False),
+    ):
+        y, J = linad.linearize(f, q)
+        assert np.isnan(y).tolist() == [True, False]
+        tangent = J.pushforward(np.ones(2))
+        assert tangent[0] == 0
+        assert np.isfinite(tangent[1])
+
+
+def test_no_extrapolation():
+    def f(m, x, y):
+        return m.CubicSpline(x, y, extrapolate=False)(np.append(INSIDE, X[-1] + 1))[:-1]
+
+    check_traced(f, X, Y)
+    check_derivatives(lambda x, y: f(li, x, y), X, Y)
+
+
+def test_complex_data():
+    z = Y + 1j * Y[::-1]
+    check_traced(lambda m, y: m.CubicSpline(X, y)(Q), z)
+    check_traced(lambda m, y: m.interp1d(X, y, axis=0, fill_value="extrapolate")(Q), z)
+    check_traced(lambda m, v: m.interpn((G, H), v, XI, bounds_error=False, fill_value=None), V * 1j)
+    check_derivatives(lambda y: li.CubicSpline(X, y)(Q), z)
+
+
+def test_single_precision():
+    """SciPy computes in double; a cotangent is of the input's type."""
+    y, v = Y.astype(np.float32), V.astype(np.float32)
+    for f, given in (
+        (lambda y: li.CubicSpline(X, y)(Q), y),
+        (lambda v: li.interpn((G, H), v, XI, bounds_error=False, fill_value=None), v),
+    ):
+        value, J = linad.linearize(f, given)
+        assert J.pullback(value).dtype == np.float32
+
+
+def test_plain_objects_are_scipys():
+    s = li.CubicSpline(X, Y)
+    assert isinstance(s, scipy.interpolate.CubicSpline)
+    assert isinstance(li.interp1d(X, Y, axis=0), scipy.interpolate.interp1d)
+    grid = li.RegularGridInterpolator((G, H), V)
+    assert isinstance(grid, scipy.interpolate.RegularGridInterpolator)
+    np.testing.assert_array_equal(s.c, scipy.interpolate.CubicSpline(X, Y).c)
+    assert li.splrep is scipy.interpolate.splrep
+    assert "CubicSpline" in dir(li)
+
+
+def test_a_spline_is_fitted():
+    """Values at knots from data between them: a linear least-squares problem."""
+    knots, t = np.linspace(0, 3, 6), np.linspace(0, 3, 40)
+    J = linad.linearize(lambda y: li.CubicSpline(knots, y)(t), np.zeros(6))[1]
+    y = np.linalg.lstsq(J.todense(), np.sin(t))[0]
+    np.testing.assert_allclose(scipy.interpolate.CubicSpline(knots, y)(t), np.sin(t), atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda y: li.CubicSpline(X[:5], y), ShapeError, "5 breakpoints"),
+        (lambda y: li.CubicSpline(X[::-1], y), ValueError, "increasing"),
+        (lambda y: li.CubicSpline(X + 1j, y), DTypeError, "x must be real"),
+        (lambda y: li.CubicSpline(X[:1], y[:1]), ShapeError, "at least 2"),
+        (lambda y: li.CubicSpline(X * np.nan, y), ValueError, "finite values"),
+        (lambda y: li.CubicSpline(X, y / 0), ValueError, "must be finite"),
+        (lambda y: li.CubicSpline(X, y, bc_type="periodic"), ValueError, "periodic"),
+        (lambda y: li.CubicSpline(X, y, bc_type="loose"), ValueError, "'loose'"),
+        (lambda y: li.CubicSpline(X, y, bc_type=("natural",)), ValueError, "each end"),
+        (lambda y: li.CubicSpline(X, y, bc_type=((3, 0.0), "natural")), ValueError, "1 or 2"),
+        (lambda y: li.CubicSpline(X, y).roots(), UnsupportedError, "roots"),
+        (lambda y: li.CubicSpline(X, y)(Q, -1), ValueError, "non-negative"),
+        (
+            lambda y: li.CubicSpline(X, y).integrate(0, 1, extrapolate="periodic"),
+            *(UnsupportedError, "one period"),
+        ),
+        (lambda y: li.PchipInterpolator(X, y + 1j), DTypeError, "y must be real"),
+        (lambda y: li.PPoly(y, X), ShapeError, "need 5 pieces"),
+        (lambda y: li.PPoly(y[:, 0], X), ShapeError, "no coefficients"),
+        (lambda y: li.interp1d(X, y, "cubic", axis=0), UnsupportedError, "CubicSpline"),
+        (lambda y: li.interp1d(X, y), ShapeError, "along axis 1"),
+        (lambda y: li.interp1d(X, y, axis=0)(Q), ValueError, "the range"),
+        (lambda y: li.interp1d(y, y, axis=0), ShapeError, "must be a row"),
+        (
+            lambda y: li.interp1d(X, y, axis=0, bounds_error=True, fill_value="extrapolate"),
+            *(ValueError, "extrapolate and raise"),
+        ),
+        (lambda y: li.interpn((X,), y, Q, method="cubic"), UnsupportedError, "linear"),
+        (lambda y: li.interpn((X,), y, Q[:, :1]), ValueError, "out of bounds"),
+        (lambda y: li.interpn((X,), y, Q), ShapeError, "dimension 4"),
+        (lambda y: li.interpn((X, X, X), y, Q), ShapeError, "3 point arrays"),
+        (lambda y: li.interpn((X[:5],), y, Q), ShapeError, "axis 0 has 6"),
+        (lambda y: li.interpn((X * 0,), y, Q), ValueError, "ascending"),
+        (lambda y: li.RegularGridInterpolator((X,), y)(INSIDE, nu=[1]), ValueError, "nu"),
+        (lambda y: li.RegularGridInterpolator((X,), y, solver=1), ValueError, "solver"),
+        (lambda y: li.splrep(X, y[:, 0]), LinadError, "linad.scipy"),
+        (lambda y: li.make_interp_spline(X, y), LinadError, "traced value"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_errors(call, error, words):
+    with pytest.raises(error, match=words):
+        linad.linearize(lambda y: [call(y), y][1], Y)
