@@ -63,6 +63,10 @@ class OverwrittenError(LinadError, RuntimeError):
     """A plain array that a derivative refers to was overwritten while the function ran."""
 
 
+class DegenerateError(LinadError, ArithmeticError):
+    """A second derivative at equal eigenvalues or singular values, which is not known."""
+
+
 class NotHolomorphicError(LinadError, TypeError):
     """A complex function has no complex Jacobian matrix at this point."""
 

@@ -32,6 +32,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.solve import Matrix, Solve
 from linad.operators.structured import Broadcast, Diagonal, Kronecker, Zero
 from linad.primitive import Primitive
+from linad.rules.degeneracy import settle
 from linad.rules.shaping import as_array
 from linad.shapes import Shape, matrix_transpose, size_of
 
@@ -234,6 +235,7 @@ def adjugate_wrt_a(y: Any, a: Any) -> JacobianOperator:
     if not a.size:
         return Zero(y.shape, a.shape, y.dtype)
     u, s, vh = np.linalg.svd(a)
+    u = settle(u, s, None, "svd")  # a third derivative of a determinant would need more
     shape, dtype = y.shape, y.dtype
     into = Kronecker(adjoint(u), np.conj(vh), shape, shape, dtype)
     middle = AdjugateDerivative(_product_of_other_pairs(s), shape, dtype)

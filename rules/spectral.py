@@ -3,10 +3,11 @@
 A V = V Λ, A Hermitian      E = V^H dA V      dλ = diag E      dV = V (F ∘ E)
 A V = V Λ, A general        C = V^-1 dA V     dλ = diag C      dV = V (F ∘ C) + V D
                             F_ij = 1 / (λ_j - λ_i), 0 for i = j
-A = U S V^H                 P = U^H dA V      ds = Re diag P   F_ij = 1 / (s_j^2 - s_i^2)
-                            dU = U (F ∘ (P S + S P^H)) + i U Im(diag P) / S
-                                 + (I - U U^H) dA V / S
-                            dV = V (F ∘ (S P + P^H S)) + (I - V V^H) dA^H U / S
+A = U S V^H                 P = U^H dA V      ds = Re diag P
+                            X = (P + P^H)_ij / (s_j - s_i)     X_ii = i Im P_ii / s_i
+                            Y = (P - P^H)_ij / (s_j + s_i)     Y_ii = X_ii
+                            dU = ½ U (X + Y) + (I - U U^H) dA V / S
+                            dV = ½ V (X - Y) + (I - V V^H) dA^H U / S
 
 The diagonal D keeps what LAPACK fixes in eigenvectors of a general matrix: norm 1, and the
 largest entry real.
@@ -15,13 +16,14 @@ Conventions. The vectors of a complex Hermitian matrix, and of a singular value,
 up to a factor of modulus 1: dV is the one with diag(V^H dV) = 0 (of singular vectors, V has
 it and U follows), and functions that do not depend on the factor have the right derivative.
 
-Values closer than n eps max|λ| count as equal, and then F_ij = 0 (and 1/s = 0 for s = 0):
+Values closer than n eps max|λ| count as equal, and then F_ij = X_ij = 0 (and 1/s = 0 for s = 0):
 the vectors within an eigenspace are taken to stay, and derivatives stay finite. What
 depends on the values only and treats equal ones alike (a sum, a trace, a maximum's
 subgradient) has the right first derivative there, and so have vectors of the other
-eigenspaces. What turns the vectors of one eigenspace into each other is lost: there is no
-derivative of a single vector, and a function V f(Λ) V^H of the matrix has to be
-differentiated in another way. Singular values equal to 0 have derivative 0, as |x| has.
+eigenspaces, and U V^H, for Y is known. What turns the vectors of one eigenspace into each
+other is lost: there is no derivative of a single vector, and a function V f(Λ) V^H of the
+matrix has to be differentiated in another way. Singular values equal to 0 have derivative 0, as
+|x| has. Second derivatives there are right, or raise: see `linad.rules.degeneracy`.
 
 Sources: M. Giles, "An extended collection of matrix derivative results for forward and
 reverse mode algorithmic differentiation", 2008. M. Seeger, A. Hetzel, Z. Dai, E. Meissner
@@ -38,9 +40,9 @@ from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.solve import Matrix
-from linad.operators.structured import Contraction
 from linad.primitive import Primitive
 from linad.rules.decompositions import HermitianReading, symmetrized
+from linad.rules.degeneracy import equal_values, settle
 from linad.rules.linalg import LinAlgError, adjoint, check_square
 
 EighResult = type(np.linalg.eigh(np.eye(1)))
@@ -56,10 +58,7 @@ def _reciprocal(x: Any, zero: Any) -> Any:
 
 def reciprocal_gaps(values: Any) -> Any:
     """F_ij = 1 / (λ_j - λ_i), 0 on the diagonal and for values that count as equal."""
-    gaps = values[..., None, :] - values[..., :, None]
-    largest = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
-    equal = values.shape[-1] * float(np.finfo(values.dtype).eps)
-    return _reciprocal(gaps, np.abs(gaps) <= equal * largest)
+    return _reciprocal(values[..., None, :] - values[..., :, None], equal_values(values))
 
 
 def _diagonal(m: Any) -> Any:
@@ -102,15 +101,17 @@ class HermitianEigen(JacobianOperator):
         super().__init__(vectors.shape, vectors.shape, vectors.dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        e = adjoint(self.vectors) @ tangent @ self.vectors
-        return np.real(_diagonal(e)) + 0.0, self.vectors @ (self.gaps * e)
+        v = settle(self.vectors, self.values, None, "eigh")
+        e = adjoint(v) @ tangent @ v
+        return np.real(_diagonal(e)) + 0.0, v @ (self.gaps * e)
 
     def pullback(self, cotangent: Any) -> Any:
         values, vectors = cotangent
+        v = settle(self.vectors, self.values, values if vectors is None else None, "eigh")
         e = None if values is None else _embedded(values, self._eye)
         if vectors is not None:
-            e = _plus(e, self.gaps * (adjoint(self.vectors) @ vectors))
-        return self.vectors @ e @ adjoint(self.vectors)
+            e = _plus(e, self.gaps * (adjoint(v) @ vectors))
+        return v @ e @ adjoint(v)
 
 
 class Read(JacobianOperator):
@@ -194,13 +195,18 @@ class GeneralEigen(JacobianOperator):
     def out_dtype(self) -> Any:
         return self.vectors.dtype
 
+    def _settled(self, weights: Any) -> tuple[Any, Matrix]:
+        """V, and V to solve with."""
+        v = settle(self.vectors, self.values, weights, "eig")
+        return v, self.matrix if v is self.vectors else Matrix(v)
+
     def _weights(self) -> Any:
         """1 / v at the largest entry of each column v, 0 elsewhere."""
         return _reciprocal(np.real(self.vectors), ~self._largest)
 
     def pushforward(self, tangent: Any) -> Any:
-        v = self.vectors
-        c = self.matrix.solve(tangent @ v)
+        v, matrix = self._settled(None)
+        c = matrix.solve(tangent @ v)
         dv = v @ (self.gaps * c)
         along = np.sum(np.conj(v) * dv, axis=-2, keepdims=True)
         if not self._complex:
@@ -210,7 +216,7 @@ class GeneralEigen(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         values, vectors = cotangent
-        v = self.vectors
+        v, matrix = self._settled(values if vectors is None else None)
         c = None if values is None else _embedded(values, self._eye)
         if vectors is not None:
             along = np.sum(np.conj(v) * vectors, axis=-2, keepdims=True)
@@ -220,7 +226,7 @@ class GeneralEigen(JacobianOperator):
             else:
                 vectors = vectors - v * along
             c = _plus(c, np.conj(self.gaps) * (adjoint(v) @ vectors))
-        da = self.matrix.solve(c @ adjoint(v), adjoint=True)
+        da = matrix.solve(c @ adjoint(v), adjoint=True)
         return np.real(da) + 0.0 if self._in_dtype.kind != "c" and self._complex else da
 
 
@@ -238,13 +244,26 @@ def eig(a: Any) -> Any:
 eigvals_ = Primitive("eigvals", lambda a: np.linalg.eigvals(a))
 
 
+class GeneralEigenvalues(GeneralEigen):
+    """dA -> dλ = diag(V^-1 dA V); the parameters are those of `GeneralEigen`."""
+
+    def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
+        super().__init__(values, vectors, in_dtype)
+        self.out_shape = values.shape
+        self.clinear = True  # unlike vectors, with their norm and their phase
+
+    def pushforward(self, tangent: Any) -> Any:
+        v, matrix = self._settled(None)
+        return _diagonal(matrix.solve(tangent @ v)) + 0.0
+
+    def pullback(self, cotangent: Any) -> Any:
+        return super().pullback((cotangent, None))
+
+
 @eigvals_.jacobian(wrt=0)
 def eigvals_wrt_a(y: Any, a: Any) -> JacobianOperator:
     values, vectors = np.linalg.eig(a)
-    vectors = _in_order(y, values, vectors)
-    batch = "".join([chr(ord("a") + k) for k in range(a.ndim - 2)])
-    fixed = [(batch + "xy", np.linalg.inv(vectors)), (batch + "zx", vectors)]
-    return Contraction(batch + "yz", fixed, batch + "x", y.shape, a.shape, vectors.dtype)
+    return GeneralEigenvalues(y, _in_order(y, values, vectors), a.dtype)
 
 
 def _in_order(wanted: Any, values: Any, vectors: Any) -> Any:
@@ -280,8 +299,8 @@ class SingularDerivative(JacobianOperator):
     def __init__(self, u: Any, s: Any, vh: Any) -> None:
         self.u, self.s, self.vh = u, s, vh
         sums = s[..., None, :] + s[..., :, None]
-        positive = _reciprocal(sums, sums == 0)
-        self.gaps = reciprocal_gaps(s) * positive
+        self.gaps = reciprocal_gaps(s)
+        self.sums = _reciprocal(sums, sums == 0)
         self._positive = s > 0
         self._inverse = _reciprocal(s, ~self._positive)
         self._eye = np.eye(s.shape[-1], dtype=s.dtype)
@@ -291,17 +310,16 @@ class SingularDerivative(JacobianOperator):
         super().__init__(shape, shape, u.dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        u, vh, v = self.u, self.vh, adjoint(self.vh)
-        rows, columns = self.s[..., :, None], self.s[..., None, :]
+        u, vh = settle(self.u, self.s, None, "svd"), self.vh
+        v = adjoint(vh)
         inverse = self._inverse[..., None, :]
         av = tangent @ v
         p = adjoint(u) @ av
         ph = adjoint(p)
-        left = self.gaps * (p * columns + rows * ph)
+        x, y = self.gaps * (p + ph), self.sums * (p - ph)
         if self._complex:
-            left = left + 1j * _embedded(np.imag(_diagonal(p)) * self._inverse, self._eye)
-        du = u @ left
-        dv = v @ (self.gaps * (rows * p + ph * columns))
+            x = x + y * self._eye
+        du, dv = u @ (0.5 * (x + y)), v @ (0.5 * (x - y))
         if u.shape[-2] > u.shape[-1]:
             du = du + (av - u @ p) * inverse
         if vh.shape[-1] > vh.shape[-2]:
@@ -311,27 +329,28 @@ class SingularDerivative(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         du, ds, dvh = cotangent
-        u, vh, v = self.u, self.vh, adjoint(self.vh)
-        rows, columns = self.s[..., :, None], self.s[..., None, :]
+        only = ds if du is None and dvh is None else None
+        u, vh = settle(self.u, self.s, only, "svd"), self.vh
         inverse = self._inverse[..., None, :]
-        p = rest = None
+        p = rest = left = right = None
         if ds is not None:
             p = _embedded(np.where(self._positive, ds, np.zeros((), ds.dtype)), self._eye)
         if du is not None:
-            w = adjoint(u) @ du
-            g = self.gaps * w
-            p = _plus(p, (g + adjoint(g)) * columns)
-            if self._complex:
-                p = p + 1j * _embedded(np.imag(_diagonal(w)) * self._inverse, self._eye)
+            left = adjoint(u) @ du
             if u.shape[-2] > u.shape[-1]:
-                rest = ((du - u @ w) * inverse) @ vh
+                rest = ((du - u @ left) * inverse) @ vh
         if dvh is not None:
             dv = adjoint(dvh)
-            w = vh @ dv
-            h = self.gaps * w
-            p = _plus(p, rows * (h + adjoint(h)))
+            right = vh @ dv
             if vh.shape[-1] > vh.shape[-2]:
-                rest = _plus(rest, u @ adjoint((dv - v @ w) * inverse))
+                rest = _plus(rest, u @ adjoint((dv - adjoint(vh) @ right) * inverse))
+        if left is not None or right is not None:
+            total = _plus(left, right)
+            apart = _plus(left, None if right is None else -right)
+            x, y = self.gaps * total, self.sums * apart
+            if self._complex:
+                y = y + self.sums * total * self._eye
+            p = _plus(p, 0.5 * (x + adjoint(x) + y - adjoint(y)))
         return _plus(u @ p @ vh, rest)
 
 
