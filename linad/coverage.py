@@ -25,11 +25,14 @@ from linad import scipy as mirrors
 from linad import specimens
 from linad.derivatives import linearize
 from linad.errors import LinadError
+from linad.numpy import polynomial
+from linad.numpy.polynomial import specimens as specimens_of_polynomials
 from linad.primitive import Traced
 from linad.scipy import specimens as specimens_of_scipy
 from linad.specimens import DIRECTION, MATRIX, Call, quiet
 
 specimens.CALLS.update(specimens_of_scipy.CALLS)
+specimens.CALLS.update(specimens_of_polynomials.CALLS)
 
 DIFFERENTIABLE, CONSTANT, RAISES = "differentiable", "constant", "raises"
 UNCLASSIFIED = "unclassified"
@@ -237,10 +240,10 @@ def special_ufuncs() -> dict[str, Any]:
     return {n: f for n, f in found.items() if isinstance(f, np.ufunc)}
 
 
-def mirrored_functions() -> dict[str, Any]:
-    """What linad.scipy has traced forms of, by SciPy's name."""
+def mirrored_functions(package: Any = mirrors) -> dict[str, Any]:
+    """What a package of linad has traced forms of, by the name in NumPy or SciPy."""
     found = {}
-    for module in pkgutil.walk_packages(mirrors.__path__, "linad.scipy."):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         original = module.name.removeprefix("linad.")
         try:
             theirs = importlib.import_module(original)
@@ -281,6 +284,9 @@ def entries() -> dict[str, list[Entry]]:
             Entry(name, None, [specimens.attribute(name)], [0]) for name in array_attributes()
         ],
         "Ufuncs of scipy.special": [ufunc_entry(n, u) for n, u in special_ufuncs().items()],
+        "linad.numpy.polynomial": [
+            function_entry(n, f) for n, f in mirrored_functions(polynomial).items()
+        ],
         "linad.scipy": [function_entry(n, f) for n, f in mirrored_functions().items()],
     }
 

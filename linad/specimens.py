@@ -2,7 +2,8 @@
 
 A call takes the function and a 3 x 3 matrix ``a``, traced or not, and makes from it what the
 function wants. ``CALLS`` lists those that need more than the matrix, a row, or two of either;
-SciPy's are in `linad.scipy.specimens`.
+SciPy's are in `linad.scipy.specimens`, those of numpy.polynomial in
+`linad.numpy.polynomial.specimens`.
 """
 
 import contextlib
@@ -176,9 +177,6 @@ CALLS: dict[str, Call] = {
     "numpy.linalg.multi_dot": lambda f, a: f([a, a.T, a]),
     "numpy.linalg.tensorinv": lambda f, a: f(a, ind=1),
     "numpy.linalg.tensorsolve": lambda f, a: f(a, a[0]),
-    "numpy.polynomial.polynomial.polygrid2d": lambda f, a: f(a[0], a[1], a),
-    "numpy.polynomial.polynomial.polyval2d": lambda f, a: f(a[0], a[1], a),
-    "numpy.polynomial.polynomial.polyvalnd": lambda f, a: f((a[0], a[1]), a),
 }
 
 

@@ -15,7 +15,8 @@ from linad.specimens import DIRECTION, MATRIX, quiet
 
 SECTIONS = (
     *("numpy", "numpy.linalg", "numpy.fft", "Other modules of NumPy", "Ufuncs of NumPy"),
-    *("Methods of ufuncs", "numpy.ndarray", "Ufuncs of scipy.special", "linad.scipy"),
+    *("Methods of ufuncs", "numpy.ndarray", "Ufuncs of scipy.special"),
+    *("linad.numpy.polynomial", "linad.scipy"),
 )
 
 
@@ -55,7 +56,8 @@ def test_targets(table):
     assert count(table["numpy"], *done) >= 220
     assert count(table["numpy.linalg"], *done) == len(table["numpy.linalg"]) == 31
     assert count(table["numpy.fft"], *done) == len(table["numpy.fft"]) == 16
-    assert count(table["linad.scipy"], *done) == len(table["linad.scipy"])
+    for title in ("linad.scipy", "linad.numpy.polynomial"):
+        assert count(table[title], *done) == len(table[title])
 
 
 def test_what_raises_takes_no_numbers(table):

@@ -22,6 +22,7 @@ import linad.numpy as traced_numpy
 from linad.scipy.mirror import traced_form
 
 _CONVERSION = re.compile(r"poly2[a-z]+|[a-z]+2poly")
+_PLAIN = re.compile(r".*gauss|chebpts[12]|format_float")  # take an integer, or give text
 
 
 def rebind(function: FunctionType, names: dict[str, Any]) -> FunctionType:
@@ -60,7 +61,7 @@ def traced_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {
         name: traced_form(value)(rebound[name])
         for name, value in vars(module).items()
-        if not name.startswith("_") and _is_python(value)
+        if _is_python(value) and not name.startswith("_") and not _PLAIN.fullmatch(name)
     }
 
 
@@ -69,11 +70,12 @@ def _converted(conversion: FunctionType) -> Callable[..., Any]:
 
     def convert(c: Any) -> Any:
         [c] = HELPERS.as_series([c])
-        rows = np.zeros((len(c), len(c)), np.finfo(c.dtype).dtype)
+        wanted = conversion(np.ones(1, c.dtype)).dtype  # from powers it is never single
+        rows = np.zeros((len(c), len(c)), np.finfo(wanted).dtype)
         for k, unit in enumerate(np.eye(len(c), dtype=rows.dtype)):
             image = conversion(unit)
             rows[k, : len(image)] = image
-        return c @ rows
+        return c.astype(wanted) @ rows
 
     return convert
 
