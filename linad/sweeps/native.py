@@ -244,6 +244,8 @@ def _mark(instruction: Any, builder: Any, k: Any) -> None:
     scopes = {j: module.add_metadata([f"out{j}", domain]) for j in range(OUTPUTS)}
     scopes[-1] = module.add_metadata(["in", domain])
     mine = k.literal_value
+    if mine not in scopes:
+        return  # one output too many: it may be any array
     instruction.set_metadata("alias.scope", module.add_metadata([scopes[mine]]))
     others = [scope for j, scope in scopes.items() if j != mine]
     instruction.set_metadata("noalias", module.add_metadata(others))

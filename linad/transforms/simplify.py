@@ -96,7 +96,7 @@ class Simplifier:
         if inner is not None:
             self._inline(inner, inputs, eqn.outputs)
             return
-        if inputs != eqn.inputs or any(a is not b for a, b in zip(inputs, eqn.inputs, strict=True)):
+        if any(a is not b for a, b in zip(inputs, eqn.inputs, strict=True)):
             eqn = Equation(eqn.primitive, inputs, eqn.params, eqn.outputs, eqn.source)
         self._add(eqn)
 
