@@ -199,7 +199,9 @@ def hessian_operator(
     >>> H @ np.array([1.0, 0.0])
     array([4., 2.])
     """
-    return linearize(grad(f, argnums), *args, argnums=argnums)[1]
+    _, H = linearize(grad(f, argnums), *args, argnums=argnums)
+    H.hermitian = H.dtype.kind != "c"
+    return H
 
 
 def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

@@ -36,7 +36,7 @@ from linad.operators.krylov import METHODS, Iterative, Options, as_preconditione
 from linad.operators.residuals import Recipe, lifted
 from linad.operators.rewrites import simplified
 from linad.operators.solve import Solve
-from linad.operators.structure import DEFINITE, bare, definiteness, structure, triangles
+from linad.operators.structure import DEFINITE, bare, definiteness, is_thin, structure, triangles
 from linad.operators.structured import Matrix, Reshape
 from linad.operators.tagged import Tagged
 from linad.primitive import Primitive, Traced
@@ -51,9 +51,6 @@ SMALL = 200
 
 DENSE = 2000
 """Up to this size a matrix that is not sparse is made dense."""
-
-THIN = 0.1
-"""Share of entries that may differ from zero, up to which a matrix is treated as sparse."""
 
 CHOICES = ("auto", "closed form", "dense", "sparse", *METHODS)
 
@@ -209,8 +206,8 @@ class System:
             return self._dense(f"n = {self.n} is small" if wanted == "auto" else "as asked for")
         if wanted == "sparse":
             return self._sparse("as asked for")
-        share = 1.0 if self.traced else self._untagged().nnz / self.n**2
-        if share <= THIN:
+        if is_thin(self.A):
+            share = self._untagged().nnz / self.n**2
             return self._sparse(f"{share:.2%} of the entries may differ from zero")
         if self.n <= DENSE:
             return self._dense(f"n = {self.n} is at most {DENSE}, and the matrix is not sparse")

@@ -259,13 +259,13 @@ class LogDeterminant(JacobianOperator):
     fresh = True
 
     def __init__(self, sign: Any, inverse: Any) -> None:
-        self.sign, self.inverse = sign, inverse
+        self.sign, self.inverted = sign, inverse
         self._complex = sign.dtype.kind == "c"
         self.clinear = not self._complex
         super().__init__(sign.shape, inverse.shape, inverse.dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        t = np.sum(tangent * matrix_transpose(self.inverse), axis=(-2, -1))
+        t = np.sum(tangent * matrix_transpose(self.inverted), axis=(-2, -1))
         if not self._complex:
             return None, t
         return 1j * self.sign * np.imag(t), np.real(t)
@@ -281,7 +281,7 @@ class LogDeterminant(JacobianOperator):
                 turned = np.conj(ds) * self.sign
                 turned = 0.5 * (np.conj(turned) - turned)  # -i Im
                 t = turned if dl is None else dl + turned
-        return t[..., None, None] * adjoint(self.inverse)
+        return t[..., None, None] * adjoint(self.inverted)
 
 
 @slogdet_.jacobian(wrt=0)

@@ -62,6 +62,8 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         them to a cotangent it holds by `pullback_into` instead.
     spreads : bool
         The same for `pushforward` and `pushforward_into`.
+    hermitian : bool
+        True where whoever made it knows that the matrix is its own conjugate transpose.
     writes : bool
         True for the operator of an array that was written into; a sweep applies it in place.
 
@@ -81,6 +83,7 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
     scatters = False
     spreads = False
     writes = False
+    hermitian = False
     __array_priority__ = 2000.0
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "JacobianOperator":

@@ -161,12 +161,12 @@ def sandwich(op: Chain) -> Spectrum | None:
         return None
     back, middle, there = factors
     if type(there) is Fourier and type(back) is Fourier:
-        if there.inverse == back.inverse or set(there.axes) != set(back.axes):
+        if there.backward == back.backward or set(there.axes) != set(back.axes):
             return None
         axes = tuple(sorted(set(there.axes)))
         scale = _factor(there, axes) * _factor(back, axes) * _length(there.in_shape, axes)
         eigenvalues = scale * middle.entries + np.zeros(middle.in_shape)
-        if there.inverse:
+        if there.backward:
             eigenvalues = _negative(eigenvalues, axes)  # F Λ F^-1: the other direction
         if real:
             # Of a matrix between real arrays the real part is left.
@@ -198,7 +198,7 @@ def _whole(half: Any, n: int, axis: int) -> Any:
 
 def _factor(op: Any, axes: tuple[int, ...]) -> float:
     """The number c in front of the sum of a transform."""
-    inverse = op.inverse if type(op) is Fourier else type(op) is HermitianFourier
+    inverse = op.backward if type(op) is Fourier else type(op) is HermitianFourier
     shape = op.out_shape if type(op) is HermitianFourier else op.in_shape
     n = _length(shape, axes)
     if op.norm == "ortho":

@@ -26,7 +26,7 @@ from linad.operators.fourier import Fourier
 from linad.operators.identities import full
 from linad.operators.joining import Pad, Roll
 from linad.operators.rewrites import simplified
-from linad.operators.structure import are_adjoint, bare, names_of
+from linad.operators.structure import are_adjoint, bare, is_thin, names_of
 from linad.operators.structured import (
     Diagonal,
     Identity,
@@ -38,8 +38,7 @@ from linad.operators.structured import (
     Zero,
 )
 from linad.operators.tagged import Tagged
-from linad.primitive import Traced
-from linad.shapes import matrix_transpose, size_of
+from linad.shapes import size_of
 
 UNITS = 1024
 """Up to this many unit vectors are used where structure gives no answer."""
@@ -60,7 +59,8 @@ class Estimate:
     exact : bool
         Whether it is exact up to rounding.
     method : str
-        "structure", "unit vectors", "dense", or the name of an estimator.
+        "structure", "colouring" (of the sparse matrix), "unit vectors", "dense", or the name of
+        an estimator.
     samples : int
         Number of products with random vectors; 0 for an exact value.
     error : float or array or None
@@ -116,6 +116,8 @@ def diagonal(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -
         found = diagonal_of(bare(simplified(op)))
         if found is not None:
             return Estimate(found, True, "structure")
+        if op.shape[0] > UNITS and is_thin(op):
+            return Estimate(op.tosparse("csr").diagonal(), True, "colouring")
         if exact or op.shape[0] <= UNITS:
             return Estimate(from_units(op, _on_diagonal), True, "unit vectors")
     value, error = probing.diagonal(op, samples, rng)
@@ -131,12 +133,12 @@ def trace(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> E
     op = op.flat
     check(op, exact, samples, "trace", square=True)
     if exact is not False:
-        found = diagonal(op, exact, samples, rng) if exact or op.shape[0] <= UNITS else None
-        if found is None:
-            structural = diagonal_of(bare(simplified(op)))
-            found = None if structural is None else Estimate(structural, True, "structure")
+        found = diagonal_of(bare(simplified(op)))
         if found is not None:
-            return Estimate(np.sum(found.value), True, found.method)
+            return Estimate(np.sum(found), True, "structure")
+        if exact or op.shape[0] <= UNITS or is_thin(op):
+            given = diagonal(op, True, samples, rng)
+            return Estimate(np.sum(given.value), True, given.method)
     value, error = probing.hutch_plus_plus(op, samples, rng)
     return Estimate(value, False, "Hutch++", samples, error)
 
@@ -249,6 +251,9 @@ def column_norms(op: JacobianOperator, exact: bool | None, samples: int, rng: An
         found = squared_norms_of(bare(simplified(op)))
         if found is not None:
             return Estimate(np.sqrt(found), True, "structure")
+        if op.shape[1] > UNITS and is_thin(op):
+            squares = _squares(op.tosparse("csc")).sum(axis=0)
+            return Estimate(np.sqrt(squares), True, "colouring")
         if exact or op.shape[1] <= UNITS:
             squares = from_units(op, lambda rows, part: np.sum(_squares(rows), axis=-1))
             return Estimate(np.sqrt(squares), True, "unit vectors")
@@ -258,7 +263,7 @@ def column_norms(op: JacobianOperator, exact: bool | None, samples: int, rng: An
 
 
 def _squares(x: Any) -> Any:
-    return np.real(x) ** 2 + np.imag(x) ** 2 if x.dtype.kind == "c" else x * x
+    return x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
 
 
 def squared_norms_of(op: Any) -> Any:
@@ -366,7 +371,7 @@ def norm_of(op: Any) -> Any:
         return np.max(np.abs(op.eigenvalues))
     if kind is Fourier:
         n = size_of([op.in_shape[k] for k in op.axes])
-        divides = op.norm == "ortho", (op.norm == "backward") == op.inverse
+        divides = op.norm == "ortho", (op.norm == "backward") == op.backward
         return 1.0 if divides[0] else n**-0.5 if divides[1] else n**0.5
     if kind is CumulativeSum:
         # Singular values 1 / (2 sin((2k - 1) π / (4 n + 2))) of the matrix of ones below

@@ -43,15 +43,15 @@ class Fourier(JacobianOperator):
     def __init__(
         self, axes: tuple[int, ...], inverse: bool, norm: Norm, shape: Shape, dtype: Any
     ) -> None:
-        self.axes, self.inverse, self.norm = axes, inverse, norm
+        self.axes, self.backward, self.norm = axes, inverse, norm
         super().__init__(shape, shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        transform = np.fft.ifftn if self.inverse else np.fft.fftn
+        transform = np.fft.ifftn if self.backward else np.fft.fftn
         return transform(tangent, axes=self.axes, norm=self.norm)
 
     def pullback(self, cotangent: Any) -> Any:
-        transform = np.fft.fftn if self.inverse else np.fft.ifftn
+        transform = np.fft.fftn if self.backward else np.fft.ifftn
         return transform(cotangent, axes=self.axes, norm=OPPOSITE[self.norm])
 
 

@@ -360,7 +360,7 @@ def _(a: Matrix, conj: Any) -> Matrix:
 @product(Fourier, Fourier, at_once=False)
 def _(a: Fourier, b: Fourier) -> JacobianOperator | None:
     # F^-1 F = I, and c n I for other normalisations; here as F^H F = n c^2 I
-    if a.inverse == b.inverse or set(a.axes) != set(b.axes):
+    if a.backward == b.backward or set(a.axes) != set(b.axes):
         return None
     n = size_of([b.in_shape[k] for k in b.axes])
     scale = _fourier_factor(a, n) * _fourier_factor(b, n) * n
@@ -370,7 +370,7 @@ def _(a: Fourier, b: Fourier) -> JacobianOperator | None:
 def _fourier_factor(a: Fourier, n: int) -> float:
     if a.norm == "ortho":
         return float(n) ** -0.5
-    return 1 / n if (a.norm == "backward") == a.inverse else 1.0
+    return 1 / n if (a.norm == "backward") == a.backward else 1.0
 
 
 @adjoint(Fourier)
@@ -379,7 +379,7 @@ def _(a: Fourier, conj: Any) -> Fourier | None:
     if conj(1j) == 1j:
         return a
     opposite: Any = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-    return Fourier(a.axes, not a.inverse, opposite[a.norm], a.in_shape, a.dtype)
+    return Fourier(a.axes, not a.backward, opposite[a.norm], a.in_shape, a.dtype)
 
 
 @whole

@@ -49,8 +49,9 @@ from linad.shapes import matrix_transpose, size_of
 MOST_COLUMNS = 1000
 """Largest rank of the low-rank part in Woodbury's formula."""
 
-TRUSTED = 1e-10
-"""Reciprocal condition number of Woodbury's small matrix below which another way is taken."""
+TRUSTED = 1e8
+"""Size and condition number of Woodbury's small matrix up to which the formula is used: so many
+times rounding is what it may lose."""
 
 
 def closed_form(op: JacobianOperator) -> JacobianOperator | None:
@@ -130,7 +131,7 @@ def _(op: Circulant) -> JacobianOperator:
 @inverts(Fourier)
 def _(op: Fourier) -> JacobianOperator:
     # F^-1 = F^H / n: the other direction, with NumPy's factor for this norm
-    return Fourier(op.axes, not op.inverse, op.norm, op.in_shape, op.dtype)
+    return Fourier(op.axes, not op.backward, op.norm, op.in_shape, op.dtype)
 
 
 @inverts(CumulativeSum)
@@ -209,6 +210,15 @@ def check_stack(a: Any, op: JacobianOperator) -> None:
     worst = float(np.max(np.linalg.cond(a), initial=1.0)) if a.size else 1.0
     if not worst * np.finfo(a.dtype).eps < 1:
         raise SingularError(f"inverse: {op._label()} holds a singular matrix")
+
+
+@inverts(Solve)
+def _(op: Solve) -> JacobianOperator | None:
+    # (A^-1)^-1 = A
+    a = op.matrix.a
+    if op.in_shape != op.out_shape:
+        return None
+    return Kronecker(a, None, op.out_shape, op.in_shape, op.dtype)
 
 
 # Views and numbers.
@@ -300,7 +310,8 @@ def woodbury(op: Sum, diagonal: list[Any], others: list[Any]) -> JacobianOperato
     solved = inverse._apply_rows(columns, False)
     small = np.concatenate([v._apply_rows(solved, False) for _, v in pairs], axis=-1)
     small = matrix_transpose(small) + np.eye(small.shape[0], dtype=op.dtype)
-    if np.linalg.cond(np.asarray(concrete(small)), 1) > 1 / TRUSTED:
+    numbers = np.asarray(concrete(small))
+    if not max(np.linalg.cond(numbers, 1), np.linalg.norm(numbers, 1)) <= TRUSTED:
         return None
     middle = closed_form(Matrix(small, op.dtype))
     assert middle is not None

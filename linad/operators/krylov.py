@@ -100,9 +100,11 @@ class Iterative(LinearOperator):
                 f"{op._label()} hides traced numbers in a function of the user, so a solution "
                 f"by iteration cannot be differentiated in them; use an array, or method='dense'"
             )
-        if self.options.method == "lsmr":
-            return self._least_squares(op, b)
-        return self._square(op, b, M)
+        # A breakdown divides by zero; the residual at the end tells.
+        with np.errstate(all="ignore"):
+            if self.options.method == "lsmr":
+                return self._least_squares(op, b)
+            return self._square(op, b, M)
 
     def _square(self, op: Any, b: Any, M: Any) -> Any:
         rtol, maxiter = self.options.rtol, self.options.maxiter

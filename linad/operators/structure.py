@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from linad.buffers import concrete
+from linad.config import config, settings
+from linad.errors import DensifyError
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
 from linad.operators.circulant import Circulant, circulant
@@ -29,6 +31,7 @@ from linad.operators.composites import (
 from linad.operators.cumulative import BackwardDifference, CumulativeSum, Recurrence
 from linad.operators.fourier import Fourier
 from linad.operators.joining import Roll
+from linad.operators.residuals import lifted
 from linad.operators.rewrites import NAMED, adjoint_of, simplified
 from linad.operators.structured import (
     Diagonal,
@@ -69,6 +72,9 @@ ORDER = [
     "positive definite",
 ]
 """All names, the most telling first."""
+
+THIN = 0.1
+"""Share of entries that may differ from zero, up to which a matrix is treated as sparse."""
 
 # How much is known of x^H A x: nothing, that it is real, never negative, positive.
 NOTHING, HERMITIAN, SEMIDEFINITE, DEFINITE = range(4)
@@ -259,6 +265,22 @@ def low_rank_split(op: Sum) -> tuple[list[Any], list[Any]] | None:
     return diagonal, others
 
 
+def is_thin(op: JacobianOperator) -> bool:
+    """Whether so few entries may differ from zero that the sparse matrix is worth forming."""
+    while type(op) is Tagged:
+        op = op.op
+    if not op.clinear or lifted(op)[0]:
+        return False
+    m, n = op.shape
+    most = int(THIN * m * n)
+    try:
+        # The limit ends the search for the pattern of a dense matrix.
+        with config(densify_limit=min(most, settings().densify_limit)):
+            return op.nnz <= most
+    except DensifyError:
+        return False
+
+
 # Definiteness.
 
 
@@ -292,7 +314,7 @@ def definiteness(op: Any) -> int:
         if op.heights != op.widths or any(i != j for i, j, _ in op.blocks):
             return NOTHING
         return min(definiteness(block) for _, _, block in op.blocks)
-    return HERMITIAN if getattr(op, "hermitian", False) else NOTHING
+    return HERMITIAN if op.hermitian else NOTHING
 
 
 def sign_of(d: Any) -> int:

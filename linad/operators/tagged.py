@@ -133,7 +133,7 @@ def _read(given: Any, n: int) -> tuple[str, Any]:
         if (
             isinstance(band, tuple)
             and len(band) == 2
-            and all(isinstance(k, (int, np.integer)) and 0 <= k for k in band)
+            and all(isinstance(k, (int, np.integer)) and k >= 0 for k in band)
         ):
             return "banded", (min(int(band[0]), max(n - 1, 0)), min(int(band[1]), max(n - 1, 0)))
     raise OperandError(

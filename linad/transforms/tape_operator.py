@@ -343,7 +343,7 @@ class _Flat(JacobianOperator):
 
     def __init__(self, op: TapeOperator) -> None:
         self.op = op
-        self.clinear = op.clinear
+        self.clinear, self.hermitian = op.clinear, op.hermitian
         self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
         # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
         self.wide = self._in_dtype.kind == "c" and any(s.dtype.kind != "c" for s in op.in_slots)
