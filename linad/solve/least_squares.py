@@ -261,6 +261,11 @@ class Fit:
             raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
 
     @property
+    def noise(self) -> float:
+        """Rounding error of the cost; residuals are often small differences of large numbers."""
+        return 1e3 * self.eps * self.cost
+
+    @property
     def optimality(self) -> float:
         """The largest entry of the gradient."""
         return largest(self.gradient)
@@ -286,7 +291,7 @@ class Fit:
         change = before - self.cost
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
-        if change <= self.ftol * before:
+        if self.ftol and change <= self.ftol * before:
             raise Stop(Status.CONVERGED, f"the cost, {self.cost:.6g}, changed by {change:.1e}")
         if step <= self.xtol:
             raise Stop(Status.CONVERGED, f"the last step was {step:.1e} of |x|")
@@ -315,6 +320,9 @@ def _gauss_step(fit: Fit) -> float:
     if not predicted > fit.eps**2 * fit.cost:
         raise Stop(Status.CONVERGED, "the linear model cannot be improved")
 
+    if predicted <= fit.noise:
+        return _by_gradient(fit, p, predicted, rank)
+
     def phi(alpha: float) -> tuple[float, Any]:
         x = fit.at(p, alpha)
         if alpha == 1.0:
@@ -328,6 +336,18 @@ def _gauss_step(fit: Fit) -> float:
         _stuck(fit, none.finite, predicted, rank)
     fit.gain = (fit.cost - cost) / (predicted * alpha * (2 - alpha))
     return fit.move(fit.at(p, alpha), found)
+
+
+def _by_gradient(fit: Fit, p: Any, predicted: float, rank: int | None = None) -> float:
+    """A step too small for the cost to tell: taken while the gradient goes down."""
+    x = fit.at(p)
+    r, J = fit.problem.linearize(x)
+    norms = np.where(fit.steps.column_norms > 0, fit.steps.column_norms, 1.0)
+    new, old = (float(np.linalg.norm(g / norms)) for g in (J.H @ r, fit.gradient))
+    if not new < 0.9 * old:
+        _stuck(fit, True, predicted, rank)
+    fit.gain = 1.0
+    return fit.move(x, (r, J))
 
 
 def _stuck(fit: Fit, finite: bool, predicted: float, rank: int | None = None) -> None:
@@ -365,14 +385,14 @@ def _damped_step(fit: Fit) -> float:
             found = fit.problem.linearize(x) if fit.growth == 2.0 else None
             cost = 0.5 * squared(found[0] if found else fit.problem.value(x))
             finite = finite or np.isfinite(cost)
+            if predicted <= fit.noise and abs(fit.cost - cost) <= fit.noise:
+                return _by_gradient(fit, p, predicted)
             gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
             if gain > 1e-4:
                 fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
                 fit.growth, fit.gain = 2.0, gain
                 return fit.move(x, found)
-            length = float(np.linalg.norm(p))
-            tiny = length <= fit.eps * float(np.linalg.norm(fit.x))
-            if finite and (predicted <= 0.5 * fit.eps * fit.cost or tiny):
+            if finite and np.linalg.norm(p) <= fit.eps * np.linalg.norm(fit.x):
                 _stuck(fit, finite, predicted)
         fit.lam *= fit.growth
         fit.growth *= 2.0

@@ -18,6 +18,7 @@ from linad.operators.composites import Typed
 from linad.primitive import Traced
 from linad.shapes import is_inexact, name_of, size_of
 from linad.transforms.slots import Slot, common_dtype, joined, split
+from linad.transforms.sparsity.assemble import seeds_of
 
 
 @dataclass
@@ -58,6 +59,21 @@ class Counted(Typed):
     def pullback(self, cotangent: Any) -> Any:
         self.counts.nvjp += size_of(cotangent.shape[: cotangent.ndim - len(self.out_shape)])
         return self.op.pullback(cotangent)
+
+    def tosparse(self, format: str = "csr") -> Any:
+        """The matrix as a sparse array; each colour that is swept counts as one seed."""
+        matrix = self.bare.tosparse(format)
+        for adjoint, seeds in seeds_of(self.op):
+            if adjoint:
+                self.counts.nvjp += seeds
+            else:
+                self.counts.njvp += seeds
+        return matrix
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries of the pattern."""
+        return int(self.bare.nnz)
 
 
 def quiet() -> Any:

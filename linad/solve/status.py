@@ -86,7 +86,7 @@ class Monitor:
             return
         try:
             if self.by_name:
-                self.callback(intermediate_result=make_result(**found, **shown))
+                self.callback(intermediate_result=make_result(**{**shown, **found}))
             else:
                 self.callback(found["x"])
         except StopIteration:

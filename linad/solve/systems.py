@@ -55,7 +55,7 @@ def is_thin(J: Any) -> bool:
     """Whether an operator has so few entries that it is factorised as a sparse matrix."""
     m, n = J.shape
     try:
-        return bool(getattr(J, "bare", J).nnz <= THIN * m * n)
+        return bool(J.nnz <= THIN * m * n)
     except DensifyError:  # too many entries even for a pattern
         return False
 
@@ -93,7 +93,7 @@ def system(J: Any, linear_solver: str, rtol: float, M: Any = None) -> Any:
 
 def sparse_form(J: Any) -> Any:
     """The matrix of an operator as a sparse array, its pattern taken from its structure."""
-    return getattr(J, "bare", J).tosparse("csr")
+    return J.tosparse("csr")
 
 
 class DenseSystem:

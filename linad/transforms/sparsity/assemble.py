@@ -56,6 +56,14 @@ def matrix_of(op: JacobianOperator) -> Any:
     return knowledge_of(op).plan.matrix(op)
 
 
+def seeds_of(op: JacobianOperator) -> list[tuple[bool, int]]:
+    """What `matrix_of` swept through an operator: whether backward, and how many seeds."""
+    facts = knowledge_of(op)
+    if given_matrix(op) is not None or facts.products_pay:
+        return []
+    return [(part.adjoint, part.count) for part in facts.plan.parts]
+
+
 def symmetric_matrix_of(op: JacobianOperator) -> Any:
     """As `matrix_of`, of a symmetric operator: mirrored entries are computed once."""
     op = op.flat
