@@ -28,7 +28,6 @@ from linad.operators.filters import (
     RunningMean,
     TruncatedKernel,
 )
-from linad.operators.patterns import lanes, relates
 from linad.operators.structured import Broadcast
 from linad.primitive import Primitive
 from linad.rules.polynomials import convolve_
@@ -109,11 +108,6 @@ def allpole_wrt_a(y: Any, a: Any, r: Any) -> JacobianOperator:
 @allpole_.jacobian(wrt=1)
 def allpole_wrt_r(y: Any, a: Any, r: Any) -> JacobianOperator:
     return AllPole(allpole_, a, y.shape, y.dtype)
-
-
-@relates(AllPole, RunningMean)
-def along_the_last_axis(op: Any) -> Any:
-    return lanes(op.out_shape, op.in_shape, (-1,))
 
 
 # Running means.

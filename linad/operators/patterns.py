@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
@@ -78,6 +78,7 @@ def relates(*kinds: type, by: str | Relate = "out_shape") -> Callable[[Relate], 
 
     def register(relate: Relate) -> Relate:
         for kind in kinds:
+            assert kind not in RELATIONS, f"{kind.__name__} has a relation already"
             RELATIONS[kind] = relate, read
         return relate
 
@@ -314,6 +315,8 @@ def sparse_matrix(op: Foreign) -> Any:
     if not issparse(matrix) or matrix.shape != op.op.shape:
         return None
     matrix = matrix.tocsr()
+    # Without SciPy's notes of what it once found out of the indices: they may have changed.
+    matrix = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
     return matrix.conj().T.tocsr() if op.reverse else matrix
 
 

@@ -1,0 +1,228 @@
+"""Patterns of operators: they contain every entry of the matrix, and no more where that is
+structural."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from operator_zoo import COMPLEX, REAL, everything
+
+import linad
+from linad.errors import NotHolomorphicError
+from linad.operators.base import JacobianOperator
+from linad.operators.convolution import Convolution, ValidKernel
+from linad.operators.cumulative import CumulativeSum, Difference, Recurrence, SegmentSum
+from linad.operators.filters import AllPole, GridConvolution, GridKernel, RunningMean
+from linad.operators.foreign import Foreign
+from linad.operators.fourier import Fit, Fourier, RealFourier
+from linad.operators.joining import Pad, Roll
+from linad.operators.reduction import ScaledSum, WeightedSum
+from linad.operators.regions import Erase, Extract, Insert
+from linad.operators.relations import Sets
+from linad.operators.solve import Solve
+from linad.operators.structured import Broadcast, Contraction, Diagonal, Kronecker, RowProducts
+from linad.regions import Grid, Positions, Window
+from linad.rules.banded import BandedProduct, BandedSolve
+from linad.rules.cosines import CosineTransform
+from linad.rules.cumulative import recurrence
+from linad.rules.decompositions import CholeskyDerivative, HermitianReading
+from linad.rules.filters import allpole_, convolve_grid_, running_mean_
+from linad.rules.indexing import Selection
+from linad.rules.indices import Index
+from linad.rules.polynomials import convolve_
+from linad.rules.products import CrossProduct
+from linad.rules.rearranging import Windows
+from linad.rules.triangular import TriangularSolve
+from linad.testing import _restricted
+from linad.transforms.sparsity.reach import pattern_of, reach
+
+D = np.dtype(float)
+
+
+def structural(rng):
+    """Operators whose matrix has, with random numbers, no zero inside its pattern."""
+
+    def r(*shape):
+        return rng.uniform(0.5, 1.5, shape)
+
+    band = r(4, 5) + np.array([[0], [3], [0], [0]])
+    index = Index((np.array([2, 0, 2]), slice(1, None)))
+    return {
+        "selection": Selection(index, (3, 3), (3, 4), D),
+        "windows": Windows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
+        "pad": Pad((1, 0), (4, 3), (2, 3), D),
+        "roll": Roll((1, -2), (0, 1), (2, 3), D),
+        "fit": Fit((2, 4), (3, 3), D),
+        "window": Extract(Window(1, (2, 2), (4, 1), 2), (2, 2), (3, 4), D),
+        "grid": Extract(Grid((0, 1), ((1, 0), (0, 2)), (2, 2)), (2, 2), (3, 4), D),
+        "insert": Insert(Positions(np.array([5, 2]), 2), (3, 4), D),
+        "erase": Erase(Positions(np.array([5, 2]), 2), (3, 4), D),
+        "sum": ScaledSum((0,), (2, 3, 2), D, 0.5),
+        "weighted": WeightedSum(r(2, 3, 2), (1,), (2, 3, 2), D),
+        "cumsum": CumulativeSum(1, (2, 3, 2), D),
+        "diff": Difference(1, (2, 3, 2), D),
+        "segments": SegmentSum(np.array([1, 3]), 0, (5, 2), D),
+        "recurrence": Recurrence(recurrence, r(4, 2), -2, False, (4, 2), D),
+        "backward": Recurrence(recurrence, r(4, 2), -2, True, (4, 2), D),
+        "full": Convolution(convolve_, r(3), "full", (2, 6), (2, 4), D),
+        "valid": Convolution(convolve_, r(3), "valid", (2, 2), (2, 4), D),
+        "kernel": ValidKernel(convolve_, r(5), (3,), (3,), D),
+        "grid full": GridConvolution(convolve_grid_, r(2, 3), "full", 2, (4, 6), (3, 4), D),
+        "grid valid": GridConvolution(convolve_grid_, r(2, 3), "valid", 2, (2, 2), (3, 4), D),
+        "grid kernel": GridKernel(convolve_grid_, r(3, 4), 2, (2, 2), (2, 3), D),
+        "all pole": AllPole(allpole_, r(3), (2, 4), D),
+        "running mean": RunningMean(running_mean_, 3, (2, 3), (2, 5), D),
+        "solve": Solve(r(2, 2) + 3 * np.eye(2), (2, 2), (2, 2), D),
+        "lower": TriangularSolve(r(2, 3, 3), (2, 3, 2), (3, 2), D, True, False),
+        "upper": TriangularSolve(r(3, 3), (3, 2), (3, 2), D, False, True),
+        "banded": BandedSolve(band, (2, 1), (5, 2), D),
+        "bands": BandedProduct(r(5, 2), (2, 1), D),
+        "cross": CrossProduct(r(2, 3), (2, 3), (3,), D),
+        "hermitian": HermitianReading((2, 3, 3), D, True),
+        "kronecker": Kronecker(r(2, 2, 3), r(4, 2), (2, 2, 4), (3, 2), D),
+        "left": Kronecker(r(2, 3), None, (2, 2, 4), (2, 3, 4), D),
+        "right": Kronecker(None, r(2, 4), (3, 2), (3, 4), D),
+        "rows": RowProducts(r(4), (3, 4), D),
+        "contraction": Contraction("ijk", [("kl", r(2, 3))], "lj", (3, 4), (2, 4, 2), D),
+        "repeat": Contraction("ij", [("k", r(3))], "jik", (2, 2, 3), (2, 2), D),
+        "sparse": Foreign(
+            scipy.sparse.linalg.aslinearoperator(
+                scipy.sparse.random_array((4, 5), density=0.4, rng=rng, format="csc")
+            ),
+            lead=(2,),
+        ),
+    }
+
+
+STRUCTURAL = structural(np.random.default_rng(0))
+DENSE_IN_LANES = {
+    "cosines": CosineTransform((3, 2), D, "dst", 2, -2),
+    "fourier": Fourier((-2,), False, "ortho", (3, 2), COMPLEX[1]),
+    "real fourier": RealFourier(-1, "backward", (2, 3), (2, 4), COMPLEX[1], REAL[1]),
+    "cholesky": CholeskyDerivative(np.tril(np.ones((3, 2, 2)))),
+}
+
+
+def check_pattern(op):
+    """Both directions give the same pattern, and it contains the matrix; return both."""
+    op = op.flat
+    pattern = pattern_of(op)
+    assert reach(op, Sets.identity(op.shape[1]), False).relation == pattern
+    assert pattern == reach(op, Sets.identity(op.shape[0]), True).relation.T
+    found = op.pattern()
+    assert found.shape == op.shape
+    assert found.nnz == op.nnz
+    try:
+        matrix = op.todense()
+    except NotHolomorphicError:
+        return found.toarray(), None
+    assert not (np.nan_to_num(matrix) != 0)[~found.toarray()].any()
+    return found.toarray(), matrix
+
+
+def check_sparse(op):
+    """The sparse matrix is the dense one, with an entry stored wherever the pattern has one."""
+    found, matrix = check_pattern(op)
+    if matrix is None:
+        with pytest.raises(NotHolomorphicError):
+            op.tosparse()
+        return
+    sparse = op.tosparse()
+    assert sparse.dtype == matrix.dtype
+    assert sparse.nnz == op.nnz
+    size = np.abs(np.nan_to_num(matrix)).max(initial=0)
+    eps = np.finfo(matrix.dtype).eps
+    np.testing.assert_allclose(sparse.toarray(), matrix, rtol=1e3 * eps, atol=1e3 * eps * size)
+
+
+@pytest.mark.parametrize("name", STRUCTURAL)
+def test_exact(name):
+    op = STRUCTURAL[name]
+    found, matrix = check_pattern(op)
+    np.testing.assert_array_equal(found, matrix != 0)
+    for other in (op, op.T, 2.0 * op, op.T @ op, op + op):
+        check_sparse(other)
+
+
+@pytest.mark.parametrize("name", DENSE_IN_LANES)
+def test_dense_in_lanes_only(name):
+    op = DENSE_IN_LANES[name]
+    check_sparse(op)
+    check_sparse(op.H)
+    assert op.nnz < np.prod(op.shape)
+
+
+@pytest.mark.parametrize("dtype", [*REAL, *COMPLEX], ids=str)
+def test_the_zoo(dtype):
+    for op in everything(dtype, np.random.default_rng(1)).values():
+        check_sparse(op)
+        check_sparse(op.H)
+        check_sparse(op.T)
+
+
+def test_a_zero_slope_stays_in_the_pattern():
+    op = Diagonal(np.array([1.0, 0.0, 2.0]), (3,), D)
+    assert op.nnz == 3
+    assert op.tosparse().nnz == 3
+    J = linad.sparse_jacobian(lambda x: np.maximum(x, 0.0) * np.cos(x), np.array([-1.0, 0.0, 1.0]))
+    assert J.nnz == 3
+    W = WeightedSum(np.array([[1.0, 0.0], [0.0, 0.0]]), (1,), (2, 2), D)
+    assert W.nnz == 4
+
+
+class Unknown(JacobianOperator):
+    """An operator linad knows nothing about."""
+
+    def pushforward(self, tangent):
+        return 2.0 * tangent
+
+    pullback = pushforward
+
+
+def test_an_unknown_operator_is_a_dense_block():
+    op = Unknown((3,), (3,), D)
+    assert op.nnz == 9
+    check_sparse(op)
+    both = linad.block_diag([op, linad.eye(2)]) @ Broadcast((5,), (1,), D)
+    check_sparse(both)
+    assert linad.block_diag([op, linad.eye(2)]).nnz == 11
+
+
+def test_a_subclass_is_not_taken_for_its_base():
+    class Reversed(Diagonal):
+        def pushforward(self, tangent):
+            return tangent[..., ::-1] * self.entries
+
+        def pullback(self, cotangent):
+            return (cotangent * self.entries)[..., ::-1]
+
+    check_sparse(Reversed(np.arange(1.0, 4.0), (3,), D))
+
+
+def topics():
+    return sorted(
+        path
+        for path in (Path(__file__).parents[1] / "rules").glob("test_*.py")
+        if path.name != "test_registry.py"
+    )
+
+
+@pytest.mark.parametrize("path", topics(), ids=lambda p: p.stem.removeprefix("test_"))
+def test_every_rule(path):
+    """The pattern of each case of each rule contains its dense matrix; the values agree."""
+    spec = importlib.util.spec_from_file_location(f"sparse_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for case in getattr(module, "CASES", []):
+        wrt = case.options.get("wrt", range(len(case.args)))
+        arrays = [i for i in wrt if isinstance(case.args[i], (np.ndarray, np.generic))]
+        active = [i for i in arrays if case.args[i].dtype.kind in "fc"]
+        if not active:
+            continue
+        f = _restricted(case.function, case.args, case.params, active)
+        with np.errstate(all="ignore"):
+            J = linad.linearize(f, *[case.args[i] for i in active])[1].flat
+            if max(J.shape) <= 300:
+                check_sparse(J)
