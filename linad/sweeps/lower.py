@@ -19,7 +19,7 @@ import numpy as np
 from linad.config import settings
 from linad.regions import Region
 from linad.shapes import size_of
-from linad.sweeps import calls, products
+from linad.sweeps import calls, products, systems
 from linad.sweeps.loops import Source
 from linad.sweeps.places import (
     Buffer,
@@ -32,7 +32,7 @@ from linad.sweeps.places import (
 from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
 from linad.tape import Equation, Tape, Var
 
-TOPICS = (calls, products)
+TOPICS = (calls, products, systems)
 """Modules that say how to lower primitives; their routines register themselves."""
 
 FOREVER = 1 << 60
@@ -95,6 +95,7 @@ class Lowering:
         self.instructions: list[Instruction | Fallback] = []
         self.places: dict[Any, Place] = {}
         self.constants: dict[int, Place] = {}
+        self.factors: dict[Any, Any] = {}  # of matrices that were factorised
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
         self.layouts: dict[Var, Place] = {}
         self.views = self._find_views()

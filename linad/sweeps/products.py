@@ -28,8 +28,8 @@ from linad.sweeps.native import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place
 from linad.tape import Equation
 
-SMALL = 64
-"""Multiplications up to which a loop is faster than the call of a routine."""
+SMALL, SMALL_VECTOR = 16, 48
+"""Multiplications up to which a loop is faster than the call of GEMM, and of GEMV."""
 
 SYMMETRIC = 24
 """Rows from which half a product and a copy are faster than the whole."""
@@ -90,7 +90,7 @@ def multiply(lowering: Any, a: Place, b: Place, c: Place) -> None:
     a, b, c = flattened(a, b, c)
     batch = c.shape[:-2]
     m, n, k = c.shape[-2], c.shape[-1], a.shape[-1]
-    if m * n * k <= SMALL:
+    if m * n * k <= (SMALL if min(m, n) > 1 else SMALL_VECTOR):
         in_loop(lowering, a, b, c)
     elif n == 1 and not batch:
         by_vector(lowering, a, without_axis(b, 1), without_axis(c, 1))
@@ -130,9 +130,7 @@ def flattened(a: Place, b: Place, c: Place) -> tuple[Place, Place, Place]:
 
 def unstacked(place: Place) -> Place:
     """One matrix that stands for a stack of one."""
-    return Place(
-        place.buffer, place.offset, place.shape[-2:], place.strides[-2:], place.dtype
-    )
+    return Place(place.buffer, place.offset, place.shape[-2:], place.strides[-2:], place.dtype)
 
 
 def merged(place: Place) -> Place | None:
@@ -275,7 +273,7 @@ def in_loop(lowering: Any, a: Place, b: Place, c: Place) -> None:
     words += [c.shape[-2], c.shape[-1], a.shape[-1]]
     words += [s // item for p in (*places, c) for s in p.strides[-2:]]
     lines = ["def kernel(p, start, stop):"]
-    names = "a b c m n k a0 a1 b0 b1 c0 c1".split()
+    names = ["a", "b", "c", "m", "n", "k", "a0", "a1", "b0", "b1", "c0", "c1"]
     if batch:
         names.append("t")
         tables = [stacked(p, 2).offsets.ravel() for p in (*places, c)]
