@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.shapes import Shape, size_of
+from linad.shapes import Shape
 from linad.sweeps.engine import NO_RESULT
 from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place
 
@@ -138,7 +138,7 @@ def invoke(
     parameters.close()
     extent = 1
     if stacks:
-        table = constant_place(np.stack([s.offsets.ravel() for _, s in stacks], -1))
+        table = constant_place(np.stack([s.offsets for _, s in stacks], -1))
         extent = len(table.buffer.data)
         words.append((table.buffer, 0))
     text = _call_source(len(arguments), tuple(k for k, _ in stacks), info)
@@ -238,10 +238,13 @@ def spread_over(place: Place, batch: Shape, core: int) -> Place:
 
 def stacked(place: Place, core: int) -> Place | Stack:
     """What to hand to `invoke`: the place, or the table of the entries of a stack."""
+    offsets = offsets_of(place, core)
+    return place if len(offsets) == 1 else Stack(place, offsets)
+
+
+def offsets_of(place: Place, core: int) -> np.ndarray:
+    """Where, in bytes from the buffer's begin, each entry of a stack is, in C order."""
     lead = len(place.shape) - core
-    if size_of(place.shape[:lead]) == 1:
-        return place
-    firsts = Place(
-        place.buffer, place.offset, place.shape[:lead], place.strides[:lead], place.dtype
-    )
-    return Stack(place, np.asarray(moved(firsts, None), np.int64))
+    shape, strides = place.shape[:lead], place.strides[:lead]
+    firsts = Place(place.buffer, place.offset, shape, strides, place.dtype)
+    return np.asarray(moved(firsts, None), np.int64).ravel()

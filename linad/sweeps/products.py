@@ -19,6 +19,7 @@ from linad.sweeps.library import (
     base_of_vector,
     invoke,
     layout_of,
+    offsets_of,
     spread_over,
     stacked,
     step_of,
@@ -275,14 +276,16 @@ def in_loop(lowering: Any, a: Place, b: Place, c: Place) -> None:
     lines = ["def kernel(p, start, stop):"]
     names = ["a", "b", "c", "m", "n", "k", "a0", "a1", "b0", "b1", "c0", "c1"]
     if batch:
-        names.append("t")
-        tables = [stacked(p, 2).offsets.ravel() for p in (*places, c)]
+        names.append("table")
+        tables = [offsets_of(p, 2) for p in (*places, c)]
         words.append((constant_table(tables), 0))
     lines += [f"    {name} = operand(p, {w})" for w, name in enumerate(names)]
     moved = ["a", "b", "c"]
     lines.append("    for e in range(start, stop):")
     if batch:
-        lines += [f"        {x}e = {x} + get_i8(t, 3 * e + {w}, -1)" for w, x in enumerate(moved)]
+        lines += [
+            f"        {x}e = {x} + get_i8(table, 3 * e + {w}, -1)" for w, x in enumerate(moved)
+        ]
     else:
         lines += [f"        {x}e = {x}" for x in moved]
     lines += [
@@ -290,8 +293,8 @@ def in_loop(lowering: Any, a: Place, b: Place, c: Place) -> None:
         "            for j in range(n):",
         f"                s = get_{d}(ae, i * a0, -1) * get_{d}(be, j * b1, -1)",
         "                for h in range(1, k):",
-        f"                    s = s + get_{d}(ae, i * a0 + h * a1, -1)"
-        f" * get_{d}(be, h * b0 + j * b1, -1)",
+        f"                    t = get_{d}(ae, i * a0 + h * a1, -1)",
+        f"                    s = s + t * get_{d}(be, h * b0 + j * b1, -1)",
         f"                set_{d}(ce, i * c0 + j * c1, to_{d}(s), 0)",
         "    return 0",
     ]

@@ -14,17 +14,15 @@ A singular matrix stops the sweep.
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from linad.shapes import size_of
 from linad.sweeps.calls import routine
 from linad.sweeps.engine import NO_RESULT
 from linad.sweeps.library import (
     INTEGER,
     LETTERS,
-    Stack,
     fortran_place,
     invoke,
+    offsets_of,
     spread_over,
     stacked,
 )
@@ -219,7 +217,7 @@ def exchange(lowering: Any, x: Place, pivots: Place, backward: bool) -> None:
         "    n = operand(p, 2)\n    k = operand(p, 3)\n    t = operand(p, 4)\n"
         "    for b in range(start, stop):\n"
         f"        for i in {order}:\n"
-        "            j = get_i4(e, get_i8(t, b, -1) + i, -1) - 1\n"
+        "            j = get_i4(e + get_i8(t, b, -1), i, -1) - 1\n"
         "            if j != i:\n"
         "                first = (b * n + i) * k\n                second = (b * n + j) * k\n"
         "                for c in range(k):\n"
@@ -228,16 +226,9 @@ def exchange(lowering: Any, x: Place, pivots: Place, backward: bool) -> None:
         f"                    set_{d}(x, second + c, held, 0)\n"
         "    return 0\n"
     )
-    table = table_of(spread_over(pivots, batch, 1), 1)
+    table = constant_place(offsets_of(spread_over(pivots, batch, 1), 1)).buffer
     words = [(x.buffer, x.offset), (pivots.buffer, 0), n, k, (table, 0)]
     lowering.emit(text, size_of(batch), words, "exchange")
-
-
-def table_of(place: Place, core: int) -> Any:
-    """A constant with the number, in its buffer, of the first item of each entry of a stack."""
-    part = stacked(place, core)
-    offsets = part.offsets.ravel() if isinstance(part, Stack) else np.array([place.offset])
-    return constant_place(offsets // place.dtype.itemsize).buffer
 
 
 @routine("solve_triangular")
@@ -282,24 +273,22 @@ def by_triangle(lowering: Any, a: Place, x: Place, lower: bool, unit: bool) -> N
             label="trsv",
         )
         return
-    if k == 1:
-        # One matrix and a stack of columns: Fortran sees the columns of one right side.
-        side, turned, rows, columns, part = "L", not layout.columns, n, size_of(batch), x
-    else:
-        side, turned, rows, columns, part = "R", layout.columns, k, n, stacked(x, 2)
+    # One matrix and a stack of columns: Fortran sees the columns of one right side.
+    columns = k == 1
+    rows = n if columns else k
     invoke(
         lowering,
         f"{first}trsm",
-        side,
+        "L" if columns else "R",
         triangle,
-        "T" if turned else "N",
+        "N" if columns == layout.columns else "T",
         diagonal,
         rows,
-        columns,
+        size_of(batch) if columns else n,
         one(x.dtype),
         a_part,
         layout.leading,
-        part,
+        x if columns else stacked(x, 2),
         rows,
         label="trsm",
     )
@@ -309,8 +298,6 @@ def check_diagonal(lowering: Any, a: Place) -> None:
     """Stop where a number on the diagonal is zero."""
     d, item, n = name_of_dtype(a.dtype), a.dtype.itemsize, a.shape[-1]
     batch = a.shape[:-2]
-    part = stacked(a, 2)
-    offsets = part.offsets.ravel() if isinstance(part, Stack) else np.array([a.offset])
     text = (
         "def kernel(p, start, stop):\n"
         "    q = operand(p, 0)\n    n = operand(p, 1)\n    s = operand(p, 2)\n"
@@ -322,7 +309,7 @@ def check_diagonal(lowering: Any, a: Place) -> None:
         "    return 0\n"
     )
     step = (a.strides[-1] + a.strides[-2]) // item
-    words = [(a.buffer, 0), n, step, (constant_place(offsets).buffer, 0)]
+    words = [(a.buffer, 0), n, step, (constant_place(offsets_of(a, 2)).buffer, 0)]
     lowering.emit(text, size_of(batch), words, "check diagonal")
 
 
