@@ -22,7 +22,7 @@ from linad.buffers import settle
 from linad.config import settings
 from linad.errors import GuardError, OutputError
 from linad.shapes import name_of
-from linad.tape import Tape, needed
+from linad.tape import Tape, Var, needed
 from linad.tracer import Tracer
 from linad.transforms.record import RecordTrace
 
@@ -233,6 +233,7 @@ class Jitted:
         self.static_argnums, self.static_argnames = static_argnums, static_argnames
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
         self._short: Any = None
+        self._other: Any = None  # what a short call says to arguments of another kind
         self._warned = False
         functools.update_wrapper(self, f, updated=())
 
@@ -240,7 +241,7 @@ class Jitted:
         short = self._short
         if short is not None and not kwargs:
             found = short(args)
-            if found is not None:
+            if found is not self._other:
                 return found
         return self._call(args, kwargs)
 
@@ -343,15 +344,17 @@ class Jitted:
     def _shorten(self, arguments: Arguments, variant: Variant) -> None:
         """Make the way of the next call of this kind as short as it can be."""
         self._short = None
-        flat = all(type(x) is np.ndarray for x in arguments.leaves)
-        plain = tree.flatten((tuple(arguments.leaves), {}))[1] == arguments.structure
-        if not flat or not plain or variant.written or variant.out_tree is not tree.LEAF:
+        args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
+        if kwargs or variant.written or any(r is not _COMPUTED for r in variant.results):
             return
-        if variant.results != [_COMPUTED]:
-            return
-        from linad.sweeps.short import short_call
+        from linad.sweeps.short import OTHER, short_call
 
-        self._short = short_call(variant.compiled.program, settings())
+        self._other = OTHER
+
+        slots = list(variant.tape.outputs)
+        slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
+        result = tree.unflatten(variant.out_tree, slots)
+        self._short = short_call(variant.compiled.program, args, arguments.arrays, result, slots)
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.
