@@ -10,14 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
+import scipy.signal
 import scipy.sparse
 import scipy.special
 
 import linad
 import linad.numpy as lnp
 from linad.errors import LinadError
+from linad.scipy import interpolate, ndimage, signal
 from linad.scipy import linalg as traced_linalg
 
 X = np.array([0.3, 0.7, 1.1])
@@ -154,6 +157,18 @@ RAISES = {
         [
             lambda x: traced_linalg.solve(A, x * x),
             lambda x: traced_linalg.expm(np.outer(x, x)),
+        ],
+    ),
+    "`scipy.signal.lfilter(b, a, x)`": (
+        [
+            lambda x: scipy.signal.lfilter([1.0], R, x),
+            lambda x: scipy.ndimage.gaussian_filter(x, 1.0),
+            lambda x: scipy.interpolate.CubicSpline(R, x),
+        ],
+        [
+            lambda x: signal.lfilter([1.0, x[1]], R, x),
+            lambda x: ndimage.gaussian_filter(x, x[0]),
+            lambda x: interpolate.CubicSpline(X, x)(x),
         ],
     ),
     "other compiled code": ([doubled], [lambda x: own_rule(x * x)]),

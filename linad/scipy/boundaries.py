@@ -14,7 +14,8 @@ import numpy as np
 
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.primitive import Traced
-from linad.rules.shaping import as_array, astype
+from linad.rules.creation import asarray
+from linad.rules.shaping import astype
 from linad.shapes import is_inexact, normalize_axes
 
 MODES = (
@@ -37,7 +38,7 @@ def image(name: str, input: Any) -> Any:
     DTypeError
         For integers: SciPy's result would be of integers too, which have no derivative.
     """
-    input = as_array(input)
+    input = asarray(input)
     if not is_inexact(input.dtype):
         raise DTypeError(
             f"{name}: an input of {input.dtype} gives a result of {input.dtype}, which has no "
@@ -100,7 +101,7 @@ def padded(x: Any, before: int, after: int, mode: str, cval: Any) -> Any:
     n = x.shape[-1]
     if mode in ("constant", "grid-constant"):
         first, last = [
-            np.broadcast_to(as_array(cval), (*x.shape[:-1], k)).astype(x.dtype)
+            np.broadcast_to(asarray(cval), (*x.shape[:-1], k)).astype(x.dtype)
             for k in (before, after)
         ]
     else:

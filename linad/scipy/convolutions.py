@@ -15,9 +15,10 @@ import scipy.fft
 import scipy.signal
 
 from linad.errors import ShapeError
+from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_
 from linad.rules.polynomials import convolve_
-from linad.rules.shaping import as_array, astype, concrete
+from linad.rules.shaping import astype, concrete
 from linad.scipy.fft import fftn, ifftn, irfftn, rfftn
 from linad.scipy.mirror import inexact, traced_form
 from linad.shapes import normalize_axes
@@ -33,7 +34,7 @@ def _check_mode(name: str, mode: Any) -> None:
 
 
 def _operands(name: str, in1: Any, in2: Any) -> tuple[Any, Any]:
-    in1, in2 = as_array(in1), as_array(in2)
+    in1, in2 = asarray(in1), asarray(in2)
     if in1.ndim != in2.ndim:
         raise ValueError(
             f"{name}: in1 and in2 should have the same number of axes, got {in1.shape} and "

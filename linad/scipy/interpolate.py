@@ -16,7 +16,8 @@ import numpy as np
 import scipy.interpolate
 
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, astype, concrete
+from linad.rules.creation import asarray
+from linad.rules.shaping import astype, concrete
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.piecewise import (
     CubicHermiteSpline as CubicHermiteSpline,
@@ -83,7 +84,7 @@ class RegularGrid:
             )
         grid = []
         for k, p in enumerate(points):
-            p = astype(as_array(p), float, copy=False)
+            p = astype(asarray(p), float, copy=False)
             if p.ndim != 1 or p.shape[0] != values.shape[k]:
                 raise ShapeError(
                     f"{name}: axis {k} has {values.shape[k]} values and points of shape {p.shape}"
@@ -128,7 +129,7 @@ class RegularGrid:
                     term = weight.reshape(weight.shape + trailing) * term
             total = term if total is None else total + term
         if not self.bounds_error and self.fill_value is not None:
-            fill = astype(as_array(self.fill_value), total.dtype, copy=False)
+            fill = astype(asarray(self.fill_value), total.dtype, copy=False)
             total = np.where(outside.reshape(outside.shape + trailing), fill, total)
         if np.any(lost):
             total = np.where(lost.reshape(lost.shape + trailing), np.nan, total)
@@ -139,11 +140,9 @@ class RegularGrid:
         if isinstance(xi, tuple) and len(xi) == 1:
             xi = xi[0]
         if isinstance(xi, tuple):
-            found = list(np.broadcast_arrays(*[as_array(x) for x in xi]))
+            found = list(np.broadcast_arrays(*[asarray(x) for x in xi]))
         else:
-            if isinstance(xi, list):
-                xi = np.stack([as_array(x) for x in xi])
-            xi = as_array(xi)
+            xi = asarray(xi)
             if xi.ndim == 1:
                 xi = xi.reshape((-1, d))
             found = [xi[..., k] for k in range(xi.shape[-1])]
@@ -318,7 +317,7 @@ class Table:
         trailing = (1,) * (y.ndim - here.ndim)
         for off, fill in zip((below, above), fills, strict=True):
             if fill is not None and np.any(off):
-                fill = astype(as_array(fill), y.dtype, copy=False)
+                fill = astype(asarray(fill), y.dtype, copy=False)
                 y = np.where(off.reshape(off.shape + trailing), fill, y)
         if self.kind == "linear" and np.any(np.isnan(here)):
             y = np.where(np.isnan(here).reshape(here.shape + trailing), np.nan, y)

@@ -8,7 +8,8 @@ import numpy as np
 
 from linad.errors import UnsupportedError
 from linad.primitive import Traced
-from linad.rules.shaping import as_array, astype, concrete
+from linad.rules.creation import asarray
+from linad.rules.shaping import astype, concrete
 from linad.shapes import is_inexact
 from linad.tracing import running_trace
 
@@ -48,8 +49,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
 
 
 def inexact(x: Any) -> Any:
-    """``x`` as an array of floats or complex numbers."""
-    x = as_array(x)
+    """``x``, which may be lists of traced numbers, as an array of floats or complex numbers."""
+    x = asarray(x)
     return x if is_inexact(x.dtype) else astype(x, float)
 
 

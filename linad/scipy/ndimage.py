@@ -13,9 +13,10 @@ import scipy.ndimage
 
 from linad.derivatives import stop_gradient
 from linad.errors import ShapeError
+from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_, running_mean_
 from linad.rules.polynomials import convolve_
-from linad.rules.shaping import as_array, astype
+from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, delivered, each, image, padded
 from linad.scipy.mirror import traced_form
 from linad.scipy.sampling import (
@@ -72,7 +73,7 @@ def _weighted(
 
 def _weights(weights: Any) -> Any:
     """Weights as SciPy has them, in double precision."""
-    weights = as_array(weights)
+    weights = asarray(weights)
     return astype(weights, np.result_type(weights.dtype, float), copy=False)
 
 

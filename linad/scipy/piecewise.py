@@ -23,7 +23,8 @@ import scipy.interpolate
 
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
-from linad.rules.shaping import as_array, astype, concrete
+from linad.rules.creation import asarray
+from linad.rules.shaping import astype, concrete
 from linad.scipy.mirror import holds_traced, inexact
 from linad.shapes import normalize_axis
 
@@ -155,7 +156,7 @@ class Piecewise:
 
 def _at(pieces: Any, x: Any, nu: int, extrapolate: Any) -> Any:
     """A polynomial of SciPy's at traced points."""
-    made = Piecewise(as_array(pieces.c), as_array(pieces.x), pieces.extrapolate, pieces.axis)
+    made = Piecewise(asarray(pieces.c), asarray(pieces.x), pieces.extrapolate, pieces.axis)
     return made(x, nu, extrapolate)
 
 

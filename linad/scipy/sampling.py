@@ -18,7 +18,8 @@ import numpy as np
 import scipy.ndimage
 
 from linad.errors import DTypeError, ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, concrete
+from linad.rules.creation import asarray
+from linad.rules.shaping import concrete
 from linad.scipy.boundaries import beyond, check_mode, delivered, each, image
 from linad.scipy.mirror import inexact, traced_form
 from linad.shapes import is_real_float
@@ -104,7 +105,7 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
         t = place - first
         start = first.astype(np.intp)
         ends.append([(start, None)] if not order else [(start, 1 - t), (start + 1, t)])
-    fill = as_array(cval)
+    fill = asarray(cval)
     total: Any = None
     for corner in itertools.product(*ends):
         index = tuple([beyond(i, n, mode) for (i, _), n in zip(corner, x.shape, strict=True)])
@@ -134,8 +135,6 @@ def map_coordinates(
     _check_order(name, order)
     check_mode(name, mode)
     input = image(name, input)
-    if isinstance(coordinates, (list, tuple)):
-        coordinates = np.stack([as_array(c) for c in coordinates])
     coordinates = _real(name, "the coordinates", coordinates)
     if input.ndim < 1 or coordinates.ndim < 2 or coordinates.shape[0] != input.ndim:
         raise ShapeError(

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.signal
 
 from linad.errors import DTypeError, ShapeError
+from linad.rules.creation import asarray
 from linad.rules.filters import allpole_
 from linad.rules.polynomials import convolve_
-from linad.rules.shaping import as_array, astype
+from linad.rules.shaping import astype
 from linad.scipy.convolutions import (
     convolve as convolve,
 )
@@ -44,7 +45,7 @@ def __dir__() -> list[str]:
 
 
 def _coefficients(name: str, c: Any) -> Any:
-    c = np.atleast_1d(as_array(c))
+    c = np.atleast_1d(asarray(c))
     if c.ndim != 1 or not c.shape[0]:
         raise ShapeError(f"lfilter: {name} must be a non-empty 1d array, got shape {c.shape}")
     return c
@@ -88,11 +89,11 @@ def _filter(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
 
 @traced_form(scipy.signal.lfilter)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    b, a, x = _coefficients("b", b), _coefficients("a", a), as_array(x)
+    b, a, x = _coefficients("b", b), _coefficients("a", a), asarray(x)
     if x.ndim == 0:
         raise ShapeError("lfilter: x must have at least one axis, got a number")
     axis = normalize_axis(axis, x.ndim, "lfilter")
-    operands = [b, a, x] if zi is None else [b, a, x, as_array(zi)]
+    operands = [b, a, x] if zi is None else [b, a, x, asarray(zi)]
     dtype = np.result_type(*[c.dtype for c in operands], np.float32)
     b, a, x, *rest = [astype(c, dtype, copy=False) for c in operands]
     m = max(b.shape[0], a.shape[0]) - 1
@@ -120,7 +121,7 @@ def _state(zi: Any, x: Any, m: int, axis: int) -> Any:
 
 @traced_form(scipy.signal.sosfilt)
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    sos, x = as_array(sos), as_array(x)
+    sos, x = asarray(sos), asarray(x)
     if x.ndim == 0:
         raise ShapeError("sosfilt: x must have at least one axis, got a number")
     if sos.ndim != 2 or sos.shape[1] != 6:
@@ -140,7 +141,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
         if zi is None:
             x = lfilter(b, a, x, axis)
         else:
-            x, state = lfilter(b, a, x, axis, as_array(zi)[k])
+            x, state = lfilter(b, a, x, axis, asarray(zi)[k])
             final.append(state)
     return x if zi is None else (x, np.stack(final))
 
@@ -197,7 +198,7 @@ def _residual(x: Any) -> Any:
 
 @traced_form(scipy.signal.hilbert)
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    x = as_array(x)
+    x = asarray(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"hilbert: x must be real, got {x.dtype}")
     axis = normalize_axis(axis, x.ndim, "hilbert")

@@ -36,6 +36,7 @@ CASES = {
         *(B, A, X, Z),
     ),
     "lfilter-plain-filter": (lambda m, x: m.lfilter([1, 2], [2, 1, 0.5], x), X),
+    "lfilter-plain-lists": (lambda m, b, x: m.lfilter([b[0], 1.0], [1.0, -b[1]], x), B, X),
     "lfilter_zi": (lambda m, b, a: m.lfilter_zi(b, a), B, A),
     "lfilter_zi-longer-b": (lambda m, b, a: m.lfilter_zi(b, a[:2]), B, A),
     "sosfilt": (lambda m, x: m.sosfilt(SOS, x), X),
