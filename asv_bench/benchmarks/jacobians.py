@@ -1,0 +1,130 @@
+"""Jacobians as matrices: dense and sparse, against sweeps and against assembly by hand."""
+
+import numpy as np
+import scipy.sparse
+
+import linad
+from linad.transforms.sparsity import structure
+from linad.transforms.sparsity.compress import plan_for
+from linad.transforms.sparsity.reach import pattern_of
+
+from . import ratio
+
+
+def stencil(u):
+    """The 5-point Laplacian, without its factor."""
+    v = np.pad(u, 1)
+    return v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:] - 4 * u
+
+
+def bratu(u, lam=6.0):
+    return stencil(u) * (len(u) + 1) ** 2 + lam * np.exp(u)
+
+
+class ByHand:
+    """The Jacobian of `bratu`, written with NumPy and SciPy."""
+
+    def __init__(self, n):
+        self.n = n
+        self.k = np.arange(n * n)
+        line = scipy.sparse.diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(n, n))
+        eye = scipy.sparse.eye_array(n)
+        grid = scipy.sparse.kron(eye, line) + scipy.sparse.kron(line, eye)
+        self.laplacian = (grid * (n + 1) ** 2).tocsr()
+
+    def triplets(self, u):
+        """From rows, columns and values."""
+        n, k = self.n, self.k
+        i, j = k // n, k % n
+        rows, columns = [k], [k]
+        values = [-4.0 * (n + 1) ** 2 + 6.0 * np.exp(u.ravel())]
+        for inside, step in ((i > 0, -n), (i < n - 1, n), (j > 0, -1), (j < n - 1, 1)):
+            rows.append(k[inside])
+            columns.append(k[inside] + step)
+            values.append(np.full(inside.sum(), (n + 1.0) ** 2))
+        entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+        return scipy.sparse.csr_array(entries, shape=(n * n, n * n))
+
+    def diagonals(self, u):
+        """From five diagonals."""
+        n = self.n
+        middle = -4.0 * (n + 1) ** 2 + 6.0 * np.exp(u.ravel())
+        far = np.full(n * n - n, (n + 1.0) ** 2)
+        near = np.full(n * n - 1, (n + 1.0) ** 2)
+        near[n - 1 :: n] = 0
+        diagonals = [middle, near, near, far, far]
+        return scipy.sparse.diags_array(diagonals, offsets=[0, 1, -1, n, -n]).tocsr()
+
+    def sum(self, u):
+        """A Laplacian made beforehand, and a diagonal."""
+        return (self.laplacian + scipy.sparse.diags_array(6.0 * np.exp(u.ravel()))).tocsr()
+
+
+class Stencil:
+    """The 5-point stencil on a grid."""
+
+    params = [64, 256]
+    param_names = ["side"]
+
+    def setup(self, side):
+        self.u = np.random.default_rng(0).standard_normal((side, side))
+        self.v = self.u.ravel()
+        _, self.J = linad.linearize(stencil, self.u)
+        assert self.J.tosparse().nnz == 5 * side**2 - 4 * side
+
+    def time_tosparse(self, side):
+        self.J.tosparse()
+
+    def time_tosparse_of_a_new_structure(self, side):
+        structure._kept.clear()
+        linad.sparse_jacobian(stencil, self.u)
+
+    def time_colouring(self, side):
+        plan_for(pattern_of(self.J))
+
+    def track_colours(self, side):
+        return plan_for(pattern_of(self.J)).count
+
+    def track_tosparse_in_sweeps(self, side):
+        return ratio(self.J.tosparse, lambda: self.J @ self.v)
+
+
+class Bratu:
+    """The Jacobian at a new point, the run of the function included."""
+
+    params = [["triplets", "diagonals", "sum"]]
+    param_names = ["by_hand"]
+
+    def setup(self, by_hand):
+        self.u = np.random.default_rng(0).standard_normal((128, 128))
+        self.by_hand = getattr(ByHand(128), by_hand)
+        difference = linad.sparse_jacobian(bratu, self.u) - self.by_hand(self.u)
+        assert abs(difference).max() < 1e-8
+
+    def time_sparse_jacobian(self, by_hand):
+        linad.sparse_jacobian(bratu, self.u)
+
+    def track_sparse_jacobian_to_by_hand(self, by_hand):
+        return ratio(lambda: linad.sparse_jacobian(bratu, self.u), lambda: self.by_hand(self.u))
+
+
+class Dense:
+    """Dense Jacobians of a matrix function, and of one whose matrix is sparse."""
+
+    params = [20, 200]
+    param_names = ["size"]
+
+    def setup(self, size):
+        rng = np.random.default_rng(0)
+        self.x, self.A = rng.standard_normal(size), rng.standard_normal((size, size))
+        self.dense = linad.jacobian(lambda x: np.tanh(self.A @ x))
+        self.chain = linad.hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2))
+
+    def time_jacobian(self, size):
+        self.dense(self.x)
+
+    def time_hessian_dense(self, size):
+        self.chain(self.x)
+
+    def time_hessian_sparse(self, size):
+        linad.sparse_hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2), self.x)
