@@ -1,5 +1,7 @@
 """What one write into an array costs, as the number of writes grows: it must stay the same."""
 
+import tracemalloc
+
 import numpy as np
 
 import linad
@@ -22,47 +24,133 @@ def rows(x):
     return x
 
 
-PROGRAMS = {"entries": entries, "rows": rows}
+# Five algorithms of linear algebra on matrices with few diagonals, so that n steps should cost
+# n times as much as one: d is the diagonal, and the other entries are made of it.
+
+
+def gauss_seidel(d):
+    """A sweep for the matrix with d on the diagonal and -1 beside it."""
+    x = np.zeros_like(d)
+    for i in range(1, len(d) - 1):
+        x[i] = (1.0 + x[i - 1] + x[i + 1]) / d[i]
+    return x
+
+
+def thomas(d):
+    """Elimination and back substitution for the same matrix, in place."""
+    n = len(d)
+    b = np.ones_like(d)
+    for i in range(1, n):
+        w = -1.0 / d[i - 1]
+        d[i] += w
+        b[i] -= w * b[i - 1]
+    b[n - 1] /= d[n - 1]
+    for i in range(n - 2, -1, -1):
+        b[i] = (b[i] + b[i + 1]) / d[i]
+    return b
+
+
+def forward_substitution(d):
+    """For the lower matrix with d on the diagonal and three diagonals of -0.5 below."""
+    x = np.zeros_like(d)
+    for i in range(len(d)):
+        x[i] = (1.0 + 0.5 * np.sum(x[max(i - 3, 0) : i])) / d[i]
+    return x
+
+
+def cholesky_by_columns(d):
+    """Of the matrix with d on the diagonal and two diagonals of -0.5 beside it.
+
+    ``a[j]`` holds column j, from the diagonal downwards.
+    """
+    a = np.stack([d, -0.5 + 0.0 * d, -0.5 + 0.0 * d], axis=1)
+    for j in range(len(d)):
+        a[j] /= np.sqrt(a[j, 0])
+        if j + 1 < len(d):
+            a[j + 1, :2] -= a[j, 1] * a[j, 1:]
+        if j + 2 < len(d):
+            a[j + 2, 0] -= a[j, 2] ** 2
+    return a
+
+
+def householder(d):
+    """R of the matrix with d on the diagonal and -1 beside it.
+
+    ``a[i]`` holds the columns i - 1 to i + 2 of row i.
+    """
+    ones = 1.0 + 0.0 * d
+    a = np.stack([-ones, d, -ones, 0.0 * d], axis=1)
+    for k in range(len(d) - 1):
+        x, y = a[k, 1], a[k + 1, 0]
+        x = x + np.sign(x) * np.sqrt(x * x + y * y)
+        scale = 2.0 / (x * x + y * y)
+        both = scale * (x * a[k, 1:] + y * a[k + 1, :3])
+        a[k, 1:] -= x * both
+        a[k + 1, :3] -= y * both
+    return a
+
+
+PROGRAMS = {
+    "entries": entries,
+    "rows": rows,
+    "Gauss-Seidel": gauss_seidel,
+    "Thomas": thomas,
+    "Householder QR": householder,
+    "Cholesky by columns": cholesky_by_columns,
+    "forward substitution": forward_substitution,
+}
 
 
 class Writes:
-    """A loop of n writes of one entry into an array of n entries."""
+    """A loop of n steps that write entries of an array of n: plots over n, a line a program.
 
-    params = [[100, 1_000, 10_000], list(PROGRAMS)]
-    param_names = ["writes", "program"]
-    timeout = 300
+    The time and the memory of n writes should be straight lines through zero, and what one
+    write costs, in microseconds and bytes, should not depend on n.
+    """
 
-    def setup(self, writes, program):
-        self.x = np.linspace(0.1, 0.9, writes)
-        self.v = np.linspace(-1.0, 1.0, writes)
+    params = [[100, 300, 1_000, 3_000, 10_000], list(PROGRAMS)]
+    param_names = ["n", "program"]
+    timeout = 600
+
+    def setup(self, n, program):
+        ends = (0.1, 0.9) if program in ("entries", "rows") else (2.5, 3.5)
+        self.x = np.linspace(*ends, n)
+        self.v = np.linspace(-1.0, 1.0, n)
         self.f = PROGRAMS[program]
-        _, self.J = linad.linearize(self.f, self.x)
-        self.J.pullback(self.v)
+        y, self.J = linad.linearize(self.f, self.x)
+        self.w = np.ones_like(y)
+        self.J.pullback(self.w)
         self.J.pushforward(self.v)
 
-    def time_value(self, writes, program):
+    def time_value(self, n, program):
         self.f(self.x.copy())
 
-    def time_linearize(self, writes, program):
+    def time_linearize(self, n, program):
         linad.linearize(self.f, self.x)
 
-    def time_jvp(self, writes, program):
+    def time_jvp(self, n, program):
         linad.jvp(self.f, (self.x,), (self.v,))
 
-    def time_pushforward(self, writes, program):
+    def time_pushforward(self, n, program):
         self.J.pushforward(self.v)
 
-    def time_pullback(self, writes, program):
-        self.J.pullback(self.v)
+    def time_pullback(self, n, program):
+        self.J.pullback(self.w)
 
-    def track_linearize_microseconds_per_write(self, writes, program):
+    def track_linearize_microseconds_per_write(self, n, program):
         return self._per_write(lambda: linad.linearize(self.f, self.x))
 
-    def track_pullback_microseconds_per_write(self, writes, program):
-        return self._per_write(lambda: self.J.pullback(self.v))
+    def track_pullback_microseconds_per_write(self, n, program):
+        return self._per_write(lambda: self.J.pullback(self.w))
 
-    def track_jvp_microseconds_per_write(self, writes, program):
+    def track_jvp_microseconds_per_write(self, n, program):
         return self._per_write(lambda: linad.jvp(self.f, (self.x,), (self.v,)))
+
+    def track_linearize_bytes_per_write(self, n, program):
+        return held_bytes(lambda: linad.linearize(self.f, self.x)) / n
+
+    def track_pullback_peak_bytes_per_write(self, n, program):
+        return peak_bytes(lambda: self.J.pullback(self.w)) / n
 
     def _per_write(self, function):
         [seconds] = median_seconds(function)
@@ -71,6 +159,29 @@ class Writes:
     track_linearize_microseconds_per_write.unit = "us"
     track_pullback_microseconds_per_write.unit = "us"
     track_jvp_microseconds_per_write.unit = "us"
+    track_linearize_bytes_per_write.unit = "bytes"
+    track_pullback_peak_bytes_per_write.unit = "bytes"
+
+
+def held_bytes(function):
+    """Bytes that the function's result holds on to."""
+    function()
+    tracemalloc.start()
+    result = function()
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del result
+    return held
+
+
+def peak_bytes(function):
+    """Bytes that the function needs while it runs."""
+    function()
+    tracemalloc.start()
+    function()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
 
 
 class SecondOrder:
