@@ -20,9 +20,7 @@ MISRA1A_Y = array(
     "10.07 14.73 17.94 23.93 29.61 35.18 40.02 44.82 50.76 55.05 61.01 66.40 75.47 81.78"
 )
 MGH09_X = array("4 2 1 0.5 0.25 0.167 0.125 0.1 0.0833 0.0714 0.0625")
-MGH09_Y = array(
-    "0.1957 0.1947 0.1735 0.16 0.0844 0.0627 0.0456 0.0342 0.0323 0.0235 0.0246"
-)
+MGH09_Y = array("0.1957 0.1947 0.1735 0.16 0.0844 0.0627 0.0456 0.0342 0.0323 0.0235 0.0246")
 RAT42_X = array("9 14 21 28 42 57 63 70 79")
 RAT42_Y = array("8.93 10.8 18.59 22.33 39.35 56.11 61.73 64.62 67.08")
 THURBER_X = array(
@@ -108,9 +106,7 @@ def test_levenberg_marquardt(name, start):
 @pytest.mark.parametrize("name", list(CERTIFIED))
 def test_gauss_newton_from_nearby(name):
     f, starts, certified, squares = CERTIFIED[name]
-    found = linad.solve.gauss_newton(
-        f, np.array(starts[1], float), xtol=1e-13, ftol=0.0, gtol=0.0
-    )
+    found = linad.solve.gauss_newton(f, np.array(starts[1], float), xtol=1e-13, ftol=0.0, gtol=0.0)
     assert found.success, found.message
     np.testing.assert_allclose(found.x, certified, rtol=2e-9)
 

@@ -1,0 +1,307 @@
+"""Newton's method and Newton-Krylov: known roots, true counts, and every way to fail."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse.linalg as sla
+from solve.problems import (
+    bratu,
+    broyden_tridiagonal,
+    freudenstein_roth,
+    powell_badly_scaled,
+    powell_singular,
+    rosenbrock,
+)
+
+import linad
+from linad.solve import Status, newton, newton_krylov
+
+BOTH = pytest.mark.parametrize("solver", [newton, newton_krylov])
+WAYS = ["dense", "sparse", "krylov", "auto"]
+
+
+class TestAnswers:
+    @BOTH
+    @pytest.mark.parametrize(
+        "f, start, root",
+        [
+            (rosenbrock, [-1.2, 1.0], [1.0, 1.0]),
+            (freudenstein_roth, [6.0, 5.0], [5.0, 4.0]),
+            (lambda x: np.stack([x[0] ** 2 + x[1] ** 2 - 4, x[0] * x[1] - 1.0]), [2.0, 0.5], None),
+        ],
+    )
+    def test_small(self, solver, f, start, root):
+        found = solver(f, np.array(start))
+        assert found.success, found.message
+        expected = scipy.optimize.root(f, start, tol=1e-13).x if root is None else root
+        np.testing.assert_allclose(found.x, expected, rtol=1e-12)
+        np.testing.assert_array_equal(found.fun, f(found.x))
+        np.testing.assert_allclose(found.jac.todense(), linad.jacobian(f)(found.x))
+
+    def test_badly_scaled(self):
+        found = newton(powell_badly_scaled, np.array([0.0, 1.0]), maxiter=200)
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, [1.098159329699759e-5, 9.106146739866667], rtol=1e-9)
+
+    def test_singular_at_the_root(self):
+        """Converges by halves, to a residual of zero as far as anything can tell."""
+        found = newton(powell_singular, np.array([3.0, -1.0, 0.0, 1.0]), maxiter=100)
+        assert found.success, found.message
+        assert np.abs(found.fun).max() < 1e-20
+        np.testing.assert_allclose(found.x, 0.0, atol=1e-9)
+
+    @pytest.mark.parametrize("way", WAYS)
+    @pytest.mark.parametrize("n", [8, 300])
+    def test_broyden(self, way, n):
+        found = newton(broyden_tridiagonal, -np.ones(n), linear_solver=way)
+        assert found.success, found.message
+        assert found.nit < 8
+        expected = scipy.optimize.root(broyden_tridiagonal, -np.ones(n), tol=1e-13).x
+        np.testing.assert_allclose(found.x, expected, rtol=1e-10)
+
+    def test_bratu_against_its_closed_form(self):
+        n, lam = 255, 1.0
+        found = newton_krylov(bratu, np.zeros(n), (lam,), preconditioner="ilu", ftol=1e-15)
+        assert found.success, found.message
+        c = scipy.optimize.brentq(lambda c: c - np.sqrt(2.0 * lam) * np.cosh(c / 4), 0.0, 3.0)
+        x = np.linspace(0, 1, n + 2)[1:-1]
+        exact = -2.0 * np.log(np.cosh((x - 0.5) * c / 2) / np.cosh(c / 4))
+        np.testing.assert_allclose(found.x, exact, atol=2e-6)
+
+    @BOTH
+    def test_containers_and_shapes(self, solver):
+        def f(x, scale):
+            return {"sum": x["u"] + x["v"] - 3.0, "product": scale * x["u"] * x["v"] - 2.0 * scale}
+
+        start = {"u": np.full((2, 2), 0.5), "v": np.full((2, 2), 3.0)}
+        found = solver(f, start, (5.0,))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x["u"], 1.0)
+        np.testing.assert_allclose(found.x["v"], 2.0)
+        assert found.fun["sum"].shape == (2, 2)
+
+    def test_scalars_and_integers(self):
+        found = newton(lambda x: x**2 - 2.0, 1)
+        assert found.x == pytest.approx(np.sqrt(2.0), abs=1e-15)
+        assert np.shape(found.x) == ()
+        assert newton(lambda x, a: x - a, 0.0, args=3.0).x == 3.0
+
+    def test_the_start_is_a_root(self):
+        found = newton(lambda x: x - 1.0, np.ones(2))
+        assert found.success
+        assert found.nit == 0
+        assert found.nfev == 1
+
+    @BOTH
+    def test_single_precision(self, solver):
+        found = solver(broyden_tridiagonal, -np.ones(12, np.float32))
+        assert found.success, found.message
+        assert found.x.dtype == found.fun.dtype == np.float32
+        exact = newton(broyden_tridiagonal, -np.ones(12)).x
+        np.testing.assert_allclose(found.x, exact, rtol=1e-6)
+
+    @BOTH
+    def test_complex(self, solver):
+        found = solver(lambda z: z**3 - 1.0, np.array([-1.0 + 1.0j, -1.0 - 1.0j, 2.0 + 0.1j]))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, np.exp(2j * np.pi / 3 * np.array([1, -1, 0])))
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_complex_system(self, way):
+        def f(z):
+            return z * z + 0.3 * np.roll(z, 1) + 1j
+
+        found = newton(f, np.exp(1j * np.arange(5.0)), linear_solver=way)
+        assert found.success, found.message
+        assert np.abs(f(found.x)).max() < 1e-12
+
+
+class TestPreconditioners:
+    def stiff(self, u):
+        d = np.logspace(0, 3, 60)
+        return d * u + np.sin(np.roll(u, 1)) - 1.0
+
+    @pytest.mark.parametrize("kind", ["diagonal", "ilu", "operator", "function"])
+    def test_each_saves_products(self, kind):
+        D = sla.aslinearoperator(np.diag(1.0 / np.logspace(0, 3, 60)))
+        given = {"operator": D, "function": lambda x, J: D}.get(kind, kind)
+        plain = newton_krylov(self.stiff, np.zeros(60), ftol=1e-9)
+        found = newton_krylov(self.stiff, np.zeros(60), ftol=1e-9, preconditioner=given)
+        assert found.success, found.message
+        assert found.njvp < plain.njvp
+        np.testing.assert_allclose(self.stiff(found.x), 0.0, atol=1e-9)
+
+    @pytest.mark.parametrize("given", ["jacobi", np.eye(3), lambda x, J: None])
+    def test_refused(self, given):
+        with pytest.raises(linad.errors.OperandError, match="newton_krylov: .*preconditioner"):
+            newton_krylov(self.stiff, np.zeros(60), preconditioner=given)
+
+
+class TestCounts:
+    @pytest.mark.parametrize("way", ["dense", "sparse", "krylov"])
+    def test_newton(self, way):
+        runs = []
+
+        def f(x):
+            runs.append(1)
+            return freudenstein_roth(x)
+
+        found = newton(f, np.array([15.0, -2.0]), linear_solver=way, maxiter=20)
+        assert found.nfev == len(runs)
+        assert found.njev <= found.nfev
+        if way == "dense":
+            assert found.njvp == 2 * found.nit
+            assert found.nvjp == 0
+
+    def test_colours_are_counted(self):
+        found = newton(broyden_tridiagonal, -np.ones(300), linear_solver="sparse")
+        assert found.njvp == 3 * found.nit
+
+    def test_newton_krylov(self):
+        """Each GMRES vector is a product; each solve checks its residual with one more."""
+        products = []
+
+        class Told:
+            def __call__(self, x, J):
+                return sla.LinearOperator(J.shape, matvec=self.apply, dtype=float)
+
+            def apply(self, v):
+                products.append(1)
+                return v
+
+        found = newton_krylov(broyden_tridiagonal, -np.ones(50), preconditioner=Told())
+        assert found.success
+        assert found.nfev >= found.nit + 1
+        assert found.njvp > 2 * found.nit
+        assert found.nvjp == 0
+
+
+class TestFailures:
+    @BOTH
+    def test_nan_at_the_start(self, solver):
+        found = solver(np.log, np.array([-1.0]))
+        assert found.status == Status.NOT_FINITE
+        assert not found.success
+        assert "in f(x0)" in found.message
+
+    def test_nan_on_the_way_is_stepped_back_from(self):
+        """The full Newton step for log x from 5 leads to x < 0."""
+        found = newton(np.log, np.array([5.0]))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1.0)
+
+    def test_nan_all_around(self):
+        def f(x):
+            return np.where(x == 1.0, x, np.nan * x)
+
+        found = newton(f, np.array([1.0]))
+        assert found.status in (Status.NOT_FINITE, Status.SINGULAR)
+        assert not found.success
+
+    def test_infinite_slope(self):
+        found = newton(lambda x: np.sqrt(x) - 1.0, np.array([0.0]))
+        assert found.status == Status.NOT_FINITE
+        assert "Jacobian" in found.message
+
+    @BOTH
+    def test_no_root(self, solver):
+        found = solver(lambda x: x**2 + 1.0, np.array([0.0]))
+        assert not found.success
+        assert found.status in (Status.SINGULAR, Status.LINEAR_SOLVER)
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_singular_but_solvable(self, way):
+        """Two equations that say the same: a least-squares step solves both."""
+        found = newton(
+            lambda x: np.stack([x[0] + x[1] - 1.0, 2 * x[0] + 2 * x[1] - 2.0]),
+            np.zeros(2),
+            linear_solver=way,
+        )
+        assert found.success, found.message
+        assert np.sum(found.x) == pytest.approx(1.0)
+
+    def test_inconsistent(self):
+        found = newton(
+            lambda x: np.stack([x[0] + x[1] - 1.0, x[0] + x[1] - 2.0]), np.array([0.3, 4.0])
+        )
+        assert found.status == Status.SINGULAR
+        assert "stationary for |F|, and no root" in found.message
+
+    def test_local_minimum_of_the_residual(self):
+        found = newton(freudenstein_roth, np.array([0.5, -2.0]), maxiter=200)
+        assert found.status in (Status.STAGNATED, Status.SINGULAR)
+        np.testing.assert_allclose(found.x[1], -0.8968, atol=1e-2)
+
+    @BOTH
+    def test_out_of_steps(self, solver):
+        found = solver(rosenbrock, np.array([-1.2, 1.0]), maxiter=1)
+        assert found.status == Status.MAXITER
+        assert found.nit == 1
+        assert "1 steps" in found.message
+
+    def test_tolerance_out_of_reach(self):
+        found = newton(broyden_tridiagonal, -np.ones(20), ftol=1e-30)
+        assert found.status == Status.STAGNATED
+        assert "ftol=1.0e-30 was asked for" in found.message
+
+    def test_krylov_without_progress(self):
+        """A shift: the Krylov vectors see nothing of the solution until the very last."""
+        e = np.eye(1, 200)[0]
+        found = newton_krylov(
+            lambda x: np.roll(x, 1) - e, np.zeros(200), inner_maxiter=5, restart=5
+        )
+        assert found.status == Status.LINEAR_SOLVER
+        assert "preconditioner" in found.message
+
+    @BOTH
+    def test_wrong_sizes(self, solver):
+        with pytest.raises(linad.errors.ShapeError, match="returned 1 numbers for 2 unknowns"):
+            solver(lambda x: x[:1], np.ones(2))
+
+    def test_a_size_that_changes(self):
+        sizes = iter([2, 3])
+        with pytest.raises(linad.errors.ShapeError, match=r"returned shapes \[\(3,\)\]"):
+            newton(lambda x: np.exp(x[:1]) * np.arange(1.0, 1 + next(sizes)) - x[1], np.ones(2))
+
+    @BOTH
+    @pytest.mark.parametrize(
+        "f, x0, error, words",
+        [
+            (3, np.ones(2), TypeError, "must be a function"),
+            (lambda x: x, (), linad.errors.TreeError, "x0 holds no array"),
+            (lambda x: x, "a", linad.errors.DTypeError, "numbers are needed"),
+            (lambda x: None, np.ones(2), linad.errors.OutputError, "None"),
+            (lambda x: 1j * x, np.ones(2), linad.errors.DTypeError, "complex numbers for a real"),
+            (lambda x: x, (1.0, 1j), linad.errors.DTypeError, "real and complex"),
+            (np.conj, np.ones(2) + 0j, linad.errors.NotHolomorphicError, "not holomorphic"),
+        ],
+    )
+    def test_input_that_cannot_be_meant(self, solver, f, x0, error, words):
+        with pytest.raises(error, match=words):
+            solver(f, x0)
+
+    def test_options_that_cannot_be_meant(self):
+        with pytest.raises(ValueError, match="linear_solver='lu' came"):
+            newton(np.sin, np.ones(1), linear_solver="lu")
+        with pytest.raises(ValueError, match="xtol=-1"):
+            newton(np.sin, np.ones(1), xtol=-1.0)
+
+    @BOTH
+    def test_a_captured_traced_value_is_refused(self, solver):
+        with pytest.raises(linad.errors.TracerError, match="captures from outside"):
+            linad.grad(lambda a: solver(lambda x: x - a, 1.0).x)(2.0)
+
+    def test_a_traced_start_is_refused(self):
+        with pytest.raises(linad.errors.TracerError, match="x0 is traced"):
+            linad.grad(lambda a: newton(lambda x: x - 1.0, a).x)(2.0)
+
+    def test_the_function_may_write_into_its_argument(self):
+        def f(x):
+            x *= 2.0
+            x -= 3.0
+            return x
+
+        start = np.zeros(2)
+        found = newton(f, start)
+        np.testing.assert_allclose(found.x, 1.5)
+        np.testing.assert_array_equal(start, 0.0)
