@@ -80,6 +80,7 @@ def check_traced(f, *args):
     assert found.dtype == expected.dtype
 
 
+@pytest.mark.filterwarnings("ignore:The behavior of affine_transform")  # SciPy 1.15
 @pytest.mark.parametrize("name", CASES)
 def test_traces(name):
     f, *args = CASES[name]
@@ -87,6 +88,7 @@ def test_traces(name):
     check_derivatives(lambda *a: f(ln, *a), *args)
 
 
+@pytest.mark.filterwarnings("ignore:The behavior of affine_transform")  # SciPy 1.15
 @pytest.mark.parametrize("name", CASES)
 def test_single_precision_stays(name):
     f, *args = CASES[name]
