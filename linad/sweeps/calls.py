@@ -72,6 +72,13 @@ def contiguous(lowering: Any, place: Place) -> Place:
     return fresh
 
 
+@routine("empty_like")
+def empty(lowering: Any, eqn: Equation) -> bool:
+    """Memory that will be written."""
+    lowering.result(eqn.outputs[0])
+    return True
+
+
 @routine("concatenate")
 def concatenate(lowering: Any, eqn: Equation) -> bool:
     out = eqn.outputs[0]

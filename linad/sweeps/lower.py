@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.config import settings
+from linad.config import Settings, settings
+from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import size_of
 from linad.sweeps import calls, products, systems
@@ -35,6 +36,9 @@ from linad.tape import Equation, Tape, Var
 TOPICS = (calls, products, systems)
 """Modules that say how to lower primitives; their routines register themselves."""
 
+NAN_TESTS = {"isnan", "isfinite", "isinf"}
+"""Primitives whose loops never ignore NaN and infinity."""
+
 FOREVER = 1 << 60
 """Position of whoever called: he reads the results."""
 
@@ -52,11 +56,20 @@ class Instruction:
         Numbers, and (buffer, offset) pairs for addresses.
     label : str
         What it computes, for people.
-    reads, writes : list of Buffer
+    work : int
+        Rough number of additions, where the range may be split over threads; else 0.
+    fast : bool
+        Whether the kernel may reorder arithmetic and ignore NaN.
+    equations : list of Equation
+        What it computes, as far as the tape says so.
     """
 
-    def __init__(self, source: str, extent: int, words: list[Any], label: str) -> None:
+    def __init__(
+        self, source: str, extent: int, words: list[Any], label: str, work: int = 0
+    ) -> None:
         self.source, self.extent, self.words, self.label = source, extent, words, label
+        self.work, self.fast = work, False
+        self.equations: list[Equation] = []
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -89,9 +102,10 @@ class Lowering:
         Bytes of scratch memory.
     """
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
+        chosen = chosen or settings()
         self.tape = tape
-        self.vector = settings().vector_math
+        self.vector, self.fast = bool(chosen.vector_math), bool(chosen.fast_math)
         self.instructions: list[Instruction | Fallback] = []
         self.places: dict[Any, Place] = {}
         self.constants: dict[int, Place] = {}
@@ -105,11 +119,14 @@ class Lowering:
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
         self.steps = Planner(tape, self.views).steps()
         self.read_at = self._read_positions()
+        self.position_of = {s.equation: k for k, s in enumerate(self.steps) if isinstance(s, Call)}
+        self.now = -1
         self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
         self.settled: set[Equation] = set()  # writes that a loop has done already
         for v, place in zip(tape.inputs, self.inputs, strict=True):
             self.occupants[place.buffer].append(v)
         for k, step in enumerate(self.steps):
+            self.now = k
             if isinstance(step, Loop):
                 self._lower_loop(k, step)
             else:
@@ -187,17 +204,21 @@ class Lowering:
         self.places[var] = place
         self.occupants[place.buffer].append(var)
 
-    def emit(self, source: str, extent: int, words: list[Any], label: str) -> None:
-        """Add an instruction."""
-        self.instructions.append(Instruction(source, extent, words, label))
+    def emit(
+        self, source: str, extent: int, words: list[Any], label: str, work: int = 0
+    ) -> Instruction:
+        """Add an instruction; ``work`` only if its range may be split over threads."""
+        made = Instruction(source, extent, words, label, work)
+        self.instructions.append(made)
+        return made
 
     def copy(self, target: Place, source: Place, label: str = "copy") -> None:
         """Add an instruction that copies one place to another, which broadcasts."""
-        self.emit(*calls.copy(target, source), label)
+        self.emit(*calls.copy(target, source), label, 2 * size_of(target.shape))
 
     def fill(self, target: Place, value: Any) -> None:
         """Add an instruction that sets all entries of a place."""
-        self.emit(*calls.fill(target, value), "fill")
+        self.emit(*calls.fill(target, value), "fill", size_of(target.shape))
 
     # Loops.
 
@@ -227,11 +248,21 @@ class Lowering:
                         places["array", id(a)] = self.place_of(a)
         for v in stored:
             places[v] = self.places[v]
+        self._emit_loop(loop, places, stored)
+
+    def _emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
         source = Source(loop, places, stored, self.vector)
         for place, value in source.cleared:
             self.fill(place, value)
         names = " ".join(eqn.primitive.name for eqn in loop.equations)
-        self.emit(source.text, source.extent, source.words, names)
+        made = self.emit(source.text, source.extent, source.words, names, source.work)
+        made.equations = loop.equations
+        made.fast = self.fast and not any(e.primitive.name in NAN_TESTS for e in loop.equations)
+        for name, part, target in source.partials:
+            # What the pieces of the loop found, combined in their order.
+            x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
+            eqn = Equation(Primitive.registry[name], (x,), {"axes": (0,)}, (y,))
+            self._emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
 
     def _write_that_takes(self, out: Var, k: int, loop: Loop) -> Equation | None:
         """The write into an array that is all that becomes of a loop's result."""
@@ -245,26 +276,47 @@ class Lowering:
         target = eqn.inputs[0]
         if eqn.primitive.name != WRITE or eqn.inputs[1] is not out or eqn in self.settled:
             return None
-        if not isinstance(target, Var) or target not in self.places or target in loop.writes:
+        chain = self._written_before(target, positions[0])
+        if chain is None or not loop.made.isdisjoint(chain):
             return None
-        place = self.places[target]
+        base = chain[-1]
+        place = self.places[base]
         region = _window(eqn.params["region"], place)
         if region is None or region.shape != out.shape or region.dtype != out.dtype:
             return None
         if place.buffer.kind != "arena" or not place.whole:
             return None
+        for v in chain[:-1]:
+            other = _window(self.equation_of[v].params["region"], place)
+            if other is None or other.overlaps(region):
+                return None
         # Nobody else may read what is in the array from here on, but this loop entry by entry.
-        for v in self.occupants[place.buffer]:
-            allowed = positions[0] if v is target else k
-            if self._last_read(v) > allowed:
-                return None
-            if v is target and any(k < at < positions[0] for at in self._all_reads(v)):
-                return None
+        if any(self._last_read(v) > k for v in self.occupants[place.buffer] if v is not base):
+            return None
         for a in loop.reads:
             read = self.place_of(a)
             if read.overlaps(region) and not read.same(region):
                 return None
         return eqn
+
+    def _written_before(self, target: Any, taken: int) -> list[Var] | None:
+        """The states of an array, from the one that step ``taken`` writes into back to one that
+        exists already; None if any but the next write reads them."""
+        chain = []
+        while isinstance(target, Var):
+            chain.append(target)
+            reads = [at for at in self._all_reads(target) if at >= 0]
+            if target in self.places:
+                later = [at for at in reads if at > self.now]
+                return chain if later == [taken] else None
+            if reads != [taken]:
+                return None
+            eqn = self.equation_of.get(target)
+            if eqn is None or eqn.primitive.name != WRITE:
+                return None
+            taken = self.position_of[eqn]
+            target = eqn.inputs[0]
+        return None
 
     def _all_reads(self, var: Var) -> list[int]:
         """Positions of the steps that read a variable or a view of it."""
@@ -274,7 +326,9 @@ class Lowering:
         return found
 
     def _direct(self, write: Equation, out: Var) -> None:
-        region = _window(write.params["region"], self.places[write.inputs[0]])
+        chain = self._written_before(write.inputs[0], self.position_of[write])
+        assert chain is not None
+        region = _window(write.params["region"], self.places[chain[-1]])
         assert region is not None
         self.places[out] = region
         self.settled.add(write)

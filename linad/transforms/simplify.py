@@ -17,6 +17,7 @@ import numpy as np
 from linad.primitive import Primitive
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
+from linad.transforms.windows import Windows
 
 Rule = Callable[["Simplifier", Equation], Any]
 """Returns an operand that stands for the result, or None to keep the equation."""
@@ -73,17 +74,30 @@ class Simplifier:
             default=0,
         )
         self.source: Source | None = None
+        self.slices: dict[Any, Any] = {}
+        self.windows = Windows(self)
 
     def result(self) -> Tape:
         tape = self.tape
         for eqn in tape.equations:
             self._take(eqn)
-        outputs = [self.operand(a) for a in tape.outputs]
+        outputs = [self._settled(a) for a in tape.outputs]
         equations = needed(self.equations, outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
 
     def operand(self, a: Any) -> Any:
-        return self.stands.get(a, a) if isinstance(a, Var) else a
+        """What stands for a variable now."""
+        while isinstance(a, Var) and a in self.stands:
+            a = self.stands[a]
+        return a
+
+    def _settled(self, a: Any) -> Any:
+        """The same, emitted if it was pending."""
+        a = self.operand(a)
+        if isinstance(a, Var) and a in self.windows.pending:
+            self.windows.settle(a)
+            a = self.operand(a)
+        return a
 
     def maker(self, a: Any) -> Equation | None:
         """The equation that makes an operand."""
@@ -96,9 +110,13 @@ class Simplifier:
         if inner is not None:
             self._inline(inner, inputs, eqn.outputs)
             return
-        if any(a is not b for a, b in zip(inputs, eqn.inputs, strict=True)):
-            eqn = Equation(eqn.primitive, inputs, eqn.params, eqn.outputs, eqn.source)
-        self._add(eqn)
+        if self.windows.take(_with_inputs(eqn, inputs)):
+            return
+        self.emit_equation(eqn)
+
+    def emit_equation(self, eqn: Equation) -> Any:
+        """Add an equation of the tape, with what stands for its operands."""
+        return self._add(_with_inputs(eqn, tuple([self._settled(a) for a in eqn.inputs])))
 
     def _inline(self, inner: Tape, inputs: tuple[Any, ...], outputs: tuple[Var, ...]) -> None:
         """Take the equations of a compiled program in the place of its call."""
@@ -158,6 +176,12 @@ class Simplifier:
         return self.emit(name, inputs, out.shape, out.dtype, **params)
 
 
+def _with_inputs(eqn: Equation, inputs: tuple[Any, ...]) -> Equation:
+    if all(a is b for a, b in zip(inputs, eqn.inputs, strict=True)):
+        return eqn
+    return Equation(eqn.primitive, inputs, eqn.params, eqn.outputs, eqn.source)
+
+
 # Repetition and constants.
 
 
@@ -165,6 +189,8 @@ def _key(eqn: Equation) -> Any:
     """Equations of equal keys have equal results; None where that cannot be said."""
     if eqn.primitive.registry.get(eqn.primitive.name) is not eqn.primitive:
         return None
+    if eqn.primitive.name == "empty_like":
+        return None  # memory to write into, each its own
     key = (eqn.primitive, tuple([_value_key(a) for a in eqn.inputs]), _params_key(eqn.params))
     try:
         hash(key)
@@ -206,7 +232,7 @@ def _fold(eqn: Equation) -> Any:
         return np.broadcast_to(np.zeros((), out.dtype), out.shape)
     if name in ("ones_like", "_ones_like"):
         return np.broadcast_to(np.ones((), out.dtype), out.shape)
-    if any(isinstance(a, Var) for a in eqn.inputs) or not eqn.inputs:
+    if any(isinstance(a, Var) for a in eqn.inputs) or not eqn.inputs or name == "empty_like":
         return None
     if size_of(out.shape) * out.dtype.itemsize > FOLDED_BYTES and not eqn.primitive.view:
         return None
