@@ -54,9 +54,10 @@ def toolchain() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def key_of(source: str) -> str:
-    """The name under which a kernel of that source is kept."""
-    return hashlib.sha256((toolchain() + source).encode()).hexdigest()[:24]
+def key_of(source: str, fast: bool = False) -> str:
+    """The name under which a kernel of that source, and those options, is kept."""
+    kind = "fast" if fast else "exact"
+    return hashlib.sha256((toolchain() + kind + source).encode()).hexdigest()[:24]
 
 
 @functools.cache
@@ -134,32 +135,35 @@ NAMESPACE: dict[str, Any] = {
 }
 """Names that the source of a kernel may use."""
 
-_kernels: dict[str, Any] = {}
+_kernels: dict[tuple[str, bool], Any] = {}
 
 
-def kernel(source: str) -> int:
+def kernel(source: str, fast: bool = False) -> int:
     """Return the address of the kernel that ``source`` defines, compiled or found.
 
     Parameters
     ----------
     source : str
         Of a function ``kernel(p, start, stop)`` in the names of `NAMESPACE`.
+    fast : bool
+        Whether arithmetic may be reordered, and NaN and infinity ignored.
 
     Notes
     -----
     Costs about 50 ms where it has to be compiled, 3 ms where it is on disk, and a look-up
     where this process has it.
     """
-    found = _kernels.get(source)
+    found = _kernels.get((source, fast))
     if found is None:
-        found = _kernels[source] = _load(source)
+        found = _kernels[source, fast] = _load(source, fast)
     return int(found.address)
 
 
-def _load(source: str) -> Any:
+def _load(source: str, fast: bool) -> Any:
     started = time.perf_counter()
     vecmath.libraries_loaded()
-    name = f"k{key_of(source)}"
+    options = {"error_model": "numpy", "fastmath": fast}
+    name = f"k{key_of(source, fast)}"
     text = source.replace("def kernel(", f"def {name}(", 1)
     home = folder()
     if home is not None:
@@ -167,14 +171,14 @@ def _load(source: str) -> Any:
         try:
             write_source(path, text)
             function = _define(text, name, str(path))
-            compiled = cfunc(native.KERNEL, cache=True, error_model="numpy")(function)
+            compiled = cfunc(native.KERNEL, cache=True, **options)(function)
         except (OSError, EOFError, ValueError, KeyError, AttributeError, ImportError) as problem:
             # A damaged file, or a folder that went away: the kernel itself is not at fault.
             log.warning("linad: kernel %s is not kept on disk: %s", name, problem)
             home = None
     if home is None:
         function = _define(text, name, f"<linad kernel {name}>")
-        compiled = cfunc(native.KERNEL, error_model="numpy")(function)
+        compiled = cfunc(native.KERNEL, **options)(function)
     from_disk = compiled.cache_hits > 0
     spent = time.perf_counter() - started
     counts.loaded += from_disk

@@ -17,6 +17,7 @@ import numpy as np
 
 from linad import tree
 from linad.buffers import settle
+from linad.config import Settings
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive
 from linad.shapes import Shape
@@ -40,12 +41,16 @@ class Compiled(Primitive):
         Its inputs become arguments; it returns a tuple.
     example : list of ndarray
         Arguments for which the tape's guards hold.
+    chosen : Settings, optional
+        What it, and its derivatives, are compiled with; what is in force by default.
     """
 
-    def __init__(self, tape: Tape, example: Sequence[np.ndarray]) -> None:
+    def __init__(
+        self, tape: Tape, example: Sequence[np.ndarray], chosen: Settings | None = None
+    ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self.example = tape, list(example)
-        self.program = Program(simplify(tape))
+        self.program = Program(simplify(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
 
@@ -70,7 +75,7 @@ class Compiled(Primitive):
         return J.results, J
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.tape, self.example)
+        return Compiled, (self.tape, self.example, self.program.chosen)
 
 
 class Derived:
@@ -129,7 +134,7 @@ class Derived:
         self.forward = _compiled(f"{tape.name}, linearized", nodes, forward, wanted, primitive)
         example = dict(zip(nodes, primitive.example, strict=True))
         self.sweeps = {
-            kind: _sweep(f"{kind} {tape.name}", used, seeded, body, found, example, seeds)
+            kind: _sweep(f"{kind} {tape.name}", used, seeded, body, found, example, primitive)
             for kind, (seeded, found, body, _) in parts.items()
         }
 
@@ -164,14 +169,15 @@ def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
 
 
 def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:
-    return Compiled(_tape(name, inputs, equations, outputs), like.example)
+    tape = _tape(name, inputs, equations, outputs)
+    return Compiled(tape, like.example, like.program.chosen)
 
 
 def _sweep(
-    name: str, used: Any, seeded: Any, body: Any, found: Any, example: Any, seeds: Shape
+    name: str, used: Any, seeded: Any, body: Any, found: Any, example: Any, like: Compiled
 ) -> Compiled:
     values = [example.get(v, np.ones(v.shape, v.dtype)) for v in [*used, *seeded]]
-    return Compiled(_tape(name, [*used, *seeded], body, found), values)
+    return Compiled(_tape(name, [*used, *seeded], body, found), values, like.program.chosen)
 
 
 class CompiledJacobian(JacobianOperator):

@@ -2,11 +2,12 @@
 
 A program is a list of 64-bit words, the instructions one after the other:
 
-    [kernel address, extent, number of operands, operands ...]
+    [kernel address, extent, work, number of operands, operands ...]
 
 ``extent`` is the length of the range that a kernel works through, the one thing that may be
-split over threads. Operands are sizes, strides and addresses. Kernels return a status; the
-sweep stops at the first that is not zero and returns it.
+split over threads (`linad.sweeps.threads`); ``work`` says how much there is to split, 0 where
+the range must be gone through in one. Operands are sizes, strides and addresses. Kernels
+return a status; the sweep stops at the first that is not zero and returns it.
 
 Addresses of a caller's arrays are not known when the program is made. `enter` checks that
 the arrays are what the program was made for, and writes their addresses where the program
@@ -45,23 +46,27 @@ C_ORDER_ALIGNED = 0x0001 | 0x0100
 WRITEABLE = 0x0400
 
 
+EXTENT, WORK, OPERANDS, INSTRUCTION = 8, 16, 24, 32
+"""Bytes from the beginning of an instruction to its words, and to its operands."""
+
+
 @njit(types.int64(types.int64, types.int64), cache=True, nogil=True)
 def sweep(code, end):
     """Run the instructions between two addresses."""
     status = 0
     while code < end:
-        status = call_kernel(word(code), code + 24, 0, word(code + 8))
+        status = call_kernel(word(code), code + INSTRUCTION, 0, word(code + EXTENT))
         if status != 0:
             break
-        code += 24 + 8 * word(code + 16)
+        code += INSTRUCTION + 8 * word(code + OPERANDS)
     return status
 
 
-def _enter(header, arrays):
+@njit(types.int64(types.int64, types.int64), cache=True, nogil=True)
+def patch(header, arrays):
+    """Check the arrays of a tuple, and write their addresses into the program."""
     # header: [number of arrays, array type, code, end of code, then for each array:
     #          dtype, ndim, shape ..., number of uses, addresses to write to ...]
-    header = word(address_of(header) + ARRAY_DATA)
-    arrays = address_of(arrays)
     n = word(header)
     if word(arrays + HEADER) != n:
         return OTHER_ARGUMENTS
@@ -90,6 +95,18 @@ def _enter(header, arrays):
             # An operand is an address relative to the array: what is there is the offset.
             set_word(word(at), data + word(at + 8))
             at += 16
+    return 0
+
+
+def _patch(header, arrays):
+    return patch(word(address_of(header) + ARRAY_DATA), address_of(arrays))
+
+
+def _enter(header, arrays):
+    header = word(address_of(header) + ARRAY_DATA)
+    status = patch(header, address_of(arrays))
+    if status != 0:
+        return status
     return sweep(word(header + 16), word(header + 24))
 
 
@@ -110,3 +127,6 @@ enter = entry_of(enter_holding)
 
 enter_long = entry_of(enter_releasing)
 """The same, releasing the GIL."""
+
+patch_arrays = entry_of(njit(_SIGNATURE, cache=True)(_patch))
+"""The same, without running."""

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.shapes import Shape
+from linad.shapes import Shape, size_of
 from linad.sweeps.native import OUTPUTS, name_of_dtype
-from linad.sweeps.places import Place
+from linad.sweeps.places import Place, new_place
 from linad.sweeps.plan import Loop, is_reduction, operands_of
 from linad.sweeps.scalars import CONSTANTS, ROWS, meeting
 from linad.tape import Equation, Var
@@ -28,6 +28,11 @@ from linad.tape import Equation, Var
 BLOCK = 4096
 """Terms that a sum adds up in one run; the runs are added to each other. Keeps rounding errors
 at the level of pairwise summation without its cost."""
+
+PIECE = 1 << 16
+"""Entries of one piece of a large loop whose reductions cross its outermost axis. Pieces have
+their own results, which are combined in order; so threads may share them out, and the result
+does not depend on how."""
 
 IDENTITIES = {"sum": "0", "prod": "1", "max": "-np.inf", "min": "np.inf"}
 COMBINED = {
@@ -44,6 +49,7 @@ class Operand:
     def __init__(self, place: Place, strides: Shape, output: int) -> None:
         self.place, self.output = place, output
         self.strides = strides
+        self.pieces = 0  # bytes from the results of one piece to those of the next
         self.dtype = name_of_dtype(place.dtype)
 
 
@@ -67,8 +73,13 @@ class Source:
         Numbers, and (place, offset) pairs that stand for addresses.
     extent : int
         Length of the outermost axis.
+    work : int
+        Rough number of additions, or 0 where the range must be gone through in one.
     cleared : list of Place
         What must be set to an identity before: (place, value) pairs.
+    partials : list
+        Reductions of which each piece of the loop has its own result, to be combined after:
+        (name, place with the pieces in front, place of the result).
     """
 
     def __init__(
@@ -85,10 +96,16 @@ class Source:
         self.reductions: list[tuple[Equation, int, str]] = []
         self.cleared: list[tuple[Place, float]] = []
         self.words: list[Any] = []
+        self.partials: list[tuple[str, Place, Place]] = []
         for eqn in loop.equations:
             self._statement(eqn)
         self.shape = self._merged()
         self.extent = self.shape[0] if self.shape else 1
+        crossing = [
+            r for r, (_, k, _) in enumerate(self.reductions) if not any(self.operands[k].strides[:1])
+        ]
+        self.piece = self._split(crossing) if crossing else 0
+        self.work = 0 if crossing and not self.piece else size_of(self.shape) * self._cost()
         self.text = self._text()
 
     # Statements.
@@ -206,6 +223,31 @@ class Source:
             o.strides = tuple(s)
         return shape
 
+    # Pieces.
+
+    def _cost(self) -> int:
+        """Rough number of additions for one entry."""
+        rows = [ROWS.get(eqn.primitive.name) for eqn in self.loop.equations]
+        computed = sum([row.cost if row is not None else 1 for row in rows])
+        return computed + len(self.loads) + len(self.stores)
+
+    def _split(self, crossing: list[int]) -> int:
+        """Give each piece of a large loop its own results; return the length of a piece."""
+        size = size_of(self.shape)
+        kept = sum([size_of(self.operands[self.reductions[r][1]].place.shape) for r in crossing])
+        length = max(1, PIECE * self.extent // max(size, 1), 16 * kept * self.extent // max(size, 1))
+        pieces = -(-self.extent // length)
+        if pieces < 2:
+            return 0
+        for r in crossing:
+            eqn, k, _ = self.reductions[r]
+            o = self.operands[k]
+            part = new_place((pieces, *o.place.shape), o.place.dtype)
+            self.partials.append((eqn.primitive.name, part, o.place))
+            o.place, o.pieces = part, part.strides[0]
+        self.extent = pieces
+        return length
+
     # Text.
 
     def _text(self) -> str:
@@ -215,9 +257,15 @@ class Source:
         for d in range(1, rank):
             lines.append(f"    n{d} = operand(p, {len(words)})")
             words.append(self.shape[d])
+        moves: list[str] = []
         for k, o in enumerate(self.operands):
             lines.append(f"    q{k}_0 = operand(p, {len(words)})")
             words.append((o.place.buffer, o.place.offset))
+            if o.pieces:
+                lines[-1] = lines[-1].replace("_0", "")
+                lines.append(f"    g{k} = operand(p, {len(words)})")
+                words.append(o.pieces)
+                moves.append(f"        q{k}_0 = q{k} + c * g{k}")
             for d in range(rank - 1):
                 lines.append(f"    s{k}_{d} = operand(p, {len(words)})")
                 words.append(o.strides[d])
@@ -227,8 +275,15 @@ class Source:
         for name, (dtype, raw) in self.immediates:
             lines.append(f"    {name} = {self._immediate(dtype, raw)}")
         depths = [self._depth(self.operands[k]) for _, k, _ in self.reductions]
-        self._nest(lines, 0, depths)
-        lines.append("    return 0")
+        nest: list[str] = []
+        self._nest(nest, 0, depths)
+        if self.piece:
+            lines += [f"    n0 = operand(p, {len(words)})", f"    m = operand(p, {len(words) + 1})"]
+            words += [self.shape[0], self.piece]
+            lines += ["    for c in range(start, stop):", "        low = c * m"]
+            lines += ["        high = min(low + m, n0)", *moves]
+            nest = ["    " + line for line in nest]
+        lines += [*nest, "    return 0"]
         return "\n".join(lines) + "\n"
 
     def _immediate(self, dtype: str, raw: bytes) -> str:
@@ -283,7 +338,8 @@ class Source:
             for r, d in enumerate(depths):
                 self._reduce(lines, pad, r, d)
             return
-        span = "start, stop" if depth == 0 else f"0, n{depth}"
+        outermost = "low, high" if self.piece else "start, stop"
+        span = outermost if depth == 0 else f"0, n{depth}"
         if summed:
             first, last = span.split(", ")
             lines.append(f"{pad}for b in range({first}, {last}, {BLOCK}):")

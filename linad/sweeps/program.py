@@ -5,21 +5,29 @@ happens in between. So a program that is running already (in another thread, in 
 in a callback) gets another workspace, and no run can see what another left.
 """
 
+import logging
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.config import Settings, settings
 from linad.errors import GuardError
 from linad.sweeps import cache, engine
 from linad.sweeps.lower import Fallback, Instruction, Lowering
 from linad.sweeps.places import Buffer, Place
 from linad.tape import Tape
 
+log = logging.getLogger("linad")
+
 ALIGNMENT = 64
 LONG_RUN = 20_000
 """Entries from which a run is long enough to let other threads have the interpreter."""
+
+WORK_OF_AN_ENTRY = 8
+SHARED_WORK = 1 << 20
+"""Work of one instruction, in additions, from which several threads are asked to share it."""
 
 
 class KernelError(ArithmeticError):
@@ -39,6 +47,12 @@ class Program:
         Instructions and places; made at the first run.
     seconds : float
         What it took to make it, kernels included.
+    compiled, loaded : int
+        Kernels that had to be compiled for it, and that were found on disk.
+    shared : bool
+        Whether there is enough work for several threads.
+    chosen : Settings
+        What it is compiled with.
 
     Notes
     -----
@@ -46,24 +60,37 @@ class Program:
     instruction, beside the work itself.
     """
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
         self.tape = tape
+        self.chosen = chosen or settings()
         self.pool: list[Workspace] = []
         self._made = False
 
     def _make(self) -> None:
         started = time.perf_counter()
-        self.lowering = Lowering(self.tape)
+        counts = cache.counts
+        before = counts.compiled, counts.loaded
+        self.lowering = Lowering(self.tape, self.chosen)
+        kernels = [i for i in self.lowering.instructions if isinstance(i, Instruction)]
         self.addresses = [
-            cache.kernel(i.source) if isinstance(i, Instruction) else 0
+            cache.kernel(i.source, i.fast) if isinstance(i, Instruction) else 0
             for i in self.lowering.instructions
         ]
-        work = sum(i.extent for i in self.lowering.instructions if isinstance(i, Instruction))
+        self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
+        work = sum([max(i.extent, i.work // WORK_OF_AN_ENTRY) for i in kernels])
         self.enter = engine.enter_long if work > LONG_RUN else engine.enter
+        self.shared = max([i.work for i in kernels], default=0) >= SHARED_WORK
         self.results = [(p.shape, p.dtype) for p in self.lowering.outputs]
         self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
         self.seconds = time.perf_counter() - started
         self._made = True
+        log.info(
+            "compiled %d kernels in %.0f ms, loaded %d from disk: %s",
+            self.compiled,
+            1e3 * self.seconds,
+            self.loaded,
+            self.tape.name,
+        )
 
     def borrow(self) -> "Workspace":
         """A workspace that nobody else uses."""
@@ -90,15 +117,25 @@ class Program:
         workspace = self.borrow()
         try:
             outputs = [np.empty(shape, dtype) for shape, dtype in self.results]
-            if self.straight:
+            if self.shared and settings().threads > 1:
+                status = self._run_shared(workspace, (*arrays, *outputs))
+            elif self.straight:
                 status = self.enter(workspace.header, (*arrays, *outputs))
             else:
-                status = workspace.run_in_parts((*arrays, *outputs))
+                status = workspace.run_in_parts((*arrays, *outputs), engine.sweep)
         finally:
             self.give_back(workspace)
         if status:
             self._raise(status)
         return outputs
+
+    def _run_shared(self, workspace: "Workspace", arrays: tuple[np.ndarray, ...]) -> int:
+        from linad.sweeps.threads import Crew
+
+        with Crew(workspace.code, settings().threads) as crew:
+            if self.straight:
+                return crew.enter(workspace.header, arrays)
+            return workspace.run_in_parts(arrays, crew.sweep)
 
     def _raise(self, status: int) -> None:
         if status == engine.OTHER_ARGUMENTS:
@@ -108,7 +145,14 @@ class Program:
         raise KernelError(f"{self.tape.name}: a kernel stopped with status {status}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Program, (self.tape,)
+        return Program, (self.tape, self.chosen)
+
+
+class Given(NamedTuple):
+    """A place in one of the arrays that a caller hands over."""
+
+    place: Place
+    number: int
 
 
 class Workspace:
@@ -134,7 +178,7 @@ class Workspace:
                 self.parts.append(instruction)
                 start = len(words)
                 continue
-            words += [address, instruction.extent, len(instruction.words)]
+            words += [address, instruction.extent, instruction.work, len(instruction.words)]
             for w in instruction.words:
                 if type(w) is not tuple:
                     words.append(w)
@@ -172,7 +216,7 @@ class Workspace:
         return fallback, [self._array(p) for p in (*fallback.inputs, *fallback.outputs)]
 
     def _array(self, place: Any) -> Any:
-        """The array at a place, or a function that finds it among a caller's."""
+        """The array at a place, or where it is among a caller's."""
         if not isinstance(place, Place):
             return place
         kind, number = place.buffer.kind, place.buffer.number
@@ -183,19 +227,21 @@ class Workspace:
             return place.array(self.arena[place.buffer.offset : place.buffer.offset + size])
         if kind == "output":
             number += len(self.program.lowering.inputs)
-        return place, number
+        return Given(place, number)
 
-    def run_in_parts(self, arrays: tuple[np.ndarray, ...]) -> int:
-        """Run a program with fallbacks."""
+    def run_in_parts(
+        self, arrays: tuple[np.ndarray, ...], sweep: Callable[[int, int], int]
+    ) -> int:
+        """Run a program with fallbacks, compiled stretches by ``sweep``."""
         status = self.program.enter(self.header, arrays)
         for part in self.parts:
             if status:
                 return int(status)
             if type(part[0]) is int:
-                status = engine.sweep(*part)
+                status = sweep(*part)
             else:
                 fallback, found = part
-                found = [a[0].array(arrays[a[1]]) if type(a) is tuple else a for a in found]
+                found = [a.place.array(arrays[a.number]) if type(a) is Given else a for a in found]
                 status = _fall_back(fallback, found)
         return int(status)
 
@@ -211,7 +257,8 @@ def _fall_back(fallback: Fallback, arrays: list[Any]) -> int:
     y = eqn.primitive.impl(*inputs, **eqn.params)
     results = y if isinstance(y, tuple) else (y,)
     for target, value in zip(arrays[n:], results, strict=True):
-        if np.shape(value) != target.shape:
+        value = np.asarray(value)
+        if value.shape != target.shape or value.dtype != target.dtype:
             return engine.GUARD_FAILED
         target[...] = value
     return 0
