@@ -13,6 +13,7 @@ rng = np.random.default_rng(0)
 WIDE = Pattern(np.array([2, 0, 1, 1, 0, 1]), np.array([1, 0, 2, 0, 4, 2]), (4, 5))
 SQUARE = Pattern(np.array([0, 1, 2, 0, 2, 2]), np.array([0, 1, 2, 1, 0, 2]), (3, 3))
 ENTRIES = np.array([4.0, -3.0, 2.0, 0.5, 0.7, 1.5])
+Y = np.array([1.0, -2.0, 0.5])
 COMPLEX = {"complex_": True}
 
 
@@ -88,3 +89,19 @@ def test_singular():
                 sparse_solve(d, np.ones(3), system=Factorized(SQUARE), transposed=False)
             )
         )(0 * ENTRIES)
+
+
+def test_patterns():
+    """Sparse Jacobians are those of the dense ones' nonzeros, or a little more."""
+    for f, point in [
+        (lambda d: sparse_product(d, np.arange(1.0, 6), pattern=WIDE), array(6)),
+        (lambda d: sparse_product(d, 1 + np.arange(10.0).reshape(2, 5), pattern=WIDE), array(6)),
+        (lambda x: sparse_product(np.arange(1.0, 7), x, pattern=WIDE), array(2, 5)),
+        (lambda d: sparse_solve(d, Y, system=Factorized(SQUARE), transposed=False), ENTRIES),
+        (lambda b: sparse_solve(ENTRIES, b, system=Factorized(SQUARE), transposed=True), Y),
+    ]:
+        J = linad.linearize(f, point)[1]
+        found = J.tosparse()
+        np.testing.assert_allclose(found.toarray(), J.todense(), atol=1e-14)
+    J = linad.linearize(lambda x: sparse_product(np.ones(6), x, pattern=WIDE), array(5))[1]
+    assert J.tosparse().nnz == 5  # of six entries two are at one place

@@ -3,6 +3,7 @@
 Indices are plain integers: the pattern is fixed. With plain arguments they are SciPy's.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -90,9 +91,7 @@ def _constructor(name: str, format: str) -> Callable[..., Any]:
         dtype = keywords.get("dtype")
         return array if dtype is None else array.astype(dtype)
 
-    construct.__name__ = construct.__qualname__ = name
-    construct.__doc__ = original.__doc__
-    return construct
+    return functools.update_wrapper(construct, original, updated=())
 
 
 csr_array = _constructor("csr_array", "csr")
