@@ -2,8 +2,9 @@
 
     H p = -g    until    |H p + g| <= min(1/2, sqrt(|g|/|g_0|)) |g|
 
-or until a direction of curvature <= 0 is met: then what has been found so far is the step, or
--g if it was the first. Then a line search. H acts by products only.
+or until a direction d of curvature <= 0 is met. Then the step goes along what has been found so
+far and d, both of which lead down, and as far as f does. Then a line search. H acts by products
+only.
 
 Source: J. Nocedal, S. J. Wright, "Numerical Optimization", 2nd edition, 2006, algorithm 7.1.
 """
@@ -139,7 +140,8 @@ def truncated_cg(H: Any, g: Any, eta: float, M: Any) -> tuple[Any, bool]:
         Hd = H @ d
         curvature = float(d @ Hd)
         if not curvature > eps * float(np.linalg.norm(d) * np.linalg.norm(Hd)):  # NaN as well
-            return (p if p.any() else d), True
+            length = float(np.linalg.norm(p)) or 1.0
+            return p + (length / float(np.linalg.norm(d))) * d, True
         alpha = rz / curvature
         p = p + alpha * d
         r = r + alpha * Hd
@@ -161,6 +163,9 @@ def _line(search: Descent, p: Any, curved: bool) -> Any:
         return search.problem.value(search.at(p, alpha)), None
 
     reach = float(np.linalg.norm(search.x)) or 1.0
+    if curved:  # the length of p says nothing
+        p = p * (reach / float(np.linalg.norm(p)))
+        slope = float(search.g @ p)
     smallest = 1e-3 * search.eps * reach / float(np.linalg.norm(p))
     try:
         alpha, value, _ = backtrack(phi, search.f, slope, min(smallest, 1e-3), noise=search.noise)

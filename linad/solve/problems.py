@@ -63,17 +63,22 @@ class Counted(Typed):
     def tosparse(self, format: str = "csr") -> Any:
         """The matrix as a sparse array; each colour that is swept counts as one seed."""
         matrix = self.bare.tosparse(format)
-        for adjoint, seeds in seeds_of(self.op):
-            if adjoint:
-                self.counts.nvjp += seeds
-            else:
-                self.counts.njvp += seeds
+        count_sweeps(self.op, self.counts)
         return matrix
 
     @property
     def nnz(self) -> int:
         """Number of entries of the pattern."""
         return int(self.bare.nnz)
+
+
+def count_sweeps(op: Any, counts: Counts) -> None:
+    """Count what making the sparse matrix of an operator has swept."""
+    for adjoint, seeds in seeds_of(op):
+        if adjoint:
+            counts.nvjp += seeds
+        else:
+            counts.njvp += seeds
 
 
 def quiet() -> Any:
@@ -365,6 +370,17 @@ class _Hessian(Typed):
 
     def pullback(self, cotangent: Any) -> Any:
         return self.pushforward(cotangent)  # it is symmetric
+
+    def tosparse(self, format: str = "csr") -> Any:
+        """The Hessian as a sparse array: J without its first row, the gradient."""
+        matrix = self.J.tosparse("csr")[1:]
+        count_sweeps(self.J.flat, self.objective.counts)
+        return matrix.asformat(format)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries of the pattern, at least."""
+        return int(self.J.nnz) - self.shape[1]
 
 
 def args_tuple(args: Any) -> tuple[Any, ...]:

@@ -236,7 +236,11 @@ def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
             f"{name}: preconditioner={given!r} came; 'diagonal', 'ilu', an operator, or a "
             f"function (x, J) that returns one is needed"
         )
-    M = given(x, J.bare) if callable(given) and not hasattr(given, "shape") else given
+    M = (
+        given(x, getattr(J, "bare", J))
+        if callable(given) and not hasattr(given, "shape")
+        else given
+    )
     if getattr(M, "shape", None) != J.shape:
         raise OperandError(
             f"{name}: the preconditioner has shape {getattr(M, 'shape', None)}, {J.shape} is needed"
@@ -245,7 +249,7 @@ def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
 
 
 def _diagonal(J: Any) -> Any:
-    d = J.bare.diagonal()
+    d = sparse_form(J).diagonal() if is_thin(J) else np.asarray(J.diagonal(rng=0))
     d = np.where(d == 0, 1.0, d)
 
     def apply(x: Any) -> Any:

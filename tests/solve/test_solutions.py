@@ -124,7 +124,7 @@ class TestRoot:
 
     def test_other_solvers(self):
         for solver in (solve.newton_krylov, scipy.optimize.root):
-            found = linad.jacobian(lambda a, s=solver: cube_roots(a, solver=s, **{}))(A)
+            found = linad.jacobian(lambda a, s=solver: cube_roots(a, solver=s))(A)
             np.testing.assert_allclose(found, np.diag(A ** (-2 / 3) / 3), rtol=1e-7, atol=1e-12)
 
     def test_single_precision(self):
@@ -264,9 +264,7 @@ class TestOthers:
         np.testing.assert_allclose(E, M + e * np.sin(E))
         np.testing.assert_allclose(linad.grad(anomaly, 0)(M, e), 1 / slope)
         np.testing.assert_allclose(linad.grad(anomaly, 1)(M, e), np.sin(E) / slope)
-        np.testing.assert_allclose(
-            linad.grad(linad.grad(anomaly))(M, e), -e * np.sin(E) / slope**3
-        )
+        np.testing.assert_allclose(linad.grad(linad.grad(anomaly))(M, e), -e * np.sin(E) / slope**3)
 
     def test_fixed_point_of_a_container(self):
         x = solve.fixed_point(lambda x, a: {"u": 0.5 * x["u"] + a}, {"u": np.zeros(2)}, 1.0)

@@ -1,0 +1,315 @@
+"""Minimisers: known minima, SciPy's interface, true counts, saddle points, every way to fail."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+from solve.problems import beale, powell_singular, rosenbrock_value
+
+import linad
+from linad.solve import Status, lbfgs, newton_cg, trust_region
+
+SECOND = pytest.mark.parametrize("solver", [newton_cg, trust_region])
+ALL = pytest.mark.parametrize("solver", [newton_cg, trust_region, lbfgs])
+
+
+def squares(f):
+    return lambda x: np.sum(f(x) ** 2)
+
+
+def wood(x):
+    """(14) of Moré, Garbow and Hillstrom; minimum 0 at 1 from (-3, -1, -3, -1)."""
+    return (
+        100 * (x[1] - x[0] ** 2) ** 2
+        + (1 - x[0]) ** 2
+        + 90 * (x[3] - x[2] ** 2) ** 2
+        + (1 - x[2]) ** 2
+        + 10 * (x[1] + x[3] - 2) ** 2
+        + 0.1 * (x[1] - x[3]) ** 2
+    )
+
+
+PROBLEMS = {
+    "Rosenbrock": (rosenbrock_value, [-1.2, 1.0], [1.0, 1.0]),
+    "Rosenbrock, 20": (rosenbrock_value, [0.0] * 20, [1.0] * 20),
+    "Beale": (squares(beale), [1.0, 1.0], [3.0, 0.5]),
+    "Wood": (wood, [-3.0, -1.0, -3.0, -1.0], [1.0] * 4),
+}
+
+
+class TestAnswers:
+    @SECOND
+    @pytest.mark.parametrize("name", list(PROBLEMS))
+    def test_classical(self, solver, name):
+        f, start, minimum = PROBLEMS[name]
+        found = solver(f, np.array(start))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, minimum, rtol=1e-8)
+        assert found.fun == f(found.x)
+        np.testing.assert_allclose(found.jac, linad.grad(f)(found.x))
+        v = np.arange(1.0, 1 + len(start))
+        np.testing.assert_allclose(found.hess @ v, linad.hessian(f)(found.x) @ v, atol=1e-9)
+
+    @pytest.mark.parametrize("name", list(PROBLEMS))
+    def test_lbfgs(self, name):
+        f, start, minimum = PROBLEMS[name]
+        found = lbfgs(f, np.array(start), ftol=1e-15, gtol=1e-9)
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, minimum, rtol=1e-5)
+
+    @SECOND
+    def test_singular_hessian(self, solver):
+        found = solver(squares(powell_singular), np.array([3.0, -1.0, 0.0, 1.0]))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 0.0, atol=1e-3)
+
+    @ALL
+    def test_containers(self, solver):
+        def f(x, target):
+            return np.sum((x["u"] - target) ** 2) + np.cosh(x["v"] - 1.0) + np.sum(x["u"]) ** 2
+
+        found = solver(f, {"u": np.zeros((2, 2)), "v": 3.0}, (2.0,))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x["u"], 2.0 / 5.0, rtol=1e-4)
+        np.testing.assert_allclose(found.x["v"], 1.0, rtol=1e-4)
+        assert found.x["u"].shape == found.jac["u"].shape == (2, 2)
+
+    @ALL
+    def test_single_precision(self, solver):
+        found = solver(rosenbrock_value, np.zeros(5, np.float32))
+        assert found.success, found.message
+        assert found.x.dtype == found.jac.dtype == np.float32
+        np.testing.assert_allclose(found.x, 1.0, rtol=2e-2 if solver is lbfgs else 1e-3)
+
+    @SECOND
+    @pytest.mark.parametrize("scale", [1e-20, 1e20])
+    def test_units_do_not_matter(self, solver, scale):
+        found = solver(lambda x: scale * rosenbrock_value(x), np.array([-1.2, 1.0]))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1.0, rtol=1e-8)
+
+    @SECOND
+    def test_a_large_constant(self, solver):
+        """Rounding in f hides the last digits; the gradient finds them."""
+        found = solver(lambda x: 1e10 + np.sum(np.cosh(x - 1.0)), np.zeros(3))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1.0, rtol=1e-7)
+
+    def test_preconditioner(self):
+        d = np.logspace(0, 6, 100)
+
+        def f(x):
+            return 0.5 * np.sum(d * (x - 1.0) ** 2) + 0.01 * np.sum(np.cos(x[1:] - x[:-1]))
+
+        plain = newton_cg(f, np.zeros(100))
+        for given in ("diagonal", lambda x, H: np.diag(1.0 / d)):
+            found = newton_cg(f, np.zeros(100), preconditioner=given)
+            assert found.success, found.message
+            np.testing.assert_allclose(found.x, plain.x, rtol=1e-5)
+        assert found.njvp < plain.njvp / 2
+
+    def test_bounds(self):
+        start = np.array([0.1, 0.1])
+        found = lbfgs(rosenbrock_value, start, bounds=[(None, 0.5), (None, None)])
+        np.testing.assert_allclose(found.x, [0.5, 0.25], rtol=1e-5)
+        found = lbfgs(
+            lambda x: np.sum(x["u"] ** 2), {"u": np.ones(3)}, bounds=({"u": 0.5}, {"u": np.inf})
+        )
+        np.testing.assert_allclose(found.x["u"], 0.5)
+
+
+class TestInSciPy:
+    @ALL
+    def test_as_a_method(self, solver):
+        found = scipy.optimize.minimize(
+            rosenbrock_value, [0, 0, 0], method=solver, tol=1e-12, options={"maxiter": 300}
+        )
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1.0, rtol=1e-5)
+
+    @ALL
+    def test_further_arguments_and_callbacks(self, solver):
+        seen = []
+
+        def callback(intermediate_result):
+            seen.append(intermediate_result.fun)
+
+        found = scipy.optimize.minimize(
+            lambda x, a, b: np.sum((x - a) ** 4 + b * (x - a) ** 2),
+            np.zeros(3),
+            args=(np.arange(3.0), 2.0),
+            method=solver,
+            callback=callback,
+        )
+        np.testing.assert_allclose(found.x, np.arange(3.0), atol=1e-4)
+        assert len(seen) == found.nit
+        assert seen == sorted(seen, reverse=True)
+
+    @SECOND
+    def test_derivatives_by_hand(self, solver):
+        """SciPy's own: the function then need not be traceable."""
+
+        def untraceable(x):
+            return scipy.optimize.rosen(np.asarray(x))
+
+        for more in (
+            {"jac": scipy.optimize.rosen_der, "hess": scipy.optimize.rosen_hess},
+            {"jac": scipy.optimize.rosen_der, "hessp": scipy.optimize.rosen_hess_prod},
+        ):
+            found = scipy.optimize.minimize(
+                untraceable, np.array([0.5, 2.0]), method=solver, tol=1e-8, **more
+            )
+            assert found.success, found.message
+            np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
+
+    @SECOND
+    def test_a_gradient_by_hand_is_differentiated(self, solver):
+        found = solver(
+            lambda x: np.sum(np.cosh(x - 1.0)), np.zeros(2), jac=lambda x: np.sinh(x - 1.0)
+        )
+        np.testing.assert_allclose(found.x, 1.0)
+
+    @SECOND
+    def test_limits_are_refused(self, solver):
+        with pytest.raises(ValueError, match="bounds came, and it minimises without"):
+            scipy.optimize.minimize(
+                rosenbrock_value, np.zeros(2), method=solver, bounds=[(0, 1), (0, 1)]
+            )
+        with pytest.raises(ValueError, match="constraints came, and it minimises without"):
+            scipy.optimize.minimize(
+                rosenbrock_value,
+                np.zeros(2),
+                method=solver,
+                constraints=[{"type": "eq", "fun": lambda x: x[0]}],
+            )
+
+    def test_lbfgs_refuses_constraints_and_hessians(self):
+        with pytest.raises(ValueError, match="lbfgs: constraints came"):
+            lbfgs(rosenbrock_value, np.zeros(2), constraints=[{"type": "eq"}])
+        with pytest.raises(ValueError, match="it uses gradients only"):
+            lbfgs(rosenbrock_value, np.zeros(2), hess=lambda x: x)
+
+
+class TestCounts:
+    @ALL
+    def test_evaluations(self, solver):
+        runs = []
+
+        def f(x):
+            runs.append(1)
+            return rosenbrock_value(x)
+
+        found = solver(f, np.zeros(6))
+        assert found.nfev == len(runs)
+        assert found.nvjp == found.njev >= found.nit
+
+    @SECOND
+    def test_products(self, solver):
+        products = []
+
+        def hessp(x, v):
+            products.append(1)
+            return scipy.optimize.rosen_hess_prod(x, v)
+
+        found = solver(rosenbrock_value, np.zeros(6), jac=scipy.optimize.rosen_der, hessp=hessp)
+        assert found.success, found.message
+        assert found.njvp == len(products)
+        assert found.nvjp == 0
+        automatic = solver(rosenbrock_value, np.zeros(6))
+        assert automatic.nit == found.nit
+        assert automatic.njvp == found.njvp
+
+
+class TestSaddles:
+    @SECOND
+    @pytest.mark.parametrize(
+        "f, start, minimum",
+        [
+            (lambda x: (x[0] ** 2 - 1) ** 2 + x[1] ** 2, [0.0, 0.0], [1.0, 0.0]),
+            (lambda x: (x[0] ** 2 - 1) ** 2 + x[1] ** 2, [0.0, 1.0], [1.0, 0.0]),
+            (lambda x: x[0] ** 2 - x[1] ** 2 + 0.5 * x[1] ** 4, [1.0, 0.0], [0.0, 1.0]),
+        ],
+        ids=["at", "towards", "along"],
+    )
+    def test_left(self, solver, f, start, minimum):
+        found = solver(f, np.array(start))
+        assert found.success, found.message
+        np.testing.assert_allclose(np.abs(found.x), minimum, atol=1e-6)
+
+    @SECOND
+    def test_not_looked_for(self, solver):
+        found = solver(lambda x: (x[0] ** 2 - 1) ** 2 + x[1] ** 2, np.zeros(2), check_minimum=False)
+        assert found.success
+        np.testing.assert_array_equal(found.x, 0.0)
+        assert found.njvp == 0
+
+    @SECOND
+    def test_reported_where_it_cannot_be_left(self, solver):
+        """Negative curvature beside values that are not finite."""
+
+        def f(x):
+            return np.where(np.sum(x * x) > 0, np.inf, 0.0) - np.sum(x * x)
+
+        found = solver(f, np.zeros(2))
+        assert found.status == Status.INDEFINITE
+        assert "a saddle point" in found.message
+
+
+class TestFailures:
+    @ALL
+    def test_nan_at_the_start(self, solver):
+        found = solver(lambda x: np.sum(np.log(x)), -np.ones(2))
+        assert found.status == Status.NOT_FINITE
+        assert not found.success
+
+    @SECOND
+    def test_nan_on_the_way_is_stepped_back_from(self, solver):
+        found = solver(lambda x: np.sum(x - np.log(x)), np.full(2, 3.0))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1.0)
+
+    @SECOND
+    @pytest.mark.parametrize(
+        "f",
+        [lambda x: np.sum(x), lambda x: -np.sum(x**2), lambda x: np.sum(x**3)],
+        ids=["linear", "quadratic", "cubic"],
+    )
+    def test_unbounded(self, solver, f):
+        found = solver(f, -np.ones(2))
+        assert found.status == Status.UNBOUNDED, found.message
+
+    @ALL
+    def test_out_of_steps(self, solver):
+        found = solver(rosenbrock_value, np.zeros(4), maxiter=2)
+        assert found.status == Status.MAXITER
+        assert found.nit == 2
+
+    @SECOND
+    def test_tolerance_out_of_reach(self, solver):
+        found = solver(lambda x: 1e6 * rosenbrock_value(x) + 0.1, np.zeros(3), gtol=1e-30)
+        assert found.status == Status.STAGNATED or found.fun == 0.1
+        assert found.success is (found.status == Status.CONVERGED)
+
+    @ALL
+    @pytest.mark.parametrize(
+        "f, x0, error, words",
+        [
+            (3, np.ones(2), TypeError, "fun must be a function"),
+            (lambda x: x, np.ones(2), linad.errors.OutputError, "scalar"),
+            (np.sum, np.ones(2) + 1j, linad.errors.DTypeError, "x0 is complex"),
+            (np.sum, [], linad.errors.TreeError, "no array"),
+        ],
+    )
+    def test_input_that_cannot_be_meant(self, solver, f, x0, error, words):
+        with pytest.raises(error, match=words):
+            solver(f, x0)
+
+    @SECOND
+    def test_derivatives_of_wrong_size(self, solver):
+        with pytest.raises(linad.errors.ShapeError, match="jac returned 3 numbers"):
+            solver(rosenbrock_value, np.ones(2), jac=lambda x: np.ones(3))
+        with pytest.raises(linad.errors.ShapeError, match="the Hessian has shape"):
+            solver(rosenbrock_value, np.ones(2), hess=lambda x: np.eye(3))
+
+    def test_trust_radius(self):
+        with pytest.raises(ValueError, match="initial_trust_radius"):
+            trust_region(rosenbrock_value, np.ones(2), initial_trust_radius=0.0)
