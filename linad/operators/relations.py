@@ -158,6 +158,14 @@ class Relation:
         """The entries as numbers, increasing: where they are in the matrix in C order."""
         return self.rows.astype(np.int64) * self.n + self.indices
 
+    def within(self, whole: "Relation") -> np.ndarray:
+        """Where each entry is among those of a relation that contains this one."""
+        parts = [
+            csr_array((np.ones(r.nnz, np.int8), r.indices, r.indptr), shape=(r.m, r.n))
+            for r in (self, whole)
+        ]
+        return np.flatnonzero((parts[0] + parts[1]).data == 2)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Relation)

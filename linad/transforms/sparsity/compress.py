@@ -87,13 +87,16 @@ class Plan:
 
     def matrix(self, op: JacobianOperator) -> Any:
         """The matrix of an operator of this pattern, as a CSR array."""
+        return stored(self.pattern, self.entries(op))
+
+    def entries(self, op: JacobianOperator) -> Any:
+        """The entries of the pattern in an operator's matrix."""
         if len(self.parts) == 1 and self.parts[0].put is None:
-            data = self.parts[0].entries(op).astype(op.dtype, copy=False)
-        else:
-            data = np.empty(self.pattern.nnz, op.dtype)
-            for part in self.parts:
-                data[slice(None) if part.put is None else part.put] = part.entries(op)
-        return stored(self.pattern, data)
+            return self.parts[0].entries(op).astype(op.dtype, copy=False)
+        data = np.empty(self.pattern.nnz, op.dtype)
+        for part in self.parts:
+            data[slice(None) if part.put is None else part.put] = part.entries(op)
+        return data
 
 
 def stored(pattern: Relation, data: Any) -> Any:

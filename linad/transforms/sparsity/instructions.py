@@ -53,8 +53,8 @@ class Weigh(Instruction):
     ----------
     places : ndarray of int, or None
         Which numbers are read.
-    rows : ndarray of int, or None
-        The row of each; None: each has a row to itself.
+    counts : int or ndarray of int
+        How many there are in each row; one number if in all rows equally many.
     shape : tuple of int
         Of the factors, one a row.
     mask : bool
@@ -67,12 +67,13 @@ class Weigh(Instruction):
         inputs: list[int],
         leaf: int,
         places: Any,
-        rows: Any,
+        counts: Any,
         shape: Shape,
         mask: bool,
     ) -> None:
         super().__init__(out, inputs)
-        self.leaf, self.places, self.rows, self.shape, self.mask = leaf, places, rows, shape, mask
+        self.leaf, self.places, self.counts = leaf, places, counts
+        self.shape, self.mask = shape, mask
 
     def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
         assert self.leaf is not None
@@ -80,9 +81,12 @@ class Weigh(Instruction):
         if self.places is not None:
             data = data[self.places]
         factors = np.broadcast_to(numbers[self.leaf], self.shape).ravel()
-        if self.rows is not None:
-            factors = factors[self.rows]
-        return np.where(factors, data, 0) if self.mask else data * factors
+        if isinstance(self.counts, int):
+            data = data.reshape((len(factors), self.counts))
+            factors = factors[:, None]
+        else:
+            factors = np.repeat(factors, self.counts)
+        return (np.where(factors, data, 0) if self.mask else data * factors).ravel()
 
 
 class Combine(Instruction):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Reshaped, Scaled
@@ -28,9 +29,10 @@ from linad.operators.relations import Gather, Product, Relation, Sets
 from linad.operators.structured import Cast, Diagonal, Identity, Masked, Reshape
 from linad.primitive import Traced
 from linad.transforms.programs import Sourced
+from linad.transforms.sparsity.compress import plan_for
 from linad.transforms.sparsity.instructions import Combine, Scale, Unite, Weigh
-from linad.transforms.sparsity.products import given_matrix, is_plain
-from linad.transforms.sparsity.reach import united
+from linad.transforms.sparsity.products import given_matrix, is_plain, touched
+from linad.transforms.sparsity.reach import reach, united
 from linad.transforms.tape_operator import Node, TapeOperator
 
 COPIES = (moved, extracted, inserted, erased)
@@ -71,6 +73,24 @@ def leaves_of(op: JacobianOperator, adjoint: bool = False) -> list[Leaf]:
     return [(op, adjoint)]
 
 
+class Reading:
+    """How the entries of the matrix of a factor are found: by the seeds of its own colouring."""
+
+    def __init__(self, relation: Relation, adjoint: bool) -> None:
+        self.plan = plan_for(relation)
+        self.relation, self._order = relation, None
+        if adjoint:
+            turned = csr_array(
+                (np.arange(relation.nnz), relation.indices, relation.indptr),
+                shape=(relation.m, relation.n),
+            ).T.tocsr()
+            self.relation, self._order = Relation.of_matrix(turned), turned.data
+
+    def entries(self, op: JacobianOperator) -> Any:
+        data = self.plan.entries(op)
+        return data if self._order is None else data[self._order]
+
+
 def number_of(leaf: Leaf) -> Any:
     """What an operator multiplies with: a number, the entries of an array, or of a matrix."""
     op, adjoint = leaf
@@ -107,6 +127,7 @@ class Replay:
         self._limit, self._spent, self._count = limit, 0.0, 1
         self._instructions: list[Any] = []
         self._constant: list[Any] = []
+        self._readings: dict[int, Reading] = {}
         # Numbers found before, and the factors that they were found with.
         self._folded: tuple[list[Any], dict[int, Any]] | None = None
         if op.dtype.kind == "c" or not is_plain(op):
@@ -125,7 +146,9 @@ class Replay:
         numbers: dict[int, Any] = {}
         for step in (*self._constant, *self._instructions):
             if step.leaf is not None:
-                number = numbers[step.leaf] = number_of(leaves[step.leaf])
+                leaf, reading = leaves[step.leaf], self._readings.get(step.leaf)
+                number = number_of(leaf) if reading is None else reading.entries(leaf[0])
+                numbers[step.leaf] = number
                 if isinstance(number, Traced):
                     return None
         slots = dict(self._constants(numbers))
@@ -228,9 +251,23 @@ class Replay:
             relation = relation_of(op)
             return self._combined(value, relation.T if adjoint else relation, leaf=leaf)
         relate = RELATIONS[kind][0] if kind in RELATIONS else None
-        if relate in COPIES and relate is not same:
+        if relate in COPIES:
             return self._moved(op, adjoint, value)
-        raise TooDear
+        if relate is None or relate is same:
+            raise TooDear
+        return self._read(op, adjoint, value, leaf)
+
+    def _read(self, op: JacobianOperator, adjoint: bool, value: Value, leaf: int) -> Value:
+        """A factor whose matrix is found by sweeps of its own."""
+        sets = reach(op, Sets.identity(op.shape[1]), False)
+        if self._spent + sets.nnz > self._limit:
+            raise TooDear
+        reading = Reading(sets.relation, adjoint)
+        self._spent += reading.plan.count * touched(op)
+        if self._spent > self._limit:
+            raise TooDear
+        self._readings[leaf] = reading
+        return self._combined(value, reading.relation, leaf=leaf)
 
     def _moved(self, op: JacobianOperator, adjoint: bool, value: Value) -> Value:
         """Entries are copied and added up."""
@@ -248,10 +285,17 @@ class Replay:
 
     def _weighed(self, value: Value, shape: Any, leaf: int, mask: bool) -> Value:
         relation = value.sets.relation
-        alone = relation.nnz == relation.m and relation.counts.max(initial=1) == 1
-        rows = None if alone else relation.rows
+        counts = relation.counts
+        uniform = relation.m > 0 and bool((counts == counts[0]).all())
         return self._emit(
-            Weigh, Sets(None, relation), [value], leaf, value.places, rows, shape, mask
+            Weigh,
+            Sets(None, relation),
+            [value],
+            leaf,
+            value.places,
+            int(counts[0]) if uniform else counts,
+            shape,
+            mask,
         )
 
     def _combined(self, value: Value, relation: Relation, **more: Any) -> Value:
@@ -291,7 +335,7 @@ class Replay:
         relation = value.sets.relation
         if relation.nnz == total.relation.nnz:
             return value.places, None
-        return value.places, np.searchsorted(total.relation.keys, relation.keys)
+        return value.places, relation.within(total.relation)
 
     def _stacked(self, parts: list[Value]) -> Value:
         """The results, one after the other."""
