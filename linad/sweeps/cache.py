@@ -28,7 +28,7 @@ import numpy as np
 from numba import cfunc
 
 from linad.config import settings
-from linad.sweeps import native, vecmath
+from linad.sweeps import complexes, native, numbers, special, vecmath
 
 log = logging.getLogger("linad")
 
@@ -48,7 +48,7 @@ def default_folder() -> Path:
 def toolchain() -> str:
     """What, beside its source, a kernel's machine code depends on."""
     parts = [f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}"]
-    for module in (native, vecmath):
+    for module in (native, vecmath, numbers, complexes, special):
         assert module.__file__ is not None
         parts.append(Path(module.__file__).read_text(encoding="utf-8"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -131,6 +131,9 @@ NAMESPACE: dict[str, Any] = {
     **native.GETTERS,
     **native.SETTERS,
     **vecmath.FUNCTIONS,
+    **numbers.NAMES,
+    **complexes.NAMES,
+    **special.NAMES,
     **{f"to_{name}": kind for name, kind in native.DTYPES.items()},
 }
 """Names that the source of a kernel may use."""
@@ -162,6 +165,7 @@ def kernel(source: str, fast: bool = False) -> int:
 def _load(source: str, fast: bool) -> Any:
     started = time.perf_counter()
     vecmath.libraries_loaded()
+    special.register(source)
     options = {"error_model": "numpy", "fastmath": fast}
     name = f"k{key_of(source, fast)}"
     text = source.replace("def kernel(", f"def {name}(", 1)

@@ -38,6 +38,11 @@ def _capsules(module: str) -> dict[str, Any]:
     return importlib.import_module(module).__pyx_capi__  # type: ignore[no-any-return]
 
 
+def names_in(module: str) -> list[str]:
+    """Names of the functions that a Cython module hands out."""
+    return list(_capsules(module))
+
+
 def address_in(module: str, name: str) -> tuple[int, str]:
     """Address and C signature of a function that a Cython module hands out.
 

@@ -13,6 +13,7 @@ strides, constants) are words. So different programs, and all shapes, share kern
             ...
 """
 
+import re
 import struct
 from typing import Any
 
@@ -22,7 +23,7 @@ from linad.shapes import Shape, size_of
 from linad.sweeps.native import OUTPUTS, name_of_dtype
 from linad.sweeps.places import Place, new_place
 from linad.sweeps.plan import Loop, is_reduction, operands_of
-from linad.sweeps.scalars import CONSTANTS, ROWS, meeting
+from linad.sweeps.scalars import constants, cost_of, given, row_of
 from linad.tape import Equation, Var
 
 BLOCK = 4096
@@ -120,35 +121,25 @@ class Source:
             strides = tuple([0 if k in axes else next(kept) for k in range(len(self.loop.shape))])
             self.reductions.append((eqn, self._operand(place, strides, output=True), term))
             return
-        row = ROWS[eqn.primitive.name]
         operands = operands_of(eqn)
-        meet = meeting(row, out.dtype, operands)
-        assert meet is not None
+        found = row_of(eqn.primitive.name, out.dtype, operands)
+        assert found is not None
+        row, meet = found
         texts = [
             cast(self._name(a), self._dtype(a), d) for a, d in zip(operands, meet, strict=True)
         ]
         common = meet[-1]
-        names = {k: f"to_{common}({v})" for k, v in CONSTANTS.items()}
-        text = row.text.format(*texts, **names).replace("f_", self.prefix)
-        given = common if row.meet != "own" else self._given(eqn.primitive.name, common)
-        if row.meet == "common" or eqn.primitive.name.startswith(("logical", "is", "signbit")):
-            given = "b1"
+        text = row.text.format(*texts, **constants(common))
+        text = re.sub(r"\bf_", self.prefix, text)
         name = f"t{len(self.names)}"
         result = name_of_dtype(out.dtype)
         assert result is not None
-        self.body.append(f"{name} = {cast(text, given, result, narrow=True)}")
+        self.body.append(f"{name} = {cast(text, given(row, common), result, narrow=True)}")
         self.names[out] = name
         if out in self.stored:
             place = self.places[out]
             k = self._operand(place, place.strides, output=True)
             self.stores.append(f"set_{result}({{{k}}}, {name}, {self._mark(k)})")
-
-    @staticmethod
-    def _given(name: str, common: str) -> str:
-        """Dtype of what a row of operands in their own dtype computes."""
-        if name == "absolute" and common[0] == "c":
-            return f"f{int(common[1:]) // 2}"
-        return common
 
     def _dtype(self, a: Any) -> str:
         if isinstance(a, Var):
@@ -227,8 +218,7 @@ class Source:
 
     def _cost(self) -> int:
         """Rough number of additions for one entry."""
-        rows = [ROWS.get(eqn.primitive.name) for eqn in self.loop.equations]
-        computed = sum([row.cost if row is not None else 1 for row in rows])
+        computed = sum([cost_of(eqn.primitive.name) for eqn in self.loop.equations])
         return computed + len(self.loads) + len(self.stores)
 
     def _split(self, crossing: list[int]) -> int:

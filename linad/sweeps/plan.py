@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linad.shapes import Shape, size_of
-from linad.sweeps.scalars import ROWS, meeting
+from linad.sweeps.scalars import cost_of, row_of
 from linad.tape import Equation, Tape, Var
 
 REDUCTIONS = {"sum", "prod", "max", "min"}
@@ -78,13 +78,12 @@ def is_reduction(eqn: Equation) -> bool:
 
 def is_elementwise(eqn: Equation) -> bool:
     """Whether a loop can compute an equation."""
-    row = ROWS.get(eqn.primitive.name)
-    if row is None or len(eqn.outputs) != 1:
+    if len(eqn.outputs) != 1:
         return False
     out = eqn.outputs[0]
     if not size_of(out.shape):
         return False
-    return meeting(row, out.dtype, operands_of(eqn)) is not None
+    return row_of(eqn.primitive.name, out.dtype, operands_of(eqn)) is not None
 
 
 def operands_of(eqn: Equation) -> list[Any]:
@@ -223,7 +222,7 @@ class Planner:
         shape = eqn.outputs[0].shape
         if any(g[1] != shape or size[g] >= STATEMENTS for g in wanted):
             return False
-        cost = ROWS[eqn.primitive.name].cost
+        cost = cost_of(eqn.primitive.name)
         if len(wanted) > 1 and cost > CHEAP:
             return False
         variables = unique(a for a in eqn.inputs if isinstance(a, Var))

@@ -1,15 +1,19 @@
 """What elementwise primitives do to one entry, as kernel source.
 
-A row is an expression in ``{0} {1} {2}``, the operands, and says in which dtype they meet.
-The functions named ``f_...`` are the transcendental ones: they become ``v_...`` (which
-vectorise) or ``m_...`` as the settings say. Conditions are `select`, never ``if``, so that
-loops vectorise. NaN goes where NumPy sends it.
+A row is an expression in ``{0} {1} {2}``, the operands, and says in which dtype they meet, and
+which dtypes it is right for; a primitive has as many rows as it needs. The functions named
+``f_...`` are the transcendental ones: they become ``v_...`` (which vectorise) or ``m_...`` as
+the settings say. ``z_...`` are functions of complex numbers, ``s_...`` those of
+`scipy.special`. Conditions are `select`, never ``if``, so that loops vectorise. NaN goes where
+NumPy sends it.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.sweeps import special
+from linad.sweeps.complexes import LIBM
 from linad.sweeps.native import name_of_dtype
 
 
@@ -21,109 +25,168 @@ class Scalar(NamedTuple):
     text : str
     meet : str
         In which dtype operands are computed with: "result", that of the result; "common",
-        the one that NumPy's promotion gives; "own", each in its own.
+        the one that NumPy's promotion gives; "own", each in its own; "choice", a condition
+        and then the result's.
     kinds : str
         Kinds of dtypes that the text is right for, by the letters of `numpy.dtype.kind`.
     cost : int
         Rough time in additions: what is cheap is computed again rather than stored.
+    gives : str
+        The dtype of the text: "same" as computed in, "bool", or "real", the real part's.
     """
 
     text: str
     meet: str = "result"
     kinds: str = "fc"
     cost: int = 1
+    gives: str = "same"
 
 
 TRANSCENDENTAL = 20
+SPECIAL = 100
 
-ROWS: dict[str, Scalar] = {
-    "add": Scalar("{0} + {1}", kinds="ifc"),
-    "subtract": Scalar("{0} - {1}", kinds="ifc"),
-    "multiply": Scalar("{0} * {1}", kinds="ifc"),
-    "divide": Scalar("{0} / {1}", cost=4),
-    "negative": Scalar("-{0}", kinds="ifc"),
-    "reciprocal": Scalar("{one} / {0}", cost=4),
-    "square": Scalar("{0} * {0}", kinds="ifc"),
-    "sqrt": Scalar("np.sqrt({0})", kinds="f", cost=5),
-    "absolute": Scalar("abs({0})", meet="own", kinds="ifc"),
-    "fabs": Scalar("abs({0})", kinds="f"),
-    "conjugate": Scalar("{0}.conjugate()", kinds="c"),
-    "sign": Scalar(
-        "select({0} > {zero}, {one}, select({0} < {zero}, -{one}, "
-        "select({0} == {zero}, {zero}, {0})))",
-        kinds="f",
-        cost=3,
-    ),
-    "floor": Scalar("np.floor({0})", kinds="f"),
-    "ceil": Scalar("np.ceil({0})", kinds="f"),
-    "trunc": Scalar("np.trunc({0})", kinds="f"),
-    "rint": Scalar("np.rint({0})", kinds="f"),
-    "copysign": Scalar("np.copysign({0}, {1})", kinds="f"),
-    "heaviside": Scalar(
-        "select({0} > {zero}, {one}, select({0} < {zero}, {zero}, "
-        "select({0} == {zero}, {1}, {0})))",
-        kinds="f",
-        cost=3,
-    ),
-    # The first operand where it is NaN; the second is left where the comparison fails.
-    "maximum": Scalar("select(({0} >= {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2),
-    "minimum": Scalar("select(({0} <= {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2),
-    "fmax": Scalar("select(({0} >= {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2),
-    "fmin": Scalar("select(({0} <= {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2),
-    "clip": Scalar("clipped({0}, {1}, {2})", kinds="if", cost=4),
-    "where": Scalar("select({0}, {1}, {2})", meet="choice", kinds="bifc"),
-    "masked": Scalar("select({0}, {1}, {zero})", meet="choice", kinds="bifc"),
-    "equal": Scalar("{0} == {1}", meet="common", kinds="bifc"),
-    "not_equal": Scalar("{0} != {1}", meet="common", kinds="bifc"),
-    "less": Scalar("{0} < {1}", meet="common", kinds="if"),
-    "less_equal": Scalar("{0} <= {1}", meet="common", kinds="if"),
-    "greater": Scalar("{0} > {1}", meet="common", kinds="if"),
-    "greater_equal": Scalar("{0} >= {1}", meet="common", kinds="if"),
-    "logical_and": Scalar("({0} != 0) & ({1} != 0)", meet="own", kinds="bif"),
-    "logical_or": Scalar("({0} != 0) | ({1} != 0)", meet="own", kinds="bif"),
-    "logical_not": Scalar("{0} == 0", meet="own", kinds="bif"),
-    "isnan": Scalar("{0} != {0}", meet="own", kinds="fc"),
-    "isfinite": Scalar("({0} - {0}) == ({0} - {0})", meet="own", kinds="f"),
-    "isinf": Scalar("({0} == {0}) & (({0} - {0}) != ({0} - {0}))", meet="own", kinds="f"),
-    "signbit": Scalar("np.copysign(1.0, {0}) < 0.0", meet="own", kinds="f"),
-    "astype": Scalar("{0}", meet="own", kinds="bifc"),
-    "astype_exact": Scalar("{0}", meet="own", kinds="bifc"),
-    "copy": Scalar("{0}", meet="own", kinds="bifc"),
-    "spread": Scalar("{0}", meet="own", kinds="bifc"),
-    "power": Scalar("f_pow({0}, {1})", kinds="f", cost=2 * TRANSCENDENTAL),
-    "hypot": Scalar("f_hypot({0}, {1})", kinds="f", cost=TRANSCENDENTAL),
-    "arctan2": Scalar("f_atan2({0}, {1})", kinds="f", cost=TRANSCENDENTAL),
-    "degrees": Scalar("{0} * {degrees}", kinds="f"),
-    "rad2deg": Scalar("{0} * {degrees}", kinds="f"),
-    "radians": Scalar("{0} * {radians}", kinds="f"),
-    "deg2rad": Scalar("{0} * {radians}", kinds="f"),
-    # log(e^a + e^b) = m + log1p(e^-|a - b|); equal infinities have no difference.
-    "logaddexp": Scalar(
-        "select({0} == {1}, {0} + {log2}, "
-        "select(({0} >= {1}) | ({0} != {0}), {0}, {1}) + f_log1p(f_exp(-abs({0} - {1}))))",
-        kinds="f",
-        cost=2 * TRANSCENDENTAL,
-    ),
-    "expit": Scalar("{one} / ({one} + f_exp(-{0}))", kinds="f", cost=TRANSCENDENTAL),
-    "logit": Scalar("f_log({0} / ({one} - {0}))", kinds="f", cost=TRANSCENDENTAL),
-    "log_expit": Scalar(
-        "select({0} < {zero}, {0}, {zero}) - f_log1p(f_exp(-abs({0})))",
-        kinds="f",
-        cost=2 * TRANSCENDENTAL,
-    ),
-    "xlogy": Scalar(
-        "select(({0} == {zero}) & ({1} == {1}), {zero}, {0} * f_log({1}))",
-        kinds="f",
-        cost=TRANSCENDENTAL,
-    ),
-    "xlog1py": Scalar(
-        "select(({0} == {zero}) & ({1} == {1}), {zero}, {0} * f_log1p({1}))",
-        kinds="f",
-        cost=TRANSCENDENTAL,
-    ),
-}
+ROWS: dict[str, list[Scalar]] = {}
+"""The rows of each primitive; the first that holds is taken."""
 
-_SAME_NAME = "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p cbrt erf erfc".split()
+
+def row(names: str, text: str, meet: str = "result", kinds: str = "fc", cost: int = 1) -> None:
+    """Add a row, ``{name}`` in it the primitive's."""
+    for name in names.split():
+        made = Scalar(text.replace("{name}", name), meet, kinds, cost)
+        ROWS.setdefault(name, []).append(made)
+
+
+def test(names: str, text: str, meet: str = "own", kinds: str = "bifc") -> None:
+    """Add a row that gives a boolean."""
+    for name in names.split():
+        ROWS.setdefault(name, []).append(Scalar(text, meet, kinds, 1, "bool"))
+
+
+# Arithmetic.
+
+row("add", "{0} + {1}", kinds="ifc")
+row("add maximum fmax", "{0} | {1}", kinds="b")
+row("subtract", "{0} - {1}", kinds="ifc")
+row("multiply", "{0} * {1}", kinds="ifc")
+row("multiply minimum fmin", "{0} & {1}", kinds="b")
+row("divide", "{0} / {1}", kinds="f", cost=4)
+row("divide", "z_divide({0}, {1}, {real_one})", kinds="c", cost=12)
+row("negative", "-{0}", kinds="ifc")
+row("positive copy spread", "{0}", kinds="bifc")
+row("astype astype_exact", "{0}", meet="own", kinds="bifc")
+row("reciprocal", "{one} / {0}", kinds="f", cost=4)
+row("reciprocal", "z_reciprocal({0}, {real_one})", kinds="c", cost=8)
+row("square", "{0} * {0}", kinds="ifc")
+row("square", "{0}", kinds="b")
+row("sqrt", "np.sqrt({0})", kinds="f", cost=5)
+row("absolute fabs", "abs({0})", kinds="if")
+row("absolute", "{0}", kinds="b")
+ROWS["absolute"].append(Scalar("z_size({0})", "own", "c", TRANSCENDENTAL, "real"))
+row("conjugate", "{0}.conjugate()", kinds="c")
+row("conjugate", "{0}", kinds="bif")
+row(
+    "sign",
+    "select({0} > {zero}, {one}, select({0} < {zero}, -{one}, select({0} == {zero}, {zero}, {0})))",
+    kinds="if",
+    cost=3,
+)
+row("sign", "z_sign({0}, {real_zero}, {real_one})", kinds="c", cost=TRANSCENDENTAL)
+row("degrees rad2deg", "{0} * {degrees}", kinds="f")
+row("radians deg2rad", "{0} * {radians}", kinds="f")
+row("floor_divide", "floor_divide({0}, {1}, {zero}, {one})", kinds="f", cost=TRANSCENDENTAL)
+row("floor_divide", "integer_floor_divide({0}, {1})", kinds="i", cost=TRANSCENDENTAL)
+row("remainder", "remainder({0}, {1}, {zero})", kinds="f", cost=TRANSCENDENTAL)
+row("remainder", "integer_remainder({0}, {1})", kinds="i", cost=TRANSCENDENTAL)
+row("fmod", "m_fmod({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
+row("fmod", "integer_fmod({0}, {1})", kinds="i", cost=TRANSCENDENTAL)
+
+# Rounding, signs, neighbours.
+
+for _name in ("floor", "ceil", "trunc", "rint"):
+    row(_name, f"np.{_name}({{0}})", kinds="f")
+row("floor ceil trunc fix", "{0}", kinds="bi")
+row("fix", "np.trunc({0})", kinds="f")
+row("copysign", "np.copysign({0}, {1})", kinds="f")
+row("nextafter", "m_nextafter({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
+row(
+    "spacing",
+    "m_nextafter({0}, np.copysign({infinity}, {0})) - {0}",
+    kinds="f",
+    cost=TRANSCENDENTAL,
+)
+test("signbit", "np.copysign(1.0, {0}) < 0.0", kinds="f")
+row(
+    "heaviside",
+    "select({0} > {zero}, {one}, select({0} < {zero}, {zero}, select({0} == {zero}, {1}, {0})))",
+    kinds="f",
+    cost=3,
+)
+
+# Choices. The first operand where it is NaN; the second is left where the comparison fails.
+
+row("maximum", "select(({0} >= {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2)
+row("minimum", "select(({0} <= {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2)
+row("fmax", "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2)
+row("fmin", "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2)
+row("clip", "clipped({0}, {1}, {2})", kinds="if", cost=4)
+row("where", "select({0}, {1}, {2})", meet="choice", kinds="bifc")
+row("masked", "select({0}, {1}, {zero})", meet="choice", kinds="bifc")
+
+# Conditions, bits.
+
+test("equal", "{0} == {1}", meet="common")
+test("not_equal", "{0} != {1}", meet="common")
+for _name, _sign in {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}.items():
+    test(_name, f"{{0}} {_sign} {{1}}", meet="common", kinds="bif")
+test("logical_and", "({0} != 0) & ({1} != 0)")
+test("logical_or", "({0} != 0) | ({1} != 0)")
+test("logical_xor", "({0} != 0) ^ ({1} != 0)")
+test("logical_not", "{0} == 0")
+test("isnan", "{0} != {0}")
+test("isfinite", "({0} - {0}) == ({0} - {0})", kinds="if")
+test("isfinite", "z_is_finite({0})", kinds="c")
+test("isinf", "({0} == {0}) & (({0} - {0}) != ({0} - {0}))", kinds="if")
+test("isinf", "z_is_infinite({0})", kinds="c")
+test("isposinf", "{0} == np.inf", kinds="if")
+test("isneginf", "{0} == -np.inf", kinds="if")
+test("isreal", "{0}.imag == 0", kinds="c")
+test("isreal", "{0} == {0}", kinds="bi")
+test("isreal", "({0} == {0}) | ({0} != {0})", kinds="f")
+test("iscomplex", "{0}.imag != 0", kinds="c")
+test("iscomplex", "{0} != {0}", kinds="bi")
+test("iscomplex", "({0} == {0}) & ({0} != {0})", kinds="f")
+for _name, _sign in {"and": "&", "or": "|", "xor": "^"}.items():
+    row(f"bitwise_{_name}", f"{{0}} {_sign} {{1}}", kinds="bi")
+row("invert", "~{0}", kinds="i")
+row("invert", "{0} == 0", kinds="b")
+row("left_shift", "left_shift({0}, {1}, {bits})", kinds="i", cost=3)
+row("right_shift", "right_shift({0}, {1}, {bits})", kinds="i", cost=3)
+
+# Elementary functions.
+
+_SAME_NAME = [
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "cbrt",
+    "erf",
+    "erfc",
+]
 _RENAMED = {
     "arcsin": "asin",
     "arccos": "acos",
@@ -133,16 +196,136 @@ _RENAMED = {
     "arctanh": "atanh",
 }
 for _name, _symbol in [*((n, n) for n in _SAME_NAME), *_RENAMED.items()]:
-    ROWS[_name] = Scalar(f"f_{_symbol}({{0}})", kinds="f", cost=TRANSCENDENTAL)
+    row(_name, f"f_{_symbol}({{0}})", kinds="f", cost=TRANSCENDENTAL)
+    if LIBM and _name not in ("exp2", "log2", "log10", "cbrt", "erf", "erfc"):
+        row(_name, f"z_{_symbol}({{0}})", kinds="c", cost=2 * TRANSCENDENTAL)
+row("power", "f_pow({0}, {1})", kinds="f", cost=2 * TRANSCENDENTAL)
+row("hypot", "f_hypot({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
+row("arctan2", "f_atan2({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
+if LIBM:
+    row("sqrt", "z_sqrt({0})", kinds="c", cost=TRANSCENDENTAL)
+    row("power", "z_power({0}, {1}, {real_one})", kinds="c", cost=4 * TRANSCENDENTAL)
+    row("exp2", "z_exp({0} * {log2})", kinds="c", cost=2 * TRANSCENDENTAL)
+    row("log2", "z_log({0}) * {per_log2}", kinds="c", cost=2 * TRANSCENDENTAL)
+    row("log10", "z_log({0}) * {per_log10}", kinds="c", cost=2 * TRANSCENDENTAL)
+
+# log(e^a + e^b) = m + log1p(e^-|a - b|); equal infinities have no difference.
+row(
+    "logaddexp",
+    "select({0} == {1}, {0} + {log2}, "
+    "select(({0} >= {1}) | ({0} != {0}), {0}, {1}) + f_log1p(f_exp(-abs({0} - {1}))))",
+    kinds="f",
+    cost=2 * TRANSCENDENTAL,
+)
+row(
+    "logaddexp2",
+    "select({0} == {1}, {0} + {one}, select(({0} >= {1}) | ({0} != {0}), {0}, {1}) "
+    "+ {per_log2} * f_log1p(f_exp2(-abs({0} - {1}))))",
+    kinds="f",
+    cost=2 * TRANSCENDENTAL,
+)
+row(
+    "sinc",
+    "select({0} == {zero}, {one}, f_sin({pi} * {0}) / ({pi} * {0}))",
+    kinds="f",
+    cost=TRANSCENDENTAL,
+)
+
+# scipy.special.
+
+row("expit", "{one} / ({one} + f_exp(-{0}))", kinds="f", cost=TRANSCENDENTAL)
+# log(x / (1 - x)) loses digits near 1/2, where it is log1p(s) - log1p(-s) with s = 2 x - 1.
+row(
+    "logit",
+    "select(abs({0} - {half}) < {near}, f_log1p({two} * ({0} - {half})) "
+    "- f_log1p({two} * ({half} - {0})), f_log({0} / ({one} - {0})))",
+    kinds="f",
+    cost=2 * TRANSCENDENTAL,
+)
+row(
+    "log_expit",
+    "select({0} < {zero}, {0}, {zero}) - f_log1p(f_exp(-abs({0})))",
+    kinds="f",
+    cost=2 * TRANSCENDENTAL,
+)
+row(
+    "xlogy",
+    "select(({0} == {zero}) & ({1} == {1}), {zero}, {0} * f_log({1}))",
+    kinds="f",
+    cost=TRANSCENDENTAL,
+)
+row(
+    "xlog1py",
+    "select(({0} == {zero}) & ({1} == {1}), {zero}, {0} * f_log1p({1}))",
+    kinds="f",
+    cost=TRANSCENDENTAL,
+)
+row(
+    "entr",
+    "select(({0} > {zero}) | ({0} != {0}), -{0} * f_log({0}), "
+    "select({0} == {zero}, {zero}, -{infinity}))",
+    kinds="f",
+    cost=TRANSCENDENTAL,
+)
+for _name, _count in special.ARITY.items():
+    _operands = ", ".join(f"{{{k}}}" for k in range(_count))
+    row(_name, f"s_{_name}({_operands})", kinds="f", cost=SPECIAL)
 
 CONSTANTS = {
     "zero": "0",
     "one": "1",
+    "two": "2",
+    "half": "0.5",
+    "near": "0.15",
+    "infinity": "np.inf",
+    "pi": repr(np.pi),
     "log2": repr(float(np.log(2))),
+    "per_log2": repr(1 / float(np.log(2))),
+    "per_log10": repr(1 / float(np.log(10))),
     "degrees": repr(180 / np.pi),
     "radians": repr(np.pi / 180),
 }
 """Numbers that rows name, cast to the dtype that is computed in."""
+
+
+def constants(dtype: str) -> dict[str, str]:
+    """What the names in rows stand for where ``dtype`` is computed in."""
+    names = {k: f"to_{dtype}({v})" for k, v in CONSTANTS.items() if dtype[0] in "fc" or v in "01"}
+    names |= {f"real_{k}": f"to_{real_of(dtype)}({CONSTANTS[k]})" for k in ("zero", "one")}
+    return names | {"bits": str(8 * int(dtype[1:]))}
+
+
+def real_of(dtype: str) -> str:
+    """Short name of the dtype of a real part."""
+    return f"f{int(dtype[1:]) // 2}" if dtype[0] == "c" else dtype
+
+
+def given(row: Scalar, dtype: str) -> str:
+    """Short name of the dtype that a row gives where it computes in ``dtype``."""
+    return {"same": dtype, "bool": "b1", "real": real_of(dtype)}[row.gives]
+
+
+def row_of(name: str, result: Any, operands: list[Any]) -> tuple[Scalar, list[str]] | None:
+    """The row that holds for a primitive, and the dtypes that it takes its operands in.
+
+    Parameters
+    ----------
+    name : str
+    result : numpy.dtype
+    operands : list
+        Arrays, variables or Python numbers, in the order of the row.
+    """
+    for row in ROWS.get(name, ()):
+        meet = meeting(row, result, operands)
+        if meet is not None:
+            called = name in special.ARITY and row.cost == SPECIAL
+            return None if called and special.address(name) is None else (row, meet)
+    return None
+
+
+def cost_of(name: str) -> int:
+    """Rough time of a primitive, in additions."""
+    return max([row.cost for row in ROWS.get(name, ())], default=1)
 
 
 def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:

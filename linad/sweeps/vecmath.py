@@ -19,11 +19,31 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba.extending import intrinsic
 
-UNARY = (
-    "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "exp exp2 expm1 log log2 log10 log1p cbrt erf erfc"
-).split()
-BINARY = ["pow", "atan2", "hypot"]
+UNARY = [
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "cbrt",
+    "erf",
+    "erfc",
+]
+BINARY = ["pow", "atan2", "hypot", "fmod", "nextafter"]
 
 LANES = {"x86_64": {64: (("b", 2), ("d", 4), ("e", 8)), 32: (("b", 4), ("d", 8), ("e", 16))}}
 """Vector lengths of each instruction set, by the width of a number in bits."""
