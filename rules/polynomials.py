@@ -36,6 +36,10 @@ def _convolve(a: Any, v: Any, *, mode: Any) -> Any:
         return y
     if a.ndim == v.ndim == 1:
         return np.convolve(a, v, mode)
+    if mode == "full" and a.ndim == 1:
+        a, v, m, n = v, a, n, m
+    if v.ndim == 1 and y.dtype.char in "fdFD" and np.all(np.isfinite(v)):
+        return _filtered_rows(a.astype(y.dtype, copy=False), v, mode)
     if size_of(lead) > min(m, n):
         # Many rows: an entry of the shorter operand at a time, for all rows together.
         if mode == "full":
@@ -52,6 +56,20 @@ def _convolve(a: Any, v: Any, *, mode: Any) -> Any:
     for k, (row, kernel) in enumerate(zip(rows, kernels, strict=True)):
         flat[k] = np.convolve(row, kernel, mode)
     return y
+
+
+def _filtered_rows(rows: Any, kernel: Any, mode: str) -> Any:
+    """Convolution of many rows with one finite kernel, all in one call of compiled code."""
+    from scipy.ndimage import correlate1d
+
+    n = kernel.shape[0]
+    if mode == "full":
+        edge = np.zeros((*rows.shape[:-1], n - 1), rows.dtype)
+        rows = np.concatenate([rows, edge], axis=-1)
+    # Correlation conjugates; the origin puts the last weight on the entry itself.
+    weights = np.conj(kernel[::-1])
+    y = correlate1d(rows, weights, axis=-1, mode="constant", origin=(n - 1) // 2)
+    return y if mode == "full" else y[..., n - 1 :]
 
 
 convolve_ = Primitive("convolve", _convolve)
