@@ -23,6 +23,7 @@ from linad.operators.cumulative import CumulativeSum, Recurrence, SegmentSum, sh
 from linad.operators.structured import Diagonal, broadcast
 from linad.primitive import Primitive
 from linad.rules.reductions import cast
+from linad.rules.shaping import replaced
 from linad.shapes import normalize_axis
 from linad.ufuncs import refuse_out
 
@@ -95,7 +96,7 @@ def _log_accumulate(ufunc: Any, exponential: Any) -> Primitive:
     def rule(y: Any, x: Any, *, axis: int) -> JacobianOperator:
         k = axis - y.ndim
         # Sums without a term yet have logarithm -inf, and derivative 0.
-        finite = np.where(y == -np.inf, 0, y) if (y == -np.inf).any() else y
+        finite = replaced(y, y == -np.inf, 0)
         share = Diagonal(exponential(x - finite), y.shape, y.dtype)
         a = exponential(shift(y, k, 1, -np.inf) - finite)
         return Recurrence(recurrence, a, k, False, y.shape, y.dtype) @ share

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from linad.rules.entrywise import binary, unary
+from linad.rules.shaping import replaced
 
 LN2, LN10 = math.log(2), math.log(10)
 DEGREE = math.pi / 180
@@ -37,7 +38,7 @@ cbrt = unary("cbrt", np.cbrt, lambda y, x: 1 / (3 * y * y))
 
 def _finite(y: Any) -> Any:
     """log(e^a + e^b), with -inf (both terms 0) replaced: then e^(a - y) is 0, not NaN."""
-    return np.maximum(y, np.finfo(y.dtype).min)
+    return replaced(y, y == -np.inf, 0)
 
 
 logaddexp = binary(

@@ -24,7 +24,7 @@ from linad.dispatch import implements, implements_ufunc
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.primitive import Primitive, Traced
-from linad.rules.shaping import reshape
+from linad.rules.shaping import replaced, reshape
 from linad.shapes import drop_axes, keep_axes, normalize_axes, size_of
 from linad.ufuncs import refuse_out
 
@@ -145,11 +145,13 @@ def _shares(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
     y = y.reshape(keep_axes(x.shape, axes))
     attains = x == y
     unordered = y != y
-    if unordered.any():
+    # What a recorded program cannot decide it always does.
+    recorded = isinstance(attains, Traced)
+    if recorded or unordered.any():
         attains = attains | (unordered & (x != x))
-    count = np.add.reduce(attains, axis=axes, keepdims=True)
-    shares = attains if (count <= 1).all() else attains / count
-    return shares.astype(y.dtype)
+    shares = attains.astype(y.dtype)
+    count = np.add.reduce(shares, axis=axes, keepdims=True)
+    return shares / count if recorded or (count > 1).any() else shares
 
 
 max_ = row_wise("max", np.maximum, _shares)
@@ -164,9 +166,7 @@ fmin_ = row_wise("fmin_reduce", np.fmin, _shares)
 def _softmax(exponential: Any) -> Callable[..., Any]:
     def weights(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
         y = y.reshape(keep_axes(x.shape, axes))
-        if (y == -np.inf).any():
-            y = np.where(y == -np.inf, 0, y)
-        return exponential(x - y)
+        return exponential(x - replaced(y, y == -np.inf, 0))
 
     return weights
 

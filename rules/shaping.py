@@ -76,6 +76,14 @@ def concrete(x: Any) -> Any:
     return x.concrete if isinstance(x, Traced) else x  # type: ignore[attr-defined]
 
 
+def replaced(x: Any, bad: Any, value: Any) -> Any:
+    """``x`` with a number in place of its bad entries.
+
+    Plain arrays without any are not copied; a recorded program decides nothing.
+    """
+    return np.where(bad, value, x) if isinstance(bad, Traced) or bad.any() else x
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
     """An int or a sequence of ints as a tuple."""
     try:

@@ -22,7 +22,7 @@ from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
 from linad.primitive import Primitive
 from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, replaced
 from linad.shapes import keep_axes
 from linad.ufuncs import refuse_out
 
@@ -57,7 +57,7 @@ def var_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
 @std_.jacobian(wrt=0)
 def std_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
     y_kept = y.reshape(keep_axes(x.shape, axes))
-    y_kept = np.where(y_kept == 0, 1, y_kept) if (y_kept == 0).any() else y_kept
+    y_kept = replaced(y_kept, y_kept == 0, 1)
     weights = _deviation(x, axes) * (_factor(x, axes, ddof) / y_kept)
     return _deviation_row(y, x, weights, axes)
 
