@@ -188,9 +188,8 @@ class Branch:
     ) -> float:
         """Go one step along the branch; returns the length of the next."""
         while True:
-            shortened = self._within(step, bounds)
             try:
-                z, t, count = self.correct(self.z + shortened * self.tangent, self.tangent)
+                z, t, count = self._next(step, bounds)
                 # A tangent that turns by more than 60 degrees: perhaps another branch.
                 if self.inner(t, self.tangent) < 0.5:
                     raise Stop(Status.STAGNATED, "the branch turns sharply")
@@ -200,6 +199,7 @@ class Branch:
                 step *= 0.5
                 continue
             break
+        shortened = self.inner(z - self.z, self.tangent)
         self.steps = shortened
         if t[-1] * self.tangent[-1] < 0:
             self.folds.append(self._fold(shortened, t))
@@ -268,13 +268,19 @@ class Branch:
         bordered = vstack([self.J, row[None, :]])
         return system(bordered, kind, max(1e-10, 10 * self.eps))
 
-    def _within(self, step: float, bounds: tuple[float, float]) -> float:
-        """A step that does not predict a parameter out of bounds."""
-        slope = float(self.tangent[-1])
-        room = (bounds[1] if slope > 0 else bounds[0]) - float(self.z[-1])
-        if slope != 0 and np.isfinite(room) and 0 < room / slope < step:
-            return room / slope
-        return step
+    def _next(self, step: float, bounds: tuple[float, float]) -> tuple[Any, Any, int]:
+        """The point a step further, or where the branch meets a bound before."""
+        z, t, count = self.correct(self.z + step * self.tangent, self.tangent)
+        bound = float(np.clip(z[-1], *bounds))
+        if bound == z[-1]:
+            return z, t, count
+        share = (bound - self.z[-1]) / (z[-1] - self.z[-1])
+        z = self.z + share * (z - self.z)
+        z[-1] = bound
+        fixed = np.zeros_like(self.z)  # across the axis of the parameter
+        fixed[-1] = 1.0
+        z, t, count = self.correct(z, fixed)
+        return z, t if self.inner(t, self.tangent) > 0 else -t, count
 
     def _fold(self, step: float, tangent: Any) -> Any:
         """The fold between the last point and the next, by the secant method with bisection."""

@@ -371,30 +371,43 @@ def _damped_step(fit: Fit) -> float:
     norms = np.asarray(fit.steps.column_norms, float)
     fit.D = norms if fit.D is None else np.maximum(fit.D, norms)
     D = np.where(fit.D > 0, fit.D, 1.0)
-    finite = False
+    finite, first = False, True
     while True:
         try:
             p = fit.steps.step(fit.lam, D)
         except SingularError:
             p = np.full(fit.x.shape, np.nan)
-        predicted = np.nan
         if np.isfinite(p).all():
-            # |r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation.
-            predicted = 0.5 * fit.steps.product(p) + fit.lam * float(np.linalg.norm(D * p)) ** 2
+            predicted = _promise(fit, p, fit.lam, D)
             x = fit.at(p)
-            found = fit.problem.linearize(x) if fit.growth == 2.0 else None
+            found = fit.problem.linearize(x) if first else None
             cost = 0.5 * squared(found[0] if found else fit.problem.value(x))
             finite = finite or np.isfinite(cost)
-            if predicted <= fit.noise and abs(fit.cost - cost) <= fit.noise:
-                return _by_gradient(fit, p, predicted)
+            if first and predicted <= fit.noise and abs(fit.cost - cost) <= fit.noise:
+                return _by_gradient(fit, p, _light_promise(fit, D))
             gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
             if gain > 1e-4:
                 fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
                 fit.growth, fit.gain = 2.0, gain
                 return fit.move(x, found)
-            if finite and np.linalg.norm(p) <= fit.eps * np.linalg.norm(fit.x):
-                _stuck(fit, finite, predicted)
+            if np.linalg.norm(p) <= fit.eps * np.linalg.norm(fit.x):
+                _stuck(fit, finite, _light_promise(fit, D))
         fit.lam *= fit.growth
         fit.growth *= 2.0
+        first = False
         if fit.lam > 1e40:
-            _stuck(fit, finite, predicted)
+            _stuck(fit, finite, np.inf)
+
+
+def _promise(fit: Fit, p: Any, lam: float, D: Any) -> float:
+    """|r|²/2 - |r + J p|²/2 = |J p|²/2 + λ |D p|²: both terms positive, no cancellation."""
+    return 0.5 * fit.steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
+
+
+def _light_promise(fit: Fit, D: Any) -> float:
+    """What a step with hardly any damping promises: little only where the cost is lowest."""
+    try:
+        p = fit.steps.step(1e-8, D)
+    except SingularError:
+        return np.inf
+    return _promise(fit, p, 1e-8, D) if np.isfinite(p).all() else np.inf
