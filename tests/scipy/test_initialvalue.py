@@ -167,6 +167,11 @@ def test_a_tape_keeps_its_steps():
     np.testing.assert_allclose(tape(Y0), si.solve_ivp(linear, (0.0, 1.0), Y0, args=(A,)).y)
     with pytest.raises(GuardError):
         tape(3 * Y0)
+    # Nor with a parameter that does not show in the beginning.
+    f = lambda a: si.solve_ivp(lambda t, y: -a * t * y, (0.0, 1.0), [1.0]).y  # noqa: E731
+    _, tape = linad.trace(f, np.array(2.0))
+    with pytest.raises(GuardError):
+        tape(np.array(3.0))
 
 
 def solve(*args, **options):

@@ -193,7 +193,7 @@ def test_binomial_trials_have_no_derivative():
 
 
 A = rng.standard_normal((3, 3))
-COV, MEAN, XS = A @ A.T + np.eye(3), rng.standard_normal(3), rng.standard_normal((4, 2, 3))
+COV, MEAN, XS = A @ A.T + np.eye(3), rng.standard_normal(3), rng.standard_normal((2, 1, 3))
 
 
 @pytest.mark.parametrize("function", DENSITIES)
@@ -201,7 +201,7 @@ def test_multivariate_normal(function):
     mine = getattr(ls.multivariate_normal, function)
     theirs = getattr(scipy.stats.multivariate_normal, function)
     cases = [(XS, MEAN, COV), (XS[0, 0], MEAN, COV), (XS[..., :1], MEAN[:1], COV[:1, :1])]
-    cases += [(XS, MEAN, np.array(0.7)), (XS, MEAN, np.diag(COV)), (XS[0], None, COV)]
+    cases += [(XS[0], MEAN, np.array(0.7)), (XS[0], MEAN, np.diag(COV)), (XS[0], None, COV)]
     cases += [(MEAN, np.array(0.3), np.array(2.0)), (np.array(0.3), None, np.array(2.0))]
     for x, mean, cov in cases:
         expected = theirs(x, mean, cov)
