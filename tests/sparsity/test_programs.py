@@ -159,6 +159,17 @@ def test_operations_with_several_results():
     check(lambda x: np.linalg.eigh(np.outer(x, x) + np.diag(np.arange(5.0)))[0], x)
 
 
+def test_compiled_functions():
+    def f(x):
+        return np.diff(x) ** 2
+
+    x = rng.standard_normal(6)
+    assert linad.sparse_jacobian(linad.jit(f), x).nnz == 10
+    assert linad.sparse_hessian(linad.jit(lambda x: np.sum(f(x))), x).nnz == 16
+    inner = linad.jit(lambda x, y: (f(x) * y[1:], 2 * x))
+    check(lambda x: np.concatenate(inner(x, np.exp(x))), x)
+
+
 def test_complex_and_single_precision():
     z = rng.standard_normal(6) + 1j * rng.standard_normal(6)
     check(lambda z: z[1:] ** 2 * (2 + 1j) + z[:-1], z)
