@@ -248,6 +248,10 @@ UP_TO_A_FACTOR = {"numpy.linalg.eigh", "numpy.linalg.svd", "scipy.linalg.svd"}
 REFUSED = {"airye", "digamma", "psi", "scipy.special.logsumexp"}
 # Holomorphic, by operators that do not show it: parts are masked; pinv is, of full rank.
 UNSEEN = {"numpy.nan_to_num", "numpy.linalg.pinv", "scipy.linalg.pinv"}
+# Of a fit the residuals are computed too, and are not used.
+UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("polynomial.poly", "chebyshev.cheb")}
+UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("legendre.leg", "laguerre.lag")}
+UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("hermite.herm", "hermite_e.herme")}
 
 
 @pytest.fixture(scope="module")
@@ -314,6 +318,7 @@ def problem(entry, call, plain, outcome):
 
 SECTIONS = ["numpy", "numpy.linalg", "numpy.fft", "Ufuncs of NumPy", "Methods of ufuncs"]
 SECTIONS += ["numpy.ndarray", "Ufuncs of scipy.special", "linad.scipy", "Other modules of NumPy"]
+SECTIONS += ["linad.numpy.polynomial"]
 
 
 @pytest.mark.parametrize("section", SECTIONS)

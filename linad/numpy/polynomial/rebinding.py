@@ -47,7 +47,14 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
         else:
             converts = _CONVERSION.fullmatch(name)
             names[name] = _converted(value) if converts else rebind(value, names)
+    if module is polyutils:  # where it makes complex corners of real ones
+        names["getdomain"] = rebind(module.getdomain, {**names, "complex": _complex})
     return names
+
+
+def _complex(real: Any, imaginary: Any) -> Any:
+    """As Python's ``complex``, in double precision as well."""
+    return (real + 1j * imaginary).astype(complex)
 
 
 def _is_python(value: Any) -> bool:
