@@ -21,6 +21,7 @@ from linad import tree
 from linad.buffers import settle
 from linad.config import settings
 from linad.errors import GuardError, OutputError
+from linad.garbage import collection_paused
 from linad.shapes import name_of
 from linad.tape import Tape, Var, needed
 from linad.tracer import Tracer
@@ -35,31 +36,52 @@ SIGNATURES = 256
 class Static:
     """An argument that is part of the program: equal values share it."""
 
-    __slots__ = ("_hash", "value")
+    __slots__ = ("_key", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
-        try:
-            self._hash = hash((type(value), value))
-        except TypeError:
-            self._hash = id(value)
+        self._key = _static_key(value)
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Static) or self._hash != other._hash:
-            return False
-        a, b = self.value, other.value
-        return a is b or (type(a) is type(b) and _hashable(a) and bool(a == b))
+        return isinstance(other, Static) and self._key == other._key
 
 
-def _hashable(value: Any) -> bool:
+def _static_key(value: Any) -> Any:
+    """Equal for values that a program cannot tell apart: 1, 1.0 and True it can, 0.0 and -0.0.
+
+    An object that cannot be hashed is equal to itself only; the key of an array is its contents,
+    since it may be overwritten.
+    """
+    kind = type(value)
+    if kind is tuple:
+        return kind, tuple([_static_key(v) for v in value])
+    if kind in (float, complex) or isinstance(value, np.generic):
+        return kind, repr(value)
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return kind, value.dtype, value.shape, value.tobytes()
     try:
         hash(value)
     except TypeError:
-        return False
-    return True
+        return kind, _Itself(value)
+    return kind, value
+
+
+class _Itself:
+    """Stands for an object in keys by identity, and keeps it alive as long."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.value is other.value
 
 
 class Arguments:
@@ -294,7 +316,8 @@ class Jitted:
         if len(variants) >= settings().variants:
             self._warn(variants)
             return self.function(*args, **kwargs)
-        y, path = record(self.function, arguments)
+        with collection_paused():
+            y, path = record(self.function, arguments)
         if path is not None:
             variants.append(path)
         return y

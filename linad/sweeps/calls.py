@@ -12,10 +12,10 @@ import numpy as np
 from linad.primitive import Primitive
 from linad.shapes import size_of
 from linad.sweeps.engine import GUARD_FAILED
-from linad.sweeps.loops import Source
 from linad.sweeps.native import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, new_place, view_place
 from linad.sweeps.plan import Loop
+from linad.sweeps.templates import written
 from linad.tape import Equation, Var
 
 ROUTINES: dict[str, Callable[[Any, Equation], bool]] = {}
@@ -50,7 +50,7 @@ def copy(target: Place, source: Place) -> tuple[str, int, list[Any]]:
     """An instruction that copies, casts and broadcasts ``source`` to ``target``."""
     x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
     eqn = Equation(Primitive.registry["astype"], (x,), {}, (y,))
-    made = Source(Loop(target.shape, [eqn]), {x: source, y: target}, {y}, False)
+    made = written(Loop(target.shape, [eqn]), {x: source, y: target}, {y}, False)
     return made.text, made.extent, made.words
 
 
@@ -59,7 +59,7 @@ def fill(target: Place, value: Any) -> tuple[str, int, list[Any]]:
     y = Var(0, target.shape, target.dtype)
     number = np.asarray(value).astype(target.dtype)
     eqn = Equation(Primitive.registry["astype"], (number,), {}, (y,))
-    made = Source(Loop(target.shape, [eqn]), {y: target}, {y}, False)
+    made = written(Loop(target.shape, [eqn]), {y: target}, {y}, False)
     return made.text, made.extent, made.words
 
 

@@ -21,7 +21,6 @@ from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import size_of
 from linad.sweeps import calls, products, systems
-from linad.sweeps.loops import Source
 from linad.sweeps.places import (
     Buffer,
     Place,
@@ -31,6 +30,7 @@ from linad.sweeps.places import (
     view_place,
 )
 from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
+from linad.sweeps.templates import written
 from linad.tape import Equation, Tape, Var
 
 TOPICS = (calls, products, systems)
@@ -251,7 +251,7 @@ class Lowering:
         self._emit_loop(loop, places, stored)
 
     def _emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
-        source = Source(loop, places, stored, self.vector)
+        source = written(loop, places, stored, self.vector)
         for place, value in source.cleared:
             self.fill(place, value)
         names = " ".join(eqn.primitive.name for eqn in loop.equations)

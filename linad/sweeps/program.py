@@ -14,6 +14,7 @@ import numpy as np
 
 from linad.config import Settings, settings
 from linad.errors import GuardError
+from linad.garbage import collection_paused
 from linad.sweeps import cache, engine
 from linad.sweeps.lower import Fallback, Instruction, Lowering
 from linad.sweeps.places import Buffer, Place
@@ -70,7 +71,8 @@ class Program:
         started = time.perf_counter()
         counts = cache.counts
         before = counts.compiled, counts.loaded
-        self.lowering = Lowering(self.tape, self.chosen)
+        with collection_paused():
+            self.lowering = Lowering(self.tape, self.chosen)
         kernels = [i for i in self.lowering.instructions if isinstance(i, Instruction)]
         self.addresses = [
             cache.kernel(i.source, i.fast) if isinstance(i, Instruction) else 0

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.garbage import collection_paused
 from linad.primitive import Primitive
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
@@ -56,7 +57,8 @@ def simplify(tape: Tape) -> Tape:
     Linear in the number of equations. The rewrites are in this module, each with its
     identity.
     """
-    return Simplifier(tape).result()
+    with collection_paused():
+        return Simplifier(tape).result()
 
 
 class Simplifier:

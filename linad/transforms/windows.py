@@ -11,6 +11,7 @@ axis is cut at the ends; each piece is one write, and fuses into one loop. A sli
 elementwise expression is the expression of the slices.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,11 @@ from linad.rules.indices import Index
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Var
 
-SLICED = set(
-    "add subtract multiply divide negative square reciprocal absolute maximum minimum where "
-    "equal not_equal less less_equal greater greater_equal astype".split()
-)
+SLICED = {
+    *("add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "absolute"),
+    *("maximum", "minimum", "where", "astype"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+}
 """Elementwise primitives so cheap that a slice of them is computed from slices."""
 
 WORTHWHILE = 64
@@ -70,7 +72,7 @@ class Windows:
     def take(self, eqn: Equation) -> bool:
         """Look at an equation; True where it is pending now."""
         name = eqn.primitive.name
-        if name == "copy" and eqn.inputs[0] in self.pending:
+        if name == "copy" and self._pending(eqn.inputs[0]) is not None:
             self.s.stands[eqn.outputs[0]] = eqn.inputs[0]
             return True
         if name == "add_at":
@@ -118,7 +120,7 @@ class Windows:
 
     def _added(self, eqn: Equation) -> Added | None:
         for k in (0, 1):
-            read, value = self.pending.get(eqn.inputs[k]), eqn.inputs[1 - k]
+            read, value = self._pending(eqn.inputs[k]), eqn.inputs[1 - k]
             if isinstance(read, Read) and isinstance(value, Var):
                 out = eqn.outputs[0]
                 if value.shape == out.shape and value.dtype == out.dtype:
@@ -129,19 +131,22 @@ class Windows:
     def _written(self, eqn: Equation) -> Sum | None:
         x, value = eqn.inputs
         total = self._sum(x)
-        added = self.pending.get(value) if isinstance(value, Var) else None
+        added = self._pending(value)
         if total is None or not isinstance(added, Added) or added.read.of is not x:
             return None
         interval = _interval_of_region(eqn.params["region"], total.shape)
         read = added.read
         if interval != (total.axis, read.start, read.stop):
             return None
-        parts = total.parts + ((read.start, read.stop, added.value),)
+        parts = (*total.parts, (read.start, read.stop, added.value))
         return total._replace(parts=parts)
 
     def _sum(self, a: Any) -> Sum | None:
-        found = self.pending.get(a) if isinstance(a, Var) else None
+        found = self._pending(a)
         return found if isinstance(found, Sum) else None
+
+    def _pending(self, a: Any) -> Any:
+        return self.pending.get(a) if isinstance(a, Var) else None
 
     @staticmethod
     def _interval(index: Any, shape: Shape) -> tuple[int, int, int] | None:
@@ -179,7 +184,7 @@ class Windows:
         n = total.shape[total.axis]
         cuts = sorted({0, n, *[p[0] for p in total.parts], *[p[1] for p in total.parts]})
         base = s.emit("empty_like", [np.zeros((), total.dtype)], total.shape, total.dtype)
-        for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        for start, stop in itertools.pairwise(cuts):
             terms = [
                 self.sliced(value, total.axis, start - first, stop - first)
                 for first, last, value in total.parts
