@@ -30,9 +30,6 @@ from linad.transforms.tape_operator import TapeOperator, _Flat
 FEW = 16
 """Seeds up to which the sweeps of a traced function are not compared with products."""
 
-LARGEST = 2**24
-"""Numbers that are carried along a traced function at most, since their places are kept."""
-
 
 def knowledge_of(op: JacobianOperator) -> Known:
     """What is known of an operator's structure, remembered by the operator."""
@@ -115,7 +112,7 @@ def _replayed(op: Any) -> Any:
     if facts.replay is None:
         seeds = fewest_seeds(facts.pattern)
         try:
-            facts.replay = seeds > 2 and Replay(tape, min(seeds * touched(tape) / 4, LARGEST))
+            facts.replay = seeds > 2 and Replay(tape, seeds * touched(tape) / 4)
         except TooDear:
             facts.replay = False
     data = facts.replay.run(tape) if facts.replay else None
@@ -133,4 +130,5 @@ def _compare(op: Any, seeds: int) -> bool:
     if isinstance(op, Chain):
         return all([is_plain(f) for f in op.factors]) and chain_cost(op) < seeds * touched(op)
     tape = op.op if isinstance(op, _Flat) else op
-    return seeds > FEW and tape_cost(tape) < seeds * touched(tape)
+    sweeps = seeds * touched(tape)
+    return seeds > FEW and tape_cost(tape, sweeps) < sweeps

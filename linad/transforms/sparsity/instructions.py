@@ -30,6 +30,13 @@ class Instruction:
     def __init__(self, out: int, inputs: list[int]) -> None:
         self.out, self.inputs = out, inputs
 
+    @property
+    def held(self) -> int:
+        """Numbers in the arrays that say where things are."""
+        found = [a for a in vars(self).values() if isinstance(a, np.ndarray)]
+        found += [a for pair in vars(self).get("where", ()) for a in pair if a is not None]
+        return sum([a.size for a in found])
+
     def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
         raise NotImplementedError
 

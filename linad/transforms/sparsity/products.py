@@ -103,9 +103,9 @@ def chain_cost(op: Chain) -> float:
     return total
 
 
-def tape_cost(op: TapeOperator) -> float:
+def tape_cost(op: TapeOperator, limit: float) -> float:
     """Cost of multiplying sparse matrices along a traced function; infinite where that is not
-    possible."""
+    possible, or exceeds the limit."""
     total = 0.0
     known = dict(zip(op.inputs, _starts(op), strict=True))
     for out, links, dead in op._scheduled():
@@ -120,6 +120,8 @@ def tape_cost(op: TapeOperator) -> float:
                 return np.inf
             pattern = pattern_of(J)
             total += _own(J, pattern) + PRODUCT * _multiplications(pattern, known[node])
+            if total > limit:
+                return np.inf
             found.append(reach(J, known[node], False))
         if found:
             known[out] = united(found)

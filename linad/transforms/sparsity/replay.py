@@ -38,6 +38,9 @@ from linad.transforms.tape_operator import Node, TapeOperator
 COPIES = (moved, extracted, inserted, erased)
 """Relations of operators whose entries are 0 and 1."""
 
+LARGEST = 2**24
+"""Most numbers in the arrays that say where things are: 128 MiB."""
+
 Leaf = tuple[JacobianOperator, bool]
 
 
@@ -118,13 +121,18 @@ class Replay:
     limit : float
         Numbers to be computed, above which it is too dear.
 
+    Attributes
+    ----------
+    spent, held : float, int
+        Numbers that are computed, and that are kept to say where things are.
+
     Raises
     ------
     TooDear
     """
 
     def __init__(self, op: TapeOperator, limit: float) -> None:
-        self._limit, self._spent, self._count = limit, 0.0, 1
+        self._limit, self.spent, self.held, self._count = limit, 0.0, 0, 1
         self._instructions: list[Any] = []
         self._constant: list[Any] = []
         self._readings: dict[int, Reading] = {}
@@ -216,8 +224,9 @@ class Replay:
         step = kind(self._count, [v.slot for v in inputs], *args, **more)
         self._count += 1
         (self._constant if constant else self._instructions).append(step)
-        self._spent += sets.table.nnz if not constant else 0.1 * sets.table.nnz
-        if self._spent > self._limit:
+        self.spent += sets.table.nnz if not constant else 0.1 * sets.table.nnz
+        self.held += step.held
+        if self.spent > self._limit or self.held > LARGEST:
             raise TooDear
         return Value(sets, step.out, constant)
 
@@ -260,11 +269,11 @@ class Replay:
     def _read(self, op: JacobianOperator, adjoint: bool, value: Value, leaf: int) -> Value:
         """A factor whose matrix is found by sweeps of its own."""
         sets = reach(op, Sets.identity(op.shape[1]), False)
-        if self._spent + sets.nnz > self._limit:
+        if self.spent + sets.nnz > self._limit:
             raise TooDear
         reading = Reading(sets.relation, adjoint)
-        self._spent += reading.plan.count * touched(op)
-        if self._spent > self._limit:
+        self.spent += reading.plan.count * touched(op)
+        if self.spent > self._limit:
             raise TooDear
         self._readings[leaf] = reading
         return self._combined(value, reading.relation, leaf=leaf)
@@ -303,8 +312,8 @@ class Replay:
         table, source = value.sets.table, value.sets.source
         rows = relation.indices if source is None else source[relation.indices]
         counts, places = table.places(rows)
-        self._spent += len(places)
-        if self._spent > self._limit:
+        self.spent += len(places)
+        if self.spent > self._limit:
             raise TooDear
         keys = np.repeat(relation.rows.astype(np.int64), counts) * self.n + table.indices[places]
         result = relation.after(value.sets).relation

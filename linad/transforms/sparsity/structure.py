@@ -108,6 +108,11 @@ class Known:
         self._symmetric: Plan | None = None
 
     @property
+    def size(self) -> int:
+        """Entries that are kept."""
+        return self.pattern.nnz + (self.replay.held if self.replay else 0)
+
+    @property
     def plan(self) -> Plan:
         if self._plan is None:
             self._plan = plan_for(self.pattern)
@@ -122,7 +127,8 @@ class Known:
 
 
 KEPT_ENTRIES = 2**24
-"""Entries of all patterns that are kept, about 200 MB with their plans."""
+"""Entries of all patterns that are kept, and of the arrays that say how they are found; about 16
+bytes each."""
 
 _kept: "OrderedDict[Any, Known]" = OrderedDict()
 _lock = Lock()
@@ -133,7 +139,7 @@ def known(op: JacobianOperator) -> Known:
 
     Notes
     -----
-    The structures used last are kept, with patterns of `KEPT_ENTRIES` entries together.
+    The structures used last are kept, `KEPT_ENTRIES` entries together.
     """
     structure = Structure(op)
     with _lock:
@@ -145,7 +151,7 @@ def known(op: JacobianOperator) -> Known:
     with _lock:
         _kept.pop(structure.key, None)
         _kept[structure.key] = found
-        total = sum([k.pattern.nnz for k in _kept.values()])
+        total = sum([k.size for k in _kept.values()])
         while total > KEPT_ENTRIES and _kept:
-            total -= _kept.popitem(last=False)[1].pattern.nnz
+            total -= _kept.popitem(last=False)[1].size
     return found
