@@ -9,6 +9,8 @@ otherwise, the function runs again and another variant is kept.
 import functools
 import logging
 import sys
+import threading
+import time
 import types
 import warnings
 from collections import OrderedDict
@@ -18,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from linad import tree
+from linad.arguments import NARROW, Arguments, share_memory
 from linad.buffers import settle
 from linad.config import settings
-from linad.errors import GuardError, OutputError
+from linad.errors import GuardError, OutputError, TracerError
 from linad.garbage import collection_paused
 from linad.shapes import name_of
-from linad.tape import Tape, Var, needed
+from linad.tape import Tape, Var, guard, needed
 from linad.tracer import Tracer
 from linad.transforms.record import RecordTrace
 
@@ -31,114 +34,6 @@ log = logging.getLogger("linad")
 
 SIGNATURES = 256
 """Kinds of arguments that a jitted function remembers; the longest unused goes."""
-
-
-class Static:
-    """An argument that is part of the program: equal values share it."""
-
-    __slots__ = ("_key", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self._key = _static_key(value)
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and self._key == other._key
-
-
-def _static_key(value: Any) -> Any:
-    """Equal for values that a program cannot tell apart: 1, 1.0 and True it can, 0.0 and -0.0.
-
-    An object that cannot be hashed is equal to itself only; the key of an array is its contents,
-    since it may be overwritten.
-    """
-    kind = type(value)
-    if kind is tuple:
-        return kind, tuple([_static_key(v) for v in value])
-    if kind in (float, complex) or isinstance(value, np.generic):
-        return kind, repr(value)
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return kind, value.dtype, value.shape, value.tobytes()
-    try:
-        hash(value)
-    except TypeError:
-        return kind, _Itself(value)
-    return kind, value
-
-
-class _Itself:
-    """Stands for an object in keys by identity, and keeps it alive as long."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.value is other.value
-
-
-class Arguments:
-    """The arguments of a call, taken apart: arrays, and what is part of the program.
-
-    Attributes
-    ----------
-    arrays : list
-        Arrays, numbers and traced values, in order.
-    key : tuple
-        Containers, static values, and dtypes and shapes of the arrays.
-    """
-
-    __slots__ = ("arrays", "dynamic", "key", "leaves", "structure")
-
-    def __init__(self, leaves: list[Any], structure: Any, fixed: set[int]) -> None:
-        self.leaves, self.structure = leaves, structure
-        narrow = any(getattr(x, "dtype", None) in _NARROW for x in leaves)
-        self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
-        moving = set(self.dynamic)
-        self.arrays = [leaves[k] for k in self.dynamic]
-        self.key = (
-            structure,
-            tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),
-        )
-
-    def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
-        """Call a function with other arrays in the same places."""
-        leaves = list(self.leaves)
-        for k, a in zip(self.dynamic, arrays, strict=True):
-            leaves[k] = a
-        args, kwargs = tree.unflatten(self.structure, leaves)
-        return f(*args, **kwargs)
-
-
-_NARROW = (np.dtype("float32"), np.dtype("complex64"), np.dtype("float16"))
-
-
-def is_dynamic(x: Any, narrow: bool) -> bool:
-    """Whether a leaf may change from call to call without another program.
-
-    A Python float beside arrays of single precision is static: NumPy would compute in single
-    precision with it, and in double precision with an array of one.
-    """
-    if isinstance(x, Tracer):
-        return True
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind in "biufc"
-    if isinstance(x, np.generic):
-        return x.dtype.kind in "fc"
-    return isinstance(x, (float, complex)) and not narrow
-
-
-def _type_of(x: Any) -> tuple[Any, Any]:
-    if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
-        return np.dtype(type(x)), ()
-    return x.dtype, x.shape
 
 
 class Variant:
@@ -191,9 +86,12 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     The path is None where it cannot be repeated: the function uses values of a derivative
     around it that are no arguments.
     """
+    started = time.perf_counter()
     recorder = RecordTrace()
+    # ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
     given = [
-        x if isinstance(x, (np.ndarray, np.generic)) else np.asarray(x) for x in arguments.arrays
+        x if isinstance(x, (np.ndarray, np.generic)) else np.dtype(type(x)).type(x)
+        for x in arguments.arrays
     ]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
@@ -217,6 +115,9 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
                 results.append(leaf)
         nodes += [tracers[k]._node for k in written]
         recorder.operands.check()
+    if share_memory(arguments.arrays, written):
+        # One array by two names: what is written to one has to be seen through the other.
+        return arguments.call(f, arguments.arrays), None
     for k in written:
         arguments.arrays[k][...] = tracers[k]._value
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
@@ -225,6 +126,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
         isinstance(v, Tracer) for v in values
     ):
         return y, None
+    spent = 1e3 * (time.perf_counter() - started)
+    log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
     width = tree.flatten(tuple([0.0] * len(inputs)))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, width, tree.flatten([0.0] * len(nodes))[1])
     return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree)
@@ -233,6 +136,28 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
 def _was_written(tracer: Tracer, node: Any) -> bool:
     settle(tracer)
     return tracer._node is not node
+
+
+def same_path(a: Variant, b: Variant) -> bool:
+    """Whether two recordings are of one path: two threads may find it at the same time."""
+    return _course(a) == _course(b)
+
+
+def _course(variant: Variant) -> list[Any]:
+    return [
+        (
+            e.primitive,
+            [(v.shape, v.dtype) for v in e.outputs],
+            repr(e.params["expected"]) if e.primitive is guard else "",
+        )
+        for e in variant.tape.equations
+    ]
+
+
+def _in_single_precision(tape: Tape) -> bool:
+    """Whether some of a tape's arrays are of single precision."""
+    operands = [a for eqn in tape.equations for a in (*eqn.inputs, *eqn.outputs)]
+    return any([getattr(a, "dtype", None) in NARROW for a in operands])
 
 
 def _plain(value: Any) -> Any:
@@ -257,6 +182,8 @@ class Jitted:
         self._short: Any = None
         self._other: Any = None  # what a short call says to arguments of another kind
         self._warned = False
+        self._narrow = False  # whether it computes in single precision, whatever comes in
+        self._lock = threading.Lock()
         functools.update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -272,22 +199,98 @@ class Jitted:
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, structure, fixed = self._flattened(args, kwargs)
-        arguments = Arguments(leaves, structure, fixed)
+        arguments = Arguments(leaves, structure, fixed, self._narrow)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it
-        chosen = settings()
-        key = (arguments.key, chosen.vector_math, chosen.fast_math)
-        variants = self.variants.get(key)
-        if variants is None:
-            variants = self.variants[key] = []
-            if len(self.variants) > SIGNATURES:
-                self.variants.popitem(last=False)
-        else:
-            self.variants.move_to_end(key)
+        variants = self._variants_of(arguments)
         if traced:
             return self._derived(arguments, variants)
         return self._run(arguments, variants, args, kwargs)
+
+    def _variants_of(self, arguments: Arguments) -> list[Variant]:
+        """The paths known for arguments of this kind, under the settings in force."""
+        chosen = settings()
+        key = (arguments.key, chosen.vector_math, chosen.fast_math)
+        with self._lock:
+            variants = self.variants.setdefault(key, [])
+            self.variants.move_to_end(key)
+            if len(self.variants) > SIGNATURES:
+                self.variants.popitem(last=False)
+        return variants
+
+    def variant(self, *args: Any, **kwargs: Any) -> Variant:
+        """The path that a call takes, recorded if it is new; the arguments are not changed.
+
+        Raises
+        ------
+        TracerError
+            If the arguments, or what the function uses beside them, are traced.
+        """
+        arguments = Arguments(*self._flattened(args, kwargs))
+        variants = self._variants_of(arguments)
+        path = None
+        if not any(isinstance(x, Tracer) for x in arguments.arrays):
+            for variant in variants:
+                if variant.compiled.takes(arguments.arrays):
+                    return variant
+            path = self._recorded_on_values(arguments)
+        if path is None:
+            raise TracerError(
+                f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
+                f"derivative around it is being taken; leave the derivative first"
+            )
+        if len(variants) < settings().variants:
+            variants.append(path)
+        return path
+
+    def njit(self, *args: Any, **kwargs: Any) -> Any:
+        """The program that a call runs, as a function that Numba's own functions can call.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments like those it will be called with: their shapes and dtypes count, and
+            what Python decides on their values.
+
+        Returns
+        -------
+        dispatcher
+            Of one signature, compiled. It takes the arrays and floats among the arguments, in
+            order, then one array for each result that is an array, to be written into; it
+            returns the results that are numbers: none, one, or a tuple. Arrays are C-ordered.
+            `signature` of `linad.sweeps.callable` is its numba type.
+
+        Raises
+        ------
+        FallbackError
+            If the program calls NumPy; the message names the primitives.
+
+        Notes
+        -----
+        It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
+        is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
+        of other shapes, or that overlap, `GuardError` where Python would decide otherwise, and
+        ArithmeticError where a matrix is singular.
+
+        Examples
+        --------
+        >>> import numba, numpy as np, linad
+        >>> g = linad.jit(linad.value_and_grad(lambda x: np.sum(x**2))).njit(np.zeros(2))
+        >>> @numba.njit
+        ... def descend(x, gradient):
+        ...     for _ in range(100):
+        ...         value = g(x, gradient)
+        ...         x -= 0.1 * gradient
+        ...     return value
+        >>> bool(descend(np.ones(2), np.empty(2)) < 1e-15)
+        True
+        """
+        from linad.sweeps.callable import callable_from_numba
+
+        path = self.variant(*args, **kwargs)
+        computed = [r is _COMPUTED for r in path.results]
+        return callable_from_numba(path.compiled, computed, path.written)
 
     def _flattened(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int]]:
         """Leaves and structure of a call, and which leaves are static by request."""
@@ -302,7 +305,9 @@ class Jitted:
         return [x.value if type(x) is _Fixed else x for x in leaves], structure, fixed
 
     def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
-        for variant in variants:
+        for variant in list(variants):
+            if share_memory(arguments.arrays, variant.written):
+                return self.function(*args, **kwargs)
             try:
                 values = variant.compiled.impl(*arguments.arrays)
             except GuardError:
@@ -318,13 +323,34 @@ class Jitted:
             return self.function(*args, **kwargs)
         with collection_paused():
             y, path = record(self.function, arguments)
-        if path is not None:
-            variants.append(path)
+        if path is None:
+            return y
+        if self._numbers_met_single_precision(arguments, path):
+            return self._call(args, kwargs)
+        self._adopt(path, variants)
         return y
+
+    def _numbers_met_single_precision(self, arguments: Arguments, path: Variant) -> bool:
+        """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
+        if self._narrow or not arguments.hold_python_numbers():
+            return False
+        self._narrow = _in_single_precision(path.tape)
+        return self._narrow
+
+    def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
+        """Keep a path, unless another thread has found it meanwhile."""
+        with self._lock:
+            for known in variants:
+                if same_path(known, path):
+                    return known
+            variants.append(path)
+        return path
 
     def _derived(self, arguments: Arguments, variants: list[Variant]) -> Any:
         """A call with traced values: one operation of the derivative around it."""
-        for variant in variants:
+        for variant in list(variants):
+            if share_memory(arguments.arrays, variant.written):
+                break
             try:
                 values = variant.compiled(*arguments.arrays)
             except GuardError:
@@ -335,8 +361,8 @@ class Jitted:
         else:
             if len(variants) < settings().variants:
                 path = self._recorded_on_values(arguments)
-                if path is not None:
-                    variants.append(path)
+                if path is not None and not share_memory(arguments.arrays, path.written):
+                    path = self._adopt(path, variants)
                     return path.finish(path.compiled(*arguments.arrays), arguments.arrays)
             else:
                 self._warn(variants)
@@ -346,8 +372,8 @@ class Jitted:
         """The path that the function takes on the values of traced arguments."""
         leaves = list(arguments.leaves)
         for k in arguments.dynamic:
-            x = leaves[k]
-            leaves[k] = np.array(x.concrete if isinstance(x, Tracer) else x)
+            x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
+            leaves[k] = np.array(x) if isinstance(x, np.ndarray) else x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
         return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
 
