@@ -24,6 +24,7 @@ __all__ = [
     "config",
     "derivative",
     "errors",
+    "explain",
     "eye",
     "grad",
     "hessian",
@@ -34,6 +35,7 @@ __all__ = [
     "jit",
     "jvp",
     "linearize",
+    "log_compiles",
     "primitive",
     "rules",
     "scipy_args",
@@ -50,6 +52,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "explain": "linad.inspection",
+    "log_compiles": "linad.inspection",
     "scipy_args": "linad.solve.sinks",
     "solve": "linad.solve",
     "solve_linear": "linad.systems",

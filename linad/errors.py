@@ -59,6 +59,10 @@ class GuardError(LinadError, RuntimeError):
     """A recorded program met a value for which Python would have taken another path."""
 
 
+class FallbackError(LinadError, NotImplementedError):
+    """A program cannot leave Python, because some of its operations run in NumPy."""
+
+
 class OverwrittenError(LinadError, RuntimeError):
     """A plain array that a derivative refers to was overwritten while the function ran."""
 

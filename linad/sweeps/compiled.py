@@ -10,7 +10,7 @@ Both are tapes of primitives again, so they are primitives of this kind: derivat
 order compile in the same way.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ import numpy as np
 from linad import tree
 from linad.buffers import settle
 from linad.config import Settings
+from linad.errors import GuardError
 from linad.operators.base import JacobianOperator
-from linad.primitive import Primitive
+from linad.primitive import Primitive, innermost_trace
 from linad.shapes import Shape
-from linad.sweeps.program import Program
+from linad.sweeps.program import OtherArgumentsError, Program
 from linad.tape import Tape, Var, needed
 from linad.tracer import Tracer
 from linad.transforms.linearize import linearize_leaves
@@ -55,11 +56,33 @@ class Compiled(Primitive):
         self._derived: dict[Any, Derived] = {}
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
-        arrays = [
-            np.ascontiguousarray(v, var.dtype).reshape(var.shape)
-            for v, var in zip(values, self.tape.inputs, strict=True)
-        ]
-        return tuple([y if y.ndim else y[()] for y in self.program.run(arrays)])
+        return tuple([y if y.ndim else y[()] for y in self.arrays(values)])
+
+    def arrays(self, values: Sequence[Any]) -> list[np.ndarray]:
+        """Run on plain values; the results as arrays, those without axes too."""
+        try:
+            return self.program.run(values)
+        except OtherArgumentsError:
+            given = zip(values, self.tape.inputs, strict=True)
+            return self.program.run([_as_recorded(v, var) for v, var in given])
+
+    def takes(self, values: Sequence[Any]) -> bool:
+        """Whether Python would decide as recorded, with these arguments."""
+        try:
+            self._run(*values)
+        except GuardError:
+            return False
+        except ArithmeticError:
+            return True  # it went this way until a kernel stopped
+        return True
+
+    def programs(self) -> Iterator["Compiled"]:
+        """The programs made so far to differentiate this one."""
+        for derived in self._derived.values():
+            for made in (derived.forward, *derived.sweeps.values()):
+                if made.tape.outputs:
+                    yield made
+                    yield from made.programs()
 
     def derived(self, active: tuple[int, ...], mode: str | None, seeds: Shape = ()) -> "Derived":
         """The programs of a derivative in the ``active`` arguments."""
@@ -76,6 +99,13 @@ class Compiled(Primitive):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Compiled, (self.tape, self.example, self.program.chosen)
+
+
+def _as_recorded(value: Any, var: Var) -> np.ndarray:
+    """A value as the array that a program takes: in C order, aligned, of the one dtype object."""
+    dtype = np.dtype(var.dtype.type)
+    array = np.require(value, dtype, ["C", "A"]).reshape(var.shape)
+    return array if array.dtype is dtype else array.view(dtype)
 
 
 class Derived:
@@ -149,7 +179,12 @@ class Derived:
 
     def run(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Results and residuals at a point."""
-        found = self.forward(*values) if self.forward.outputs else ()
+        if not self.forward.outputs:
+            found: Any = ()
+        elif innermost_trace(tuple(values)) is None:
+            found = self.forward.arrays(values)
+        else:
+            found = self.forward(*values)
         results, computed = found[: self.results], iter(found[self.results :])
         return results, [values[i] if i >= 0 else next(computed) for i in self.arguments]
 
@@ -204,7 +239,9 @@ class CompiledJacobian(JacobianOperator):
         self.in_slots = [Slot(values[i]) for i in active]
         self.out_slots = [Slot(v) for v in primitive.tape.outputs]
         derived = primitive.derived(active, None)
-        self.results, residuals = derived.run(values)
+        found, residuals = derived.run(values)
+        self.results = tuple([y if y.ndim else y[()] for y in found])
+        self.plain = innermost_trace(tuple(residuals)) is None
         self._known: dict[Any, tuple[Any, list[Any]]] = {
             (mode, ()): (derived.sweeps[mode], residuals) for mode in MODES
         }
@@ -212,17 +249,25 @@ class CompiledJacobian(JacobianOperator):
         super().__init__((), (), np.result_type(*dtypes))
 
     def _applied(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
+        sweep, residuals = self._known[mode, ()]
+        if self.plain:
+            try:
+                found = sweep.program.run((*residuals, *given))
+            except OtherArgumentsError:  # many seeds, or None, or traced, or not in C order
+                pass
+            else:
+                return tuple([y if y.ndim else y[()] for y in found])
         seeds: Shape = next(
             g.shape[: g.ndim - len(s.shape)]
             for g, s in zip(given, slots, strict=True)
             if g is not None
         )
-        found = self._known.get((mode, seeds))
-        if found is None:
+        known = self._known.get((mode, seeds))
+        if known is None:
             derived = self.primitive.derived(self.active, mode, seeds)
-            found = derived.sweeps[mode], derived.run(self.values)[1]
-            self._known[mode, seeds] = found
-        sweep, residuals = found
+            known = derived.sweeps[mode], derived.run(self.values)[1]
+            self._known[mode, seeds] = known
+        sweep, residuals = known
         arrays = [s.zeros(seeds) if g is None else g for g, s in zip(given, slots, strict=True)]
         return tuple(sweep(*residuals, *arrays))
 

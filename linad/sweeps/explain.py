@@ -1,0 +1,190 @@
+"""What a program does, in words: kernels, memory, what runs in NumPy, what is checked."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.shapes import size_of
+from linad.sweeps.lower import Fallback, Instruction
+from linad.sweeps.places import Place
+from linad.sweeps.program import Program
+from linad.tape import Equation, Source, type_of
+
+SHOWN = 40
+"""Most steps that a report lists; of longer programs it shows the beginning and the end."""
+
+WIDTH = 44
+
+
+class Step:
+    """One step of a program: a kernel at work, or a call of NumPy.
+
+    Attributes
+    ----------
+    name : str
+        Of what runs: the kernel's label, or the primitive's name.
+    in_numpy : bool
+        Whether it is no kernel.
+    primitives : list of str
+        What it computes; several for a loop that does them in one pass.
+    bytes : int
+        Estimate of what it reads and writes.
+    source : Source or None
+        The user's line, of the last primitive.
+    """
+
+    def __init__(self, instruction: Instruction | Fallback) -> None:
+        self.in_numpy = isinstance(instruction, Fallback)
+        self.primitives = [eqn.primitive.name for eqn in instruction.equations]
+        self.name = instruction.label
+        self.bytes = _moved(instruction)
+        sources = [eqn.source for eqn in instruction.equations if eqn.source is not None]
+        self.source: Source | None = sources[-1] if sources else None
+
+
+class Report:
+    """A compiled program, described; ``print`` it.
+
+    Attributes
+    ----------
+    name : str
+    steps : list of Step
+        What a call runs, in order.
+    kernels : int
+        Different kernels among them.
+    fallbacks : list of Step
+        The steps that run in NumPy.
+    guards : list of Equation
+        Decisions of Python that each call checks.
+    inputs, outputs : list of str
+        Dtypes and shapes.
+    arena_bytes, constant_bytes, moved_bytes : int
+        Scratch memory of a workspace, arrays that the program holds, and an estimate of what
+        a call reads and writes.
+    seconds : float
+        What compiling took.
+    compiled, loaded : int
+        Kernels that were compiled for it, and that were found on disk.
+    derivatives : list of Report
+        Programs that were made to differentiate it.
+    """
+
+    def __init__(self, program: Program, name: str, derivatives: list["Report"]) -> None:
+        program.give_back(program.borrow())
+        lowering = program.lowering
+        kernels = [i for i in lowering.instructions if isinstance(i, Instruction)]
+        self.name, self.derivatives = name, derivatives
+        self.steps = [Step(i) for i in lowering.instructions]
+        self.kernels = len({(i.source, i.fast) for i in kernels})
+        self.fallbacks = [s for s in self.steps if s.in_numpy]
+        self.guards: list[Equation] = [
+            e for e in program.tape.equations if e.primitive.name == "guard"
+        ]
+        self.inputs = [type_of(p) for p in lowering.inputs]
+        self.outputs = [type_of(p) for p in lowering.outputs]
+        self.arena_bytes = lowering.arena_size
+        constants = {
+            id(b): b.size for i in lowering.instructions for b in i.buffers if b.kind == "constant"
+        }
+        self.constant_bytes = sum(constants.values())
+        self.moved_bytes = sum([s.bytes for s in self.steps])
+        self.seconds = program.seconds
+        self.compiled, self.loaded = program.compiled, program.loaded
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.name}({', '.join(self.inputs)}) -> {', '.join(self.outputs) or 'nothing'}",
+            "",
+            f"  {_count(len(self.steps), 'step')} a call, {_count(self.kernels, 'kernel')}; "
+            + (f"{len(self.fallbacks)} in NumPy" if self.fallbacks else "none in NumPy"),
+            f"  made in {1e3 * self.seconds:.0f} ms: {_count(self.compiled, 'kernel')} compiled, "
+            f"{self.loaded} loaded from disk, the others known already",
+            f"  memory: {_bytes(self.arena_bytes)} of scratch, {_bytes(self.constant_bytes)} of "
+            f"constants; a call reads and writes about {_bytes(self.moved_bytes)}",
+            "",
+        ]
+        lines += self._table()
+        lines += self._notes()
+        for report in self.derivatives:
+            lines += ["", "differentiated by", *["  " + t for t in str(report).splitlines()]]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _table(self) -> list[str]:
+        lines = [f"  {'step':>4}  {'memory':>9}  what it computes"]
+        count = len(self.steps)
+        for k, step in enumerate(self.steps):
+            if count > SHOWN and SHOWN // 2 <= k < count - SHOWN // 2:
+                if k == SHOWN // 2:
+                    lines.append(f"   ...  {count - SHOWN} more steps")
+                continue
+            text = "NumPy: " + step.name if step.in_numpy else _what(step)
+            place = f"  # {step.source}" if step.source is not None else ""
+            lines.append(f"  {k + 1:>4}  {_bytes(step.bytes):>9}  {text:<{WIDTH}}{place}".rstrip())
+        return lines
+
+    def _notes(self) -> list[str]:
+        lines = []
+        if self.fallbacks:
+            lines += ["", "in NumPy, because there is no kernel for these dtypes and shapes"]
+            for name in dict.fromkeys(s.name for s in self.fallbacks):
+                places = dict.fromkeys(str(s.source) for s in self.fallbacks if s.name == name)
+                lines.append(f"  {name}: {'; '.join(places)}")
+        if self.guards:
+            lines += ["", "checked at each call; where it differs, another program is made"]
+            for eqn in self.guards:
+                expected = np.asarray(eqn.params["expected"])
+                shown = expected.item() if expected.size == 1 else f"{expected.size} values"
+                lines.append(f"  was {shown}: {eqn.source}")
+        return lines
+
+
+def _what(step: Step) -> str:
+    """A fused loop names its primitives; another kernel says what it is."""
+    text = step.name
+    if len(text) > WIDTH:
+        names = text.split()
+        text = f"{' '.join(names[:3])} ... {names[-1]} ({len(names)} in one loop)"
+    elif len(step.primitives) == 1 and step.primitives[0] != text:
+        text = f"{text} (of {step.primitives[0]})"
+    return text
+
+
+def _moved(instruction: Instruction | Fallback) -> int:
+    """Bytes that an instruction reads and writes: of each array at most its size."""
+    entries = max(
+        [
+            size_of(np.shape(a)) if not hasattr(a, "shape") else size_of(a.shape)
+            for eqn in instruction.equations
+            for a in (*eqn.inputs, *eqn.outputs)
+        ],
+        default=0,
+    )
+    if isinstance(instruction, Fallback):
+        places = [p for p in (*instruction.inputs, *instruction.outputs) if isinstance(p, Place)]
+        return sum([size_of(p.shape) * p.dtype.itemsize for p in places])
+    sizes = {id(b): b.size for b in instruction.buffers}
+    most = 16 * entries if entries else max(sizes.values(), default=0)
+    return sum([min(size, most) for size in sizes.values()])
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
+
+
+def _bytes(n: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n} B"
+
+
+def report_of(compiled: Any, name: str) -> Report:
+    """Describe a `linad.sweeps.compiled.Compiled`, and what was made to differentiate it."""
+    programs: dict[int, Program] = {}
+    for derived in compiled.programs():
+        programs.setdefault(id(derived.program), derived.program)
+    return Report(
+        compiled.program, name, [Report(p, p.tape.name, []) for p in programs.values()]
+    )
