@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
+from linad.buffers import concrete
 from linad.errors import DTypeError, OptionError, ShapeError, SingularError, UnsupportedError
 from linad.operators.algebra import as_operator, compose, matching, scale
 from linad.operators.base import JacobianOperator
@@ -216,7 +217,7 @@ class System:
     def _dense(self, reason: str) -> JacobianOperator:
         a = self.A.todense()
         if isinstance(a, Traced):
-            DenseLU(self.recipe([plain(x) for x in self.traced]).todense(), "solve_linear")
+            DenseLU(self.recipe([concrete(x) for x in self.traced]).todense(), "solve_linear")
             self.method, self.reason = "dense LU", reason
             column = (self.n, 1)
             solve = Solve(a, column, column, self.A.dtype)
@@ -254,7 +255,7 @@ class System:
         self.method = "least squares"
         self.reason = "the matrix is rectangular and small: its pseudo-inverse is formed"
         a = self.A.todense()
-        rank = np.linalg.matrix_rank(plain(a))
+        rank = np.linalg.matrix_rank(concrete(a))
         if isinstance(a, Traced) and rank < min(self.m, self.n):
             raise SingularError(
                 f"solve_linear: {self.A._label()} has rank {rank}; the least-squares solution is "
@@ -287,19 +288,12 @@ class System:
 
     def explanation(self, x: Any, b: Any) -> Explanation:
         """What was done, and the residual of a solution."""
-        A = self.recipe([plain(v) for v in self.traced]) if self.traced else self.A
-        x, b = plain(x), plain(b)
+        A = self.recipe([concrete(v) for v in self.traced]) if self.traced else self.A
+        x, b = concrete(x), concrete(b)
         size = float(np.linalg.norm(b))
         residual = float(np.linalg.norm(A @ x - b)) / (size or 1.0)
         iterations = 0 if self.iteration is None else self.iteration.iterations
         return Explanation(self.method, self.reason, iterations, residual)
-
-
-def plain(x: Any) -> Any:
-    """The numbers of a traced array."""
-    while isinstance(x, Traced):
-        x = x._trace.detach(x)
-    return x
 
 
 def inverse(op: JacobianOperator) -> JacobianOperator:
@@ -391,17 +385,16 @@ def solve_linear(
             f"solve_linear: b has shape {b.shape}; ({m},), ({m}, k) or {A.out_shape} is needed "
             f"for {A._label()}"
         )
-    if not np.isfinite(plain(b)).all():
+    if not np.isfinite(concrete(b)).all():
         raise ValueError("solve_linear: b holds infinities or NaNs")
     system = System(A, method, rtol, maxiter, M)
     flat = b.reshape((m,)) if shaped else b
     rows = flat.T if flat.ndim == 2 else flat
     x = system.inverse._apply_rows(rows, False)
     x = x.T if flat.ndim == 2 else x
-    if not np.isfinite(plain(x)).all():
+    if not np.isfinite(concrete(x)).all():
         raise SingularError(f"solve_linear: the solution with {A._label()} overflows")
     why = system.explanation(x, flat) if explain else None
     if shaped:
         x = x.reshape(A.in_shape)
     return (x, why) if explain else x
-

@@ -102,7 +102,7 @@ def _spectrum(op: Any) -> Spectrum | None:
         return shift_eigenvalues(op), tuple(sorted(set(op._axes)))
     if kind is Scaled:
         found = _spectrum(op.op)
-        return found and (op.alpha * found[0], found[1])
+        return None if found is None else (op.alpha * found[0], found[1])
     if kind in (Adjoint, Transpose):
         return _turned(op)
     if kind is Sum:
@@ -131,7 +131,8 @@ def _negative(eigenvalues: Any, axes: tuple[int, ...]) -> Any:
 
 def _merged(parts: Any, combine: Any) -> Spectrum | None:
     """The spectrum of a sum or product: all parts must run along the same axes."""
-    value, axes = None, ()
+    value: Any = None
+    axes: tuple[int, ...] = ()
     for part in parts:
         found = _spectrum(part)
         if found is None or (axes and found[1] and found[1] != axes):

@@ -66,16 +66,17 @@ def squared_column_norms(op: JacobianOperator, samples: int, rng: Any) -> tuple[
     return _mean(np.real(rows) ** 2 + np.imag(rows) ** 2)
 
 
-def largest_singular_value(
-    op: JacobianOperator, steps: int, rng: Any
-) -> tuple[Any, float, int]:
+def largest_singular_value(op: JacobianOperator, steps: int, rng: Any) -> tuple[Any, float, int]:
     """Estimate the spectral norm: value, residual and number of steps."""
     rng = np.random.default_rng(rng)
     start = rng.standard_normal(op.shape[1])
     if op.dtype.kind == "c":
         start = start + 1j * rng.standard_normal(op.shape[1])
     v = (start / np.linalg.norm(start)).astype(op.dtype)
-    right, left, alphas, betas = [v], [], [], []
+    right: list[Any] = [v]
+    left: list[Any] = []
+    alphas: list[float] = []
+    betas: list[float] = []
     value, residual = 0.0, np.inf
     for step in range(1, min(steps, *op.shape) + 1):
         u = op._apply_rows(right[-1], False)

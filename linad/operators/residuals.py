@@ -65,10 +65,10 @@ def _mapped(x: Any, function: Any, known: dict[int, tuple[Any, Any]]) -> Any:
     """``x`` with ``function`` applied to its leaves; what holds no changed leaf is kept."""
     if id(x) in known:
         return known[id(x)][1]
+    result: Any = x
     if isinstance(x, HOLDERS):
         attributes = {k: v for k, v in vars(x).items() if k not in DERIVED}
         new = {k: _mapped(v, function, known) for k, v in attributes.items()}
-        result = x
         if any(new[k] is not v for k, v in attributes.items()):
             result = object.__new__(type(x))
             result.__dict__.update(new)

@@ -87,6 +87,8 @@ def structure(op: JacobianOperator) -> tuple[str, ...]:
     names = names_of(plain)
     if flat.shape[0] == flat.shape[1]:
         level = max(definiteness(flat), definiteness(plain))
+        if "circulant" in names:
+            level = max(level, definiteness(circulant(plain)))
         names |= _level_names(level, flat.dtype)
     names |= tags_in(flat)
     if "diagonal" in names:

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from linad.buffers import concrete
 from linad.errors import OperandError, ShapeError, WrongTagError
 from linad.operators.algebra import as_operator
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Typed
+from linad.operators.patterns import WRAPPERS
 from linad.operators.rewrites import Simplifier, plainer
-from linad.primitive import Traced
 
 NAMES = (
     "symmetric",
@@ -64,6 +65,9 @@ class Tagged(Typed):
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
         return self.op._apply_rows(x, adjoint)
+
+
+WRAPPERS.add(Tagged)
 
 
 @plainer(Tagged)
@@ -173,11 +177,11 @@ class _Test:
         return x.astype(self.op.dtype)
 
     def apply(self, rows: Any, adjoint: bool = False) -> Any:
-        return plain(self.op._apply_rows(rows, adjoint))
+        return concrete(self.op._apply_rows(rows, adjoint))
 
     def matrix(self) -> Any:
         if self._matrix is None:
-            self._matrix = plain(self.op.todense())
+            self._matrix = concrete(self.op.todense())
         return self._matrix
 
     def symmetry(self, conjugate: bool) -> str | None:
@@ -240,13 +244,6 @@ class _Test:
         return None
 
 
-def plain(x: Any) -> Any:
-    """The numbers of a traced array."""
-    while isinstance(x, Traced):
-        x = x._trace.detach(x)
-    return np.asarray(x)
-
-
 def band_of(op: JacobianOperator, below: int, above: int) -> Any:
     """The diagonals of a banded matrix, as `scipy.linalg.solve_banded` takes them.
 
@@ -262,7 +259,7 @@ def band_of(op: JacobianOperator, below: int, above: int) -> Any:
     n, width = op.shape[0], below + above + 1
     colours = np.arange(n) % width
     seeds = (colours == np.arange(width)[:, None]).astype(op.dtype)
-    products = plain(op._apply_rows(seeds, False))  # one row a colour
+    products = concrete(op._apply_rows(seeds, False))  # one row a colour
     bands = np.zeros((width, n), products.dtype)
     columns = np.arange(n)
     for offset in range(-above, below + 1):

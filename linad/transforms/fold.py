@@ -19,7 +19,6 @@ from linad.operators.rewrites import Simplifier, parts_of, plainer
 from linad.operators.structured import Identity, Reshape, Zero
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
-
 MOST_PARTS = 256
 """An expression of more parts is no structure, and is not worth the walk."""
 
