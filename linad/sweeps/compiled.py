@@ -22,6 +22,7 @@ from linad.errors import GuardError
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive, innermost_trace
 from linad.shapes import Shape
+from linad.sweeps.places import canonical
 from linad.sweeps.program import OtherArgumentsError, Program
 from linad.tape import Tape, Var, needed
 from linad.tracer import Tracer
@@ -103,7 +104,7 @@ class Compiled(Primitive):
 
 def _as_recorded(value: Any, var: Var) -> np.ndarray:
     """A value as the array that a program takes: in C order, aligned, of the one dtype object."""
-    dtype = np.dtype(var.dtype.type)
+    dtype = canonical(var.dtype)
     array = np.require(value, dtype, ["C", "A"]).reshape(var.shape)
     return array if array.dtype is dtype else array.view(dtype)
 

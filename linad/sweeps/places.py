@@ -105,9 +105,15 @@ def c_strides(shape: Shape, dtype: Any) -> Shape:
     return tuple(reversed(strides))
 
 
+def canonical(dtype: Any) -> Any:
+    """The one object that NumPy gives its own arrays for a dtype; unpickled ones are others."""
+    dtype = np.dtype(dtype)
+    return np.dtype(dtype.type) if dtype.kind in "biufc" and dtype.isnative else dtype
+
+
 def new_place(shape: Shape, dtype: Any, kind: str = "arena") -> Place:
     """An array in C order in a buffer of its own."""
-    dtype = np.dtype(dtype)
+    dtype = canonical(dtype)
     buffer = Buffer(kind, size_of(shape) * dtype.itemsize)
     return Place(buffer, 0, shape, c_strides(shape, dtype), dtype)
 

@@ -17,7 +17,7 @@ from linad.errors import GuardError
 from linad.garbage import collection_paused
 from linad.sweeps import cache, engine
 from linad.sweeps.lower import Fallback, Instruction, Lowering
-from linad.sweeps.places import Buffer, Place
+from linad.sweeps.places import Buffer, Place, canonical
 from linad.tape import Tape
 
 log = logging.getLogger("linad")
@@ -33,6 +33,10 @@ SHARED_WORK = 1 << 20
 
 class KernelError(ArithmeticError):
     """A kernel stopped: a matrix was singular, or the like. NumPy has the words for it."""
+
+
+class OtherArgumentsError(ValueError):
+    """Arguments that are no arrays, or not of the shape, dtype and layout of the program's."""
 
 
 class Program:
@@ -106,11 +110,13 @@ class Program:
     def give_back(self, workspace: "Workspace") -> None:
         self.pool.append(workspace)
 
-    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         """Run on arrays in C order, of the recorded shapes and dtypes.
 
         Raises
         ------
+        OtherArgumentsError
+            If they are not; before anything is done.
         GuardError
             If a Python decision would be taken otherwise.
         KernelError
@@ -141,7 +147,7 @@ class Program:
 
     def _raise(self, status: int) -> None:
         if status == engine.OTHER_ARGUMENTS:
-            raise ValueError(f"{self.tape.name}: arrays of other shapes or dtypes than recorded")
+            raise OtherArgumentsError(f"{self.tape.name}: other arrays than recorded")
         if status == engine.GUARD_FAILED:
             raise GuardError(f"{self.tape.name}: the program took another path when recorded")
         raise KernelError(f"{self.tape.name}: a kernel stopped with status {status}")
@@ -203,7 +209,7 @@ class Workspace:
         header: list[int] = [len(places), id(np.ndarray), code, end]
         for place in places:
             used = uses.get((place.buffer.kind, place.buffer.number), [])
-            header += [id(place.dtype), len(place.shape), *place.shape, len(used)]
+            header += [id(canonical(place.dtype)), len(place.shape), *place.shape, len(used)]
             for at, offset in used:
                 header += [code + 8 * at, offset]
         self.header = np.array(header, np.int64)
