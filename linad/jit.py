@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.arguments import NARROW, Arguments, share_memory
+from linad.arguments import NARROW, Arguments, native, share_memory
 from linad.buffers import settle
 from linad.config import settings
 from linad.errors import GuardError, OutputError, TracerError
@@ -52,6 +52,7 @@ class Variant:
         self.tape, self.example = tape, example
         self.results, self.written, self.out_tree = results, written, out_tree
         self._compiled: Any = None
+        self._callable: Any = None
 
     @property
     def compiled(self) -> Any:
@@ -61,6 +62,17 @@ class Variant:
 
             self._compiled = Compiled(self.tape, self.example)
         return self._compiled
+
+    def callable_from_numba(self, name: str) -> Any:
+        """The program as a compiled function; see `Jitted.njit`."""
+        if self._callable is None:
+            from linad.sweeps.callable import callable_from_numba
+
+            nodes = iter(self.tape.outputs)
+            outputs = [next(nodes) if r is _COMPUTED else r for r in self.results] + list(nodes)
+            chosen = self.compiled.program.chosen
+            self._callable = callable_from_numba(name, self.tape, outputs, self.written, chosen)
+        return self._callable
 
     def finish(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
         """The result of a call, of what the program computed; writes into the arguments."""
@@ -90,7 +102,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     recorder = RecordTrace()
     # ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
     given = [
-        x if isinstance(x, (np.ndarray, np.generic)) else np.dtype(type(x)).type(x)
+        native(x) if isinstance(x, (np.ndarray, np.generic)) else np.dtype(type(x)).type(x)
         for x in arguments.arrays
     ]
     tracers = [recorder.input(x) for x in given]
@@ -227,7 +239,7 @@ class Jitted:
         TracerError
             If the arguments, or what the function uses beside them, are traced.
         """
-        arguments = Arguments(*self._flattened(args, kwargs))
+        arguments = Arguments(*self._flattened(args, kwargs), self._narrow)
         variants = self._variants_of(arguments)
         path = None
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
@@ -258,13 +270,16 @@ class Jitted:
         dispatcher
             Of one signature, compiled. It takes the arrays and floats among the arguments, in
             order, then one array for each result that is an array, to be written into; it
-            returns the results that are numbers: none, one, or a tuple. Arrays are C-ordered.
-            `signature` of `linad.sweeps.callable` is its numba type.
+            returns the results that are numbers: none, one, or a tuple. Arrays are C-ordered;
+            those that are only read may be read-only. A function that writes into an argument
+            writes into it.
 
         Raises
         ------
         FallbackError
             If the program calls NumPy; the message names the primitives.
+        OutputError
+            If a result is neither an array nor a number.
 
         Notes
         -----
@@ -286,11 +301,7 @@ class Jitted:
         >>> bool(descend(np.ones(2), np.empty(2)) < 1e-15)
         True
         """
-        from linad.sweeps.callable import callable_from_numba
-
-        path = self.variant(*args, **kwargs)
-        computed = [r is _COMPUTED for r in path.results]
-        return callable_from_numba(path.compiled, computed, path.written)
+        return self.variant(*args, **kwargs).callable_from_numba(name_of(self.function))
 
     def _flattened(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int]]:
         """Leaves and structure of a call, and which leaves are static by request."""

@@ -81,6 +81,7 @@ class Fallback:
 
     def __init__(self, equation: Equation, inputs: list[Any], outputs: list[Place]) -> None:
         self.equation, self.inputs, self.outputs = equation, inputs, outputs
+        self.equations = [equation]
         self.label = equation.primitive.name
 
     @property
@@ -129,8 +130,11 @@ class Lowering:
             self.now = k
             if isinstance(step, Loop):
                 self._lower_loop(k, step)
-            else:
-                self._lower_call(k, step.equation)
+                continue
+            first = len(self.instructions)
+            self._lower_call(k, step.equation)
+            for made in self.instructions[first:]:
+                made.equations = [step.equation]
         self.outputs = self._deliver()
         self.arena_size = self._plan_arena()
 
@@ -228,8 +232,11 @@ class Lowering:
             out = eqn.outputs[0]
             if self._read_after(out, k) and out not in self.places:
                 write = self._write_that_takes(out, k, loop)
+                joined = None if write is not None else self._joined(out)
                 if write is not None:
                     self._direct(write, out)
+                elif joined is not None:
+                    self._settle(out, joined)
                 else:
                     self._settle(out, new_place(out.shape, out.dtype))
                 stored.add(out)
@@ -298,6 +305,33 @@ class Lowering:
             if read.overlaps(region) and not read.same(region):
                 return None
         return eqn
+
+    def _joined(self, out: Var) -> Place | None:
+        """The part of a concatenation that is all that becomes of a loop's result."""
+        read = out
+        views = self.viewed_by.get(out, [])
+        if len(views) == 1 and not self.read_at.get(out):
+            read = views[0]
+        elif views:
+            return None
+        positions = self.read_at.get(read, [])
+        if len(positions) != 1 or positions[0] == FOREVER or self.viewed_by.get(read):
+            return None
+        step = self.steps[positions[0]]
+        if not isinstance(step, Call) or step.equation.primitive.name != "concatenate":
+            return None
+        eqn = step.equation
+        number = [k for k, a in enumerate(eqn.inputs) if a is read]
+        result = eqn.outputs[0]
+        if len(number) != 1 or out.dtype != result.dtype:
+            return None
+        target = self.places.get(result) or self.result(result)
+        part = calls.piece(target, eqn, number[0])
+        if read is out:
+            return part
+        if not part.contiguous:
+            return None
+        return Place(part.buffer, part.offset, out.shape, c_strides(out.shape, out.dtype), out.dtype)
 
     def _written_before(self, target: Any, taken: int) -> list[Var] | None:
         """The states of an array, from the one that step ``taken`` writes into back to one that

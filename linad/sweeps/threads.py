@@ -55,6 +55,17 @@ PATIENCE = 20_000
 NAP = 1e-4
 
 
+def _find_yield() -> int:
+    """Address of the C library's function that lets other threads run, or 0."""
+    if sys.platform == "win32":
+        return 0
+    function = getattr(ctypes.CDLL(None), "sched_yield", None)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function is not None else 0
+
+
+YIELD_ADDRESS = _find_yield()
+
+
 @njit(types.int64(types.int64), cache=True)
 def pieces_of(instruction):
     """Into how many pieces the range of an instruction is cut."""
@@ -78,10 +89,10 @@ def run_piece(shared, ticket):
 
 
 @njit(types.void(types.int64, types.int64), cache=True)
-def give_way(shared, looks):
-    """Now and then let another thread have the processor."""
-    if looks % GIVE_WAY == 0 and word(shared + YIELD) != 0:
-        call_by_address(word(shared + YIELD), ())
+def give_way(function, looks):
+    """Now and then let another thread have the processor, by the C library's function."""
+    if looks % GIVE_WAY == 0 and function != 0:
+        call_by_address(function, ())
 
 
 @njit(types.int64(types.int64, types.int64, types.int64), cache=True, nogil=True)
@@ -103,7 +114,7 @@ def sweep_shared(shared, code, end):
             looks = 0
             while shared_word(shared + FINISHED) < n:
                 looks += 1
-                give_way(shared, looks)
+                give_way(word(shared + YIELD), looks)
             status = shared_word(shared + STATUS)
         if status != 0:
             return status
@@ -125,7 +136,7 @@ def help_out(shared):
             looks = 0
         else:
             looks += 1
-            give_way(shared, looks)
+            give_way(word(shared + YIELD), looks)
     return False
 
 
@@ -147,7 +158,7 @@ class Crew:
         self.words = memory[skipped : skipped + SHARED_WORDS]
         self.address = self.words.ctypes.data
         self.words[CODE // 8] = code.ctypes.data
-        self.words[YIELD // 8] = _yield_address
+        self.words[YIELD // 8] = YIELD_ADDRESS
         self.helpers = threads - 1
 
     def __enter__(self) -> "Crew":
@@ -174,15 +185,6 @@ class Crew:
             time.sleep(NAP)
 
 
-def _find_yield() -> int:
-    """Address of the C library's function that lets other threads run, or 0."""
-    if sys.platform == "win32":
-        return 0
-    function = getattr(ctypes.CDLL(None), "sched_yield", None)
-    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function is not None else 0
-
-
-_yield_address = _find_yield()
 _helpers: Any = None
 
 
