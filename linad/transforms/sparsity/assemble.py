@@ -56,23 +56,27 @@ def matrix_of(op: JacobianOperator) -> Any:
 def seeds_of(op: JacobianOperator) -> list[tuple[bool, int]]:
     """What `matrix_of` swept through an operator: whether backward, and how many seeds."""
     facts = knowledge_of(op)
-    if given_matrix(op) is not None or facts.products_pay:
+    if given_matrix(op) is not None or facts.products_pay or facts.replay:
         return []
     return [(part.adjoint, part.count) for part in facts.plan.parts]
 
 
 def symmetric_matrix_of(op: JacobianOperator) -> Any:
-    """As `matrix_of`, of a symmetric operator: mirrored entries are computed once."""
+    """As `matrix_of`, of a symmetric operator: exactly symmetric, and mirrored entries are computed
+    once where that is cheaper."""
     op = op.flat
     if not is_plain(op) or op.dtype.kind == "c":
         return matrix_of(op)
-    matrix = _replayed(op) if isinstance(op, (TapeOperator, _Flat)) else None
-    if matrix is not None:
-        return matrix
-    plan = knowledge_of(op).symmetric_plan
-    if plan.count > FEW and _products_pay(op):
-        return matrix_of(op)
-    return plan.matrix(op)
+    facts = knowledge_of(op)
+    if facts.mirror is not None:
+        matrix = _replayed(op) if isinstance(op, (TapeOperator, _Flat)) else None
+        if matrix is None and facts.symmetric_plan.count > FEW and _products_pay(op):
+            matrix = matrix_of(op)
+        if matrix is not None:
+            # Entry and mirrored entry are sums in different order: they differ by rounding.
+            matrix.data = (matrix.data + matrix.data[facts.mirror]) / 2
+            return matrix
+    return facts.symmetric_plan.matrix(op)
 
 
 def _by_parts(op: JacobianOperator) -> Any:

@@ -178,5 +178,13 @@ def symmetric_plan_for(pattern: Relation) -> Plan:
     key = rows * count + groups[columns]
     _, place, often = np.unique(key, return_inverse=True, return_counts=True)
     alone = often[place] == 1  # no other entry of this row is seeded with it
-    take = np.where(alone, groups[columns] * n + rows, groups[rows] * n + columns)
+    # Both of a pair are read in the same place, so that they are equal.
+    mirror = (
+        csr_array((np.arange(pattern.nnz), pattern.indices, pattern.indptr), shape=(n, n))
+        .T.tocsr()
+        .data
+    )
+    upper = np.where(rows <= columns, alone, alone[mirror])
+    first, last = np.minimum(rows, columns), np.maximum(rows, columns)
+    take = np.where(upper, groups[last] * n + first, groups[first] * n + last)
     return Plan(pattern, [Seeds(False, groups, take, None)])

@@ -6,10 +6,12 @@ holds for the other. Anything that cannot be compared makes a structure like no 
 """
 
 from collections import OrderedDict
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
@@ -117,6 +119,15 @@ class Known:
         if self._plan is None:
             self._plan = plan_for(self.pattern)
         return self._plan
+
+    @cached_property
+    def mirror(self) -> np.ndarray | None:
+        """Where the mirrored entry of each entry is; None if there is none."""
+        pattern = self.pattern
+        shape = pattern.m, pattern.n
+        numbers = csr_array((np.arange(pattern.nnz), pattern.indices, pattern.indptr), shape=shape)
+        turned = numbers.T.tocsr()
+        return turned.data if Relation.of_matrix(turned) == pattern else None
 
     @property
     def symmetric_plan(self) -> Plan:
