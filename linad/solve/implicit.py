@@ -50,9 +50,15 @@ class Form:
         """A vector in the form of the value."""
         parts = iter(split(vector, self.slots))
         leaves = [
-            next(parts) if p else leaf for leaf, p in zip(self.kept, self.packed, strict=True)
+            _number(next(parts)) if p else leaf
+            for leaf, p in zip(self.kept, self.packed, strict=True)
         ]
         return tree.unflatten(self.structure, leaves)
+
+
+def _number(x: Any) -> Any:
+    """An array without axes as a number."""
+    return x[()] if type(x) is np.ndarray else x
 
 
 def pack(value: Any) -> tuple[Form, Any]:

@@ -18,13 +18,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import lsmr
+from scipy.sparse.linalg import LinearOperator, lsmr
 
 from linad.errors import NotHolomorphicError
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import KrylovError, SingularError, check_solver, system
+from linad.solve.systems import KrylovError, SingularError, check_solver, krylov_solve, system
+
+REUSES = 15
+"""Most GMRES steps with factors of another point."""
+
+REUSED = 1e-3
+"""Relative residual they must reach: Newton's steps then still gain three digits each."""
 
 Direction = Callable[["RootSearch"], tuple[Any, float]]
 
@@ -93,15 +99,40 @@ def newton(
     check_solver(linear_solver, "newton")
     search = RootSearch(Equations(f, x0, args, "newton"), xtol, ftol, maxiter)
 
-    def direction(search: RootSearch) -> tuple[Any, float]:
+    return search.run(Exact(linear_solver), Monitor("newton", callback, disp, ("F", "step")))
+
+
+class Exact:
+    """Newton directions, each solved to the last digits that matter.
+
+    A sparse factorisation costs as much as many solves with it, so it is used again at the next
+    point, as the preconditioner of a few GMRES steps, and made anew only where these do not do.
+    """
+
+    def __init__(self, linear_solver: str) -> None:
+        self.linear_solver = linear_solver
+        self.factors: Any = None
+
+    def __call__(self, search: "RootSearch") -> tuple[Any, float]:
+        if self.factors is not None:
+            p, reached = krylov_solve(
+                search.J, -search.r, REUSED, self._inverse(search.J), REUSES, REUSES
+            )
+            if reached <= REUSED:
+                return p, max(reached, search.eps)
         rtol = max(1e-10, 10 * search.eps)
         try:
-            factors = system(search.J, linear_solver, rtol)
+            factors = system(search.J, self.linear_solver, rtol)
+            if factors.kind == "sparse":
+                self.factors = factors
             return -factors.solve(search.r), rtol if factors.kind == "krylov" else 0.0
         except SingularError:
+            self.factors = None
             return least_squares_step(search), np.inf
 
-    return search.run(direction, Monitor("newton", callback, disp, ("F", "step")))
+    def _inverse(self, J: Any) -> Any:
+        factors = self.factors
+        return LinearOperator(J.shape, matvec=factors.solve, dtype=factors.dtype)
 
 
 class RootSearch:
@@ -191,8 +222,8 @@ class RootSearch:
             raise Stop(Status.NOT_FINITE, "in the Newton step")
         half = 0.5 * squared(self.r)
         slope = -2.0 * half if eta == 0.0 else float(np.vdot(self.r, self.J @ p).real)
-        scale = float(np.linalg.norm(self.x))
-        relative = float(np.linalg.norm(p)) / scale if scale else np.inf
+        scale = length(self.x)
+        relative = length(p) / scale if scale else np.inf
         if not slope < -1e-10 * half:
             raise Stop(
                 Status.SINGULAR,
@@ -209,8 +240,8 @@ class RootSearch:
         self.r, self.J = found or self.problem.linearize(self.x)
         self.size = largest(self.r)
         self.nit += 1
-        scale = max(float(np.linalg.norm(self.x)), scale)
-        self.step = alpha * float(np.linalg.norm(p)) / scale if scale else 0.0
+        scale = max(length(self.x), scale)
+        self.step = alpha * length(p) / scale if scale else 0.0
         self.error = self.step * max(self.step, eta) if alpha == 1.0 else np.inf
 
     def _trial(self, p: Any) -> Callable[[float], tuple[float, Any]]:
@@ -260,7 +291,15 @@ def largest(r: Any) -> float:
 
 
 def squared(r: Any) -> float:
-    """|r|², infinite rather than NaN or out of range."""
+    """|r|², infinite rather than NaN or out of range.
+
+    Not by BLAS, whose threads cost more than they bring for vectors of this length.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(np.vdot(r, r).real)
+        total = float(np.einsum("i,i->", r.conj(), r).real)
     return total if np.isfinite(total) else np.inf
+
+
+def length(x: Any) -> float:
+    """|x|."""
+    return float(np.sqrt(squared(x)))

@@ -138,7 +138,8 @@ class Unknown:
 
     def container(self, vector: Any) -> Any:
         """A vector in the form of x0, in memory of its own."""
-        return tree.unflatten(self.structure, [x.copy() for x in split(vector, self.slots)])
+        leaves = [x.copy()[()] for x in split(vector, self.slots)]  # numbers stay numbers
+        return tree.unflatten(self.structure, leaves)
 
 
 class Residual:

@@ -149,7 +149,7 @@ class SparseSystem:
             raise SingularError("the Jacobian holds infinities or NaNs")
         self.dtype = matrix.dtype
         try:
-            self.factors = splu(self.matrix)
+            self.factors = _factorised(self.matrix)
         except RuntimeError as error:  # what SuperLU has to say
             raise SingularError(f"the Jacobian is singular: {error}") from error
         pivots = np.abs(self.factors.U.diagonal())
@@ -162,6 +162,32 @@ class SparseSystem:
             return self.solve(b.real, adjoint) + 1j * self.solve(b.imag, adjoint)
         rhs = np.ascontiguousarray(b, self.matrix.dtype)
         return self.factors.solve(rhs, "H" if adjoint else "N")
+
+
+def _factorised(matrix: Any) -> Any:
+    """SuperLU's factors, in the order that suits the pattern.
+
+    Minimum degree on the pattern of A + A^T where that is the pattern of A, as of discretised
+    equations: about half the fill of the order for A^T A, which serves any pivoting. Pivots then
+    stay on the diagonal unless they are ten times smaller than what stands below.
+    """
+    if not _has_symmetric_pattern(matrix):
+        return splu(matrix)
+    return splu(
+        matrix,
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.1,
+        options={"SymmetricMode": True},
+    )
+
+
+def _has_symmetric_pattern(matrix: Any) -> bool:
+    matrix.sort_indices()
+    rows = matrix.tocsr()
+    rows.sort_indices()
+    return np.array_equal(rows.indptr, matrix.indptr) and np.array_equal(
+        rows.indices, matrix.indices
+    )
 
 
 class KrylovSystem:

@@ -154,8 +154,11 @@ class TestCounts:
             assert found.nvjp == 0
 
     def test_colours_are_counted(self):
+        found = newton(broyden_tridiagonal, -np.ones(300), linear_solver="sparse", maxiter=1)
+        assert found.njvp == 3
+        # Later steps use its factors again: products, and no other matrix.
         found = newton(broyden_tridiagonal, -np.ones(300), linear_solver="sparse")
-        assert found.njvp == 3 * found.nit
+        assert 3 + found.nit < found.njvp < 3 + 8 * found.nit
 
     def test_newton_krylov(self):
         """Each GMRES vector is a product; each solve checks its residual with one more."""
