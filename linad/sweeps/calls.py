@@ -82,23 +82,23 @@ def empty(lowering: Any, eqn: Equation) -> bool:
 @routine("concatenate")
 def concatenate(lowering: Any, eqn: Equation) -> bool:
     out = eqn.outputs[0]
-    axis = eqn.params["axis"]
-    if name_of_dtype(out.dtype) is None:
-        return False
     pieces = [lowering.place_of(a) for a in eqn.inputs]
-    if not all(plain(p) for p in pieces):
+    if name_of_dtype(out.dtype) is None or not all(plain(p) for p in pieces):
         return False
-    target = lowering.result(out)
-    start = 0
-    for piece in pieces:
-        n = piece.shape[axis]
-        if size_of(piece.shape):
-            part = Place(
-                target.buffer, start * target.strides[axis], piece.shape, target.strides, out.dtype
-            )
-            lowering.copy(part, piece)
-        start += n
+    target = lowering.places.get(out) or lowering.result(out)
+    for k, source in enumerate(pieces):
+        part = piece(target, eqn, k)
+        if size_of(source.shape) and not source.same(part):
+            lowering.copy(part, source)
     return True
+
+
+def piece(target: Place, eqn: Equation, k: int) -> Place:
+    """Where the k-th operand of a concatenation goes."""
+    axis = eqn.params["axis"]
+    start = sum([a.shape[axis] for a in eqn.inputs[:k]])
+    offset = target.offset + start * target.strides[axis]
+    return Place(target.buffer, offset, eqn.inputs[k].shape, target.strides, target.dtype)
 
 
 # Entries by number.

@@ -21,6 +21,7 @@ from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import size_of
 from linad.sweeps import calls, products, systems
+from linad.sweeps.library import spread_over
 from linad.sweeps.places import (
     Buffer,
     Place,
@@ -218,6 +219,12 @@ class Lowering:
 
     def copy(self, target: Place, source: Place, label: str = "copy") -> None:
         """Add an instruction that copies one place to another, which broadcasts."""
+        if not (calls.plain(target) and calls.plain(source)):
+            spread = spread_over(source, target.shape, 0)
+            given, made = (Var(k, target.shape, p.dtype) for k, p in enumerate((source, target)))
+            eqn = Equation(Primitive.registry["astype"], (given,), {"dtype": target.dtype}, (made,))
+            self.instructions.append(Fallback(eqn, [spread], [target]))
+            return
         self.emit(*calls.copy(target, source), label, 2 * size_of(target.shape))
 
     def fill(self, target: Place, value: Any) -> None:
