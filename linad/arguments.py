@@ -149,6 +149,12 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
     return isinstance(x, (float, complex)) and not narrow
 
 
+def native(x: Any) -> Any:
+    """An array in the byte order of the machine, and NumPy's own dtype of that name."""
+    dtype = np.dtype(x.dtype.newbyteorder("=").str)
+    return x if x.dtype is dtype else x.astype(dtype)
+
+
 def _type_of(x: Any) -> tuple[Any, Any]:
     if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
         return np.dtype(type(x)), ()

@@ -98,6 +98,14 @@ class Region:
         """Add in place."""
         self.assign(array, self.read(array) + value)
 
+    def same(self, other: "Region") -> bool:
+        """Whether another region has the same entries, in the same order, of any array."""
+        return type(self) is type(other) and self._identity() == other._identity()
+
+    def _identity(self) -> Any:
+        """What equal regions have equal."""
+        raise NotImplementedError
+
     # What an array must be made of for its region to be of some dtype, and the reverse.
 
     def dtype_in(self, dtype: Any) -> Any:
@@ -153,6 +161,9 @@ class Window(Region):
         else:
             super().add(array, value)
 
+    def _identity(self) -> Any:
+        return self.offset, self.shape, self.strides, self.ndim, self.scalar
+
     def __repr__(self) -> str:
         return f"window({self.offset}, {self.shape}, strides={self.strides})"
 
@@ -183,6 +194,9 @@ class Grid(Region):
             return sum([k * s for k, s in zip(step, scale, strict=True)])
 
         return along(self.start), tuple([along(step) for step in self.steps])
+
+    def _identity(self) -> Any:
+        return self.start, self.steps, self.shape, self.scalar
 
     def __repr__(self) -> str:
         return f"grid({self.start}, {self.shape}, steps={self.steps})"
@@ -231,6 +245,9 @@ class Positions(Region):
         lead = array.shape[: array.ndim - self.ndim]
         return array.reshape((*lead, size_of(array.shape[len(lead) :])))
 
+    def _identity(self) -> Any:
+        return self.flat.tolist(), self.shape, self.ndim, self.scalar
+
     def __repr__(self) -> str:
         return f"positions({np.array2string(self.flat, threshold=6, separator=',')})"
 
@@ -269,6 +286,9 @@ class Part(Region):
 
     def dtype_around(self, dtype: Any) -> Any:
         return np.result_type(dtype, np.complex64)
+
+    def _identity(self) -> Any:
+        return self.name, type(self.inner), self.inner._identity(), self.scalar
 
     def __repr__(self) -> str:
         return f"{self.name}({self.inner!r})"

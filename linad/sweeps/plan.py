@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from linad.shapes import Shape, size_of
+from linad.sweeps.native import name_of_dtype
 from linad.sweeps.scalars import cost_of, row_of
 from linad.tape import Equation, Tape, Var
 
@@ -103,7 +104,7 @@ def reduces_in_loop(eqn: Equation) -> bool:
         and x.dtype == y.dtype
         and size_of(x.shape) > 0
         and x.dtype.kind in ("fc" if eqn.primitive.name in ("sum", "prod") else "f")
-        and x.dtype.itemsize <= 16
+        and name_of_dtype(x.dtype) is not None
     )
 
 

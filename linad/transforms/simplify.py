@@ -16,6 +16,7 @@ import numpy as np
 
 from linad.garbage import collection_paused
 from linad.primitive import Primitive
+from linad.regions import Window
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
 from linad.transforms.windows import Windows
@@ -349,8 +350,8 @@ def plus_negative(s: Simplifier, eqn: Equation) -> Any:
     """a + (-b) = a - b,  a - (-b) = a + b."""
     a, b = eqn.inputs
     maker = s.maker(b)
-    if maker is None or maker.primitive.name != "negative":
-        return None
+    if maker is None or maker.primitive.name != "negative" or b.dtype.kind not in "fc":
+        return None  # the negative of an unsigned integer is another number
     other = {"add": "subtract", "subtract": "add"}[eqn.primitive.name]
     return s.emit_like(other, [a, maker.inputs[0]], eqn)
 
@@ -480,6 +481,15 @@ def read_of_write(s: Simplifier, eqn: Equation) -> Any:
     if maker is None or maker.primitive.name != "write_region":
         return None
     written, value = maker.params["region"], maker.inputs[1]
-    if repr(written) != repr(eqn.params["region"]):
+    if not written.same(eqn.params["region"]):
         return None
     return value if _fits(value, eqn) else None
+
+
+@rule("write_region")
+def write_of_all(s: Simplifier, eqn: Equation) -> Any:
+    """Where every entry is written, nothing is left of what was there."""
+    value, out = eqn.inputs[1], eqn.outputs[0]
+    strides = tuple([size_of(out.shape[k + 1 :]) for k in range(len(out.shape))])
+    whole = Window(0, out.shape, strides, len(out.shape))
+    return value if eqn.params["region"].same(whole) and _fits(value, eqn) else None
