@@ -154,11 +154,17 @@ class TestCounts:
             assert found.nvjp == 0
 
     def test_colours_are_counted(self):
+        def two_diagonals(x):
+            return np.cosh(x) * x + np.pad(np.sin(x[:-1]), (1, 0)) - 1
+
+        found = newton(two_diagonals, np.ones(300), linear_solver="sparse", maxiter=1)
+        assert found.njvp == 2
+        # Three diagonals are carried along the run: nothing is swept for the matrix. Later steps
+        # use its factors again: products, and no other matrix.
         found = newton(broyden_tridiagonal, -np.ones(300), linear_solver="sparse", maxiter=1)
-        assert found.njvp == 3
-        # Later steps use its factors again: products, and no other matrix.
+        assert found.njvp == 0
         found = newton(broyden_tridiagonal, -np.ones(300), linear_solver="sparse")
-        assert 3 + found.nit < found.njvp < 3 + 8 * found.nit
+        assert found.nit < found.njvp < 8 * found.nit
 
     def test_newton_krylov(self):
         """Each GMRES vector is a product; each solve checks its residual with one more."""
