@@ -20,15 +20,16 @@ import numpy as np
 import scipy.sparse
 
 from linad.errors import DTypeError, ShapeError
-from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
 from linad.shapes import name_of
-from linad.solve.newton import largest
+from linad.solve.newton import REUSED, largest
 from linad.solve.problems import Residual, args_tuple
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
 from linad.solve.systems import (
+    KeptFactors,
     KrylovError,
     SingularError,
+    SparseSystem,
     check_solver,
     choose,
     sparse_form,
@@ -37,6 +38,9 @@ from linad.solve.systems import (
 
 COLUMNS = ("parameter", "slope", "step")
 FOLD_STEPS = 30
+
+ACCURATE = 1e-9
+"""Relative residual of tangents, whose sign tells folds."""
 
 
 def continuation(
@@ -166,6 +170,7 @@ class Branch:
         self.weights = np.full(self.z.size, 1.0 / max(self.n, 1), self.z.dtype)
         self.weights[-1] = 1.0
         self.ftol, self.linear_solver = ftol, linear_solver
+        self.kept = KeptFactors()
         self.eps = self.problem.x.eps
         self.largest = 0.0
         self.points: list[Any] = []
@@ -230,14 +235,13 @@ class Branch:
             self.largest = max(self.largest, size)
             small = size <= self._goal()
             try:
-                factors = self._system(row)
                 unit = np.zeros(z.size, z.dtype)
                 unit[-1] = 1.0
                 if small:
-                    tangent = factors.solve(unit).astype(z.dtype, copy=False)
+                    tangent = self._solve(row, unit, ACCURATE).astype(z.dtype, copy=False)
                     tangent /= np.sqrt(self.inner(tangent, tangent))
                     return z, tangent, count
-                p = factors.solve(np.concatenate([-self.r, unit[:1] * 0]))
+                p = self._solve(row, np.concatenate([-self.r, np.zeros(1, z.dtype)]), REUSED)
             except SingularError as error:
                 raise Stop(Status.SINGULAR, f"at parameter {z[-1]:.6g}: {error}") from error
             except KrylovError as error:
@@ -260,13 +264,19 @@ class Branch:
     def _goal(self) -> float:
         return self.ftol if self.ftol is not None else np.sqrt(self.eps) * self.largest
 
-    def _system(self, row: Any) -> Any:
-        kind = choose(self.J, self.linear_solver)
-        if kind == "sparse":
-            matrix = scipy.sparse.vstack([sparse_form(self.J), row[None, :]], format="csc")
-            return system(as_operator(matrix), "sparse", 1e-10)
+    def _solve(self, row: Any, b: Any, rtol: float) -> Any:
+        """Solve with the bordered Jacobian."""
         bordered = vstack([self.J, row[None, :]])
-        return system(bordered, kind, max(1e-10, 10 * self.eps))
+        rtol = max(rtol, 10 * self.eps)
+
+        def make() -> Any:
+            kind = choose(self.J, self.linear_solver)
+            if kind == "sparse":
+                matrix = scipy.sparse.vstack([sparse_form(self.J), row[None, :]], format="csc")
+                return SparseSystem(matrix)
+            return system(bordered, kind, max(1e-10, 10 * self.eps))
+
+        return self.kept.solve(bordered, b, rtol, make)[0]
 
     def _next(self, step: float, bounds: tuple[float, float]) -> tuple[Any, Any, int]:
         """The point a step further, or where the branch meets a bound before."""

@@ -18,19 +18,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, lsmr
+from scipy.sparse.linalg import lsmr
 
 from linad.errors import NotHolomorphicError
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import KrylovError, SingularError, check_solver, krylov_solve, system
-
-REUSES = 15
-"""Most GMRES steps with factors of another point."""
+from linad.solve.systems import KeptFactors, KrylovError, SingularError, check_solver, system
 
 REUSED = 1e-3
-"""Relative residual they must reach: Newton's steps then still gain three digits each."""
+"""Relative residual to reach with factors of another point: Newton's steps then still gain three
+digits each."""
 
 Direction = Callable[["RootSearch"], tuple[Any, float]]
 
@@ -103,36 +101,21 @@ def newton(
 
 
 class Exact:
-    """Newton directions, each solved to the last digits that matter.
-
-    A sparse factorisation costs as much as many solves with it, so it is used again at the next
-    point, as the preconditioner of a few GMRES steps, and made anew only where these do not do.
-    """
+    """Newton directions, each solved to the last digits that matter."""
 
     def __init__(self, linear_solver: str) -> None:
         self.linear_solver = linear_solver
-        self.factors: Any = None
+        self.kept = KeptFactors()
 
     def __call__(self, search: "RootSearch") -> tuple[Any, float]:
-        if self.factors is not None:
-            p, reached = krylov_solve(
-                search.J, -search.r, REUSED, self._inverse(search.J), REUSES, REUSES
-            )
-            if reached <= REUSED:
-                return p, max(reached, search.eps)
-        rtol = max(1e-10, 10 * search.eps)
+        J, rtol = search.J, max(1e-10, 10 * search.eps)
         try:
-            factors = system(search.J, self.linear_solver, rtol)
-            if factors.kind == "sparse":
-                self.factors = factors
-            return -factors.solve(search.r), rtol if factors.kind == "krylov" else 0.0
+            p, reached = self.kept.solve(
+                J, -search.r, REUSED, lambda: system(J, self.linear_solver, rtol)
+            )
         except SingularError:
-            self.factors = None
             return least_squares_step(search), np.inf
-
-    def _inverse(self, J: Any) -> Any:
-        factors = self.factors
-        return LinearOperator(J.shape, matvec=factors.solve, dtype=factors.dtype)
+        return p, max(reached, search.eps) if reached else 0.0
 
 
 class RootSearch:

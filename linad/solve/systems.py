@@ -8,6 +8,7 @@
 again up to `LARGE`, and Krylov beyond.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ DENSE = 200
 LARGE = 3000
 THIN = 0.2
 """Share of entries that are not zero, up to which a matrix is factorised as a sparse one."""
+
+REUSES = 15
+"""Most GMRES steps with factors of another point."""
 
 SingularError = np.linalg.LinAlgError
 
@@ -232,6 +236,40 @@ def krylov_solve(
     cycles = max(1, maxiter // restart)
     x, _ = gmres(J, b, rtol=rtol, atol=0.0, restart=restart, maxiter=cycles, M=M)
     return x, float(np.linalg.norm(b - J @ x)) / size
+
+
+class KeptFactors:
+    """Sparse factors that serve the systems of nearby points as well.
+
+    A factorisation costs as much as many solves with it. So it is used again, as the
+    preconditioner of a few GMRES steps, and made anew only where these do not do.
+    """
+
+    def __init__(self) -> None:
+        self.factors: Any = None
+
+    def solve(self, J: Any, b: Any, rtol: float, make: Callable[[], Any]) -> tuple[Any, float]:
+        """Solve J x = b; the solution, and its relative residual, 0 where it is exact.
+
+        Parameters
+        ----------
+        J : operator
+        b : array (n,)
+        rtol : float
+            Relative residual to reach with factors of another point.
+        make : callable
+            Returns a system of J, as `system` does.
+        """
+        if self.factors is not None:
+            M = LinearOperator(J.shape, matvec=self.factors.solve, dtype=self.factors.dtype)
+            x, reached = krylov_solve(J, b, rtol, M, REUSES, REUSES)
+            if reached <= rtol:
+                return x, reached
+        self.factors = None
+        made = make()
+        if made.kind == "sparse":
+            self.factors = made
+        return made.solve(b), made.rtol if made.kind == "krylov" else 0.0
 
 
 def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
