@@ -1,0 +1,311 @@
+"""The objectives of ADBench and GradBench: a Gaussian mixture, bundle adjustment, an LSTM.
+
+Source: F. Srajer, Z. Kukelova, A. Fitzgibbon, "A benchmark of selected algorithmic
+differentiation tools on some problems in computer vision and machine learning", 2018.
+Sizes are those of its data sets (gmm d10 k25, ba1, lstm l2 c1024); the data are random.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+from scipy.special import multigammaln
+
+from .workload import Workload
+
+# Gaussian mixture: weights, means, and for each component the logarithms of the diagonal and
+# the entries below it of the triangular square root of an inverse covariance matrix.
+
+
+def _below(d):
+    """Where the entry (i, j) of a triangle stands in its packed columns; else one past the end."""
+    place = np.full((d, d), d * (d - 1) // 2)
+    place.T[np.triu_indices(d, 1)] = np.arange(d * (d - 1) // 2)
+    return place
+
+
+def gmm(alphas, means, icf, x, numpy=np):
+    """The log posterior of a mixture, with a Wishart prior (gamma = 1, m = 0)."""
+    n, d = x.shape
+    k = means.shape[0]
+    logs, low = icf[:, :d], icf[:, d:]
+    diagonal = numpy.exp(logs)
+    padded = numpy.concatenate([low, np.zeros((k, 1))], axis=1)
+    Q = padded[:, _below(d)] + diagonal[:, :, None] * np.eye(d)
+    z = (x[None, :, :] - means[:, None, :]) @ numpy.swapaxes(Q, 1, 2)
+    sums = numpy.sum(logs, axis=1)
+    terms = (alphas + sums)[:, None] - 0.5 * numpy.sum(z * z, axis=2)
+    m = numpy.max(terms, axis=0)
+    mixture = numpy.sum(m + numpy.log(numpy.sum(numpy.exp(terms - m), axis=0)))
+    top = numpy.max(alphas)
+    weights = top + numpy.log(numpy.sum(numpy.exp(alphas - top)))
+    prior = 0.5 * (numpy.sum(diagonal * diagonal) + numpy.sum(low * low))
+    return mixture - n * weights + prior + _constant(n, d, k)
+
+
+def _constant(n, d, k):
+    p = d + 1
+    return -n * d * 0.5 * math.log(2 * math.pi) - k * (
+        -d * p * 0.5 * math.log(2) - multigammaln(0.5 * p, d)
+    )
+
+
+@njit
+def gmm_gradient(alphas, means, icf, x):
+    n, d = x.shape
+    k = means.shape[0]
+    over_a, over_m, over_i = np.zeros(k), np.zeros((k, d)), np.zeros(icf.shape)
+    diagonal = np.exp(icf[:, :d])
+    sums = np.empty(k)
+    for c in range(k):
+        sums[c] = alphas[c] + np.sum(icf[c, :d])
+    z, e, terms = np.empty((k, d)), np.empty((k, d)), np.empty(k)
+    back = np.empty(d)
+    for i in range(n):
+        top = -np.inf
+        for c in range(k):
+            for j in range(d):
+                e[c, j] = x[i, j] - means[c, j]
+                z[c, j] = diagonal[c, j] * e[c, j]
+            at = d
+            for j in range(d):
+                for r in range(j + 1, d):
+                    z[c, r] += icf[c, at] * e[c, j]
+                    at += 1
+            s = 0.0
+            for j in range(d):
+                s += z[c, j] * z[c, j]
+            terms[c] = sums[c] - 0.5 * s
+            top = max(top, terms[c])
+        total = 0.0
+        for c in range(k):
+            terms[c] = math.exp(terms[c] - top)
+            total += terms[c]
+        for c in range(k):
+            p = terms[c] / total
+            over_a[c] += p
+            for j in range(d):
+                over_i[c, j] -= p * z[c, j] * diagonal[c, j] * e[c, j]
+                back[j] = diagonal[c, j] * z[c, j]
+            at = d
+            for j in range(d):
+                for r in range(j + 1, d):
+                    over_i[c, at] -= p * z[c, r] * e[c, j]
+                    back[j] += icf[c, at] * z[c, r]
+                    at += 1
+            for j in range(d):
+                over_m[c, j] += p * back[j]
+    top = np.max(alphas)
+    shares = np.exp(alphas - top)
+    shares /= np.sum(shares)
+    for c in range(k):
+        for j in range(d):
+            over_i[c, j] += over_a[c] + diagonal[c, j] ** 2
+        for j in range(d, icf.shape[1]):
+            over_i[c, j] += icf[c, j]
+        over_a[c] -= n * shares[c]
+    return over_a, over_m, over_i
+
+
+def _gmm_arguments(n):
+    def make(rng):
+        d, k = 10, 25
+        return (
+            rng.standard_normal(k),
+            rng.standard_normal((k, d)),
+            0.3 * rng.standard_normal((k, d * (d + 1) // 2)),
+            rng.standard_normal((n, d)),
+        )
+
+    return make
+
+
+# Bundle adjustment: a camera is a rotation vector, a centre, a focal length, a principal point
+# and two numbers for radial distortion. One row an observation: camera (11), point (3), weight.
+
+
+def reprojection(rows, feature, numpy=np):
+    """The weighted error of each observation: (p, 15) -> (p, 2)."""
+    r, centre, f, x0, kappa = rows[:, :3], rows[:, 3:6], rows[:, 6:7], rows[:, 7:9], rows[:, 9:11]
+    X, w = rows[:, 11:14], rows[:, 14:15]
+    X = X - centre
+    squared = numpy.sum(r * r, axis=1, keepdims=True)
+    theta = numpy.sqrt(squared)
+    c, s = numpy.cos(theta), numpy.sin(theta)
+    axis = r / theta
+    inner = numpy.sum(axis * X, axis=1, keepdims=True)
+    a0, a1, a2 = axis[:, 0], axis[:, 1], axis[:, 2]
+    b0, b1, b2 = X[:, 0], X[:, 1], X[:, 2]
+    outer = numpy.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=1)
+    X = X * c + outer * s + axis * inner * (1.0 - c)
+    image = X[:, :2] / X[:, 2:3]
+    q = numpy.sum(image * image, axis=1, keepdims=True)
+    image = image * (1.0 + q * (kappa[:, :1] + q * kappa[:, 1:2]))
+    return w * (f * image + x0 - feature)
+
+
+@njit
+def reprojection_blocks(rows, feature, seeds):
+    """Both rows of each observation's 2 x 15 block, by hand."""
+    count = rows.shape[0]
+    out = np.zeros((2, count, 15))
+    for o in range(count):
+        v = rows[o]
+        r0, r1, r2 = v[0], v[1], v[2]
+        theta = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
+        c, s = math.cos(theta), math.sin(theta)
+        a0, a1, a2 = r0 / theta, r1 / theta, r2 / theta
+        b0, b1, b2 = v[11] - v[3], v[12] - v[4], v[13] - v[5]
+        inner = a0 * b0 + a1 * b1 + a2 * b2
+        o0, o1, o2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+        t = inner * (1.0 - c)
+        X0, X1, X2 = b0 * c + o0 * s + a0 * t, b1 * c + o1 * s + a1 * t, b2 * c + o2 * s + a2 * t
+        i0, i1 = X0 / X2, X1 / X2
+        q = i0 * i0 + i1 * i1
+        k1, k2 = v[9], v[10]
+        D = 1.0 + q * (k1 + q * k2)
+        f, w = v[6], v[14]
+        for e in range(2):
+            g = out[e, o]
+            image = i0 if e == 0 else i1
+            g[14] = f * image * D + v[7 + e] - feature[o, e]
+            g[6] = w * image * D
+            g[7 + e] = w
+            wf = w * f
+            g[9], g[10] = wf * image * q, wf * image * q * q
+            over_q = wf * image * (k1 + 2.0 * q * k2)
+            g0, g1 = 2.0 * i0 * over_q, 2.0 * i1 * over_q
+            if e == 0:
+                g0 += wf * D
+            else:
+                g1 += wf * D
+            G0, G1 = g0 / X2, g1 / X2
+            G2 = -(g0 * i0 + g1 * i1) / X2
+            # X = b c + (a x b) s + a (a.b) (1 - c)
+            Ga = G0 * a0 + G1 * a1 + G2 * a2
+            u = Ga * (1.0 - c)
+            B0 = G0 * c + (G1 * a2 - G2 * a1) * s + u * a0
+            B1 = G1 * c + (G2 * a0 - G0 * a2) * s + u * a1
+            B2 = G2 * c + (G0 * a1 - G1 * a0) * s + u * a2
+            A0 = (b1 * G2 - b2 * G1) * s + t * G0 + u * b0
+            A1 = (b2 * G0 - b0 * G2) * s + t * G1 + u * b1
+            A2 = (b0 * G1 - b1 * G0) * s + t * G2 + u * b2
+            along = -s * (G0 * b0 + G1 * b1 + G2 * b2 - Ga * inner)
+            along += c * (G0 * o0 + G1 * o1 + G2 * o2)
+            Aa = (A0 * a0 + A1 * a1 + A2 * a2) / theta
+            g[0] = A0 / theta + (along - Aa) * a0
+            g[1] = A1 / theta + (along - Aa) * a1
+            g[2] = A2 / theta + (along - Aa) * a2
+            g[3], g[4], g[5] = -B0, -B1, -B2
+            g[11], g[12], g[13] = B0, B1, B2
+    return out
+
+
+def _observations(rng):
+    p = 31_843
+    rows = rng.standard_normal((p, 15))
+    rows[:, 13] += 10.0
+    return rows, rng.standard_normal((p, 2))
+
+
+# LSTM: two layers whose gates act entry by entry, over a sequence of one-hot letters of 14 bits.
+
+
+def _sigmoid(x, numpy):
+    return 1.0 / (1.0 + numpy.exp(-x))
+
+
+def _lstm_layer(weight, bias, hidden, cell, given, numpy):
+    b = len(hidden)
+    forget = _sigmoid(given * weight[:b] + bias[:b], numpy)
+    ingate = _sigmoid(hidden * weight[b : 2 * b] + bias[b : 2 * b], numpy)
+    outgate = _sigmoid(given * weight[2 * b : 3 * b] + bias[2 * b : 3 * b], numpy)
+    change = numpy.tanh(hidden * weight[3 * b :] + bias[3 * b :])
+    cell = cell * forget + ingate * change
+    return outgate * numpy.tanh(cell), cell
+
+
+def _lstm_step(main, extra, state, given, numpy):
+    """The prediction after one letter, and the new state: hidden, cell, hidden, cell."""
+    x = given * extra[0]
+    new = []
+    for layer in range(2):
+        hidden, cell = state[2 * layer : 2 * layer + 2]
+        hidden, cell = _lstm_layer(main[2 * layer], main[2 * layer + 1], hidden, cell, x, numpy)
+        new += [hidden, cell]
+        x = hidden
+    return x * extra[1] + extra[2], new
+
+
+def _lstm_loss(y, wanted, numpy):
+    y = y - numpy.log(numpy.sum(numpy.exp(y)) + 2.0)
+    return numpy.sum(wanted * y)
+
+
+def lstm(main, extra, state, sequence, numpy=np):
+    """Minus the mean log-likelihood of each letter after those before it."""
+    rows = [state[k] for k in range(4)]
+    total = 0.0
+    for t in range(len(sequence) - 1):
+        y, rows = _lstm_step(main, extra, rows, sequence[t], numpy)
+        total = total + _lstm_loss(y, sequence[t + 1], numpy)
+    return -total / (sequence.shape[1] * (len(sequence) - 1))
+
+
+def _lstm_scanned(main, extra, state, sequence, numpy):
+    """With JAX's loop that is compiled once."""
+    import jax
+
+    def step(rows, letters):
+        y, rows = _lstm_step(main, extra, rows, letters[0], numpy)
+        return rows, _lstm_loss(y, letters[1], numpy)
+
+    start = [state[k] for k in range(4)]
+    _, losses = jax.lax.scan(step, start, (sequence[:-1], sequence[1:]))
+    return -numpy.sum(losses) / (sequence.shape[1] * (len(sequence) - 1))
+
+
+def _lstm_arguments(length):
+    def make(rng):
+        main, extra = rng.standard_normal((4, 56)), rng.standard_normal((3, 14))
+        state = rng.standard_normal((4, 14))
+        return main, extra, state, (rng.random((length, 14)) > 0.5).astype(float)
+
+    return make
+
+
+WORKLOADS = [
+    *[
+        Workload(
+            f"GMM d=10 k=25, n={n}",
+            "adbench",
+            gmm,
+            _gmm_arguments(n),
+            active=3,
+            by_hand={"gradient": gmm_gradient},
+            without=("casadi",),
+        )
+        for n in (1000, 10_000)
+    ],
+    Workload(
+        "bundle adjustment, 31843 observations",
+        "adbench",
+        reprojection,
+        _observations,
+        tasks=("blocks",),
+        by_hand={"blocks": reprojection_blocks},
+    ),
+    *[
+        Workload(
+            f"LSTM l=2, c={length}",
+            "adbench",
+            lstm,
+            _lstm_arguments(length),
+            active=2,
+            forms={"jax": _lstm_scanned},
+            without=("casadi", "pytensor"),
+            long=True,
+        )
+        for length in (128, 1024)
+    ],
+]

@@ -1,0 +1,112 @@
+"""A differential equation, stepped a thousand times in Python."""
+
+import numpy as np
+from numba import njit
+
+from .workload import Workload
+
+STEPS, H = 1000, 0.01
+
+
+def _rates(y, t, numpy):
+    return numpy.stack([y[0] * (t[0] - t[1] * y[1]), y[1] * (t[3] * y[0] - t[2])])
+
+
+def _step(y, t, numpy):
+    k1 = _rates(y, t, numpy)
+    k2 = _rates(y + H / 2 * k1, t, numpy)
+    k3 = _rates(y + H / 2 * k2, t, numpy)
+    k4 = _rates(y + H * k3, t, numpy)
+    return y + H / 6 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+
+
+def lotka_volterra(theta, numpy=np):
+    """Rates theta[:4], start theta[4:]; the squared norm after a thousand steps of RK4."""
+    y = theta[4:]
+    for _ in range(STEPS):
+        y = _step(y, theta, numpy)
+    return numpy.sum(y * y)
+
+
+@njit
+def _hand_rates(p, q, t):
+    return p * (t[0] - t[1] * q), q * (t[3] * p - t[2])
+
+
+@njit
+def _pull_rates(p, q, t, wp, wq, g):
+    """Adds to the gradient in t; returns the cotangents of p and q."""
+    g[0] += wp * p
+    g[1] -= wp * p * q
+    g[2] -= wq * q
+    g[3] += wq * q * p
+    return (
+        wp * (t[0] - t[1] * q) + wq * q * t[3],
+        -wp * p * t[1] + wq * (t[3] * p - t[2]),
+    )
+
+
+@njit
+def lotka_volterra_gradient(theta):
+    t = theta
+    ps, qs = np.empty(STEPS), np.empty(STEPS)
+    p, q = theta[4], theta[5]
+    for n in range(STEPS):
+        ps[n], qs[n] = p, q
+        a1, b1 = _hand_rates(p, q, t)
+        a2, b2 = _hand_rates(p + H / 2 * a1, q + H / 2 * b1, t)
+        a3, b3 = _hand_rates(p + H / 2 * a2, q + H / 2 * b2, t)
+        a4, b4 = _hand_rates(p + H * a3, q + H * b3, t)
+        p += H / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        q += H / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
+    g = np.zeros(6)
+    u, v = 2 * p, 2 * q
+    for n in range(STEPS - 1, -1, -1):
+        p, q = ps[n], qs[n]
+        a1, b1 = _hand_rates(p, q, t)
+        p2, q2 = p + H / 2 * a1, q + H / 2 * b1
+        a2, b2 = _hand_rates(p2, q2, t)
+        p3, q3 = p + H / 2 * a2, q + H / 2 * b2
+        a3, b3 = _hand_rates(p3, q3, t)
+        p4, q4 = p + H * a3, q + H * b3
+        x4, y4 = _pull_rates(p4, q4, t, H / 6 * u, H / 6 * v, g)
+        x3, y3 = _pull_rates(p3, q3, t, H / 3 * u + H * x4, H / 3 * v + H * y4, g)
+        x2, y2 = _pull_rates(p2, q2, t, H / 3 * u + H / 2 * x3, H / 3 * v + H / 2 * y3, g)
+        x1, y1 = _pull_rates(p, q, t, H / 6 * u + H / 2 * x2, H / 6 * v + H / 2 * y2, g)
+        u += x1 + x2 + x3 + x4
+        v += y1 + y2 + y3 + y4
+    g[4], g[5] = u, v
+    return g
+
+
+def _scanned(theta, numpy):
+    """With JAX's loop that is compiled once."""
+    import jax
+
+    y, _ = jax.lax.scan(
+        lambda y, _: (_step(y, theta, numpy), None), theta[4:], None, length=STEPS
+    )
+    return numpy.sum(y * y)
+
+
+def _folded(theta, numpy):
+    """With CasADi's loop: a step is a function of its own."""
+    import casadi
+
+    y, t = casadi.SX.sym("y", 2), casadi.SX.sym("t", 6)
+    step = casadi.Function("step", [y, t], [_step(y, t, numpy)])
+    return numpy.sum(step.fold(STEPS)(theta[4:], theta) ** 2)
+
+
+WORKLOADS = [
+    Workload(
+        "Lotka-Volterra, RK4, 1000 steps",
+        "dynamics",
+        lotka_volterra,
+        lambda rng: (np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0]),),
+        by_hand={"gradient": lotka_volterra_gradient},
+        forms={"jax": _scanned, "casadi": _folded},
+        without=("pytensor",),
+        long=True,
+    ),
+]

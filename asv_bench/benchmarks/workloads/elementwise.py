@@ -1,0 +1,179 @@
+"""Functions entry by entry and their sums; calls so small that only the way there counts.
+
+Several are those of Mooncake's public benchmark suite (chalk-lab/Mooncake.jl, bench/), under its
+names; the published ratios are those its continuous integration wrote in pull request 1292.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from .workload import Workload
+
+
+def sum_sin(x, numpy=np):
+    return numpy.sum(numpy.sin(x))
+
+
+@njit
+def sum_sin_gradient(x):
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y[i] = math.cos(x[i])
+    return y
+
+
+def sum_(x, numpy=np):
+    return numpy.sum(x)
+
+
+@njit
+def sum_gradient(x):
+    return np.ones_like(x)
+
+
+def hand_written_sum(x, numpy=np):
+    """A Python loop over the entries."""
+    y = 0.0
+    for n in range(1000):
+        y = y + x[n]
+    return y
+
+
+def hand_written_sum_sin(x, numpy=np):
+    y = 0.0
+    for n in range(1000):
+        y = y + numpy.sin(x[n])
+    return y
+
+
+def sin_cos_exp(x, numpy=np):
+    return numpy.sum(numpy.sin(numpy.cos(numpy.exp(x))))
+
+
+@njit
+def sin_cos_exp_gradient(x):
+    y = np.empty_like(x)
+    flat_x, flat_y = x.ravel(), y.ravel()
+    for i in range(flat_x.size):
+        e = math.exp(flat_x[i])
+        flat_y[i] = -math.cos(math.cos(e)) * math.sin(e) * e
+    return y
+
+
+def naive_map_sin_cos_exp(x, numpy=np):
+    """Entry by entry, into a list that becomes an array."""
+    entries = []
+    for i in range(10):
+        for j in range(10):
+            entries.append(numpy.sin(numpy.cos(numpy.exp(x[i, j]))))
+    return numpy.sum(numpy.stack(entries))
+
+
+def products(x, numpy=np):
+    """400 scalar products, one after the other."""
+    y, a = x[0], x[1]
+    for _ in range(400):
+        y = y * a
+    return y
+
+
+@njit
+def products_gradient(x):
+    power = 1.0
+    for _ in range(399):
+        power *= x[1]
+    return np.array([power * x[1], 400.0 * x[0] * power])
+
+
+def wave(x, numpy=np):
+    return numpy.sum(numpy.tanh(x) * numpy.sin(x) + x * x)
+
+
+@njit
+def wave_gradient(x):
+    y = np.empty_like(x)
+    for i in range(x.size):
+        t, s = math.tanh(x[i]), math.sin(x[i])
+        y[i] = (1.0 - t * t) * s + t * math.cos(x[i]) + 2.0 * x[i]
+    return y
+
+
+def _normal(*shape):
+    return lambda rng: (rng.standard_normal(shape),)
+
+
+WORKLOADS = [
+    Workload(
+        "tiny: sum(sin), n=3",
+        "elementwise",
+        sum_sin,
+        _normal(3),
+        by_hand={"gradient": sum_sin_gradient},
+    ),
+    Workload(
+        "sum_1000",
+        "elementwise",
+        sum_,
+        _normal(1000),
+        by_hand={"gradient": sum_gradient},
+        published=1.61,
+    ),
+    Workload(
+        "_sum_1000 (loop)",
+        "elementwise",
+        hand_written_sum,
+        _normal(1000),
+        by_hand={"gradient": sum_gradient},
+        without=("pytensor",),
+        published=1.25,
+    ),
+    Workload(
+        "sum_sin_1000",
+        "elementwise",
+        sum_sin,
+        _normal(1000),
+        by_hand={"gradient": sum_sin_gradient},
+        published=2.31,
+    ),
+    Workload(
+        "_sum_sin_1000 (loop)",
+        "elementwise",
+        hand_written_sum_sin,
+        _normal(1000),
+        by_hand={"gradient": sum_sin_gradient},
+        without=("pytensor",),
+        published=2.4,
+    ),
+    Workload(
+        "broadcast_sin_cos_exp, 10x10",
+        "elementwise",
+        sin_cos_exp,
+        _normal(10, 10),
+        by_hand={"gradient": sin_cos_exp_gradient},
+    ),
+    Workload(
+        "naive_map_sin_cos_exp, 10x10",
+        "elementwise",
+        naive_map_sin_cos_exp,
+        _normal(10, 10),
+        by_hand={"gradient": sin_cos_exp_gradient},
+        without=("pytensor", "casadi"),
+    ),
+    Workload(
+        "large_single_block: 400 products",
+        "elementwise",
+        products,
+        lambda rng: (np.array([0.9, 0.99]),),
+        by_hand={"gradient": products_gradient},
+    ),
+    Workload(
+        "sum(tanh sin + square), n=1e6",
+        "elementwise",
+        wave,
+        _normal(1_000_000),
+        by_hand={"gradient": wave_gradient},
+        without=("casadi",),
+    ),
+]
