@@ -20,6 +20,7 @@ import scipy.linalg
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import relates
 from linad.operators.relations import Gather, Prefix, Product
+from linad.operators.rewrites import inverts
 from linad.operators.structured import Diagonal, Kronecker, align
 from linad.primitive import Primitive
 from linad.rules.linalg import adjoint
@@ -93,6 +94,18 @@ def triangular_solve_pattern(op: TriangularSolve) -> Product:
     return Product(
         Prefix(op.out_shape, len(op.out_shape) - 2, not op.lower), Gather(repeated, op.shape[1])
     )
+
+
+@inverts(TriangularSolve)
+def _(op: TriangularSolve) -> JacobianOperator | None:
+    # (T^-1)^-1 = T
+    if op.in_shape != op.out_shape:
+        return None
+    a = np.tril(op.a) if op.lower else np.triu(op.a)
+    if op.unit:
+        eye = np.eye(a.shape[-1], dtype=op.dtype)
+        a = a - a * eye + eye
+    return Kronecker(a, None, op.out_shape, op.in_shape, op.dtype)
 
 
 @solve_triangular_.jacobian(wrt=0)

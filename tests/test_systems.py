@@ -313,3 +313,14 @@ def test_lifted_operators():
     arrays, recipe = lifted(op)
     assert arrays == []
     assert recipe([]) is op
+
+
+def test_what_rounding_allows():
+    """A norm of 1e8 beside a solution of size 10: a residual of 1e-8 is all there is."""
+    k = np.arange(1, 30)[:, None]
+    u = np.linspace(0.0, 1.0, 3000)
+    J = linad.linearize(lambda x: np.sum(100 * k * x * np.sin(x + u), axis=1), u)[1]
+    x, why = solve_linear(J.T @ J + 0.1 * linad.eye(3000), np.ones(3000), method="cg", explain=True)
+    assert why.residual < 1e-6
+    tail = np.ones(3000) - J.T @ np.linalg.lstsq((J @ J.T).todense(), J @ np.ones(3000))[0]
+    np.testing.assert_allclose(np.vdot(tail, x), 10 * np.vdot(tail, tail), rtol=1e-3)

@@ -313,9 +313,7 @@ def _kronecker_squares(op: Kronecker, real: Any) -> Any:
     if op.in_shape[:-2] != op.out_shape[:-2]:
         return None
     one = np.ones(1, real)
-    left, right = [
-        one if f is None else np.sum(_squares(f), axis=-2) for f in (op.left, op.right)
-    ]
+    left, right = [one if f is None else np.sum(_squares(f), axis=-2) for f in (op.left, op.right)]
     product = left[..., :, None] * right[..., None, :]
     return (product + np.zeros(op.in_shape, real)).reshape(op.shape[1])
 

@@ -49,6 +49,9 @@ from linad.shapes import matrix_transpose, size_of
 MOST_COLUMNS = 1000
 """Largest rank of the low-rank part in Woodbury's formula."""
 
+MOST_NUMBERS = 2**25
+"""Largest size of the two thin matrices it keeps."""
+
 TRUSTED = 1e8
 """Size and condition number of Woodbury's small matrix up to which the formula is used: so many
 times rounding is what it may lose."""
@@ -297,7 +300,8 @@ def woodbury(op: Sum, diagonal: list[Any], others: list[Any]) -> JacobianOperato
     """(D + U V)^-1 = D^-1 - D^-1 U (I + V D^-1 U)^-1 V D^-1, or None where it is not safe."""
     base = diagonal[0] if len(diagonal) == 1 else Sum(tuple(diagonal))
     pairs = [_narrowest(term) for term in others]
-    if op.wide or sum(u.shape[1] for u, _ in pairs) > MOST_COLUMNS:
+    rank = sum(u.shape[1] for u, _ in pairs)
+    if op.wide or rank > MOST_COLUMNS or rank * op.shape[0] > MOST_NUMBERS:
         return None
     try:
         inverse = closed_form(base)

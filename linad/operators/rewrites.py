@@ -361,4 +361,3 @@ def scaled(alpha: Any, op: JacobianOperator) -> JacobianOperator:
 def simplified(op: JacobianOperator) -> JacobianOperator:
     """`JacobianOperator.simplified`."""
     return Simplifier()(op.flat)
-

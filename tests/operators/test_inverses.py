@@ -29,6 +29,7 @@ from linad.operators.structured import (
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 from linad.rules.indices import Index
+from linad.rules.triangular import TriangularSolve
 
 S = (3, 4)
 
@@ -72,6 +73,8 @@ def structured(dtype, rng):
         "lower": Matrix(np.tril(left)),
         "upper": Matrix(np.triu(left)),
         "solve": Solve(left, S, S, dtype),
+        "triangular solve": TriangularSolve(left, S, S, dtype, True, False),
+        "unit triangular solve": TriangularSolve(left, S, S, dtype, False, True),
         "contraction": Contraction("aij", [("ki", left)], "akj", (2, *S), (2, *S), dtype),
         "cumulative sum": CumulativeSum(1, S, dtype),
         "recurrence": Recurrence(recurrence, r(*S), -1, False, S, dtype),
