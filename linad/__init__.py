@@ -36,6 +36,7 @@ __all__ = [
     "jvp",
     "linearize",
     "log_compiles",
+    "lower",
     "primitive",
     "rules",
     "scipy_args",
@@ -54,6 +55,7 @@ __all__ = [
 _LAZY = {
     "explain": "linad.inspection",
     "log_compiles": "linad.inspection",
+    "lower": "linad.export.lowered",
     "scipy_args": "linad.solve.sinks",
     "solve": "linad.solve",
     "solve_linear": "linad.systems",

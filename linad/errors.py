@@ -63,6 +63,10 @@ class FallbackError(LinadError, NotImplementedError):
     """A program cannot leave Python, because some of its operations run in NumPy."""
 
 
+class ExportError(LinadError, NotImplementedError):
+    """A program has an operation that cannot be written down as NumPy source."""
+
+
 class OverwrittenError(LinadError, RuntimeError):
     """A plain array that a derivative refers to was overwritten while the function ran."""
 

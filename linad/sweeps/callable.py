@@ -286,7 +286,9 @@ class _Writer:
                 if place.shape != ():
                     self.lines.append(f"    set_word(pointers + {at}, r{j}p)")
             elif self.written[j - self.results] not in self.copied:
-                self.lines.append(f"    set_word(pointers + {at}, a{self.written[j - self.results]}p)")
+                self.lines.append(
+                    f"    set_word(pointers + {at}, a{self.written[j - self.results]}p)"
+                )
 
     def _collect(self) -> str:
         """Copy what belongs into arguments; return an expression for the numbers."""

@@ -185,6 +185,4 @@ def report_of(compiled: Any, name: str) -> Report:
     programs: dict[int, Program] = {}
     for derived in compiled.programs():
         programs.setdefault(id(derived.program), derived.program)
-    return Report(
-        compiled.program, name, [Report(p, p.tape.name, []) for p in programs.values()]
-    )
+    return Report(compiled.program, name, [Report(p, p.tape.name, []) for p in programs.values()])

@@ -192,7 +192,9 @@ def _ask_for_help(crew: Crew) -> bool:
     """Ask one more thread to help; whether there is one to ask."""
     global _helpers
     if _helpers is None:
-        _helpers = ThreadPoolExecutor(max_workers=4 * (os.cpu_count() or 1), thread_name_prefix="linad")
+        _helpers = ThreadPoolExecutor(
+            max_workers=4 * (os.cpu_count() or 1), thread_name_prefix="linad"
+        )
     try:
         _helpers.submit(crew.help)
     except RuntimeError:
