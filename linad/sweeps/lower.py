@@ -319,6 +319,10 @@ class Lowering:
         views = self.viewed_by.get(out, [])
         if len(views) == 1 and not self.read_at.get(out):
             read = views[0]
+            eqn = self.equation_of[read]
+            laid = view_place(eqn.primitive, eqn.params, new_place(out.shape, out.dtype))
+            if laid is None or not laid.whole:
+                return None  # it shows the entries in another order, or some of them
         elif views:
             return None
         positions = self.read_at.get(read, [])
