@@ -75,6 +75,21 @@ def check_condition(rcond: float, dtype: Any, name: str) -> None:
         )
 
 
+def reciprocal_condition(solve: Any, norm: float, n: int, dtype: Any) -> float:
+    """Estimate 1 / (|A| |A^-1|) in the 1-norm from a few solutions ``solve(b, adjoint)``."""
+    from scipy.sparse.linalg import onenormest
+
+    def columns(adjoint: bool) -> Any:
+        return lambda b: solve(b.reshape(n, -1), adjoint).reshape(b.shape)
+
+    push, pull = columns(False), columns(True)
+    inverse = LinearOperator(
+        (n, n), matvec=push, rmatvec=pull, matmat=push, rmatmat=pull, dtype=dtype
+    )
+    found = norm * float(onenormest(inverse))
+    return 1 / found if found > 0 else 0.0
+
+
 def scales(sizes: Any) -> Any:
     """Powers of two near the sizes of rows or columns; 1 for a row of zeros."""
     return np.exp2(-np.round(np.log2(np.where(sizes > 0, sizes, 1))))
@@ -206,18 +221,19 @@ class Banded(Factored):
         bands *= self.columns
         norm = float(np.max(np.sum(np.abs(bands), axis=0), initial=0))
         padded = np.concatenate([np.zeros((below, n), bands.dtype), bands])
-        gbtrf, gbcon, self._gbtrs = get_lapack_funcs(("gbtrf", "gbcon", "gbtrs"), (bands,))
+        gbtrf, self._gbtrs = get_lapack_funcs(("gbtrf", "gbtrs"), (bands,))
         self.lu, self.pivots, info = gbtrf(padded, below, above)
-        # gbcon takes the pivots counted from 1, gbtrf counts from 0.
-        found = 0.0 if info > 0 else gbcon(below, above, self.lu, self.pivots + 1, norm)[0]
-        check_condition(float(found), dtype, name)
+        found = 0.0 if info > 0 else reciprocal_condition(self._scaled, norm, n, bands.dtype)
+        check_condition(found, dtype, name)
+
+    def _scaled(self, b: Any, adjoint: bool) -> Any:
+        """Solve with the scaled matrix."""
+        b, trans = b.astype(self.lu.dtype), 2 if adjoint else 0
+        return self._gbtrs(self.lu, self.below, self.above, b, self.pivots, trans=trans)[0]
 
     def solve(self, b: Any, adjoint: bool) -> Any:
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        b = (before[:, None] * b).astype(self.lu.dtype)
-        trans = 2 if adjoint else 0
-        x, _ = self._gbtrs(self.lu, self.below, self.above, b, self.pivots, trans=trans)
-        return after[:, None] * x
+        return after[:, None] * self._scaled(before[:, None] * b, adjoint)
 
 
 class SparseLU(Factored):
@@ -227,7 +243,7 @@ class SparseLU(Factored):
 
     def __init__(self, a: Any, name: str = "inverse") -> None:
         from scipy.sparse import csc_array
-        from scipy.sparse.linalg import onenormest, splu
+        from scipy.sparse.linalg import splu
 
         dtype, n = a.dtype, a.shape[0]
         super().__init__(dtype, n)
@@ -242,14 +258,14 @@ class SparseLU(Factored):
         except RuntimeError as error:
             raise SingularError(f"{name}: the matrix is singular ({error})") from None
 
-        def solved(trans: str) -> Any:
-            return lambda x: self.factors.solve(x.astype(a.dtype), trans)
-
-        inverse = LinearOperator(a.shape, solved("N"), rmatvec=solved("H"), dtype=a.dtype)
         norm = float(abs(a).sum(axis=0).max())
-        check_condition(1 / (norm * onenormest(inverse)), dtype, name)
+        check_condition(reciprocal_condition(self._scaled, norm, n, a.dtype), dtype, name)
+
+    def _scaled(self, b: Any, adjoint: bool) -> Any:
+        """Solve with the scaled matrix."""
+        b = np.ascontiguousarray(b.astype(self.factors.L.dtype))
+        return self.factors.solve(b, "H" if adjoint else "N")
 
     def solve(self, b: Any, adjoint: bool) -> Any:
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        b = np.ascontiguousarray((before[:, None] * b).astype(self.factors.L.dtype))
-        return after[:, None] * self.factors.solve(b, "H" if adjoint else "N")
+        return after[:, None] * self._scaled(before[:, None] * b, adjoint)
