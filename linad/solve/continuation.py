@@ -272,8 +272,7 @@ class Branch:
         def make() -> Any:
             kind = choose(self.J, self.linear_solver)
             if kind == "sparse":
-                matrix = scipy.sparse.vstack([sparse_form(self.J), row[None, :]], format="csc")
-                return SparseSystem(matrix)
+                return bordered_system(sparse_form(self.J), row, b)
             return system(bordered, kind, max(1e-10, 10 * self.eps))
 
         return self.kept.solve(bordered, b, rtol, make)[0]
@@ -360,6 +359,61 @@ class Branch:
             "nit": len(self.points),
             **self.problem.counted,
         }
+
+
+class BorderedSystem:
+    """[J c; r ρ] by the factors of J, which has less fill than the whole.
+
+    x = J^-1 (a - μ c), μ = (β - r J^-1 a) / (ρ - r J^-1 c); refined, since J may be nearly
+    singular where the whole is not.
+    """
+
+    kind = "sparse"
+
+    def __init__(self, whole: Any) -> None:
+        self.whole = whole
+        self.inner = SparseSystem(whole[:-1, :-1])
+        self.dtype = self.inner.dtype
+        self.row, self.corner = whole[[-1], :-1].toarray()[0], whole[-1, -1]
+        self.column = self.inner.solve(whole[:-1, [-1]].toarray()[:, 0])
+        self.pivot = self.corner - self.row @ self.column
+        if self.pivot == 0:
+            raise SingularError("the bordered Jacobian is singular")
+
+    def solve(self, b: Any) -> Any:
+        """The solution, refined until its residual is small.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            If refinement does not get there.
+        """
+        x = self.apply(b)
+        for _ in range(4):
+            left = b - self.whole @ x
+            if not np.isfinite(left).all():
+                break
+            if largest(left) <= ACCURATE * largest(b):
+                return x
+            x = x + self.apply(left)
+        raise SingularError("J is too near to a singular matrix")
+
+    def apply(self, b: Any) -> Any:
+        """About the solution, as a preconditioner needs it."""
+        w = self.inner.solve(b[:-1])
+        mu = (b[-1] - self.row @ w) / self.pivot
+        return np.append(w - mu * self.column, mu)
+
+
+def bordered_system(matrix: Any, row: Any, b: Any) -> Any:
+    """A system with a row below, factorised by parts, or whole where that does not serve ``b``."""
+    whole = scipy.sparse.vstack([matrix, row[None, :]], format="csc")
+    try:
+        found = BorderedSystem(whole)
+        found.solve(b)
+    except SingularError:
+        return SparseSystem(whole)
+    return found
 
 
 class Bordered(Residual):
