@@ -92,6 +92,29 @@ class TestBratu:
             self.example.solve(15, 9.0)
 
 
+class TestBratuFold:
+    example = load("bratu_fold")
+
+    def test_solution(self):
+        found = self.example.solve(15, 5.0)
+        assert np.abs(found.fun).max() <= 1e-12
+        np.testing.assert_allclose(found.x, TestBratu().reference(15, 5.0), rtol=1e-8)
+        np.testing.assert_allclose(self.example.solve_by_differences(15, 5.0), found.x, rtol=1e-8)
+
+    def test_fold_in_the_limit_of_fine_grids(self):
+        """Errors fall as h²: two grids give the limit."""
+        coarse, fine = (self.example.follow(n, points=14).folds[0].parameter for n in (15, 31))
+        np.testing.assert_allclose((4 * fine - coarse) / 3, self.example.FOLD, rtol=1e-5)
+
+    def test_the_upper_branch(self):
+        """Two solutions of the same equation, one above the other."""
+        branch = self.example.follow(15, points=20)
+        k = int(np.argmin(np.abs(branch.parameters[10:] - 5.0))) + 10
+        upper, lam = branch.path[k], branch.parameters[k]
+        np.testing.assert_allclose(self.example.bratu(upper, lam), 0.0, atol=1e-9)
+        assert upper.max() > 2 * self.example.solve(15, lam).x.max()
+
+
 class TestGaussianProcess:
     example = load("hessian_of_gp")
 
