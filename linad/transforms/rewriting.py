@@ -1,0 +1,54 @@
+"""The table of rewrites, and what its rows are written with.
+
+A rule looks at one equation and at how its operands were made, and names what can take its
+place. `linad.transforms.identities` and `linad.transforms.contractions` are the rows;
+`linad.transforms.simplify` applies them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.tape import Equation, Var
+
+Rule = Callable[[Any, Equation], Any]
+"""``rule(simplifier, equation)``: an operand that stands for the result, or None to keep the
+equation."""
+
+RULES: dict[str, list[Rule]] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Register a rewrite of the primitives of these names."""
+
+    def register(function: Rule) -> Rule:
+        for name in names:
+            RULES.setdefault(name, []).append(function)
+        return function
+
+    return register
+
+
+def number_of(a: Any) -> Any:
+    """The number that all entries of a known array are, or None."""
+    if isinstance(a, Var):
+        return None
+    if type(a) in (int, float, bool, complex):
+        return a
+    array = np.asarray(a)
+    if not array.size or array.dtype.kind not in "biufc":
+        return None
+    if array.ndim and not any(array.strides):
+        return array[(0,) * array.ndim]
+    flat = array.reshape(-1)
+    first = flat[0]
+    if array.size > 1 and (flat[-1] != first or not (flat == first).all()):
+        return None
+    return first
+
+
+def fits(a: Any, eqn: Equation) -> bool:
+    """Whether an operand can stand for the result."""
+    out = eqn.outputs[0]
+    return isinstance(a, Var) and a.shape == out.shape and a.dtype == out.dtype
