@@ -56,7 +56,7 @@ def row(names: str, text: str, meet: str = "result", kinds: str = "fc", cost: in
         ROWS.setdefault(name, []).append(made)
 
 
-def test(names: str, text: str, meet: str = "own", kinds: str = "bifc") -> None:
+def condition(names: str, text: str, meet: str = "own", kinds: str = "bifc") -> None:
     """Add a row that gives a boolean."""
     for name in names.split():
         ROWS.setdefault(name, []).append(Scalar(text, meet, kinds, 1, "bool"))
@@ -114,7 +114,7 @@ row(
     kinds="f",
     cost=TRANSCENDENTAL,
 )
-test("signbit", "np.copysign(1.0, {0}) < 0.0", kinds="f")
+condition("signbit", "np.copysign(1.0, {0}) < 0.0", kinds="f")
 row(
     "heaviside",
     "select({0} > {zero}, {one}, select({0} < {zero}, {zero}, select({0} == {zero}, {1}, {0})))",
@@ -122,44 +122,45 @@ row(
     cost=3,
 )
 
-# Choices. The first operand where it is NaN; the second is left where the comparison fails.
+# Choices. The first operand where it is NaN; the second where the comparison fails, as for
+# equal operands (0 and -0 are), and for NaN.
 
-row("maximum", "select(({0} >= {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2)
-row("minimum", "select(({0} <= {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2)
-row("fmax", "select(({0} >= {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2)
-row("fmin", "select(({0} <= {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2)
+row("maximum", "select(({0} > {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2)
+row("minimum", "select(({0} < {1}) | ({0} != {0}), {0}, {1})", kinds="if", cost=2)
+row("fmax", "select(({0} > {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2)
+row("fmin", "select(({0} < {1}) | ({1} != {1}), {0}, {1})", kinds="if", cost=2)
 row("clip", "clipped({0}, {1}, {2})", kinds="if", cost=4)
 row("where", "select({0}, {1}, {2})", meet="choice", kinds="bifc")
 row("masked", "select({0}, {1}, {zero})", meet="choice", kinds="bifc")
 
 # Conditions, bits.
 
-test("equal", "{0} == {1}", meet="common")
-test("not_equal", "{0} != {1}", meet="common")
+condition("equal", "{0} == {1}", meet="common")
+condition("not_equal", "{0} != {1}", meet="common")
 for _name, _sign in {
     "less": "<",
     "less_equal": "<=",
     "greater": ">",
     "greater_equal": ">=",
 }.items():
-    test(_name, f"{{0}} {_sign} {{1}}", meet="common", kinds="bif")
-test("logical_and", "({0} != 0) & ({1} != 0)")
-test("logical_or", "({0} != 0) | ({1} != 0)")
-test("logical_xor", "({0} != 0) ^ ({1} != 0)")
-test("logical_not", "{0} == 0")
-test("isnan", "{0} != {0}")
-test("isfinite", "({0} - {0}) == ({0} - {0})", kinds="if")
-test("isfinite", "z_is_finite({0})", kinds="c")
-test("isinf", "({0} == {0}) & (({0} - {0}) != ({0} - {0}))", kinds="if")
-test("isinf", "z_is_infinite({0})", kinds="c")
-test("isposinf", "{0} == np.inf", kinds="if")
-test("isneginf", "{0} == -np.inf", kinds="if")
-test("isreal", "{0}.imag == 0", kinds="c")
-test("isreal", "{0} == {0}", kinds="bi")
-test("isreal", "({0} == {0}) | ({0} != {0})", kinds="f")
-test("iscomplex", "{0}.imag != 0", kinds="c")
-test("iscomplex", "{0} != {0}", kinds="bi")
-test("iscomplex", "({0} == {0}) & ({0} != {0})", kinds="f")
+    condition(_name, f"{{0}} {_sign} {{1}}", meet="common", kinds="bif")
+condition("logical_and", "({0} != 0) & ({1} != 0)")
+condition("logical_or", "({0} != 0) | ({1} != 0)")
+condition("logical_xor", "({0} != 0) ^ ({1} != 0)")
+condition("logical_not", "{0} == 0")
+condition("isnan", "{0} != {0}")
+condition("isfinite", "({0} - {0}) == ({0} - {0})", kinds="if")
+condition("isfinite", "z_is_finite({0})", kinds="c")
+condition("isinf", "({0} == {0}) & (({0} - {0}) != ({0} - {0}))", kinds="if")
+condition("isinf", "z_is_infinite({0})", kinds="c")
+condition("isposinf", "{0} == np.inf", kinds="if")
+condition("isneginf", "{0} == -np.inf", kinds="if")
+condition("isreal", "{0}.imag == 0", kinds="c")
+condition("isreal", "{0} == {0}", kinds="bi")
+condition("isreal", "({0} == {0}) | ({0} != {0})", kinds="f")
+condition("iscomplex", "{0}.imag != 0", kinds="c")
+condition("iscomplex", "{0} != {0}", kinds="bi")
+condition("iscomplex", "({0} == {0}) & ({0} != {0})", kinds="f")
 for _name, _sign in {"and": "&", "or": "|", "xor": "^"}.items():
     row(f"bitwise_{_name}", f"{{0}} {_sign} {{1}}", kinds="bi")
 row("invert", "~{0}", kinds="i")
@@ -244,7 +245,7 @@ row(
 )
 row(
     "log_expit",
-    "select({0} < {zero}, {0}, {zero}) - f_log1p(f_exp(-abs({0})))",
+    "-f_log1p(f_exp(-abs({0}))) + select({0} < {zero}, {0}, -{zero})",
     kinds="f",
     cost=2 * TRANSCENDENTAL,
 )
@@ -354,6 +355,8 @@ def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:
     else:
         common = own
     values = common[1:] if row.meet == "choice" else common
+    if any(d.kind == "c" and c.kind != "c" for d, c in zip(own, common, strict=True)):
+        return None  # an imaginary part would be lost
     if any(d.kind not in row.kinds.replace("i", "iu") for d in values):
         return None
     names = [name_of_dtype(d) for d in common]
