@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from linad.errors import OptionError
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,20 @@ class Settings:
     threads: int = 1
     variants: int = 8
 
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, least = getattr(self, field.name), LEAST.get(field.name, 0)
+            if not isinstance(value, (int, float)) or value < least:
+                raise OptionError(
+                    f"config: {field.name} must be a number of at least {least}, got {value!r}"
+                )
+
+
+LEAST = {"threads": 1, "variants": 1}
+
 
 def _from_environment() -> Settings:
-    given = {}
+    given: dict[str, Any] = {}
     for field in fields(Settings):
         name = f"LINAD_{field.name.upper()}"
         text = os.environ.get(name)
@@ -81,20 +95,23 @@ def settings() -> Settings:
 
 
 @contextmanager
-def config(**changes: int) -> Iterator[Settings]:
+def config(**changes: Any) -> Iterator[Settings]:
     """Change settings for a ``with`` block.
 
     Parameters
     ----------
-    **changes : int
+    **changes : int or bool
         ``densify_limit``, most entries of a dense array that NumPy or SciPy may make of an
         operator; ``block_bytes``, what `todense` pushes through in one sweep;
-        ``snapshot_bytes``, up to which plain arrays are copied.
+        ``snapshot_bytes``, up to which plain arrays are copied; and of compiled programs
+        ``cache``, ``vector_math``, ``fast_math``, ``threads`` and ``variants``, see `Settings`.
 
     Raises
     ------
     TypeError
         For a name that is no setting.
+    OptionError
+        For a value that a setting cannot have.
 
     Examples
     --------

@@ -42,8 +42,9 @@ class Embedder:
         """
         code = getattr(function, "__code__", None)
         if code is None:
-            if isinstance(getattr(function, "__self__", None), np.ufunc):
-                return f"{self.module.function(function.__self__)}.{function.__name__}"
+            owner = getattr(function, "__self__", None)
+            if isinstance(owner, np.ufunc):
+                return f"{self.module.function(owner)}.{function.__name__}"
             raise ExportError(f"{function!r} is not written in Python")
         node = _find(function)
         name = self._name_for(node, function)

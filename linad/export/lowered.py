@@ -18,6 +18,7 @@ from linad.tape import Equation, Tape, Var, type_of
 from linad.transforms.programs import trace_vjp
 from linad.transforms.simplify import simplify
 
+NUMBERS = (np.dtype(float), np.dtype(complex), np.dtype(int))
 
 OWN_NAMES = {"np", "nan", "inf", "scipy", "forward", "reverse", "vjp", "residuals", "cotangent"}
 """Names that the module uses itself."""
@@ -232,9 +233,7 @@ class _Writer:
     def _operand(self, a: Any, wide: bool = False) -> str:
         if isinstance(a, Var):
             return self.names[a]
-        if wide and np.ndim(a) == 0 and not isinstance(a, (bool, int, float, complex)):
-            # In double precision a number is a number.
-            if np.asarray(a).dtype in (np.dtype(float), np.dtype(complex), np.dtype(int)):
-                a = np.asarray(a).item()
+        if wide and np.ndim(a) == 0 and np.asarray(a).dtype in NUMBERS:
+            a = np.asarray(a).item()  # in double precision a number is a number
         text = self.module.text(a)
         return f"({text})" if text.startswith("-") else text

@@ -232,8 +232,7 @@ def _as_slices(numbers: np.ndarray, shape: Shape) -> tuple[Any, ...] | None:
     last = np.unravel_index(int(numbers.reshape(-1)[-1]), shape)
     lengths = list(numbers.shape)
     found: list[Any] = []
-    for k, (a, b) in enumerate(zip(first, last, strict=True)):
-        a, b = int(a), int(b)
+    for k, (a, b) in enumerate(zip(map(int, first), map(int, last), strict=True)):
         n = lengths[0] if lengths else 0
         left = len(shape) - k
         if not lengths or (a == b and not (n == 1 and len(lengths) == left)):

@@ -46,6 +46,8 @@ from linad.transforms.simplify import simplify
 # arguments and results, in the header's order; how to wait.
 TAKEN, HEADER, POINTERS, YIELD, SLOT = 0, 64, 72, 80, 128
 
+OTHER_PATH = "Python would decide otherwise on these values than on those it was compiled for"
+
 ROOM = 16
 """Bytes for an argument or result that is a number."""
 
@@ -219,8 +221,7 @@ class _Writer:
             "    give_back(slot)",
             "    if status != 0:",
             f"        if status == {engine.GUARD_FAILED}:",
-            f'            raise GuardError("{self.name}: Python would decide otherwise on these '
-            f'values than on those it was compiled for")',
+            f'            raise GuardError("{self.name}: {OTHER_PATH}")',
             f'        raise ArithmeticError("{self.name}: a kernel stopped; a matrix is singular")',
             f"    return {returned}",
         ]
@@ -258,7 +259,7 @@ class _Writer:
             tests = [f"{name}.shape[{d}] != {n}" for d, n in enumerate(place.shape)]
             what = f"argument {name[1:]}" if name[0] == "a" else f"the array for result {name[1:]}"
             self._raise(" or ".join(tests), f"{what} must have shape {place.shape}")
-        for name, place, _ in arrays:
+        for name, _, _ in arrays:
             self.lines.append(f"    {name}p = data_of({name})")
         for (a, p, writes), (b, q, also) in itertools.combinations(arrays, 2):
             if (writes or also) and size_of(p.shape) and size_of(q.shape):
@@ -285,10 +286,10 @@ class _Writer:
             if j < self.results:
                 if place.shape != ():
                     self.lines.append(f"    set_word(pointers + {at}, r{j}p)")
-            elif self.written[j - self.results] not in self.copied:
-                self.lines.append(
-                    f"    set_word(pointers + {at}, a{self.written[j - self.results]}p)"
-                )
+                continue
+            k = self.written[j - self.results]
+            if k not in self.copied:
+                self.lines.append(f"    set_word(pointers + {at}, a{k}p)")
 
     def _collect(self) -> str:
         """Copy what belongs into arguments; return an expression for the numbers."""

@@ -92,15 +92,18 @@ class Report:
         self.compiled, self.loaded = program.compiled, program.loaded
 
     def __str__(self) -> str:
+        given, made = ", ".join(self.inputs), ", ".join(self.outputs)
+        steps, kernels = _count(len(self.steps), "step"), _count(self.kernels, "kernel")
+        in_numpy = f"{len(self.fallbacks)} in NumPy" if self.fallbacks else "none in NumPy"
+        compiled = _count(self.compiled, "kernel")
+        scratch, constants = _bytes(self.arena_bytes), _bytes(self.constant_bytes)
         lines = [
-            f"{self.name}({', '.join(self.inputs)}) -> {', '.join(self.outputs) or 'nothing'}",
+            f"{self.name}({given}) -> {made or 'nothing'}",
             "",
-            f"  {_count(len(self.steps), 'step')} a call, {_count(self.kernels, 'kernel')}; "
-            + (f"{len(self.fallbacks)} in NumPy" if self.fallbacks else "none in NumPy"),
-            f"  made in {1e3 * self.seconds:.0f} ms: {_count(self.compiled, 'kernel')} compiled, "
-            f"{self.loaded} loaded from disk, the others known already",
-            f"  memory: {_bytes(self.arena_bytes)} of scratch, {_bytes(self.constant_bytes)} of "
-            f"constants; a call reads and writes about {_bytes(self.moved_bytes)}",
+            f"  {steps} a call, {kernels}; {in_numpy}",
+            f"  made in {1e3 * self.seconds:.0f} ms: {compiled} compiled, {self.loaded} from disk",
+            f"  memory: {scratch} of scratch, {constants} of constants",
+            f"  a call reads and writes about {_bytes(self.moved_bytes)}",
             "",
         ]
         lines += self._table()

@@ -102,9 +102,8 @@ class Source:
             self._statement(eqn)
         self.shape = self._merged()
         self.extent = self.shape[0] if self.shape else 1
-        crossing = [
-            r for r, (_, k, _) in enumerate(self.reductions) if not any(self.operands[k].strides[:1])
-        ]
+        targets = [self.operands[k] for _, k, _ in self.reductions]
+        crossing = [r for r, o in enumerate(targets) if not any(o.strides[:1])]
         self.piece = self._split(crossing) if crossing else 0
         self.work = 0 if crossing and not self.piece else size_of(self.shape) * self._cost()
         self.text = self._text()
@@ -225,7 +224,8 @@ class Source:
         """Give each piece of a large loop its own results; return the length of a piece."""
         size = size_of(self.shape)
         kept = sum([size_of(self.operands[self.reductions[r][1]].place.shape) for r in crossing])
-        length = max(1, PIECE * self.extent // max(size, 1), 16 * kept * self.extent // max(size, 1))
+        # Results of the pieces must not take more memory than the operands.
+        length = max(1, max(PIECE, 16 * kept) * self.extent // max(size, 1))
         pieces = -(-self.extent // length)
         if pieces < 2:
             return 0
