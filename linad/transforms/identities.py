@@ -70,12 +70,15 @@ def uniform(s: Any, eqn: Equation) -> Any:
     """An array of equal entries is a number."""
     for k, other in ((0, 1), (1, 0)):
         a, b = eqn.inputs[k], eqn.inputs[other]
-        if isinstance(a, np.ndarray) and a.ndim and fits(b, eqn):
-            number = number_of(a)
-            if number is not None:
-                inputs = [b, b]
-                inputs[k] = np.asarray(number)
-                return s.emit_like(eqn.primitive.name, inputs, eqn)
+        if not isinstance(a, np.ndarray) or not a.ndim or not isinstance(b, Var):
+            continue
+        number = number_of(a)
+        if number is None or b.dtype != eqn.outputs[0].dtype:
+            continue
+        inputs = [b, b]
+        inputs[k] = np.asarray(number)
+        y = s.emit(eqn.primitive.name, inputs, b.shape, b.dtype)
+        return s.emit_like("broadcast_to", [y], eqn, shape=eqn.outputs[0].shape)
     return None
 
 
@@ -152,7 +155,7 @@ def mean_is_sum(s: Any, eqn: Equation) -> Any:
 
 @rule("sum")
 def sum_of_broadcast(s: Any, eqn: Equation) -> Any:
-    """The sum of n copies is n times one."""
+    """The sum of n copies is n times one; what is repeated along is repeated after."""
     maker = s.maker(eqn.inputs[0])
     if maker is None or maker.primitive.name not in ("broadcast_to", "spread"):
         return None
@@ -160,16 +163,20 @@ def sum_of_broadcast(s: Any, eqn: Equation) -> Any:
     axes = eqn.params["axes"]
     if not isinstance(x, Var):
         return None
-    lead = len(wide) - len(x.shape)
-    if any(k >= lead and x.shape[k - lead] != 1 for k in axes):
+    shape = (1,) * (len(wide) - len(x.shape)) + x.shape
+    repeated = [k for k in axes if shape[k] == 1]
+    added = tuple([k for k in axes if shape[k] != 1])
+    left = tuple([n for k, n in enumerate(shape) if k not in axes])
+    if not repeated and left == eqn.outputs[0].shape:
         return None
-    copies = size_of([wide[k] for k in axes])
-    left = [k - lead for k in range(len(wide)) if k >= lead and k not in axes]
-    kept = tuple([x.shape[k] for k in left])
-    if kept != eqn.outputs[0].shape:
-        return None
-    flat = s.emit("reshape", [x], kept, x.dtype, shape=kept)
-    return s.emit_like("multiply", [flat, float(copies)], eqn)
+    x = s.emit("reshape", [x], shape, x.dtype, shape=shape)
+    if added:
+        kept = tuple([n for k, n in enumerate(shape) if k not in added])
+        x = s.emit("sum", [x], kept, x.dtype, axes=added)
+    x = s.emit("reshape", [x], left, x.dtype, shape=left)
+    copies = size_of([wide[k] for k in repeated])
+    x = s.emit("multiply", [x, float(copies)], left, x.dtype)
+    return s.emit_like("broadcast_to", [x], eqn, shape=eqn.outputs[0].shape)
 
 
 # Products.
