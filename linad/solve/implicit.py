@@ -23,7 +23,7 @@ import numpy as np
 
 from linad import tree
 from linad.derivatives import linearize
-from linad.errors import ConvergenceError, DTypeError, TreeError
+from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.primitive import Primitive, Traced
@@ -140,9 +140,19 @@ def _same(a: Any, b: Any) -> bool:
 def _solution(x0: Any, theta: Any, *, equation: Equation) -> Any:
     given = equation.theta.container(theta)
     found = equation.solve(equation.x0.container(x0), given)
+    if not (hasattr(found, "success") and hasattr(found, "x")):
+        raise OutputError(
+            f"{equation.name}: the solver returned a {type(found).__name__}, an OptimizeResult "
+            f"with x and success is needed"
+        )
     if not found.success:
         raise ConvergenceError(f"{equation.name}: {found.message}", found)
-    return joined(tree.flatten(found.x)[0], (), x0.dtype).astype(x0.dtype, copy=False)
+    x = joined([np.asarray(v) for v in tree.flatten(found.x)[0]], (), x0.dtype)
+    if x.shape != x0.shape:
+        raise ShapeError(
+            f"{equation.name}: the solver returned {x.size} numbers for {x0.size} unknowns"
+        )
+    return x.astype(x0.dtype, copy=False)
 
 
 solution = Primitive("solution", _solution, register=False)

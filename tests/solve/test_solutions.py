@@ -341,6 +341,16 @@ class TestRefusals:
         with pytest.raises(ShapeError, match="3 numbers for 2 unknowns"):
             solve.root(lambda x, a: np.ones(3) * a + x[0], np.zeros(2), 1.0)
 
+    def test_a_solver_that_is_none(self):
+        with pytest.raises(linad.errors.OutputError, match="an OptimizeResult"):
+            solve.root(lambda x: x - 1.0, 0.0, solver=scipy.optimize.fsolve)
+        with pytest.raises(ShapeError, match="the solver returned 2 numbers for 1 unknowns"):
+            solve.root(
+                lambda x: x - 1.0,
+                0.0,
+                solver=lambda f, x0: scipy.optimize.OptimizeResult(x=np.ones(2), success=True),
+            )
+
     def test_input_that_cannot_be_meant(self):
         with pytest.raises(linad.errors.TreeError, match="root: x0 holds no array"):
             solve.root(lambda x: x, ())
