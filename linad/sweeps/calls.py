@@ -93,6 +93,22 @@ def concatenate(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
+@routine("pad")
+def pad(lowering: Any, eqn: Equation) -> bool:
+    """A constant border."""
+    out, widths = eqn.outputs[0], eqn.params["widths"]
+    x = lowering.place_of(eqn.inputs[0])
+    values = np.unique(np.asarray(eqn.params["values"]))
+    if values.size != 1 or not plain(x) or x.dtype != out.dtype or not size_of(x.shape):
+        return False
+    target = lowering.result(out)
+    lowering.fill(target, values[0])
+    start = sum([before * s for (before, _), s in zip(widths, target.strides, strict=True)])
+    inside = Place(target.buffer, target.offset + start, x.shape, target.strides, out.dtype)
+    lowering.copy(inside, x)
+    return True
+
+
 def piece(target: Place, eqn: Equation, k: int) -> Place:
     """Where the k-th operand of a concatenation goes."""
     axis = eqn.params["axis"]
