@@ -85,6 +85,12 @@ def sign(a: Any, zero: Any, one: Any) -> Any:
 
 
 @FUNCTION
+def scale(a: Any, factor: Any) -> Any:
+    """A complex number times a real one, part by part."""
+    return complex(a.real * factor, a.imag * factor)
+
+
+@FUNCTION
 def is_finite(a: Any) -> Any:
     return np.isfinite(a.real) & np.isfinite(a.imag)
 
@@ -154,9 +160,15 @@ def power(a: Any, b: Any, one: Any) -> Any:
     if b.real == 0 and b.imag == 0:
         return complex(one, one * 0)
     if a.real == 0 and a.imag == 0:
-        if b.real > 0 and b.imag == 0:
+        if b.real > 0:
             return a - a
-        return complex(one, one) * ((one - one) / (one - one))
+        return complex((one - one) / (one - one), (one - one) / (one - one))
+    if b.imag == 0 and b.real == 1:
+        return a
+    if b.imag == 0 and b.real == 2:
+        return a * a
+    if b.imag == 0 and b.real == 3:
+        return a * (a * a)
     if b.imag == 0 and abs(b.real) < 100 and b.real == np.trunc(b.real):
         n = abs(int(b.real))
         result, factor = complex(one, one * 0), a
@@ -188,6 +200,7 @@ NAMES = {
     "z_reciprocal": reciprocal,
     "z_size": size,
     "z_sign": sign,
+    "z_scale": scale,
     "z_is_finite": is_finite,
     "z_is_infinite": is_infinite,
     "z_power": power,

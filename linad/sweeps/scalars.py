@@ -206,9 +206,9 @@ row("arctan2", "f_atan2({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
 if LIBM:
     row("sqrt", "z_sqrt({0})", kinds="c", cost=TRANSCENDENTAL)
     row("power", "z_power({0}, {1}, {real_one})", kinds="c", cost=4 * TRANSCENDENTAL)
-    row("exp2", "z_exp({0} * {log2})", kinds="c", cost=2 * TRANSCENDENTAL)
-    row("log2", "z_log({0}) * {per_log2}", kinds="c", cost=2 * TRANSCENDENTAL)
-    row("log10", "z_log({0}) * {per_log10}", kinds="c", cost=2 * TRANSCENDENTAL)
+    row("exp2", "z_exp(z_scale({0}, {real_log2}))", kinds="c", cost=2 * TRANSCENDENTAL)
+    row("log2", "z_scale(z_log({0}), {real_per_log2})", kinds="c", cost=2 * TRANSCENDENTAL)
+    row("log10", "z_scale(z_log({0}), {real_per_log10})", kinds="c", cost=2 * TRANSCENDENTAL)
 
 # log(e^a + e^b) = m + log1p(e^-|a - b|); equal infinities have no difference.
 row(
@@ -292,7 +292,8 @@ CONSTANTS = {
 def constants(dtype: str) -> dict[str, str]:
     """What the names in rows stand for where ``dtype`` is computed in."""
     names = {k: f"to_{dtype}({v})" for k, v in CONSTANTS.items() if dtype[0] in "fc" or v in "01"}
-    names |= {f"real_{k}": f"to_{real_of(dtype)}({CONSTANTS[k]})" for k in ("zero", "one")}
+    if dtype[0] in "fc":
+        names |= {f"real_{k}": f"to_{real_of(dtype)}({v})" for k, v in CONSTANTS.items()}
     return names | {"bits": str(8 * int(dtype[1:]))}
 
 
@@ -345,6 +346,10 @@ def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:
         None where the row does not hold, or a kernel knows no such dtype.
     """
     own = [_dtype_of(a) for a in operands]
+    if row.meet in ("result", "choice") and result.kind != "c":
+        taken = own[1:] if row.meet == "choice" else own
+        if any(d.kind == "c" for d in taken):
+            return None
     if row.meet == "result":
         common = [result] * len(own)
     elif row.meet == "choice":
