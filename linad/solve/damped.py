@@ -26,6 +26,9 @@ from linad.solve.systems import DENSE, LARGE, SingularError, is_thin, sparse_for
 MANY = 2_000_000
 """Entries of a dense Jacobian up to which its pattern is not even looked at."""
 
+SAMPLES = 16
+"""Cotangents from which the norms of columns are estimated, within a quarter or so."""
+
 MOST = 50_000_000
 """Entries up to which one that is no sparse matrix is made dense."""
 
@@ -160,8 +163,8 @@ class KrylovSteps:
 
     @property
     def column_norms(self) -> Any:
-        """Of the columns: exact where the structure tells them, else estimated from products."""
-        return np.asarray(self.J.bare.column_norms(rng=0))
+        """Of the columns, estimated by a few cotangents, the same at every point."""
+        return np.asarray(self.J.column_norms(exact=False, samples=SAMPLES, rng=0))
 
     def step(self, lam: float, D: Any) -> Any:
         """p for a λ > 0."""
