@@ -78,10 +78,10 @@ class Compiled(Primitive):
         return True
 
     def programs(self) -> Iterator["Compiled"]:
-        """The programs made so far to differentiate this one."""
+        """The programs that have run to differentiate this one."""
         for derived in self._derived.values():
             for made in (derived.forward, *derived.sweeps.values()):
-                if made.tape.outputs:
+                if made.program.made:
                     yield made
                     yield from made.programs()
 

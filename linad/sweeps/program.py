@@ -54,6 +54,8 @@ class Program:
         What it took to make it, kernels included.
     compiled, loaded : int
         Kernels that had to be compiled for it, and that were found on disk.
+    made : bool
+        Whether it has been compiled.
     shared : bool
         Whether there is enough work for several threads.
     chosen : Settings
@@ -69,7 +71,7 @@ class Program:
         self.tape = tape
         self.chosen = chosen or settings()
         self.pool: list[Workspace] = []
-        self._made = False
+        self.made = False
 
     def _make(self) -> None:
         started = time.perf_counter()
@@ -89,7 +91,7 @@ class Program:
         self.results = [(p.shape, p.dtype) for p in self.lowering.outputs]
         self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
         self.seconds = time.perf_counter() - started
-        self._made = True
+        self.made = True
         log.info(
             "compiled %d kernels in %.0f ms, loaded %d from disk: %s",
             self.compiled,
@@ -100,7 +102,7 @@ class Program:
 
     def borrow(self) -> "Workspace":
         """A workspace that nobody else uses."""
-        if not self._made:
+        if not self.made:
             self._make()
         try:
             return self.pool.pop()

@@ -39,6 +39,10 @@ PIECE_WORK = 1 << 18
 
 MOST_PIECES = 1 << 12
 
+LANES = 64
+"""Pieces are multiples of it: loops take so many entries at once, at most, and what is left over
+one by one, by functions that round otherwise."""
+
 # Words that the threads share, each on cache lines of its own: the ticket (number of the
 # instruction's first word, times 2^32, plus pieces left; -1 when all is done), pieces finished,
 # the last status that was not zero; and two that do not change.
@@ -79,6 +83,8 @@ def run_piece(shared, ticket):
     instruction = word(shared + CODE) + 8 * (ticket >> 32)
     extent = word(instruction + EXTENT)
     length = -(-extent // pieces_of(instruction))
+    if length > LANES:
+        length = -(-length // LANES) * LANES
     start = ((ticket & PIECES_LEFT) - 1) * length
     stop = min(start + length, extent)
     if start < stop:
