@@ -161,6 +161,7 @@ def check_rule(
     float32: bool = True,
     complex_: bool = False,
     wrt: Sequence[int] | None = None,
+    compiled: int | None = None,
     rng: Rng = 1729,
     **params: Any,
 ) -> None:
@@ -181,6 +182,9 @@ def check_rule(
         Whether to check it at complex points as well.
     wrt : sequence of int, optional
         Which arguments to differentiate in; by default each floating or complex one.
+    compiled : int, optional
+        Up to which order compiled programs of the derivatives are compared with NumPy; 0 for
+        none, not even of the values. By default ``order``, at most 2.
     **params
         Its static parameters.
 
@@ -192,13 +196,15 @@ def check_rule(
     Notes
     -----
     Beyond `check_derivatives`: the dense Jacobians by columns and by rows agree; inputs are
-    untouched; single precision stays single; non-contiguous and read-only inputs work.
-    What it cannot see is stated there.
+    untouched; single precision stays single; non-contiguous and read-only inputs work; compiled
+    programs of values, derivatives in both modes and second derivatives agree with NumPy to
+    rounding, in memory that was full of NaN. What it cannot see is stated there.
     """
     rng = np.random.default_rng(rng)
     args = tuple(a if type(a) in (int, float, complex) else np.asarray(a) for a in args)
     if wrt is None:
         wrt = [i for i, a in enumerate(args) if is_inexact(np.asarray(a).dtype)]
+    compiled = min(order, 2) if compiled is None else compiled
     name = getattr(primitive, "name", None) or getattr(primitive, "__name__", repr(primitive))
     variants = [("", args)]
     if complex_:
@@ -211,7 +217,9 @@ def check_rule(
     checks = [
         (
             label,
-            functools.partial(_check_point, primitive, point, params, list(wrt), order, rtol, rng),
+            functools.partial(
+                _check_point, primitive, point, params, list(wrt), order, rtol, compiled, rng
+            ),
         )
         for label, point in variants
     ]
@@ -236,7 +244,8 @@ class Case:
     *args
         Its arrays.
     check : dict, optional
-        Keywords for `check_rule`: ``order``, ``rtol``, ``float32``, ``complex_``, ``wrt``.
+        Keywords for `check_rule`: ``order``, ``rtol``, ``float32``, ``complex_``, ``wrt``,
+        ``compiled``.
     **params
         Its static parameters.
     """
@@ -306,6 +315,7 @@ def _check_point(
     active: list[int],
     order: int,
     rtol: Any,
+    compiled: int,
     rng: Any,
 ) -> None:
     if not active:
@@ -318,6 +328,7 @@ def _check_point(
         check_derivatives(f, *point, order=order, rtol=rtol, rng=rng)
         _check_dense(f, point)
         _check_layouts(f, point)
+    _check_compiled(f, point, compiled, rng)
     for a, b in zip(args, before, strict=True):
         if not np.array_equal(np.asarray(a), b, equal_nan=b.dtype.kind in "fc"):
             raise DerivativeError("an input was overwritten")
@@ -380,3 +391,77 @@ def _check_layouts(f: Any, point: list[Any]) -> None:
     a, b = J.pullback(ybar), K.pullback(ybar)
     eps = max(precision(point), precision(y))
     require(norm(combine(1.0, a, -1.0, b)), 1e4 * eps * (norm(a) + 1e-300), "strided inputs")
+
+
+def _check_compiled(f: Callable[..., Any], point: list[Any], order: int, rng: Any) -> None:
+    """Compiled programs must give what NumPy gives, whatever their memory held before."""
+    if not order:
+        return
+    n = len(point)
+    y, _ = linearize(f, *point)
+    ybar, dx = random_like(y, rng), random_like(tuple(point), rng)
+
+    def first(*given: Any) -> Any:
+        x, (ybar, dx) = given[:n], given[n:]
+        y, pullback = vjp(f, *x)
+        return y, pullback(ybar), jvp(f, x, dx)[1]
+
+    def second(*given: Any) -> Any:
+        x, (ybar, dx) = given[:n], given[n:]
+        return jvp(lambda *x: vjp(f, *x)[1](ybar), x, dx)[1]
+
+    check_program(first, (*point, ybar, dx))
+    if order > 1:
+        check_program(second, (*point, ybar, dx))
+
+
+def check_program(f: Callable[..., Any], args: Sequence[Any]) -> None:
+    """Compare a function's compiled program with the function itself.
+
+    Parameters
+    ----------
+    f : callable
+        A function of floating or complex arrays, or containers of them.
+    args : sequence
+
+    Raises
+    ------
+    DerivativeError
+        If they differ by more than rounding, or in shapes or dtypes, or if the program changes
+        its arguments.
+    """
+    from linad.sweeps.program import Program
+    from linad.transforms.record import trace
+    from linad.transforms.simplify import simplify
+
+    y, tape = trace(f, *args)
+    program = Program(simplify(tape))
+    arrays = [np.array(a) for a in tree.flatten(tuple(args))[0]]
+    kept = [a.copy() for a in arrays]
+    for run in ("first", "second"):
+        workspace = program.borrow()
+        workspace.arena[...] = 0xFF  # NaN, -1, True
+        program.give_back(workspace)
+        what = f"{run} run of the compiled program"
+        for k, (found, expected) in enumerate(
+            zip(program.run(arrays), tree.flatten(y)[0], strict=True)
+        ):
+            _check_agreement(found, np.asarray(expected), f"{what}: result {k}")
+        if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, kept, strict=True)):
+            raise DerivativeError(f"{what}: an argument was overwritten")
+
+
+def _check_agreement(found: np.ndarray, expected: np.ndarray, what: str) -> None:
+    """Equal but for rounding, which is judged by the largest entry."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        raise DerivativeError(
+            f"{what} is {found.dtype}{found.shape}, in NumPy {expected.dtype}{expected.shape}"
+        )
+    inexact = is_inexact(expected.dtype)
+    finite = np.isfinite(expected) if inexact else np.zeros(expected.shape, bool)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=inexact):
+        raise DerivativeError(f"{what} is {found}, in NumPy {expected}")
+    if finite.any():
+        scale = np.max(np.abs(expected[finite]))
+        error = np.max(np.abs(found - expected)[finite])
+        require(error, 400 * float(np.finfo(expected.dtype).eps) * scale, what)

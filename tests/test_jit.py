@@ -112,7 +112,9 @@ class TestInputs:
         for x in (2.0, np.float64(2.0), np.float32(2.0), np.array(2.0), 2 + 1j, np.complex64(2j)):
             check(lambda x: (np.sin(x) * 2, x * x), x)
 
-    @pytest.mark.parametrize("number", [3, 2.5, True, 1j, np.float32(2.5), np.float64(2.5)], ids=repr)
+    @pytest.mark.parametrize(
+        "number", [3, 2.5, True, 1j, np.float32(2.5), np.float64(2.5)], ids=repr
+    )
     @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "i4", "?", "f2"])
     def test_numbers_beside_arrays(self, number, dtype):
         check(lambda x, s: x * s, np.arange(4).astype(dtype), number)

@@ -175,25 +175,27 @@ def clipped(x: Any, low: Any, high: Any) -> Any:
 
 def _reordered(operation: str) -> Any:
     """Addition or multiplication that the optimiser may reorder, for sums of many terms."""
+    flags = ("reassoc", "nsz")
 
     @intrinsic
     def combine(context: Any, a: Any, b: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             if isinstance(a, types.Complex):
-                first, second = args
-                parts = [
-                    getattr(builder, operation)(
-                        builder.extract_value(first, k),
-                        builder.extract_value(second, k),
-                        flags=("reassoc", "nsz"),
+                (x, u), (y, v) = (
+                    [builder.extract_value(number, k) for k in range(2)] for number in args
+                )
+                if operation == "fadd":
+                    parts = [builder.fadd(s, t, flags=flags) for s, t in ((x, y), (u, v))]
+                else:  # (x + iu)(y + iv) = xy - uv + i(xv + uy)
+                    xy, uv, xv, uy = (
+                        builder.fmul(s, t, flags=flags) for s, t in ((x, y), (u, v), (x, v), (u, y))
                     )
-                    for k in range(2)
-                ]
-                both = builder.insert_value(ir.Constant(first.type, ir.Undefined), parts[0], 0)
+                    parts = [builder.fsub(xy, uv, flags=flags), builder.fadd(xv, uy, flags=flags)]
+                both = builder.insert_value(ir.Constant(args[0].type, ir.Undefined), parts[0], 0)
                 return builder.insert_value(both, parts[1], 1)
             if isinstance(a, types.Integer):
                 return getattr(builder, operation[1:])(*args)
-            return getattr(builder, operation)(*args, flags=("reassoc", "nsz"))
+            return getattr(builder, operation)(*args, flags=flags)
 
         return a(a, a), generate
 
