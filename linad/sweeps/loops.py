@@ -22,7 +22,8 @@ import numpy as np
 from linad.shapes import Shape, size_of
 from linad.sweeps.native import OUTPUTS, name_of_dtype
 from linad.sweeps.places import Place, new_place
-from linad.sweeps.plan import Loop, is_reduction, operands_of
+from linad.sweeps.plan import Loop, operands_of
+from linad.sweeps.reductions import REDUCTIONS, axes_of, identity, identity_source, is_reduction
 from linad.sweeps.scalars import constants, cost_of, given, row_of
 from linad.tape import Equation, Var
 
@@ -34,15 +35,6 @@ PIECE = 1 << 16
 """Entries of one piece of a large loop whose reductions cross its outermost axis. Pieces have
 their own results, which are combined in order; so threads may share them out, and the result
 does not depend on how."""
-
-IDENTITIES = {"sum": "0", "prod": "1", "max": "-np.inf", "min": "np.inf"}
-COMBINED = {
-    "sum": "accumulate({0}, {1})",
-    "prod": "accumulate_product({0}, {1})",
-    "max": "select(({0} >= {1}) | ({0} != {0}), {0}, {1})",
-    "min": "select(({0} <= {1}) | ({0} != {0}), {0}, {1})",
-}
-
 
 class Operand:
     """An array of a loop: where it is, and how it moves with the loop's axes."""
@@ -113,10 +105,10 @@ class Source:
     def _statement(self, eqn: Equation) -> None:
         out = eqn.outputs[0]
         if is_reduction(eqn):
-            term = self._name(eqn.inputs[0])
+            term = self._term(eqn)
             place = self.places[out]
             kept = iter(place.strides)
-            axes = set(eqn.params["axes"])
+            axes = axes_of(eqn) or ()
             strides = tuple([0 if k in axes else next(kept) for k in range(len(self.loop.shape))])
             self.reductions.append((eqn, self._operand(place, strides, output=True), term))
             return
@@ -139,6 +131,14 @@ class Source:
             place = self.places[out]
             k = self._operand(place, place.strides, output=True)
             self.stores.append(f"set_{result}({{{k}}}, {name}, {self._mark(k)})")
+
+    def _term(self, eqn: Equation) -> str:
+        """What a reduction takes of one entry, in the dtype of its result."""
+        x, out = eqn.inputs[0], eqn.outputs[0]
+        name, dtype, wanted = self._name(x), self._dtype(x), self._dtype(out)
+        if REDUCTIONS[eqn.primitive.name].tests:
+            name, dtype = cast(name, dtype, "b1"), "b1"
+        return cast(name, dtype, wanted)
 
     def _dtype(self, a: Any) -> str:
         if isinstance(a, Var):
@@ -346,7 +346,7 @@ class Source:
         lines += ["    " + line for line in inner] if summed else inner
         if summed:
             for r in here:
-                combined = COMBINED[self._operation(r)].format(f"a{r}", f"b{r}")
+                combined = REDUCTIONS[self._operation(r)].combined.format(f"a{r}", f"b{r}")
                 lines.append(f"{pad}a{r} = {combined}")
             pad = pad[4:]
         for r in here:
@@ -356,14 +356,13 @@ class Source:
         return self.reductions[r][0].primitive.name
 
     def _identity(self, r: int) -> str:
-        dtype = self.operands[self.reductions[r][1]].dtype
-        return f"to_{dtype}({IDENTITIES[self._operation(r)]})"
+        return identity_source(self._operation(r), self.reductions[r][0].outputs[0].dtype)
 
     def _reduce(self, lines: list[str], pad: str, r: int, depth: int) -> None:
         """Take a term into a reduction, in the innermost loop."""
         _, k, term = self.reductions[r]
         o = self.operands[k]
-        combined = COMBINED[self._operation(r)]
+        combined = REDUCTIONS[self._operation(r)].combined
         if depth < len(self.shape):
             name = f"b{r}" if depth == len(self.shape) - 1 else f"a{r}"
             lines.append(f"{pad}{name} = {combined.format(name, term)}")
@@ -385,11 +384,11 @@ class Source:
         if any(s == 0 for s in o.strides[:depth]):
             self._clear(o, r)
             held = f"get_{o.dtype}({at}, {mark})"
-            value = COMBINED[self._operation(r)].format(held, value)
+            value = REDUCTIONS[self._operation(r)].combined.format(held, value)
         lines.append(f"{pad}set_{o.dtype}({at}, {value}, {mark})")
 
     def _clear(self, o: Operand, r: int) -> None:
-        self.cleared.append((o.place, float(IDENTITIES[self._operation(r)].replace("np.", ""))))
+        self.cleared.append((o.place, identity(self._operation(r), o.place.dtype)))
 
 
 def bits(value: Any) -> int:
@@ -405,7 +404,7 @@ def cast(text: str, given: str, wanted: str, narrow: bool = False) -> str:
     if given == wanted and not (narrow and wanted in ("f4", "i4", "c8")):
         return text
     if wanted == "b1":
-        return f"({text}) != 0"
+        return f"(({text}) != 0)"
     if given[0] == "c" and wanted[0] != "c":
         return f"to_{wanted}(({text}).real)"
     return f"to_{wanted}({text})"

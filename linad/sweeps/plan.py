@@ -20,10 +20,10 @@ import numpy as np
 
 from linad.shapes import Shape, size_of
 from linad.sweeps.native import name_of_dtype
+from linad.sweeps.reductions import is_reduction, reduces_in_loop
 from linad.sweeps.scalars import cost_of, row_of
 from linad.tape import Equation, Tape, Var
 
-REDUCTIONS = {"sum", "prod", "max", "min"}
 WRITE = "write_region"
 STATEMENTS = 48
 """Most equations of one loop. Compiling a loop takes 40 ms and half a millisecond each."""
@@ -73,10 +73,6 @@ def unique(items: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(items))
 
 
-def is_reduction(eqn: Equation) -> bool:
-    return eqn.primitive.name in REDUCTIONS
-
-
 def is_elementwise(eqn: Equation) -> bool:
     """Whether a loop can compute an equation."""
     if len(eqn.outputs) != 1:
@@ -92,20 +88,6 @@ def operands_of(eqn: Equation) -> list[Any]:
     if eqn.primitive.name == "masked":
         return [np.asarray(eqn.params["mask"]), *eqn.inputs]
     return list(eqn.inputs)
-
-
-def reduces_in_loop(eqn: Equation) -> bool:
-    """Whether a reduction can end a loop."""
-    if not is_reduction(eqn):
-        return False
-    x, y = eqn.inputs[0], eqn.outputs[0]
-    return (
-        isinstance(x, Var)
-        and x.dtype == y.dtype
-        and size_of(x.shape) > 0
-        and x.dtype.kind in ("fc" if eqn.primitive.name in ("sum", "prod") else "f")
-        and name_of_dtype(x.dtype) is not None
-    )
 
 
 class Planner:

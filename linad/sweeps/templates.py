@@ -12,7 +12,8 @@ import numpy as np
 
 from linad.sweeps.loops import Source
 from linad.sweeps.places import Place
-from linad.sweeps.plan import Loop, is_reduction, operands_of
+from linad.sweeps.plan import Loop, operands_of
+from linad.sweeps.reductions import axes_of, is_reduction
 from linad.tape import Var
 
 REMEMBERED = 4096
@@ -91,7 +92,7 @@ def _signature(loop: Loop, places: dict[Any, Place], stored: set[Var]) -> tuple[
                 operands.append((array.dtype, array.tobytes(), weak))
             else:
                 operands.append(known(("array", id(a))))
-        axes = eqn.params["axes"] if is_reduction(eqn) else None
+        axes = axes_of(eqn) if is_reduction(eqn) else None
         parts.append(
             (eqn.primitive.name, tuple(operands), known(out), out in stored, out.dtype, axes)
         )
