@@ -1,0 +1,369 @@
+"""linad.lower: programs as NumPy modules, run in a process that cannot import linad."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import bundle, heat, hidden_markov, kalman, lstm, mixture, nbody, springs, tridiagonal
+
+import linad
+import linad.scipy.linalg
+from linad.errors import ExportError
+from linad.export.module import Module
+from linad.regions import Positions, Window
+
+rng = np.random.default_rng(0)
+
+
+def spd(n):
+    a = rng.standard_normal((n, n))
+    return a @ a.T + n * np.eye(n)
+
+
+def writes(x, y):
+    x = x.copy()
+    x[1:3] *= y[0]
+    x[::2, 1] = y
+    x[[0, 3], [2, 2]] += 1.0
+    z = np.zeros((2, 3), like=x)
+    z[:] = x[:2] + x[2:]
+    return np.sum(z**2) + np.sum(np.where(x > 0, x, 0.1 * x))
+
+
+def factors(a, b):
+    lower = np.linalg.cholesky(a @ a.T + 3 * np.eye(3))
+    values, vectors = np.linalg.eigh(a + a.T)
+    q, r = np.linalg.qr(a)
+    x = linad.scipy.linalg.solve_triangular(lower, b, lower=True)
+    return np.sum(x**2), np.sum(np.sin(values)), q @ r @ np.abs(vectors) ** 2, np.linalg.det(a)
+
+
+def signals(x):
+    y = np.fft.rfft(x, 10)
+    z = np.convolve(np.abs(y) ** 2, x[:3])
+    return np.cumsum(z) + np.interp(0.5, [0.0, 1.0], [0.0, 2.0]), np.cumprod(x), np.pad(x, 2)
+
+
+def specials(x):
+    return scipy.special.gammaln(x) + scipy.special.erf(x) * scipy.special.expit(x)
+
+
+def complexes(z):
+    w = np.exp(1j * z) * (2 - 1j)
+    return np.abs(w) ** 2, w.imag
+
+
+def branches(x):
+    return np.sum(x**2) if x[0] > 0 else np.prod(x)
+
+
+PROGRAMS = {
+    "kalman": (
+        kalman.log_likelihood,
+        (
+            {
+                "F": 0.5 * rng.standard_normal((3, 3)),
+                "H": rng.standard_normal((2, 3)),
+                "Q": spd(3),
+                "R": spd(2),
+                "m": rng.standard_normal(3),
+                "P": spd(3),
+            },
+            rng.standard_normal((6, 2)),
+        ),
+    ),
+    "bundle": (
+        lambda c, p: bundle.project(p, c),
+        (
+            np.column_stack([rng.standard_normal((6, 5)), np.full(6, 9.0), rng.random((6, 3))]),
+            rng.standard_normal((6, 3)),
+        ),
+    ),
+    "heat": (
+        lambda u, c: heat.diffuse(u, c, 6),
+        (rng.standard_normal(8), rng.uniform(0.5, 1.5, 7)),
+    ),
+    "plate": (lambda u: heat.diffuse_plate(u, 4), (rng.standard_normal((6, 5)),)),
+    "hidden_markov": (
+        lambda m: hidden_markov.log_likelihood(m, np.array([0, 3, 1, 1, 2])),
+        (
+            {
+                "start": rng.standard_normal(3),
+                "transition": rng.standard_normal((3, 3)),
+                "emission": rng.standard_normal((3, 4)),
+            },
+        ),
+    ),
+    "lstm": (
+        lambda w: lstm.loss(w, np.ones((5, 2, 3)), np.full((2, 4), 0.3)),
+        (
+            {
+                "x": rng.standard_normal((3, 16)),
+                "h": 0.5 * rng.standard_normal((4, 16)),
+                "b": rng.standard_normal(16),
+            },
+        ),
+    ),
+    "mixture": (
+        lambda m, x: mixture.log_likelihood(m, x),
+        (
+            {
+                "logits": rng.standard_normal(3),
+                "means": rng.standard_normal((3, 2)),
+                "covariances": np.stack([spd(2) for _ in range(3)]),
+            },
+            rng.standard_normal((7, 2)),
+        ),
+    ),
+    "nbody": (
+        lambda x, v, m: nbody.simulate(x, v, m, 0.01, 5),
+        (rng.standard_normal((4, 3)), rng.standard_normal((4, 3)), rng.uniform(0.5, 1.5, 4)),
+    ),
+    "springs": (
+        lambda x: springs.energy(x, np.array([[0.0, 0.0], [1.0, 0.2]]), 0.01, 50.0, 0.15),
+        (rng.standard_normal(20),),
+    ),
+    "tridiagonal": (
+        tridiagonal.roughness,
+        (rng.random(5), 3 + rng.random(6), rng.random(5), rng.random(6)),
+    ),
+    "writes": (writes, (rng.standard_normal((4, 3)), rng.standard_normal(2))),
+    "factors": (factors, (rng.standard_normal((3, 3)), rng.standard_normal(3))),
+    "signals": (signals, (rng.standard_normal(8),)),
+    "specials": (specials, (1 + rng.random(5),)),
+    "complexes": (complexes, (rng.standard_normal(4) + 0.5j,)),
+    "branches": (branches, (1 + rng.random(3),)),
+    "single": (lambda x: np.tanh(x) @ x, (rng.standard_normal(4).astype(np.float32),)),
+    "jitted": (linad.jit(lambda x: np.sum(linad.jit(np.sin)(x) * x)), (rng.standard_normal(4),)),
+    "large constant": (
+        lambda x: x @ np.random.default_rng(1).standard_normal((9, 9)),
+        (rng.standard_normal(9),),
+    ),
+}
+
+RUNNER = """
+import importlib.util, pickle, sys
+sys.modules["linad"] = None
+with open(sys.argv[1], "rb") as f:
+    jobs = pickle.load(f)
+found = {}
+for name, (path, arrays, cotangent) in jobs.items():
+    spec = importlib.util.spec_from_file_location(name.replace(" ", "_"), path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    y, residuals = module.forward(*arrays)
+    once = module.reverse(residuals, cotangent)
+    twice = module.reverse(residuals, cotangent)
+    found[name] = y, once, twice, module.vjp(*arrays, cotangent)
+with open(sys.argv[2], "wb") as f:
+    pickle.dump(found, f)
+"""
+
+
+def leaves(value):
+    return [np.asarray(v) for v in linad.tree.flatten(value)[0]]
+
+
+def cotangent_of(y):
+    """A cotangent for each result, in one list; alone where there is one result."""
+    found = [
+        (
+            np.cos(np.arange(v.size)).reshape(v.shape)
+            * v.dtype.type(1 + 0.5 * (v.dtype.kind == "c"))
+        ).astype(v.dtype)[()]
+        for v in leaves(y)
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """What the modules compute in a process of their own, by name of the program."""
+    folder = tmp_path_factory.mktemp("lowered")
+    jobs = {}
+    for name, (f, args) in PROGRAMS.items():
+        path = folder / f"{name.replace(' ', '_')}.py"
+        linad.lower(f)(*args).save(path)
+        jobs[name] = str(path), linad.tree.flatten(args)[0], cotangent_of(f(*args))
+    given, result = folder / "jobs.pickle", folder / "found.pickle"
+    given.write_bytes(pickle.dumps(jobs))
+    subprocess.run([sys.executable, "-c", RUNNER, given, result], check=True, cwd=folder)
+    return pickle.loads(result.read_bytes())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_module_gives_the_same_numbers(name, elsewhere):
+    f, args = PROGRAMS[name]
+    y, pull = linad.vjp(f, *args)
+    weights = cotangent_of(y)
+    seeds = weights if isinstance(weights, list) else [weights]
+    expected = leaves(pull(linad.tree.unflatten(linad.tree.flatten(y)[1], seeds)))
+    found, once, twice, (again, cotangents) = elsewhere[name]
+    rtol = 1e-5 if name == "single" else 1e-11
+    for values in (found, again):
+        for a, b in zip(leaves(values), leaves(y), strict=True):
+            assert a.shape == b.shape
+            assert a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-13)
+    for values in (once, twice, cotangents):
+        for a, b in zip(leaves(values), expected, strict=True):
+            assert a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-12)
+
+
+def test_the_text_is_for_people():
+    def model(weights, x):
+        hidden = np.tanh(x @ weights["first"])
+        return np.sum(hidden @ weights["second"])
+
+    weights = {"first": np.ones((2, 3)), "second": np.ones(3)}
+    lowered = linad.lower(model)(weights, np.ones(2))
+    text = str(lowered)
+    assert "def forward(weights_first, weights_second, x):" in text
+    assert "# test_lowered.py" in text
+    assert 'hidden = np.tanh(x @ weights["first"])' in text
+    assert "import linad" not in text
+    assert all(len(line.split(" = ")) <= 2 for line in text.splitlines() if "#" not in line)
+    assert "operations forward" in repr(lowered)
+
+
+def test_the_module_refuses_another_path():
+    module = linad.lower(branches)(np.ones(3)).load()
+    with pytest.raises(ValueError, match=r"another path.*x\[0\] > 0"):
+        module["forward"](-np.ones(3))
+
+
+def test_operations_without_a_form_are_named():
+    @linad.primitive
+    def mine(x):
+        return 2 * x
+
+    @mine.jacobian(wrt=0)
+    def mine_wrt_x(y, x):
+        return lambda v: 2 * v, lambda w: 2 * w
+
+    with pytest.raises(ExportError, match=r"mine at test_lowered.py:\d+: .* cannot be written"):
+        linad.lower(lambda x: mine(x))(np.ones(3))
+
+
+NAMES = ["sin", "exp", "tanh", "multiply", "add", "subtract", "maximum"]
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 9), st.integers(0, 9)), max_size=9)
+)
+def test_random_programs(steps):
+    def f(x, y):
+        values = [x, y]
+        for name, i, j in steps:
+            function = getattr(np, name)
+            a, b = values[i % len(values)], values[j % len(values)]
+            values.append(function(0.3 * a) if function.nin == 1 else function(a, 0.3 * b))
+        return values[-1]
+
+    x, y = np.array([0.1, -0.4, 0.9]), np.array([[0.3], [-0.2]])
+    z, pull = linad.vjp(f, x, y)
+    module = linad.lower(f)(x, y).load()
+    w = cotangent_of(z)
+    found, cotangents = module["vjp"](x, y, w)
+    np.testing.assert_allclose(found, z, rtol=1e-12)
+    for a, b in zip(leaves(cotangents), leaves(pull(w)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-14)
+
+
+# Values as text.
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        3,
+        -2.5,
+        1e300,
+        np.inf,
+        True,
+        None,
+        ...,
+        "text",
+        -0.0 + 1j,
+        complex(np.nan, -np.inf),
+        np.float32(0.1),
+        np.array(7),
+        np.array([[1.5, np.nan], [-np.inf, 0.0]]),
+        np.arange(100).reshape(4, 25),
+        np.array([], np.float32).reshape(0, 3),
+        np.broadcast_to(np.array(2.0), (3, 4)),
+        np.array([True, False]),
+        np.array([1 + 2j, -0.0 - 1j]),
+        (1, (2, "x")),
+        [1, {"a": np.array([1])}],
+        slice(None, 5, -1),
+        np.dtype("float32"),
+    ],
+    ids=repr,
+)
+def test_values_come_back(value):
+    module = Module()
+    expression = module.text(value)
+    scope = {}
+    exec(module.head(), scope)
+    found = eval(expression, scope)
+    if isinstance(value, (np.ndarray, np.generic)):
+        assert np.asarray(found).dtype == value.dtype
+        assert np.shape(found) == value.shape
+        assert np.array_equal(found, value, equal_nan=value.dtype.kind in "fc")
+    elif isinstance(value, complex):
+        assert repr(found) == repr(value)
+    else:
+        assert repr(np.dtype(found) if isinstance(value, np.dtype) else found) == repr(value)
+
+
+def test_values_without_a_form():
+    with pytest.raises(ExportError, match="has no text form"):
+        Module().text(object())
+    with pytest.raises(ExportError, match="dtype"):
+        Module().text(np.array(["a"]))
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple),
+    st.data(),
+)
+def test_slices_of_windows(shape, data):
+    """Whatever slice made a region, its text reads the same entries."""
+    x = np.arange(np.prod(shape)).reshape(shape)
+    index = []
+    for n in shape:
+        if data.draw(st.booleans()):
+            index.append(data.draw(st.integers(0, n - 1)))
+        else:
+            step = data.draw(st.sampled_from([-2, -1, 1, 2]))
+            index.append(slice(None, None, step))
+    view = x[tuple(index)]
+    if not view.ndim:
+        return
+    offset = (view.__array_interface__["data"][0] - x.__array_interface__["data"][0]) // x.itemsize
+    window = Window(offset, view.shape, tuple(s // x.itemsize for s in view.strides), x.ndim)
+    module = Module()
+    text = module.region(window, shape)
+    scope = {"x": x}
+    exec(module.head(), scope)
+    assert np.array_equal(eval(f"x{text}", scope), view)
+
+
+def test_regions_that_are_no_slices():
+    x = np.arange(12).reshape(3, 4)
+    numbers = np.array([[0, 7], [11, 3]])
+    module = Module()
+    text = module.region(Positions(numbers, 2), x.shape)
+    scope = {"x": x}
+    exec(module.head(), scope)
+    exec("\n".join(module.constants), scope)
+    assert np.array_equal(eval(f"x{text}", scope), numbers)
