@@ -20,7 +20,7 @@ from linad.config import Settings, settings
 from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import size_of
-from linad.sweeps import calls, products, systems
+from linad.sweeps import calls, lanes, products, systems
 from linad.sweeps.library import spread_over
 from linad.sweeps.places import (
     Buffer,
@@ -34,7 +34,7 @@ from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
 from linad.sweeps.templates import written
 from linad.tape import Equation, Tape, Var
 
-TOPICS = (calls, products, systems)
+TOPICS = (calls, lanes, products, systems)
 """Modules that say how to lower primitives; their routines register themselves."""
 
 NAN_TESTS = {"isnan", "isfinite", "isinf"}

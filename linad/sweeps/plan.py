@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from linad.shapes import Shape, size_of
-from linad.sweeps.native import name_of_dtype
 from linad.sweeps.reductions import is_reduction, reduces_in_loop
 from linad.sweeps.scalars import cost_of, row_of
 from linad.tape import Equation, Tape, Var
