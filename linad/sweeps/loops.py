@@ -36,6 +36,7 @@ PIECE = 1 << 16
 their own results, which are combined in order; so threads may share them out, and the result
 does not depend on how."""
 
+
 class Operand:
     """An array of a loop: where it is, and how it moves with the loop's axes."""
 

@@ -38,8 +38,8 @@ class Reduction(NamedTuple):
 REDUCTIONS = {
     "sum": Reduction("accumulate({0}, {1})", 0, "ifc"),
     "prod": Reduction("accumulate_product({0}, {1})", 1, "ifc"),
-    "max": Reduction("select(({0} >= {1}) | ({0} != {0}), {0}, {1})", "least", "if"),
-    "min": Reduction("select(({0} <= {1}) | ({0} != {0}), {0}, {1})", "greatest", "if"),
+    "max": Reduction("select(({0} >= {1}) | ({0} != {0}), {0}, {1})", "least", "bif"),
+    "min": Reduction("select(({0} <= {1}) | ({0} != {0}), {0}, {1})", "greatest", "bif"),
     "fmax_reduce": Reduction("select(({0} >= {1}) | ({1} != {1}), {0}, {1})", np.nan, "f"),
     "fmin_reduce": Reduction("select(({0} <= {1}) | ({1} != {1}), {0}, {1})", np.nan, "f"),
     "count_nonzero": Reduction("{0} + {1}", 0, "i", tests=True),
@@ -89,8 +89,10 @@ def identity(name: str, dtype: Any) -> Any:
     """What a reduction starts from, as a number of a dtype."""
     value = REDUCTIONS[name].identity
     dtype = np.dtype(dtype)
-    if value in ("least", "greatest"):
-        if dtype.kind == "f":
+    if isinstance(value, str):
+        if dtype.kind == "b":
+            value = value == "greatest"
+        elif dtype.kind == "f":
             value = -np.inf if value == "least" else np.inf
         else:
             limits = np.iinfo(dtype)
