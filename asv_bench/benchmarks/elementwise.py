@@ -4,7 +4,7 @@ import numpy as np
 
 import linad
 
-from . import ratio
+from . import ratio, topics
 
 try:
     import autograd
@@ -41,6 +41,9 @@ class Elementwise:
         rng = np.random.default_rng(0)
         self.x, self.v, self.w = rng.standard_normal((3, size))
         self.grad = linad.grad(wave_sum)
+        self.compiled = linad.jit(self.grad)
+        for _ in range(2):
+            self.compiled(self.x)
         _, self.J = linad.linearize(wave, self.x)
         slope = wave_slope(self.x)
         np.testing.assert_allclose(self.grad(self.x), slope)
@@ -62,6 +65,9 @@ class Elementwise:
 
     def time_grad(self, size):
         self.grad(self.x)
+
+    def time_compiled_grad(self, size):
+        self.compiled(self.x)
 
     def time_apply(self, size):
         self.J @ self.v
@@ -89,6 +95,11 @@ class Elementwise:
         return ratio(lambda: self.grad(self.x), lambda: wave_sum(self.x))
 
     track_grad_over_value.unit = "ratio"
+
+    def track_compiled_grad_over_value(self, size):
+        return ratio(lambda: self.compiled(self.x), lambda: wave_sum(self.x))
+
+    track_compiled_grad_over_value.unit = "ratio"
 
 
 class AgainstByHand:
@@ -151,3 +162,15 @@ class AgainstAutograd:
         return ratio(lambda: self.ours(self.x), lambda: self.theirs(self.x))
 
     track_grad_over_autograd.unit = "ratio"
+
+
+class WorkloadTimes(topics.Times):
+    topic = "elementwise"
+
+
+class WorkloadRatios(topics.Ratios):
+    topic = "elementwise"
+
+
+class WorkloadsAgainstPeers(topics.AgainstPeers):
+    topic = "elementwise"

@@ -17,6 +17,12 @@ from .workload import Workload
 # the entries below it of the triangular square root of an inverse covariance matrix.
 
 
+DIMENSION, COMPONENTS = 10, 25
+WISHART = -0.5 * DIMENSION * (DIMENSION + 1) * math.log(2) - float(
+    multigammaln(0.5 * (DIMENSION + 1), DIMENSION)
+)
+
+
 def _below(d):
     """Where the entry (i, j) of a triangle stands in its packed columns; else one past the end."""
     place = np.full((d, d), d * (d - 1) // 2)
@@ -26,12 +32,11 @@ def _below(d):
 
 def gmm(alphas, means, icf, x, numpy=np):
     """The log posterior of a mixture, with a Wishart prior (gamma = 1, m = 0)."""
-    n, d = x.shape
-    k = means.shape[0]
+    d, k = DIMENSION, COMPONENTS
     logs, low = icf[:, :d], icf[:, d:]
     diagonal = numpy.exp(logs)
     padded = numpy.concatenate([low, np.zeros((k, 1))], axis=1)
-    Q = padded[:, _below(d)] + diagonal[:, :, None] * np.eye(d)
+    Q = padded[:, _below(d)] + diagonal[:, :, None] * numpy.eye(d)
     z = (x[None, :, :] - means[:, None, :]) @ numpy.swapaxes(Q, 1, 2)
     sums = numpy.sum(logs, axis=1)
     terms = (alphas + sums)[:, None] - 0.5 * numpy.sum(z * z, axis=2)
@@ -40,14 +45,8 @@ def gmm(alphas, means, icf, x, numpy=np):
     top = numpy.max(alphas)
     weights = top + numpy.log(numpy.sum(numpy.exp(alphas - top)))
     prior = 0.5 * (numpy.sum(diagonal * diagonal) + numpy.sum(low * low))
-    return mixture - n * weights + prior + _constant(n, d, k)
-
-
-def _constant(n, d, k):
-    p = d + 1
-    return -n * d * 0.5 * math.log(2 * math.pi) - k * (
-        -d * p * 0.5 * math.log(2) - multigammaln(0.5 * p, d)
-    )
+    n = x.shape[0]
+    return mixture - n * (weights + 0.5 * d * math.log(2 * math.pi)) + prior - k * WISHART
 
 
 @njit
@@ -109,7 +108,7 @@ def gmm_gradient(alphas, means, icf, x):
 
 def _gmm_arguments(n):
     def make(rng):
-        d, k = 10, 25
+        d, k = DIMENSION, COMPONENTS
         return (
             rng.standard_normal(k),
             rng.standard_normal((k, d)),

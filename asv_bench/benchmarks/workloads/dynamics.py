@@ -83,9 +83,7 @@ def _scanned(theta, numpy):
     """With JAX's loop that is compiled once."""
     import jax
 
-    y, _ = jax.lax.scan(
-        lambda y, _: (_step(y, theta, numpy), None), theta[4:], None, length=STEPS
-    )
+    y, _ = jax.lax.scan(lambda y, _: (_step(y, theta, numpy), None), theta[4:], None, length=STEPS)
     return numpy.sum(y * y)
 
 

@@ -167,6 +167,7 @@ WORKLOADS = [
         products,
         lambda rng: (np.array([0.9, 0.99]),),
         by_hand={"gradient": products_gradient},
+        without=("pytensor",),
     ),
     Workload(
         "sum(tanh sin + square), n=1e6",

@@ -39,7 +39,7 @@ def rosenbrock_hvp(x, v):
 
 def bratu(u, numpy=np):
     """The 5-point Laplacian and an exponential, on a grid with zeros around it."""
-    p = numpy.pad(u, 1)
+    p = numpy.pad(u, 1, "constant")
     around = p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2]
     return around - 4.0 * u + (6.0 / 129**2) * numpy.exp(u)
 

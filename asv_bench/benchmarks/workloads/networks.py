@@ -4,6 +4,8 @@ import numpy as np
 
 from .workload import Workload
 
+BATCH = 128
+
 
 def simple_mlp(W2, W1, Y, X, numpy=np):
     """One hidden layer with rectifiers, and a squared error."""
@@ -34,7 +36,7 @@ def classifier(W1, b1, W2, b2, W3, b3, X, T, numpy=np):
     M = numpy.max(Y, axis=1, keepdims=True)
     Y = Y - M
     logs = Y - numpy.log(numpy.sum(numpy.exp(Y), axis=1, keepdims=True))
-    return -numpy.sum(T * logs) / len(T)
+    return -numpy.sum(T * logs) / BATCH
 
 
 def classifier_value_and_grad(W1, b1, W2, b2, W3, b3, X, T):
@@ -66,8 +68,8 @@ def _classifier_arguments(dtype):
     def make(rng):
         sizes = [(784, 512), (512,), (512, 512), (512,), (512, 10), (10,)]
         weights = [0.05 * rng.standard_normal(s) for s in sizes]
-        X = rng.standard_normal((128, 784))
-        T = np.eye(10)[rng.integers(0, 10, 128)]
+        X = rng.standard_normal((BATCH, 784))
+        T = np.eye(10)[rng.integers(0, 10, BATCH)]
         return tuple([a.astype(dtype) for a in (*weights, X, T)])
 
     return make

@@ -155,9 +155,7 @@ def _casadi_call(function: Any, given: list[np.ndarray]) -> Any:
     kept = [np.asfortranarray(x) for x in given]
     for k, x in enumerate(kept):
         buffer.set_arg(k, memoryview(x.ravel("F")))
-    out = [
-        np.zeros(function.size_out(k), order="F") for k in range(function.n_out())
-    ]
+    out = [np.zeros(function.size_out(k), order="F") for k in range(function.n_out())]
     if any(function.sparsity_out(k).nnz() != x.size for k, x in enumerate(out)):
         raise NotImplementedError("a sparse result")
     flat = [x.ravel("F") for x in out]
@@ -192,6 +190,7 @@ class _PytensorNumpy:
 
         self.pt = pt
         self.linalg = pt.linalg
+        self.kron = pt.linalg.kron
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.pt, name)
@@ -244,9 +243,6 @@ class _TorchNumpy:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.torch, name)
 
-    def exp(self, x: Any) -> Any:
-        return self.torch.exp(x)
-
     def eye(self, n: int) -> Any:
         return self.torch.eye(n, dtype=self.torch.float64)
 
@@ -262,8 +258,8 @@ class _TorchNumpy:
     def logaddexp(self, a: float, b: Any) -> Any:
         return self.torch.logaddexp(self.torch.full_like(b, a), b)
 
-    def pad(self, x: Any, width: int) -> Any:
-        return self.torch.nn.functional.pad(x, (width,) * 4)
+    def pad(self, x: Any, width: int, mode: str) -> Any:
+        return self.torch.nn.functional.pad(x, (width,) * 4, mode)
 
     def concatenate(self, parts: Any, axis: int = 0) -> Any:
         return self.torch.cat([self.torch.as_tensor(p) for p in parts], dim=axis)

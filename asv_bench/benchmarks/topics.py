@@ -1,0 +1,118 @@
+"""What every topic measures of its workloads: times, and ratios in one process.
+
+A benchmark file names its topic and inherits these; asv leaves abstract classes alone.
+"""
+
+from abc import ABC, abstractmethod
+
+from . import ratio
+from .workloads import TASKS, WORKLOADS
+from .workloads.peers import PEERS, prepared
+
+SEPARATOR = " / "
+
+
+def cases(topic, all_tasks=True):
+    """Names of workload and task: ``"sum_1000 / gradient"``."""
+    return [
+        f"{w.name}{SEPARATOR}{task}"
+        for w in WORKLOADS.values()
+        if w.topic == topic
+        for task in (TASKS if all_tasks else w.tasks)
+        if w.allows(task)
+    ]
+
+
+class Topic(ABC):
+    """A case, ready to run: ``self.inputs``, ``self.eager``, ``self.compiled``, ``self.value``."""
+
+    timeout = 600
+    all_tasks = True
+    more = ()
+
+    @property
+    @abstractmethod
+    def topic(self):
+        """Of which workloads."""
+
+    def __init_subclass__(cls):
+        if isinstance(cls.topic, str):
+            cls.params = [cases(cls.topic, cls.all_tasks), *[p for _, p in cls.more]]
+            cls.param_names = ["case", *[name for name, _ in cls.more]]
+
+    def setup(self, case, *_):
+        name, self.task = case.split(SEPARATOR)
+        self.workload = WORKLOADS[name]
+        self.inputs = self.workload.inputs(self.task)
+        self.eager = self.workload.eager(self.task)
+        self.jitted = self.workload.compiled(self.task)
+        self.arguments = self.workload.inputs("value")
+
+    def compile(self):
+        """Two calls: the first records, the second compiles."""
+        for _ in range(2):
+            self.jitted(*self.inputs)
+
+    def compiled(self):
+        return self.jitted(*self.inputs)
+
+    def value(self):
+        return self.workload.function(*self.arguments)
+
+
+class Times(Topic):
+    """Each task, eager and compiled."""
+
+    more = (("mode", ["eager", "compiled"]),)
+
+    def setup(self, case, mode):
+        super().setup(case)
+        if mode == "compiled":
+            self.compile()
+        self.run = self.jitted if mode == "compiled" else self.eager
+
+    def time_call(self, case, mode):
+        self.run(*self.inputs)
+
+
+class Ratios(Topic):
+    """Each task over the function in NumPy and over what was written by hand."""
+
+    def setup(self, case):
+        super().setup(case)
+        self.compile()
+
+    def track_compiled_over_value(self, case):
+        return ratio(self.compiled, self.value)
+
+    def track_eager_over_value(self, case):
+        return ratio(lambda: self.eager(*self.inputs), self.value)
+
+    def track_compiled_over_by_hand(self, case):
+        by_hand = self.workload.by_hand.get(self.task)
+        if by_hand is None:
+            return float("nan")
+        return ratio(self.compiled, lambda: by_hand(*self.inputs))
+
+    track_compiled_over_value.unit = "ratio"
+    track_eager_over_value.unit = "ratio"
+    track_compiled_over_by_hand.unit = "ratio"
+
+
+class AgainstPeers(Topic):
+    """The compiled task over the same in another library; wanted: below 1."""
+
+    all_tasks = False
+    more = (("peer", list(PEERS)),)
+
+    def setup(self, case, peer):
+        super().setup(case)
+        self.theirs = prepared(peer, self.workload, self.task)
+        if self.theirs is None:
+            raise NotImplementedError(f"{peer} is not installed, or left out here")
+        self.compile()
+
+    def track_compiled_over_peer(self, case, peer):
+        return ratio(self.compiled, self.theirs)
+
+    track_compiled_over_peer.unit = "ratio"
