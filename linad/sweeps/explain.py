@@ -30,7 +30,7 @@ class Step:
     bytes : int
         Estimate of what it reads and writes.
     source : Source or None
-        The user's line, of the last primitive.
+        The user's line, of the first primitive that has one.
     """
 
     def __init__(self, instruction: Instruction | Fallback) -> None:
@@ -39,7 +39,7 @@ class Step:
         self.name = instruction.label
         self.bytes = _moved(instruction)
         sources = [eqn.source for eqn in instruction.equations if eqn.source is not None]
-        self.source: Source | None = sources[-1] if sources else None
+        self.source: Source | None = sources[0] if sources else None
 
 
 class Report:
