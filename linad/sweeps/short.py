@@ -55,7 +55,7 @@ def short_call(
         Of the tuple of arguments; None where there is no short way: containers other than
         tuples, lists and dictionaries, or programs that call NumPy.
     """
-    if not program.straight:
+    if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _Writer(dynamic, slots)
     try:
