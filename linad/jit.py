@@ -53,6 +53,7 @@ class Variant:
         self.results, self.written, self.out_tree = results, written, out_tree
         self._compiled: Any = None
         self._callable: Any = None
+        self._lock = threading.RLock()
 
     @property
     def compiled(self) -> Any:
@@ -60,7 +61,9 @@ class Variant:
         if self._compiled is None:
             from linad.sweeps.compiled import Compiled
 
-            self._compiled = Compiled(self.tape, self.example)
+            with self._lock:
+                if self._compiled is None:
+                    self._compiled = Compiled(self.tape, self.example)
         return self._compiled
 
     def callable_from_numba(self, name: str) -> Any:
@@ -121,6 +124,11 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
                 settle(leaf)
                 nodes.append(leaf._node)
                 values.append(leaf._value)
+                results.append(_COMPUTED)
+            elif type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
+                # A constant, as the gradient of a sum: the program delivers a copy of it.
+                nodes.append(leaf.copy())
+                values.append(leaf)
                 results.append(_COMPUTED)
             else:
                 values.append(leaf)

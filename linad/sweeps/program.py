@@ -6,6 +6,7 @@ in a callback) gets another workspace, and no run can see what another left.
 """
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ class Program:
         self.chosen = chosen or settings()
         self.pool: list[Workspace] = []
         self.made = False
+        self._making = threading.RLock()
 
     def _make(self) -> None:
         started = time.perf_counter()
@@ -103,7 +105,9 @@ class Program:
     def borrow(self) -> "Workspace":
         """A workspace that nobody else uses."""
         if not self.made:
-            self._make()
+            with self._making:
+                if not self.made:
+                    self._make()
         try:
             return self.pool.pop()
         except IndexError:
