@@ -1,5 +1,6 @@
 """What linad costs for each operation, where the arrays are too small to cost anything."""
 
+import functools
 import time
 import tracemalloc
 
@@ -139,3 +140,113 @@ class Memory:
         return peak / self.x.nbytes / self.operations
 
     track_peak_arrays_per_operation.unit = "arrays"
+
+
+class Compiled:
+    """What a call of a compiled program costs beside its work: three numbers, or small matrices."""
+
+    timeout = 120
+
+    def setup(self):
+        self.x = np.array([0.3, 0.5, 0.7])
+        self.gradient = linad.jit(linad.grad(lambda x: np.sum(np.sin(x))))
+        self.hand_written = hand_written_gradient()
+        rng = np.random.default_rng(0)
+        self.a, self.b = rng.standard_normal((16, 32)), rng.standard_normal((32, 8))
+        self.w = rng.standard_normal((16, 8))
+        self.outs = np.empty((16, 8)), np.empty((16, 32)), np.empty((32, 8))
+        self.pulled, self.pulled_by_hand, self.product, self.product_by_hand = seed_loops(
+            self.a, self.b, self.w
+        )
+        for _ in range(3):
+            self.gradient(self.x)
+
+    def time_gradient(self):
+        self.gradient(self.x)
+
+    def track_gradient_over_hand_written(self):
+        return ratio(lambda: self.gradient(self.x), lambda: self.hand_written(self.x))
+
+    track_gradient_over_hand_written.unit = "ratio"
+
+    def track_pullback_over_hand_written(self):
+        """C = A B with both adjoint products, called from Numba; wanted: 1.25 or less."""
+        arguments = (self.a, self.b, self.w, *self.outs)
+        return ratio(lambda: self.pulled(*arguments), lambda: self.pulled_by_hand(*arguments))
+
+    track_pullback_over_hand_written.unit = "ratio"
+
+    def track_product_over_hand_written(self):
+        """The way into a program and out of it, without adjoint products; wanted: 1.05 or less."""
+        arguments = (self.a, self.b, self.outs[0])
+        return ratio(lambda: self.product(*arguments), lambda: self.product_by_hand(*arguments))
+
+    track_product_over_hand_written.unit = "ratio"
+
+    def track_nanoseconds_per_instruction(self):
+        """A program of a thousand writes of one entry, beside one of a hundred."""
+        seconds = {}
+        for n in (100, 1100):
+            f = linad.jit(functools.partial(staircase, n=n))
+            x = np.linspace(0.0, 1.0, n)
+            for _ in range(2):
+                f(x)
+            steps = len(linad.explain(f)(x).steps)
+            [seconds[steps]] = median_seconds(functools.partial(f, x))
+        (few, fast), (many, slow) = sorted(seconds.items())
+        return 1e9 * (slow - fast) / (many - few)
+
+    track_nanoseconds_per_instruction.unit = "ns"
+
+
+def staircase(x, n):
+    """Each entry from the one before: as many instructions as entries."""
+    y = x.copy()
+    for i in range(1, n):
+        y[i] = y[i - 1] * 0.5 + x[i]
+    return y
+
+
+def hand_written_gradient():
+    import numba
+
+    @numba.njit
+    def gradient(x):
+        return np.cos(x)
+
+    return gradient
+
+
+def seed_loops(a, b, w, n=1000):
+    """C = A B and its pullback n times in compiled code: by linad, and with np.dot by hand."""
+    import numba
+
+    def both(a, b, w):
+        c, pull = linad.vjp(np.matmul, a, b)
+        return c, pull(w)
+
+    pullback, product = linad.jit(both).njit(a, b, w), linad.jit(np.matmul).njit(a, b)
+
+    @numba.njit
+    def pulled(a, b, w, c, abar, bbar):
+        for _ in range(n):
+            pullback(a, b, w, c, abar, bbar)
+
+    @numba.njit
+    def pulled_by_hand(a, b, w, c, abar, bbar):
+        for _ in range(n):
+            np.dot(a, b, c)
+            np.dot(w, b.T, abar)
+            np.dot(a.T, w, bbar)
+
+    @numba.njit
+    def multiplied(a, b, c):
+        for _ in range(n):
+            product(a, b, c)
+
+    @numba.njit
+    def multiplied_by_hand(a, b, c):
+        for _ in range(n):
+            np.dot(a, b, c)
+
+    return pulled, pulled_by_hand, multiplied, multiplied_by_hand

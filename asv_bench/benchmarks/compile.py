@@ -1,0 +1,90 @@
+"""What compiling costs: the first kernel, a program of known kernels, a second process."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = """
+import json, time
+import numpy as np
+import linad
+from linad.sweeps import cache
+
+def step(x, w):
+    return np.tanh(x * w) + np.sin(x)
+
+def first(x, w):
+    return np.sum(step(x, w) ** 2)
+
+def second(x, w):                      # other shapes and another length, the same kernels
+    return 3.0 * np.sum(step(x, w) ** 2)
+
+def seconds(f, *args):
+    g = linad.jit(linad.grad(f))
+    g(*args)                           # traced, in Python
+    start = time.perf_counter()
+    g(*args)                           # compiled, and run
+    return time.perf_counter() - start
+
+x = np.linspace(0.0, 1.0, 100)
+seconds(lambda x, w: np.sum(x * w), x, x)              # Numba's own start is not counted
+before = cache.counts.compiled, cache.counts.loaded
+new = seconds(first, x, x)
+middle = cache.counts.compiled, cache.counts.loaded
+known = seconds(first, x[:50], x[:50])
+print(json.dumps({
+    "new": new,
+    "known": known,
+    "kernels": sum(middle) - sum(before),
+    "compiled": cache.counts.compiled,
+    "loaded": cache.counts.loaded,
+}))
+"""
+
+
+def run(folder):
+    """Run the program in a process of its own; what it found out."""
+    environment = dict(os.environ, LINAD_CACHE_DIR=folder)
+    output = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    return json.loads(output.stdout.splitlines()[-1])
+
+
+class FirstAndSecondProcess:
+    """Kernels compiled into an empty folder, then found there."""
+
+    timeout = 300
+
+    def setup_cache(self):
+        with tempfile.TemporaryDirectory() as folder:
+            return {"first": run(folder), "second": run(folder)}
+
+    def track_milliseconds_a_new_kernel(self, found):
+        """Wanted: 100 or less."""
+        return 1e3 * found["first"]["new"] / max(found["first"]["kernels"], 1)
+
+    track_milliseconds_a_new_kernel.unit = "ms"
+
+    def track_milliseconds_a_program_of_known_kernels(self, found):
+        """Wanted: 20 or less."""
+        return 1e3 * found["first"]["known"]
+
+    track_milliseconds_a_program_of_known_kernels.unit = "ms"
+
+    def track_milliseconds_a_program_from_disk(self, found):
+        return 1e3 * found["second"]["new"]
+
+    track_milliseconds_a_program_from_disk.unit = "ms"
+
+    def track_kernels_compiled_by_the_second_process(self, found):
+        """Wanted: none."""
+        return found["second"]["compiled"]
+
+    track_kernels_compiled_by_the_second_process.unit = "kernels"

@@ -1,0 +1,92 @@
+"""One forward sweep, many reverse sweeps; and sweeps that two threads share."""
+
+import time
+
+import numpy as np
+
+import linad
+
+from . import ratio
+
+IN, HIDDEN, OUT = 200, 200, 100
+
+
+class ManyReverseSweeps:
+    """A perceptron from R^200 to R^100: one forward sweep, then a hundred cotangents."""
+
+    timeout = 300
+
+    def setup(self):
+        rng = np.random.default_rng(0)
+        self.w1 = rng.standard_normal((HIDDEN, IN)) / 14
+        self.w2 = rng.standard_normal((OUT, HIDDEN)) / 14
+        w1, w2 = self.w1, self.w2
+        self.f = linad.jit(lambda x: np.tanh(w2 @ np.tanh(w1 @ x)))
+        self.x = rng.standard_normal(IN)
+        self.seeds = np.eye(OUT)
+        self.f(self.x)
+        _, self.J = linad.linearize(self.f, self.x)
+        np.testing.assert_allclose(self.batched(), self.one_by_one(), atol=1e-12)
+
+    def batched(self):
+        return self.J.pullback(self.seeds)
+
+    def one_by_one(self):
+        return np.stack([self.J.pullback(seed) for seed in self.seeds])
+
+    def products(self):
+        """The matrix products of a batched sweep, and no more."""
+        return (self.seeds @ self.w2) @ self.w1
+
+    def track_batched_over_products(self):
+        """Wanted: 1.2 or less."""
+        return ratio(self.batched, self.products)
+
+    track_batched_over_products.unit = "ratio"
+
+    def track_one_by_one_over_batched(self):
+        return ratio(self.one_by_one, self.batched)
+
+    track_one_by_one_over_batched.unit = "ratio"
+
+    def track_linearize_over_value(self):
+        return ratio(lambda: linad.linearize(self.f, self.x), lambda: self.f(self.x))
+
+    track_linearize_over_value.unit = "ratio"
+
+
+class TwoThreads:
+    """A loop over ten million entries, with one thread and with two; wanted: 1.7 or more."""
+
+    timeout = 300
+    number = 1
+
+    def setup(self):
+        self.x = np.linspace(0.0, 1.0, 10_000_000)
+        self.sum = linad.jit(lambda x: np.sum(np.sin(x) * np.tanh(x)))
+        for _ in range(2):
+            self.sum(self.x)
+
+    def seconds(self, threads, clock):
+        with linad.config(threads=threads):
+            start = clock()
+            self.sum(self.x)
+            return clock() - start
+
+    def speedup(self, clock):
+        found = {1: [], 2: []}
+        for _ in range(9):
+            for threads, times in found.items():
+                times.append(self.seconds(threads, clock))
+        return min(found[1]) / min(found[2])
+
+    def track_speedup(self):
+        return self.speedup(time.perf_counter)
+
+    track_speedup.unit = "ratio"
+
+    def track_share_of_the_calling_thread(self):
+        """The same by the time the calling thread itself spends: right on a busy machine too."""
+        return self.speedup(time.thread_time)
+
+    track_share_of_the_calling_thread.unit = "ratio"
