@@ -167,9 +167,9 @@ def select(context: Any, condition: Any, a: Any, b: Any) -> Any:
 @njit
 def clipped(x: Any, low: Any, high: Any) -> Any:
     """The number nearest to ``x`` between two bounds, as `numpy.clip`; NaN stays."""
-    above = select((x >= low) | (x != x), x, low)
+    above = select((x > low) | (x != x), x, low)
     above = select(low != low, low, above)
-    below = select((above <= high) | (above != above), above, high)
+    below = select((above < high) | (above != above), above, high)
     return select(high != high, high, below)
 
 

@@ -149,12 +149,14 @@ condition("logical_or", "({0} != 0) | ({1} != 0)")
 condition("logical_xor", "({0} != 0) ^ ({1} != 0)")
 condition("logical_not", "{0} == 0")
 condition("isnan", "{0} != {0}")
-condition("isfinite", "({0} - {0}) == ({0} - {0})", kinds="if")
+condition("isfinite", "({0} - {0}) == ({0} - {0})", kinds="f")
 condition("isfinite", "z_is_finite({0})", kinds="c")
-condition("isinf", "({0} == {0}) & (({0} - {0}) != ({0} - {0}))", kinds="if")
+condition("isinf", "({0} == {0}) & (({0} - {0}) != ({0} - {0}))", kinds="f")
 condition("isinf", "z_is_infinite({0})", kinds="c")
-condition("isposinf", "{0} == np.inf", kinds="if")
-condition("isneginf", "{0} == -np.inf", kinds="if")
+condition("isfinite", "{0} == {0}", kinds="bi")
+condition("isinf isposinf isneginf", "{0} != {0}", kinds="bi")
+condition("isposinf", "{0} == np.inf", kinds="f")
+condition("isneginf", "{0} == -np.inf", kinds="f")
 condition("isreal", "{0}.imag == 0", kinds="c")
 condition("isreal", "{0} == {0}", kinds="bi")
 condition("isreal", "({0} == {0}) | ({0} != {0})", kinds="f")
@@ -346,10 +348,6 @@ def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:
         None where the row does not hold, or a kernel knows no such dtype.
     """
     own = [_dtype_of(a) for a in operands]
-    if row.meet in ("result", "choice") and result.kind != "c":
-        taken = own[1:] if row.meet == "choice" else own
-        if any(d.kind == "c" for d in taken):
-            return None
     if row.meet == "result":
         common = [result] * len(own)
     elif row.meet == "choice":
@@ -360,7 +358,7 @@ def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:
     else:
         common = own
     values = common[1:] if row.meet == "choice" else common
-    if any(d.kind == "c" and c.kind != "c" for d, c in zip(own, common, strict=True)):
+    if any(d.kind == "c" and c.kind not in "cb" for d, c in zip(own, common, strict=True)):
         return None  # an imaginary part would be lost
     if any(d.kind not in row.kinds.replace("i", "iu") for d in values):
         return None

@@ -32,7 +32,7 @@ ARGUMENTS = {
     agm beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri ellipeinc ellipkinc elliprc
     gammainc gammaincc gammainccinv gammaincinv huber inv_boxcox inv_boxcox1p iv ive jv
     jve kl_div kv kve modstruve owens_t pdtr pdtrc poch powm1 pseudo_huber rel_entr stdtr
-    stdtrit struve yv yve zeta
+    stdtrit struve yv yve
     """,
     3: """
     betainc betaincc betainccinv betaincinv chndtr chndtrix elliprd elliprf elliprg fdtr fdtrc

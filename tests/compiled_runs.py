@@ -1,0 +1,74 @@
+"""Run primitives in compiled programs whose memory held rubbish before."""
+
+import warnings
+
+import numpy as np
+
+import linad
+from linad.primitive import Primitive
+from linad.sweeps.lower import Fallback
+from linad.sweeps.program import Program
+from linad.tape import Equation, Tape, Var
+
+
+def poisoned(tape):
+    """A program with a workspace full of NaN."""
+    program = Program(tape)
+    workspace = program.borrow()
+    workspace.arena[...] = 0xFF
+    program.give_back(workspace)
+    return program
+
+
+def fallbacks(program):
+    """Names of the primitives that NumPy computes."""
+    return [i.label for i in program.lowering.instructions if isinstance(i, Fallback)]
+
+
+def labels(program):
+    """What the instructions of a program do."""
+    return [i.label for i in program.lowering.instructions]
+
+
+def in_numpy(name, arrays, params):
+    """The results of a primitive as a list; None where NumPy refuses them."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            y = Primitive.registry[name].impl(*arrays, **params)
+    except (TypeError, ValueError):
+        return None
+    return [np.asarray(part) for part in (y if isinstance(y, tuple) else (y,))]
+
+
+def in_one_program(names, arrays):
+    """Apply primitives to the same arrays: what NumPy gives, what one program gives, and it."""
+    inputs = [Var(k, a.shape, a.dtype) for k, a in enumerate(arrays)]
+    equations, outputs, expected = [], [], []
+    for name in names:
+        results = in_numpy(name, arrays, {})
+        made = tuple(
+            [Var(len(inputs) + len(outputs) + k, y.shape, y.dtype) for k, y in enumerate(results)]
+        )
+        equations.append(Equation(Primitive.registry[name], tuple(inputs), {}, made))
+        outputs += made
+        expected += results
+    program = poisoned(Tape("test", inputs, equations, outputs, None, None))
+    return expected, program.run(arrays), program
+
+
+def check_compiled(f, *args, rtol=1e-12):
+    """Trace, compile and compare: nothing may fall back. Return what the instructions do."""
+    with np.errstate(all="ignore"):
+        y, tape = linad.trace(f, *args)
+        program = poisoned(tape)
+        leaves = [np.ascontiguousarray(a) for a in linad.tree.flatten(args)[0]]
+        found = program.run(leaves)
+    assert not fallbacks(program)
+    expected = linad.tree.flatten(y)[0]
+    for got, wanted in zip(found, expected, strict=True):
+        wanted = np.asarray(wanted)
+        assert got.dtype == wanted.dtype
+        assert got.shape == wanted.shape
+        np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol)
+    return labels(program)
