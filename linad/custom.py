@@ -33,6 +33,15 @@ class UserPrimitive(Primitive):
         functools.update_wrapper(self, function)
         self._tested: set[int | str] = set()
 
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name by which tapes call it; a mark tells it from one of linad's own."""
+        return f"@{self._name}" if self._name in self.registry else self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
     def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
         """Register the rule of one argument; see `primitive` for what it may return."""
         if not isinstance(wrt, int):

@@ -167,3 +167,21 @@ def test_wrong_pullbacks():
     check(lambda w: (2 * w + 1, None), "not linear")
     check(lambda w: (w,), "returned 1 cotangents for 2 arguments")
     check(lambda w: (np.sum(w), None), r"shape \(\) for argument 0")
+
+
+def test_a_primitive_with_a_name_of_linads_own():
+    """Compiled programs know linad's primitives by name; a user's is another one."""
+
+    @linad.primitive
+    def square(x):
+        return x**3
+
+    @square.jacobian(wrt=0)
+    def square_wrt_x(y, x):
+        return lambda v: 3 * x**2 * v, lambda w: 3 * x**2 * w
+
+    f = linad.jit(lambda x: np.sum(square(x)))
+    x = np.array([1.0, 2.0])
+    assert [float(f(x)) for _ in range(3)] == [9, 9, 9]
+    np.testing.assert_allclose(linad.grad(f)(x), 3 * x**2)
+    assert linad.trace(square, x)[1].equations[0].primitive.name == "@square"
