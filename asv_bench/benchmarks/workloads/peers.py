@@ -126,7 +126,7 @@ class _CasadiNumpy:
 
 
 def _casadi(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
-    """A function of CasADi's, called through its buffers, which is its shortest way."""
+    """A function of CasADi's, called through its buffers, which is its shortest way from NumPy."""
     import casadi
 
     f = partial(f, numpy=_CasadiNumpy())
@@ -152,19 +152,23 @@ def _casadi(f: Any, task: str, inputs: Any, workload: Workload) -> Any:
 
 def _casadi_call(function: Any, given: list[np.ndarray]) -> Any:
     buffer, run = function.buffer()
-    kept = [np.asfortranarray(x) for x in given]
+    kept = [np.array(x, order="F") for x in given]
     for k, x in enumerate(kept):
-        buffer.set_arg(k, memoryview(x.ravel("F")))
+        buffer.set_arg(k, memoryview(x.ravel("K")))
     out = [np.zeros(function.size_out(k), order="F") for k in range(function.n_out())]
     if any(function.sparsity_out(k).nnz() != x.size for k, x in enumerate(out)):
         raise NotImplementedError("a sparse result")
-    flat = [x.ravel("F") for x in out]
-    for k, x in enumerate(flat):
-        buffer.set_res(k, memoryview(x))
+    for k, x in enumerate(out):
+        buffer.set_res(k, memoryview(x.ravel("K")))
 
-    def call(kept: Any = (kept, buffer)) -> Any:
+    # The other libraries take new numbers and return arrays of their own: so must this one.
+    pairs = list(zip(kept, given, strict=True))
+
+    def call() -> Any:
+        for target, source in pairs:
+            target[...] = source
         run()
-        return out
+        return [x.copy() for x in out]
 
     return call
 
