@@ -233,7 +233,7 @@ class Branch:
             if not np.isfinite(size):
                 raise Stop(Status.NOT_FINITE, f"in f at parameter {z[-1]:.6g}")
             self.largest = max(self.largest, size)
-            small = size <= self._goal()
+            small = size <= self._goal() or self._negligible(before, z)
             try:
                 unit = np.zeros(z.size, z.dtype)
                 unit[-1] = 1.0
@@ -263,6 +263,11 @@ class Branch:
 
     def _goal(self) -> float:
         return self.ftol if self.ftol is not None else np.sqrt(self.eps) * self.largest
+
+    def _negligible(self, length: float, z: Any) -> bool:
+        """Whether a step was so short that only rounding is left; so it is where a branch starts
+        at a solution, and F has never been large."""
+        return self.ftol is None and length <= np.sqrt(self.eps * self.inner(z, z))
 
     def _solve(self, row: Any, b: Any, rtol: float) -> Any:
         """Solve with the bordered Jacobian."""

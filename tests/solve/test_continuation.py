@@ -56,6 +56,16 @@ class TestAnswers:
         )
         assert (4 * fine - coarse) / 3 == pytest.approx(3.513830719, abs=1e-6)
 
+    def test_from_a_solution(self):
+        """F is zero to rounding from the start; how large it may be follows from the steps."""
+        n = 30
+        start = linad.solve.newton(bratu, np.zeros(n), (0.5,), xtol=1e-15).x
+        found = continuation(bratu, start, 0.5, step=0.5, bounds=(0.5, 9.0))
+        assert found.success, found.message
+        assert [f.parameter for f in found.folds] == pytest.approx([3.5138], abs=3e-3)
+        assert found.parameter == pytest.approx(0.5, abs=1e-5)
+        assert found.x.max() > 1.0
+
     def test_containers_arguments_and_single_precision(self):
         def f(x, a, shift):
             return {"u": x["u"] ** 2 + a**2 - 1.0, "v": x["v"] - shift * a}
