@@ -184,7 +184,8 @@ def check_rule(
         Which arguments to differentiate in; by default each floating or complex one.
     compiled : int, optional
         Up to which order compiled programs of the derivatives are compared with NumPy; 0 for
-        none, not even of the values. By default ``order``, at most 2.
+        none, not even of the values. By default 2 for a primitive, and 1 for functions that
+        are made of primitives.
     **params
         Its static parameters.
 
@@ -204,7 +205,8 @@ def check_rule(
     args = tuple(a if type(a) in (int, float, complex) else np.asarray(a) for a in args)
     if wrt is None:
         wrt = [i for i, a in enumerate(args) if is_inexact(np.asarray(a).dtype)]
-    compiled = min(order, 2) if compiled is None else compiled
+    if compiled is None:
+        compiled = min(order, 2) if isinstance(primitive, Primitive) else 1
     name = getattr(primitive, "name", None) or getattr(primitive, "__name__", repr(primitive))
     variants = [("", args)]
     if complex_:
@@ -430,21 +432,20 @@ def check_program(f: Callable[..., Any], args: Sequence[Any]) -> None:
         If they differ by more than rounding, or in shapes or dtypes, or if the program changes
         its arguments.
     """
-    from linad.sweeps.program import Program
+    from linad.sweeps.compiled import Compiled
     from linad.transforms.record import trace
-    from linad.transforms.simplify import simplify
 
     y, tape = trace(f, *args)
-    program = Program(simplify(tape))
     arrays = [np.array(a) for a in tree.flatten(tuple(args))[0]]
+    compiled = Compiled(tape, arrays)
     kept = [a.copy() for a in arrays]
     for run in ("first", "second"):
-        workspace = program.borrow()
+        workspace = compiled.program.borrow()
         workspace.arena[...] = 0xFF  # NaN, -1, True
-        program.give_back(workspace)
+        compiled.program.give_back(workspace)
         what = f"{run} run of the compiled program"
         for k, (found, expected) in enumerate(
-            zip(program.run(arrays), tree.flatten(y)[0], strict=True)
+            zip(compiled.arrays(arrays), tree.flatten(y)[0], strict=True)
         ):
             _check_agreement(found, np.asarray(expected), f"{what}: result {k}")
         if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, kept, strict=True)):

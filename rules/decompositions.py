@@ -20,6 +20,7 @@ differentiation of linear algebra functions", 2010. M. Seeger, A. Hetzel, Z. Dai
 E. Meissner and N. Lawrence, "Auto-differentiating linear algebra", 2017.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.patterns import lanes, relates
 from linad.operators.relations import Gather
 from linad.operators.solve import Matrix
-from linad.primitive import Primitive
+from linad.primitive import Primitive, Traced
 from linad.rules.linalg import adjoint, check_square
 from linad.shapes import Shape
 
@@ -97,17 +98,22 @@ def hermitian_wrt_a(y: Any, a: Any, *, lower: bool) -> JacobianOperator:
     return HermitianReading(a.shape, y.dtype, lower)
 
 
-def symmetrized(a: Any) -> Any:
-    """(A + A^H) / 2 where A is exactly Hermitian, which changes its derivative only; else A."""
+def symmetrized(a: Any, otherwise: Callable[[Any], Any] = lambda a: a) -> Any:
+    """(A + A^H) / 2 where A is exactly Hermitian, which changes its derivative only.
+
+    Else ``otherwise(A)``, by default A.
+    """
     mirrored = adjoint(a)
-    return 0.5 * (a + mirrored) if np.all(a == mirrored) else a
+    exact = np.all(a == mirrored)
+    if isinstance(exact, Traced):  # a recorded program decides anew, for its own rounding
+        return np.where(exact, 0.5 * (a + mirrored), otherwise(a))
+    return 0.5 * (a + mirrored) if exact else otherwise(a)
 
 
 def hermitian_argument(a: Any, name: str, lower: bool = True) -> Any:
     """The matrix that NumPy sees when it reads one triangle of ``a``."""
     check_square(a, name)
-    mean = symmetrized(a)
-    return hermitian_(a, lower=lower) if mean is a else mean
+    return symmetrized(a, lambda a: hermitian_(a, lower=lower))
 
 
 # Cholesky.
