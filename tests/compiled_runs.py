@@ -62,7 +62,7 @@ def check_compiled(f, *args, rtol=1e-12):
     with np.errstate(all="ignore"):
         y, tape = linad.trace(f, *args)
         program = poisoned(tape)
-        leaves = [np.ascontiguousarray(a) for a in linad.tree.flatten(args)[0]]
+        leaves = [np.asarray(a, order="C") for a in linad.tree.flatten(args)[0]]
         found = program.run(leaves)
     assert not fallbacks(program)
     expected = linad.tree.flatten(y)[0]

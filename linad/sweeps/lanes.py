@@ -16,6 +16,7 @@ from linad.sweeps.calls import contiguous, routine
 from linad.sweeps.native import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place
 from linad.sweeps.products import in_dtype
+from linad.sweeps.reductions import axis_of
 from linad.tape import Equation
 
 HEAD = (
@@ -104,12 +105,12 @@ def position(lowering: Any, eqn: Equation) -> bool:
     out = eqn.outputs[0]
     place = lowering.place_of(eqn.inputs[0])
     d, params = name_of_dtype(place.dtype), eqn.params
-    if d is None or d[0] == "c" or len(eqn.inputs) > 1 or not params.keys() <= {"axis"}:
+    known, axis = axis_of(eqn, None)
+    if d is None or d[0] == "c" or not known or not params.keys() <= {"axis"}:
         return False
     if not size_of(place.shape) or out.dtype != np.int64:
         return False
     x, y = contiguous(lowering, place), lowering.result(out)
-    axis = params.get("axis")
     if axis is None:
         outer, n, inner = 1, size_of(place.shape), 1
     else:

@@ -56,15 +56,24 @@ def axes_of(eqn: Equation) -> tuple[int, ...] | None:
     params, ndim = eqn.params, len(eqn.inputs[0].shape)
     if "axes" in params:
         return tuple(params["axes"])
-    known = {"axis", "keepdims"}
-    if len(eqn.inputs) > 1 or not params.keys() <= known or params.get("keepdims"):
+    if not params.keys() <= {"axis", "keepdims"} or params.get("keepdims"):
         return None
     default = 0 if eqn.primitive.name.startswith("logical") else None
-    axis = params.get("axis", default)
+    known, axis = axis_of(eqn, default)
+    if not known:
+        return None
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
     return tuple(sorted([k % ndim for k in given])) if ndim else None
+
+
+def axis_of(eqn: Equation, default: int | None) -> tuple[bool, Any]:
+    """Whether the arguments of a NumPy function are an array and an axis alone; the axis."""
+    if len(eqn.inputs) == 1:
+        return True, eqn.params.get("axis", default)
+    axis = eqn.inputs[1]
+    return len(eqn.inputs) == 2 and type(axis) in (int, tuple), axis
 
 
 def is_reduction(eqn: Equation) -> bool:
