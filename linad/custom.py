@@ -11,6 +11,7 @@ from linad import tree
 from linad.errors import ShapeError, WrongRuleError
 from linad.operators.algebra import as_operator, matching
 from linad.operators.base import JacobianOperator
+from linad.overwriting import Overwriting
 from linad.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.shapes import Shape, size_of
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
@@ -262,6 +263,8 @@ def primitive(
     *,
     name: str | None = None,
     outputs: int | None = None,
+    writes: str | int | None = None,
+    state: Callable[..., Any] | None = None,
 ) -> Any:
     """Make a function a primitive, with a Jacobian of its own. A decorator.
 
@@ -274,10 +277,19 @@ def primitive(
         How tapes and messages call it; the function's name by default.
     outputs : int, optional
         Number of results when it returns a tuple.
+    writes : str or int, optional
+        The argument that the function overwrites, by name or position; it returns nothing then.
+        Its rules overwrite as well: ``@f.tangent`` and ``@f.adjoint``, see
+        `linad.overwriting.Overwriting`. All three may be compiled by Numba; compiled programs
+        call such functions without Python.
+    state : callable, optional
+        With ``writes``: of the arguments, returns an array or a tuple of arrays like the scratch
+        memory that the function takes behind its arguments. It is made once for each shape,
+        and lent to one call at a time; what is in it at the beginning means nothing.
 
     Returns
     -------
-    UserPrimitive
+    UserPrimitive or Overwriting
         Call it like the function. Register rules with ``@f.jacobian(wrt=i)``, which gets
         ``(y, *arrays, **params)`` and returns a LinearOperator, a matrix (dense or sparse), a
         pair of functions ``(pushforward, pullback)`` or a pullback function; or with
@@ -307,5 +319,9 @@ def primitive(
     np.float64(12.0)
     """
     if function is None:
-        return functools.partial(primitive, name=name, outputs=outputs)
+        return functools.partial(
+            primitive, name=name, outputs=outputs, writes=writes, state=state
+        )
+    if writes is not None:
+        return Overwriting(function, writes, name or function.__name__, state)
     return UserPrimitive(function, name or function.__name__, outputs)

@@ -13,6 +13,7 @@ import functools
 import hashlib
 import logging
 import os
+import platform
 import stat
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
-from numba import cfunc
+from numba import carray, cfunc
 
 from linad.config import settings
 from linad.sweeps import complexes, native, numbers, special, vecmath
@@ -47,7 +48,10 @@ def default_folder() -> Path:
 @functools.cache
 def toolchain() -> str:
     """What, beside its source, a kernel's machine code depends on."""
-    parts = [f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}"]
+    parts = [
+        f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}",
+        f"{platform.libc_ver()} {vecmath.libraries_loaded()}",
+    ]
     for module in (native, vecmath, numbers, complexes, special):
         assert module.__file__ is not None
         parts.append(Path(module.__file__).read_text(encoding="utf-8"))
@@ -93,15 +97,48 @@ def folder() -> Path | None:
 
 def write_source(path: Path, source: str) -> None:
     """Put a source file in place at once, whatever other processes do."""
-    if path.exists() and path.read_text(encoding="utf-8") == source:
+    if path.exists() and path.read_bytes() == source.encode():
         return
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8"
-    ) as f:
-        f.write(source)
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".tmp", delete=False) as f:
+        f.write(source.encode())
     # Numba tells files apart by their time; the content is in the name already.
     os.utime(f.name, (1_000_000_000, 1_000_000_000))
     Path(f.name).replace(path)
+
+
+def machine_code_of(path: Path) -> list[Path]:
+    """The files that Numba keeps beside the source of a kernel."""
+    beside = path.parent / "__pycache__"
+    return sorted(beside.glob(f"{path.stem}.*.nb?")) if beside.is_dir() else []
+
+
+def seal(path: Path) -> None:
+    """Write down what the machine code of a kernel is, so that damage to it is noticed."""
+    lines = [f"{_digest(file)} {file.name}\n" for file in machine_code_of(path)]
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as f:
+        f.writelines(lines)
+    Path(f.name).replace(path.with_suffix(".sum"))
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether the machine code of a kernel is what was written. Damaged files are removed.
+
+    Numba would run whatever is there.
+    """
+    try:
+        lines = path.with_suffix(".sum").read_text(encoding="utf-8").splitlines()
+        found = [line.split(" ", 1) for line in lines]
+        if found and all(_digest(path.parent / "__pycache__" / n) == d for d, n in found):
+            return True
+    except (OSError, ValueError):
+        pass
+    for file in machine_code_of(path):
+        file.unlink(missing_ok=True)
+    return False
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 class Counts:
@@ -126,6 +163,8 @@ NAMESPACE: dict[str, Any] = {
     "np": np,
     **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word")},
     "call_by_address": native.call_by_address,
+    "carray": carray,
+    "pointer": native.pointer,
     "accumulate": native.accumulate,
     "accumulate_product": native.accumulate_product,
     **native.GETTERS,
@@ -138,10 +177,10 @@ NAMESPACE: dict[str, Any] = {
 }
 """Names that the source of a kernel may use."""
 
-_kernels: dict[tuple[str, bool], Any] = {}
+_kernels: dict[tuple[str, bool, Any], Any] = {}
 
 
-def kernel(source: str, fast: bool = False) -> int:
+def kernel(source: str, fast: bool = False, function: Any = None) -> int:
     """Return the address of the kernel that ``source`` defines, compiled or found.
 
     Parameters
@@ -150,38 +189,44 @@ def kernel(source: str, fast: bool = False) -> int:
         Of a function ``kernel(p, start, stop)`` in the names of `NAMESPACE`.
     fast : bool
         Whether arithmetic may be reordered, and NaN and infinity ignored.
+    function : dispatcher, optional
+        A compiled function of the user's that the kernel calls by the name ``function``. Such a
+        kernel is not kept on disk.
 
     Notes
     -----
     Costs about 50 ms where it has to be compiled, 3 ms where it is on disk, and a look-up
     where this process has it.
     """
-    found = _kernels.get((source, fast))
+    found = _kernels.get((source, fast, function))
     if found is None:
-        found = _kernels[source, fast] = _load(source, fast)
+        found = _kernels[source, fast, function] = _load(source, fast, function)
     return int(found.address)
 
 
-def _load(source: str, fast: bool) -> Any:
+def _load(source: str, fast: bool, called: Any) -> Any:
     started = time.perf_counter()
     vecmath.libraries_loaded()
     special.register(source)
     options = {"error_model": "numpy", "fastmath": fast}
     name = f"k{key_of(source, fast)}"
     text = source.replace("def kernel(", f"def {name}(", 1)
-    home = folder()
+    home = folder() if called is None else None
     if home is not None:
         path = home / f"{name}.py"
         try:
             write_source(path, text)
+            sealed = is_sealed(path)
             function = _define(text, name, str(path))
             compiled = cfunc(native.KERNEL, cache=True, **options)(function)
-        except (OSError, EOFError, ValueError, KeyError, AttributeError, ImportError) as problem:
-            # A damaged file, or a folder that went away: the kernel itself is not at fault.
+            if not sealed:
+                seal(path)
+        except Exception as problem:
+            # A damaged file, or a folder that went away; a fault of the kernel itself shows below.
             log.warning("linad: kernel %s is not kept on disk: %s", name, problem)
             home = None
     if home is None:
-        function = _define(text, name, f"<linad kernel {name}>")
+        function = _define(text, name, f"<linad kernel {name}>", called)
         compiled = cfunc(native.KERNEL, **options)(function)
     from_disk = compiled.cache_hits > 0
     spent = time.perf_counter() - started
@@ -192,8 +237,8 @@ def _load(source: str, fast: bool) -> Any:
     return compiled
 
 
-def _define(text: str, name: str, filename: str) -> Callable[..., Any]:
+def _define(text: str, name: str, filename: str, called: Any = None) -> Callable[..., Any]:
     # Numba looks its module up by name in the process that loads it from disk.
-    scope = dict(NAMESPACE, __name__="linad.sweeps.cache")
+    scope = dict(NAMESPACE, __name__="linad.sweeps.cache", function=called)
     exec(compile(text, filename, "exec"), scope)
     return scope[name]  # type: ignore[no-any-return]

@@ -75,7 +75,7 @@ class Report:
         kernels = [i for i in lowering.instructions if isinstance(i, Instruction)]
         self.name, self.derivatives = name, derivatives
         self.steps = [Step(i) for i in lowering.instructions]
-        self.kernels = len({(i.source, i.fast) for i in kernels})
+        self.kernels = len({(i.source, i.fast, i.function) for i in kernels})
         self.fallbacks = [s for s in self.steps if s.in_numpy]
         self.guards: list[Equation] = [
             e for e in program.tape.equations if e.primitive.name == "guard"

@@ -83,7 +83,7 @@ class Program:
             self.lowering = Lowering(self.tape, self.chosen)
         kernels = [i for i in self.lowering.instructions if isinstance(i, Instruction)]
         self.addresses = [
-            cache.kernel(i.source, i.fast) if isinstance(i, Instruction) else 0
+            cache.kernel(i.source, i.fast, i.function) if isinstance(i, Instruction) else 0
             for i in self.lowering.instructions
         ]
         self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
