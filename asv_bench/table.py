@@ -158,7 +158,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", action="store_true", help="compare with other libraries")
     parser.add_argument("--quick", action="store_true", help="short runs, no long programs")
-    parser.add_argument("--only", nargs="+", default=[""], help="parts of workloads' names")
+    parser.add_argument("--only", nargs="+", help="parts of workloads' names")
     parser.add_argument("--write", type=Path, help="folder for results.json, table and plots")
     chosen = parser.parse_args()
     # Other libraries warn of their own installations.
@@ -167,9 +167,10 @@ def main():
     seconds = 0.05 if chosen.quick else 0.5
     rows = []
     for workload in WORKLOADS.values():
-        if chosen.quick and workload.long:
-            continue
-        if not any(part in workload.name for part in chosen.only):
+        if chosen.only is None:
+            if chosen.quick and workload.long:
+                continue
+        elif not any(part in workload.name for part in chosen.only):
             continue
         for task in workload.tasks:
             rows.append(measured(workload, task, peers, seconds))

@@ -162,9 +162,10 @@ def _casadi_call(function: Any, given: list[np.ndarray]) -> Any:
         buffer.set_res(k, memoryview(x.ravel("K")))
 
     # The other libraries take new numbers and return arrays of their own: so must this one.
+    # CasADi does not keep the buffer alive for `run`: the default argument does.
     pairs = list(zip(kept, given, strict=True))
 
-    def call() -> Any:
+    def call(alive: Any = buffer) -> Any:
         for target, source in pairs:
             target[...] = source
         run()
