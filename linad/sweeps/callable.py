@@ -34,6 +34,7 @@ from linad.errors import FallbackError, GuardError, OutputError
 from linad.shapes import Shape, size_of
 from linad.sweeps import engine, native
 from linad.sweeps.atomic import replace_shared_word, set_shared_word
+from linad.sweeps.kept import kept
 from linad.sweeps.lower import Fallback
 from linad.sweeps.native import set_word, word
 from linad.sweeps.places import Place
@@ -63,7 +64,7 @@ def data_of(context: Any, array: Any) -> Any:
     return types.int64(array), generate
 
 
-@njit(types.int64(types.int64, types.int64), cache=True, nogil=True)
+@kept(types.int64(types.int64, types.int64), nogil=True)
 def borrow(slots, count):
     """A slot that nobody uses; waits for one where all are taken."""
     looks = 0
@@ -75,12 +76,12 @@ def borrow(slots, count):
         give_way(word(slots + YIELD), looks)
 
 
-@njit(types.void(types.int64), cache=True, nogil=True)
+@kept(types.void(types.int64), nogil=True)
 def give_back(slot):
     set_shared_word(slot + TAKEN, 0)
 
 
-@njit(types.int64(types.int64), cache=True, nogil=True)
+@kept(types.int64(types.int64), nogil=True)
 def run(slot):
     """Write the addresses of the arrays into the program, and run it."""
     header, pointers = word(slot + HEADER), word(slot + POINTERS)

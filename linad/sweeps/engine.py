@@ -14,9 +14,9 @@ the arrays are what the program was made for, and writes their addresses where t
 lists their use.
 """
 
-from numba import njit
 from numba.core import types
 
+from linad.sweeps.kept import kept
 from linad.sweeps.native import (
     ARRAY_DATA,
     ARRAY_DTYPE,
@@ -50,7 +50,7 @@ EXTENT, WORK, OPERANDS, INSTRUCTION = 8, 16, 24, 32
 """Bytes from the beginning of an instruction to its words, and to its operands."""
 
 
-@njit(types.int64(types.int64, types.int64), cache=True, nogil=True)
+@kept(types.int64(types.int64, types.int64), nogil=True)
 def sweep(code, end):
     """Run the instructions between two addresses."""
     status = 0
@@ -62,7 +62,7 @@ def sweep(code, end):
     return status
 
 
-@njit(types.int64(types.int64, types.int64), cache=True, nogil=True)
+@kept(types.int64(types.int64, types.int64), nogil=True)
 def patch(header, arrays):
     """Check the arrays of a tuple, and write their addresses into the program."""
     # header: [number of arrays, array type, code, end of code, then for each array:
@@ -112,8 +112,8 @@ def _enter(header, arrays):
 
 _SIGNATURE = types.int64(object_address, object_address)
 
-enter_holding = njit(_SIGNATURE, cache=True)(_enter)
-enter_releasing = njit(_SIGNATURE, cache=True, nogil=True)(_enter)
+enter_holding = kept(_SIGNATURE)(_enter)
+enter_releasing = kept(_SIGNATURE, nogil=True)(_enter)
 
 
 def entry_of(function):
@@ -128,5 +128,5 @@ enter = entry_of(enter_holding)
 enter_long = entry_of(enter_releasing)
 """The same, releasing the GIL."""
 
-patch_arrays = entry_of(njit(_SIGNATURE, cache=True)(_patch))
+patch_arrays = entry_of(kept(_SIGNATURE)(_patch))
 """The same, without running."""

@@ -21,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.core import types
 
 from linad.sweeps import engine
@@ -32,6 +31,7 @@ from linad.sweeps.atomic import (
     shared_word,
 )
 from linad.sweeps.engine import EXTENT, INSTRUCTION, OPERANDS, WORK
+from linad.sweeps.kept import kept
 from linad.sweeps.native import call_by_address, call_kernel, word
 
 PIECE_WORK = 1 << 18
@@ -70,14 +70,14 @@ def _find_yield() -> int:
 YIELD_ADDRESS = _find_yield()
 
 
-@njit(types.int64(types.int64), cache=True)
+@kept(types.int64(types.int64))
 def pieces_of(instruction):
     """Into how many pieces the range of an instruction is cut."""
     n = min(word(instruction + WORK) // PIECE_WORK, MOST_PIECES)
     return min(n, word(instruction + EXTENT))
 
 
-@njit(types.void(types.int64, types.int64), cache=True, nogil=True)
+@kept(types.void(types.int64, types.int64), nogil=True)
 def run_piece(shared, ticket):
     """Run the piece that was taken off a ticket."""
     instruction = word(shared + CODE) + 8 * (ticket >> 32)
@@ -94,14 +94,14 @@ def run_piece(shared, ticket):
     add_to_shared_word(shared + FINISHED, 1)
 
 
-@njit(types.void(types.int64, types.int64), cache=True)
+@kept(types.void(types.int64, types.int64))
 def give_way(function, looks):
     """Now and then let another thread have the processor, by the C library's function."""
     if looks % GIVE_WAY == 0 and function != 0:
         call_by_address(function, ())
 
 
-@njit(types.int64(types.int64, types.int64, types.int64), cache=True, nogil=True)
+@kept(types.int64(types.int64, types.int64, types.int64), nogil=True)
 def sweep_shared(shared, code, end):
     """Run the instructions between two addresses, with whoever helps."""
     while code < end:
@@ -128,7 +128,7 @@ def sweep_shared(shared, code, end):
     return 0
 
 
-@njit(types.boolean(types.int64), cache=True, nogil=True)
+@kept(types.boolean(types.int64), nogil=True)
 def help_out(shared):
     """Take pieces off tickets until the sweep is done (True) or there were none for long."""
     looks = 0
