@@ -151,3 +151,207 @@ class TestGaussianProcess:
             -multivariate_normal(np.zeros(12), K).logpdf(y),
             rtol=1e-10,
         )
+
+
+@pytest.fixture(scope="module")
+def cavity():
+    found = load("driven_cavity").solve(63)
+    assert found.success, found.message
+    return found.x
+
+
+class TestDrivenCavity:
+    example = load("driven_cavity")
+
+    def test_table(self, cavity):
+        """Velocities to 0.006, which is how far the published table is off at most."""
+        u, v = self.example.centre_lines(cavity)
+        np.testing.assert_allclose(u(self.example.GHIA_Y), self.example.GHIA_U, atol=3e-3)
+        np.testing.assert_allclose(v(self.example.GHIA_X), self.example.GHIA_V, atol=6e-3)
+
+    def test_spectral_solution(self, cavity):
+        """The extremes of Botella and Peyret, by extrapolation from two grids."""
+        grid = np.linspace(0, 1, 4001)
+        extremes = []
+        for fields in (self.example.solve(31).x, cavity):
+            u, v = self.example.centre_lines(fields)
+            extremes.append(np.array([u(grid).min(), v(grid).min(), v(grid).max()]))
+        limit = (4 * extremes[1] - extremes[0]) / 3
+        np.testing.assert_allclose(limit, [-0.2140424, -0.2538030, 0.1795728], atol=1.5e-4)
+
+    def test_stokes_flow_is_symmetric(self):
+        psi = self.example.solve(15, 0.0).x[0]
+        np.testing.assert_allclose(psi, psi[:, ::-1], atol=1e-12)
+
+    def test_derivative(self):
+        fields = np.random.default_rng(0).standard_normal((2, 5, 5))
+        linad.check_derivatives(self.example.flow, fields, 10.0)
+
+
+class TestBundleAdjustment:
+    example = load("bundle_adjustment")
+
+    def test_rotations(self):
+        from scipy.spatial.transform import Rotation
+
+        rng = np.random.default_rng(0)
+        vectors, turns = rng.standard_normal((2, 6, 3))
+        turns[0] = 0
+        expected = Rotation.from_rotvec(turns).apply(vectors)
+        np.testing.assert_allclose(self.example.rotate(vectors, turns), expected, atol=1e-14)
+        # The derivative of a rotation by nothing is the cross product.
+        v, dw = vectors[:1], rng.standard_normal((1, 3))
+        _, dv = linad.jvp(lambda w: self.example.rotate(v, w), (np.zeros((1, 3)),), (dw,))
+        np.testing.assert_allclose(dv, np.cross(dw, v), atol=1e-14)
+
+    def test_jacobian_is_thin(self):
+        scene = self.example.draw_scene(6, 20)
+        J = linad.sparse_jacobian(scene.residual, self.example.dead_reckoning(scene))
+        # All of a point, and of a camera all but the shift in the other direction.
+        assert (np.diff(J.indptr) == 8).all()
+        linad.check_derivatives(scene.residual, self.example.dead_reckoning(scene))
+
+    def test_against_scipy(self):
+        """`scipy.optimize.least_squares` with linad's Jacobian as a dense matrix, to the end."""
+        scene = self.example.draw_scene(8, 60)
+        assert np.bincount(scene.point).min() >= 2
+        start = self.example.dead_reckoning(scene)
+        found = self.example.adjust(scene, start)
+        assert found.success, found.message
+
+        def parts(x):
+            return x[:48].reshape(8, 6), x[48:].reshape(60, 3)
+
+        other = scipy.optimize.least_squares(
+            lambda x: scene.residual(parts(x)).ravel(),
+            np.concatenate([x.ravel() for x in start]),
+            jac=lambda x: linad.sparse_jacobian(scene.residual, parts(x)).toarray(),
+            x_scale="jac",
+            xtol=1e-12,
+        )
+        assert found.cost == pytest.approx(other.cost, rel=1e-7)
+
+    def test_truth(self):
+        """What is left is the noise, and points come closer by a factor of 20."""
+        example = self.example
+        scene = example.draw_scene(20, 400)
+        start = example.dead_reckoning(scene)
+        found = example.adjust(scene, start)
+        unknowns = sum(x.size for x in start) - 7
+        # The cost is chi-squared: 1/2 sigma² times the degrees of freedom, ± its deviation.
+        free = scene.pixels.size - unknowns
+        chi = 2 * found.cost / example.NOISE**2
+        assert abs(chi - free) < 4 * np.sqrt(2 * free)
+        before, after = (np.median(example.errors(scene, x[1])) for x in (start, found.x))
+        assert after < before / 20
+
+    def test_aligned(self):
+        rng = np.random.default_rng(0)
+        points = rng.standard_normal((10, 3))
+        moved = 1.7 * self.example.rotate(points, np.full((10, 3), 0.4)) + 2.0
+        np.testing.assert_allclose(self.example.aligned(moved, points), points, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, labels = load("logistic_regression").load_digits()
+    return X[::6], labels[::6]
+
+
+class TestLogisticRegression:
+    example = load("logistic_regression")
+
+    def test_against_scikit_learn(self, digits):
+        from sklearn.linear_model import LogisticRegression
+
+        X, labels = digits
+        found = self.example.fit(X, labels)
+        assert found.success, found.message
+        assert max(np.abs(g).max() for g in found.jac) <= 1e-10
+        W, b = found.x
+        other = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-10).fit(X, labels)
+        np.testing.assert_allclose(W, other.coef_.T, atol=1e-6)
+        # A number added to all of b changes nothing.
+        np.testing.assert_allclose(
+            b - b.mean(), other.intercept_ - other.intercept_.mean(), atol=1e-6
+        )
+        np.testing.assert_array_equal(self.example.predict(found.x, X), other.predict(X))
+
+    def test_products_with_the_hessian(self, digits):
+        """Against the formula: with p = softmax(z), dz -> p (dz - sum_k p dz)."""
+        X, labels = digits
+        rng = np.random.default_rng(0)
+        (W, b), (V, c) = (
+            (rng.standard_normal((64, 10)), rng.standard_normal(10)) for _ in range(2)
+        )
+        z = X @ W + b
+        p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        dz = X @ V + c
+        q = p * (dz - np.sum(p * dz, axis=1, keepdims=True))
+        chosen = np.eye(10)[labels]
+        found = linad.hvp(lambda w: self.example.loss(w, X, chosen), ((W, b),), ((V, c),))
+        np.testing.assert_allclose(found[0], X.T @ q + self.example.STRENGTH * V, rtol=1e-11)
+        np.testing.assert_allclose(found[1], q.sum(axis=0), atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def pelts():
+    """The fit, and its sensitivities."""
+    example = load("pelts")
+    found = example.fit()
+    assert found.success, found.message
+    return found, example.sensitivities(found)
+
+
+class TestPelts:
+    example = load("pelts")
+
+    def test_is_the_fit_of_the_demonstration(self, pelts):
+        from linad.demo import fit_by_matrix
+
+        found, _ = pelts
+        demo = fit_by_matrix()
+        np.testing.assert_allclose(found.x, demo.theta, atol=2e-5)
+        errors = np.exp(found.x) * self.example.standard_errors(found)
+        np.testing.assert_allclose(errors, demo.standard_errors, rtol=1e-4)
+
+    @pytest.mark.parametrize("observation", [(0, 0), (13, 0), (5, 1)])
+    def test_sensitivities(self, pelts, observation):
+        """Against fits of changed data, by SciPy."""
+        found, sensitivities = pelts
+
+        def refitted(change):
+            data = self.example.LOG_PELTS.copy()
+            data[observation] += change
+            return scipy.optimize.least_squares(
+                lambda theta: self.example.residual(theta, data).ravel(),
+                found.x,
+                jac="3-point",
+                xtol=1e-14,
+                ftol=1e-14,
+                gtol=1e-12,
+            ).x
+
+        slope = (refitted(1e-2) - refitted(-1e-2)) / 2e-2
+        np.testing.assert_allclose(sensitivities[:, *observation], slope, atol=1e-4)
+
+    def test_errors_agree_where_the_model_is_nearly_linear(self, pelts):
+        found, sensitivities = pelts
+        propagated = self.example.propagated_errors(found, sensitivities)
+        np.testing.assert_allclose(propagated, self.example.standard_errors(found), rtol=0.1)
+
+
+class TestRobertson:
+    example = load("robertson")
+
+    def test_reference(self):
+        found = self.example.integrate()
+        assert found.success, found.message
+        assert self.example.error(found) < 1e-6
+        assert found.y[:, -1].sum() == pytest.approx(1.0, abs=1e-12)
+
+    def test_jacobian(self):
+        y = np.array([0.7, 1e-5, 0.3])
+        jac = linad.scipy_args(self.example.rates, "solve_ivp", method="Radau")["jac"]
+        exact = self.example.jacobian_by_hand(0.0, y)
+        np.testing.assert_allclose(scipy.sparse.csr_array(jac(0.0, y)).toarray(), exact, rtol=1e-14)
