@@ -18,14 +18,14 @@ from linad.garbage import collection_paused
 from linad.primitive import Primitive
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
-from linad.transforms import contractions, identities
+from linad.transforms import contractions, identities, statistics
 from linad.transforms.rewriting import RULES
 from linad.transforms.windows import Windows
 
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
 
-TABLES = (contractions, identities)
+TABLES = (contractions, identities, statistics)
 """Modules of rewrites; they register themselves."""
 
 
