@@ -116,7 +116,7 @@ def seal(path: Path) -> None:
     """Write down what the machine code of a kernel is, so that damage to it is noticed."""
     lines = [f"{_digest(file)} {file.name}\n" for file in machine_code_of(path)]
     with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as f:
-        f.writelines(lines)
+        f.writelines([f"{len(lines)}\n", *lines])
     Path(f.name).replace(path.with_suffix(".sum"))
 
 
@@ -126,9 +126,10 @@ def is_sealed(path: Path) -> bool:
     Numba would run whatever is there.
     """
     try:
-        lines = path.with_suffix(".sum").read_text(encoding="utf-8").splitlines()
+        count, *lines = path.with_suffix(".sum").read_text(encoding="utf-8").splitlines()
         found = [line.split(" ", 1) for line in lines]
-        if found and all(_digest(path.parent / "__pycache__" / n) == d for d, n in found):
+        same = all([_digest(path.parent / "__pycache__" / n) == d for d, n in found])
+        if same and len(found) == int(count) > 0:
             return True
     except (OSError, ValueError):
         pass
