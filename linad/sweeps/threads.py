@@ -18,7 +18,6 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numba.core import types
@@ -191,28 +190,19 @@ class Crew:
             time.sleep(NAP)
 
 
-_helpers: Any = None
+_helpers: dict[int, ThreadPoolExecutor] = {}
+"""Of each process, by its number: a forked one has none of the threads of its parent."""
 
 
 def _ask_for_help(crew: Crew) -> bool:
     """Ask one more thread to help; whether there is one to ask."""
-    global _helpers
-    if _helpers is None:
-        _helpers = ThreadPoolExecutor(
-            max_workers=4 * (os.cpu_count() or 1), thread_name_prefix="linad"
-        )
+    process = os.getpid()
+    if process not in _helpers:
+        made = ThreadPoolExecutor(4 * (os.cpu_count() or 1), thread_name_prefix="linad")
+        _helpers.setdefault(process, made)
     try:
-        _helpers.submit(crew.help)
+        _helpers[process].submit(crew.help)
     except RuntimeError:
         # The interpreter is shutting down, or may make no more threads: one has to do.
         return False
     return True
-
-
-def _forget_helpers() -> None:
-    global _helpers
-    _helpers = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_helpers)
