@@ -33,6 +33,22 @@ def assert_close(found, expected, rtol):
         np.testing.assert_allclose(a, b, rtol=0, atol=rtol * np.max(np.abs(b), initial=1e-300))
 
 
+def check_compiled(f, argnums, point, direction):
+    """Compare compiled values, gradients and Hessian-vector products with linad's own."""
+
+    def product(point, direction):
+        return linad.jvp(linad.grad(f, argnums), point, direction)[1]
+
+    gradient = linad.value_and_grad(f, argnums)
+    expected, turned = gradient(*point), product(point, direction)
+    compiled, compiled_product = linad.jit(gradient), linad.jit(product)
+    inner = linad.value_and_grad(linad.jit(f), argnums)
+    for _ in range(3):
+        assert_close(compiled(*point), expected, 1e-11)
+        assert_close(inner(*point), expected, 1e-11)
+        assert_close(compiled_product(point, direction), turned, 1e-10)
+
+
 def check_program(f, gradient, *point, rtol=1e-10, step=1.0):
     """Compare gradient and Hessian-vector product of a scalar program with a reference.
 
@@ -56,6 +72,7 @@ def check_program(f, gradient, *point, rtol=1e-10, step=1.0):
     assert_close(found, expected, rtol)
 
     direction = random_like(point, np.random.default_rng(7))
+    check_compiled(f, argnums, point, direction)
     np.testing.assert_allclose(
         linad.jvp(f, point, direction)[1],
         inner(expected, direction[0] if len(point) == 1 else direction),
