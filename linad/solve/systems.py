@@ -17,6 +17,7 @@ from scipy.sparse.linalg import LinearOperator, gmres, splu
 
 from linad.errors import DensifyError, LinadError, OperandError
 from linad.solve.problems import quiet
+from linad.solve.right_gmres import right_gmres
 
 SOLVERS = ("auto", "dense", "sparse", "krylov")
 DENSE = 200
@@ -182,7 +183,8 @@ def _factorised(matrix: Any) -> Any:
 
     Minimum degree on the pattern of A + A^T where that is the pattern of A, as of discretised
     equations: about half the fill of the order for A^T A, which serves any pivoting. Pivots then
-    stay on the diagonal unless they are ten times smaller than what stands below.
+    stay on the diagonal unless they are ten times smaller than what stands below. The columns of
+    such factors have little in common, so narrow panels serve them best.
     """
     if not _has_symmetric_pattern(matrix):
         return splu(matrix)
@@ -190,6 +192,7 @@ def _factorised(matrix: Any) -> Any:
         matrix,
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.1,
+        panel_size=4,
         options={"SymmetricMode": True},
     )
 
@@ -270,9 +273,7 @@ class KeptFactors:
             Returns a system of J, as `system` does.
         """
         if self.factors is not None:
-            M = LinearOperator(J.shape, matvec=self.factors.apply, dtype=self.factors.dtype)
-            # GMRES looks at the preconditioned residual, so a little more is asked for.
-            x, reached = krylov_solve(J, b, 0.1 * rtol, M, REUSES, REUSES)
+            x, reached = right_gmres(J, b, rtol, self.factors.apply, REUSES)
             if reached <= rtol:
                 return x, reached
         self.factors = None
