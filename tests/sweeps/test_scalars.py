@@ -111,6 +111,9 @@ def test_rows_agree_with_numpy(dtype, count):
         if name == "erfc":  # SciPy's is 160 units off; the C library's is not
             y = np.array([math.erfc(x) for x in arrays[0].tolist()], y.dtype)
         bad = apart(got, y)
+        if name == "arccosh" and y.dtype.kind == "c":
+            # C's answer at 0 + i NaN was amended; older NumPy gives the former one.
+            bad &= ~((arrays[0].real == 0) & np.isnan(arrays[0].imag))
         if bad.any():
             k = int(np.flatnonzero(bad)[0])
             at = [a[k] for a in arrays]
