@@ -9,7 +9,13 @@ STEPS, H = 1000, 0.01
 
 
 def _rates(y, t, numpy):
-    return numpy.stack([y[0] * (t[0] - t[1] * y[1]), y[1] * (t[3] * y[0] - t[2])])
+    a, b, c, d = t
+    return numpy.stack([y[0] * (a - b * y[1]), y[1] * (d * y[0] - c)])
+
+
+def _parts(theta):
+    """The four rates, and the start."""
+    return (theta[0], theta[1], theta[2], theta[3]), theta[4:]
 
 
 def _step(y, t, numpy):
@@ -22,9 +28,9 @@ def _step(y, t, numpy):
 
 def lotka_volterra(theta, numpy=np):
     """Rates theta[:4], start theta[4:]; the squared norm after a thousand steps of RK4."""
-    y = theta[4:]
+    rates, y = _parts(theta)
     for _ in range(STEPS):
-        y = _step(y, theta, numpy)
+        y = _step(y, rates, numpy)
     return numpy.sum(y * y)
 
 
@@ -83,7 +89,8 @@ def _scanned(theta, numpy):
     """With JAX's loop that is compiled once."""
     import jax
 
-    y, _ = jax.lax.scan(lambda y, _: (_step(y, theta, numpy), None), theta[4:], None, length=STEPS)
+    rates, y = _parts(theta)
+    y, _ = jax.lax.scan(lambda y, _: (_step(y, rates, numpy), None), y, None, length=STEPS)
     return numpy.sum(y * y)
 
 
@@ -92,7 +99,7 @@ def _folded(theta, numpy):
     import casadi
 
     y, t = casadi.SX.sym("y", 2), casadi.SX.sym("t", 6)
-    step = casadi.Function("step", [y, t], [_step(y, t, numpy)])
+    step = casadi.Function("step", [y, t], [_step(y, _parts(t)[0], numpy)])
     return numpy.sum(step.fold(STEPS)(theta[4:], theta) ** 2)
 
 
