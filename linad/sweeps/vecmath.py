@@ -45,6 +45,9 @@ UNARY = [
 ]
 BINARY = ["pow", "atan2", "hypot", "fmod", "nextafter"]
 
+NO_MEMORY = "memory(none)" if llvm.llvm_version_info[0] >= 16 else "readnone"
+"""How LLVM is told that a function reads and writes nothing; renamed in version 16."""
+
 LANES = {"x86_64": {64: (("b", 2), ("d", 4), ("e", 8)), 32: (("b", 4), ("d", 8), ("e", 16))}}
 """Vector lengths of each instruction set, by the width of a number in bits."""
 
@@ -84,7 +87,7 @@ def _declare(module: Any, name: str, kind: Any, arguments: int) -> Any:
         function = ir.Function(module, ir.FunctionType(kind, [kind] * arguments), name)
         function.attributes.add("nounwind")
         # llvmlite lists the attributes it knows; these two are newer than its list.
-        for attribute in ("willreturn", "memory(none)"):
+        for attribute in ("willreturn", NO_MEMORY):
             set.add(function.attributes, attribute)
     return function
 
