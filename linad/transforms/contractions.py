@@ -32,6 +32,11 @@ def einsum_in_steps(s: Any, eqn: Equation) -> Any:
     operands = list(eqn.inputs)
     if any(not size_of(a.shape) for a in operands):
         return None
+    exact = (out.dtype, np.empty(0, out.dtype).real.dtype)
+    operands = [
+        a if a.dtype in exact else s.emit("astype", [a], a.shape, out.dtype, dtype=out.dtype)
+        for a in operands
+    ]
     return Steps(s, eqn).result(list(zip(eqn.params["labels"], operands, strict=True)))
 
 

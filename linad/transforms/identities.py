@@ -161,7 +161,7 @@ def sum_of_broadcast(s: Any, eqn: Equation) -> Any:
         return None
     x, wide = maker.inputs[0], maker.outputs[0].shape
     axes = eqn.params["axes"]
-    if not isinstance(x, Var):
+    if not isinstance(x, Var) or x.dtype != eqn.outputs[0].dtype or x.dtype.kind not in "fc":
         return None
     shape = (1,) * (len(wide) - len(x.shape)) + x.shape
     repeated = [k for k in axes if shape[k] == 1]

@@ -31,7 +31,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def number_of(a: Any) -> Any:
-    """The number that all entries of a known array are, or None."""
+    """The number that all entries of a known array are, to the bit, or None."""
     if isinstance(a, Var):
         return None
     if type(a) in (int, float, bool, complex):
@@ -45,6 +45,8 @@ def number_of(a: Any) -> Any:
     first = flat[0]
     if array.size > 1 and (flat[-1] != first or not (flat == first).all()):
         return None
+    if array.size > 1 and first == 0 and len(set(memoryview(flat.tobytes()).cast("B"))) > 1:
+        return None  # zeros of both signs
     return first
 
 
