@@ -28,13 +28,13 @@ def curves(results, name, path):
     x_label, y_label, title = CURVES[name]
     data = dict(results["growth"][name])
     x = data.pop("x")
-    figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
     for (label, y), colour in zip(data.items(), COLOURS, strict=False):
         dashed = "--" if label.startswith(("first", "second")) else "-"
         axes.loglog(x, y, dashed, marker="o", markersize=3, color=colour, label=label)
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(frameon=False, fontsize=8, ncols=3, loc="outside lower center")
     _save(figure, path)
 
 
