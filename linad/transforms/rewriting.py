@@ -45,7 +45,7 @@ def number_of(a: Any) -> Any:
     first = flat[0]
     if array.size > 1 and (flat[-1] != first or not (flat == first).all()):
         return None
-    if array.size > 1 and first == 0 and len(set(memoryview(flat.tobytes()).cast("B"))) > 1:
+    if first == 0 and flat.tobytes() != first.tobytes() * array.size:
         return None  # zeros of both signs
     return first
 

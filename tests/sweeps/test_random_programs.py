@@ -91,10 +91,10 @@ class Steps:
             values = list(self.values)
             step(values)
         new = values[-1]
-        if new.size <= 64 and new.ndim <= 3 and np.all(np.isfinite(new)):
-            if np.max(np.abs(new), initial=0) < 1e6:
-                self.steps.append(step)
-                self.values = values
+        small = new.size <= 64 and new.ndim <= 3 and np.all(np.isfinite(new))
+        if small and np.max(np.abs(new), initial=0) < 1e6:
+            self.steps.append(step)
+            self.values = values
 
     def unary(self):
         i, f = self.pick(), UNARY[self.choice(sorted(UNARY))]
@@ -280,7 +280,8 @@ def near_a_jump(f, inputs):
         shifted = [x * (1 + 1e-6) if x.dtype.kind in "fc" else x for x in inputs]
         a, b = f(*inputs), f(*shifted)
     return any(
-        np.max(np.abs(np.subtract(u, v, dtype=complex)), initial=0) > 1e-2 for u, v in zip(a, b)
+        np.max(np.abs(np.subtract(u, v, dtype=complex)), initial=0) > 1e-2
+        for u, v in zip(a, b, strict=True)
     )
 
 
