@@ -231,6 +231,28 @@ class TestBundleAdjustment:
         )
         assert found.cost == pytest.approx(other.cost, rel=1e-7)
 
+    def test_against_differences(self):
+        """A drift takes `least_squares`, which solves by iteration, many steps to straighten."""
+        scene = self.example.draw_scene(30, 200)
+        start = self.example.dead_reckoning(scene)
+        found = self.example.adjust(scene, start)
+        assert found.success, found.message
+        runs = []
+
+        def residual(x):
+            runs.append(1)
+            return scene.residual((x[:180].reshape(30, 6), x[180:].reshape(200, 3))).ravel()
+
+        other = scipy.optimize.least_squares(
+            residual,
+            np.concatenate([x.ravel() for x in start]),
+            jac_sparsity=linad.sparse_jacobian(scene.residual, start),
+            x_scale="jac",
+        )
+        assert found.cost <= other.cost
+        assert found.cost == pytest.approx(other.cost, rel=1e-4)
+        assert 10 * found.nfev < len(runs)
+
     def test_truth(self):
         """What is left is the noise, and points come closer by a factor of 20."""
         example = self.example
