@@ -10,7 +10,6 @@ import functools
 import logging
 import sys
 import threading
-import time
 import types
 import warnings
 from collections import OrderedDict
@@ -20,171 +19,20 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.arguments import NARROW, Arguments, native, share_memory
-from linad.buffers import settle
+from linad.arguments import Arguments, share_memory
 from linad.config import settings
-from linad.errors import GuardError, OutputError, TracerError
+from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
 from linad.shapes import name_of
-from linad.tape import Tape, Var, guard, needed
+from linad.tape import Var
 from linad.tracer import Tracer
 from linad.transforms.record import RecordTrace
+from linad.variants import COMPUTED, Variant, in_single_precision, record, same_path
 
 log = logging.getLogger("linad")
 
 SIGNATURES = 256
 """Kinds of arguments that a jitted function remembers; the longest unused goes."""
-
-
-class Variant:
-    """One path of a function through its Python decisions, as a tape.
-
-    Attributes
-    ----------
-    tape : Tape
-        From the arrays among the arguments to the arrays among the results, and those that
-        the function wrote into.
-    """
-
-    def __init__(
-        self, tape: Tape, example: list[Any], results: list[Any], written: list[int], out_tree: Any
-    ) -> None:
-        self.tape, self.example = tape, example
-        self.results, self.written, self.out_tree = results, written, out_tree
-        self._compiled: Any = None
-        self._callable: Any = None
-        self._lock = threading.RLock()
-
-    @property
-    def compiled(self) -> Any:
-        """The tape as a compiled primitive."""
-        if self._compiled is None:
-            from linad.sweeps.compiled import Compiled
-
-            with self._lock:
-                if self._compiled is None:
-                    self._compiled = Compiled(self.tape, self.example)
-        return self._compiled
-
-    def callable_from_numba(self, name: str) -> Any:
-        """The program as a compiled function; see `Jitted.njit`."""
-        if self._callable is None:
-            from linad.sweeps.callable import callable_from_numba
-
-            nodes = iter(self.tape.outputs)
-            outputs = [next(nodes) if r is _COMPUTED else r for r in self.results] + list(nodes)
-            chosen = self.compiled.program.chosen
-            self._callable = callable_from_numba(name, self.tape, outputs, self.written, chosen)
-        return self._callable
-
-    def finish(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
-        """The result of a call, of what the program computed; writes into the arguments."""
-        count = len(values) - len(self.written)
-        for k, value in zip(self.written, values[count:], strict=True):
-            arrays[k][...] = value
-        found = iter(values[:count])
-        leaves = [next(found) if r is _COMPUTED else _own(r) for r in self.results]
-        return tree.unflatten(self.out_tree, leaves)
-
-
-_COMPUTED: Any = object()
-
-
-def _own(value: Any) -> Any:
-    """A constant result: an array is the caller's to write into."""
-    return np.array(value) if type(value) is np.ndarray else value
-
-
-def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | None]:
-    """Run a function on traced arrays; return its result, and the path it took.
-
-    The path is None where it cannot be repeated: the function uses values of a derivative
-    around it that are no arguments.
-    """
-    started = time.perf_counter()
-    recorder = RecordTrace()
-    # ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
-    given = [
-        native(x) if isinstance(x, (np.ndarray, np.generic)) else np.dtype(type(x)).type(x)
-        for x in arguments.arrays
-    ]
-    tracers = [recorder.input(x) for x in given]
-    inputs = [t._node for t in tracers]
-    with recorder:
-        result = arguments.call(f, tracers)
-        leaves, out_tree = tree.flatten(result)
-        written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
-        if not leaves and not written:
-            raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
-        values: list[Any] = []
-        results: list[Any] = []
-        nodes: list[Any] = []
-        for leaf in leaves:
-            if isinstance(leaf, Tracer) and leaf._trace is recorder:
-                settle(leaf)
-                nodes.append(leaf._node)
-                values.append(leaf._value)
-                results.append(_COMPUTED)
-            elif type(leaf) is np.ndarray and leaf.dtype.kind in "fc":
-                # A constant, as the gradient of a sum: the program delivers a copy of it.
-                nodes.append(leaf.copy())
-                values.append(leaf)
-                results.append(_COMPUTED)
-            else:
-                values.append(leaf)
-                results.append(leaf)
-        nodes += [tracers[k]._node for k in written]
-        recorder.operands.check()
-    if share_memory(arguments.arrays, written):
-        # One array by two names: what is written to one has to be seen through the other.
-        return arguments.call(f, arguments.arrays), None
-    for k in written:
-        arguments.arrays[k][...] = tracers[k]._value
-    y = tree.unflatten(out_tree, [_plain(v) for v in values])
-    equations = needed(recorder.equations, nodes)
-    if any(isinstance(a, Tracer) for eqn in equations for a in eqn.inputs) or any(
-        isinstance(v, Tracer) for v in values
-    ):
-        return y, None
-    spent = 1e3 * (time.perf_counter() - started)
-    log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
-    width = tree.flatten(tuple([0.0] * len(inputs)))[1]
-    tape = Tape(name_of(f), inputs, equations, nodes, width, tree.flatten([0.0] * len(nodes))[1])
-    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree)
-
-
-def _was_written(tracer: Tracer, node: Any) -> bool:
-    settle(tracer)
-    return tracer._node is not node
-
-
-def same_path(a: Variant, b: Variant) -> bool:
-    """Whether two recordings are of one path: two threads may find it at the same time."""
-    return _course(a) == _course(b)
-
-
-def _course(variant: Variant) -> list[Any]:
-    return [
-        (
-            e.primitive,
-            [(v.shape, v.dtype) for v in e.outputs],
-            repr(e.params["expected"]) if e.primitive is guard else "",
-        )
-        for e in variant.tape.equations
-    ]
-
-
-def _in_single_precision(tape: Tape) -> bool:
-    """Whether some of a tape's arrays are of single precision."""
-    operands = [a for eqn in tape.equations for a in (*eqn.inputs, *eqn.outputs)]
-    return any([getattr(a, "dtype", None) in NARROW for a in operands])
-
-
-def _plain(value: Any) -> Any:
-    """A value for the caller, who may write into it."""
-    if isinstance(value, Tracer):
-        return value.alias()
-    return np.array(value) if type(value) is np.ndarray else value
 
 
 class Jitted:
@@ -353,7 +201,7 @@ class Jitted:
         """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
         if self._narrow or not arguments.hold_python_numbers():
             return False
-        self._narrow = _in_single_precision(path.tape)
+        self._narrow = in_single_precision(path.tape)
         return self._narrow
 
     def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
@@ -413,7 +261,7 @@ class Jitted:
         """Make the way of the next call of this kind as short as it can be."""
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written or any(r is not _COMPUTED for r in variant.results):
+        if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
             return
         from linad.sweeps.short import OTHER, short_call
 
