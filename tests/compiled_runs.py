@@ -6,7 +6,7 @@ import numpy as np
 
 import linad
 from linad.primitive import Primitive
-from linad.sweeps.lower import Fallback
+from linad.sweeps.instructions import Fallback
 from linad.sweeps.program import Program
 from linad.tape import Equation, Tape, Var
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linad.shapes import size_of
-from linad.sweeps.lower import Fallback, Instruction
+from linad.sweeps.instructions import Fallback, Instruction
 from linad.sweeps.places import Place
 from linad.sweeps.program import Program
 from linad.tape import Equation, Source, type_of

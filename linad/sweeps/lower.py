@@ -10,7 +10,6 @@ At the end the arena is planned: buffers whose lives do not overlap share memory
 allocates anything.
 """
 
-import heapq
 from collections import defaultdict
 from typing import Any
 
@@ -18,9 +17,10 @@ import numpy as np
 
 from linad.config import Settings, settings
 from linad.primitive import Primitive
-from linad.regions import Region
 from linad.shapes import size_of
 from linad.sweeps import calls, lanes, products, systems
+from linad.sweeps.arena import plan_arena
+from linad.sweeps.instructions import Fallback, Instruction
 from linad.sweeps.library import spread_over
 from linad.sweeps.places import (
     Buffer,
@@ -29,6 +29,7 @@ from linad.sweeps.places import (
     constant_place,
     new_place,
     view_place,
+    window_place,
 )
 from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
 from linad.sweeps.templates import written
@@ -42,56 +43,6 @@ NAN_TESTS = {"isnan", "isfinite", "isinf"}
 
 FOREVER = 1 << 60
 """Position of whoever called: he reads the results."""
-
-
-class Instruction:
-    """A kernel and its operands.
-
-    Attributes
-    ----------
-    source : str
-        Of the kernel.
-    extent : int
-        Length of the range it works through.
-    words : list
-        Numbers, and (buffer, offset) pairs for addresses.
-    label : str
-        What it computes, for people.
-    work : int
-        Rough number of additions, where the range may be split over threads; else 0.
-    fast : bool
-        Whether the kernel may reorder arithmetic and ignore NaN.
-    equations : list of Equation
-        What it computes, as far as the tape says so.
-    function : dispatcher or None
-        A compiled function of the user's that the kernel calls.
-    """
-
-    def __init__(
-        self, source: str, extent: int, words: list[Any], label: str, work: int = 0
-    ) -> None:
-        self.source, self.extent, self.words, self.label = source, extent, words, label
-        self.work, self.fast = work, False
-        self.equations: list[Equation] = []
-        self.function: Any = None
-
-    @property
-    def buffers(self) -> list[Buffer]:
-        return [w[0] for w in self.words if type(w) is tuple]
-
-
-class Fallback:
-    """A primitive without a kernel: NumPy computes it between two compiled stretches."""
-
-    def __init__(self, equation: Equation, inputs: list[Any], outputs: list[Place]) -> None:
-        self.equation, self.inputs, self.outputs = equation, inputs, outputs
-        self.equations = [equation]
-        self.label = equation.primitive.name
-
-    @property
-    def buffers(self) -> list[Buffer]:
-        places = [p for p in self.inputs if isinstance(p, Place)] + self.outputs
-        return [p.buffer for p in places]
 
 
 class Lowering:
@@ -140,7 +91,7 @@ class Lowering:
             for made in self.instructions[first:]:
                 made.equations = [step.equation]
         self.outputs = self._deliver()
-        self.arena_size = self._plan_arena()
+        self.arena_size = plan_arena(self.instructions)
 
     # Before.
 
@@ -298,13 +249,13 @@ class Lowering:
             return None
         base = chain[-1]
         place = self.places[base]
-        region = _window(eqn.params["region"], place)
+        region = window_place(eqn.params["region"], place)
         if region is None or region.shape != out.shape or region.dtype != out.dtype:
             return None
         if place.buffer.kind != "arena" or not place.whole:
             return None
         for v in chain[:-1]:
-            other = _window(self.equation_of[v].params["region"], place)
+            other = window_place(self.equation_of[v].params["region"], place)
             if other is None or other.overlaps(region):
                 return None
         # Nobody else may read what is in the array from here on, but this loop entry by entry.
@@ -345,7 +296,8 @@ class Lowering:
             return part
         if not part.contiguous:
             return None
-        return Place(part.buffer, part.offset, out.shape, c_strides(out.shape, out.dtype), out.dtype)
+        strides = c_strides(out.shape, out.dtype)
+        return Place(part.buffer, part.offset, out.shape, strides, out.dtype)
 
     def _written_before(self, target: Any, taken: int) -> list[Var] | None:
         """The states of an array, from the one that step ``taken`` writes into back to one that
@@ -376,7 +328,7 @@ class Lowering:
     def _direct(self, write: Equation, out: Var) -> None:
         chain = self._written_before(write.inputs[0], self.position_of[write])
         assert chain is not None
-        region = _window(write.params["region"], self.places[chain[-1]])
+        region = window_place(write.params["region"], self.places[chain[-1]])
         assert region is not None
         self.places[out] = region
         self.settled.add(write)
@@ -409,7 +361,7 @@ class Lowering:
         x, value = eqn.inputs
         out, region = eqn.outputs[0], eqn.params["region"]
         place = self._writable(k, x, out)
-        target = _window(region, place)
+        target = window_place(region, place)
         if target is not None:
             source = self.place_of(value)
             if source.overlaps(target) and not source.same(target):
@@ -466,70 +418,6 @@ class Lowering:
                 self.copy(target, place, "result")
             outputs.append(target)
         return outputs
-
-    def _plan_arena(self) -> int:
-        """Give every buffer of the arena a place; return the arena's size."""
-        lives: dict[Buffer, list[int]] = {}
-        for k, instruction in enumerate(self.instructions):
-            for buffer in instruction.buffers:
-                if buffer.kind == "arena":
-                    lives.setdefault(buffer, [k, k])[1] = k
-        free: list[tuple[int, int]] = []  # (offset, size)
-        active: list[tuple[int, int, int, int]] = []
-        end = 0
-        # In order of first use, as they were found.
-        for buffer, (first, last) in lives.items():
-            while active and active[0][0] < first:
-                _, _, offset, length = heapq.heappop(active)
-                _release(free, offset, length)
-            size = _padded(buffer.size)
-            fitting = [block for block in free if block[1] >= size]
-            if fitting:
-                block = min(fitting, key=lambda b: b[1])
-                free.remove(block)
-                buffer.offset = block[0]
-                if block[1] > size:
-                    free.append((block[0] + size, block[1] - size))
-            else:
-                buffer.offset = end
-                end += size
-            heapq.heappush(active, (last, len(active), buffer.offset, size))
-        return end
-
-
-def _padded(size: int) -> int:
-    """Room for a buffer: whole cache lines, and large ones not all on the same line of a page,
-    where the processor would take writes to one for writes to another."""
-    lines = -(-max(size, 1) // 64)
-    return 64 * (lines + 2 if size >= 4096 else lines)
-
-
-def _release(free: list[tuple[int, int]], offset: int, size: int) -> None:
-    """Give a stretch back, joined with its neighbours."""
-    for block in list(free):
-        if block[0] + block[1] == offset:
-            free.remove(block)
-            offset, size = block[0], size + block[1]
-        elif offset + size == block[0]:
-            free.remove(block)
-            size += block[1]
-    free.append((offset, size))
-
-
-def _window(region: Region, place: Place) -> Place | None:
-    """The part of a place that a region is, where that is a view."""
-    if not place.contiguous or not size_of(place.shape):
-        return None
-    lead = len(place.shape) - region.ndim
-    if lead < 0:
-        return None
-    memory = np.empty(place.buffer.size, np.uint8)
-    array = place.array(memory)
-    view = region.take(array)
-    if not isinstance(view, np.ndarray) or not view.size or not np.may_share_memory(view, memory):
-        return None
-    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
-    return Place(place.buffer, offset, view.shape, view.strides, view.dtype)
 
 
 def _is_reduced(loop: Loop, var: Var) -> bool:

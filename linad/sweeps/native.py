@@ -242,7 +242,8 @@ def _storage(kind: Any) -> Any:
     if kind is types.boolean:
         return ir.IntType(8)
     if isinstance(kind, types.Integer):
-        return ir.IntType(kind.bitwidth)
+        width: Any = kind
+        return ir.IntType(width.bitwidth)
     if isinstance(kind, types.Complex):
         part = parts[kind.underlying_float]
         return ir.LiteralStructType([part, part])

@@ -17,7 +17,8 @@ from linad.config import Settings, settings
 from linad.errors import GuardError
 from linad.garbage import collection_paused
 from linad.sweeps import cache, engine
-from linad.sweeps.lower import Fallback, Instruction, Lowering
+from linad.sweeps.instructions import Fallback, Instruction
+from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Buffer, Place, canonical
 from linad.tape import Tape
 

@@ -75,7 +75,7 @@ def uniform(s: Any, eqn: Equation) -> Any:
         number = number_of(a)
         if number is None or b.dtype != eqn.outputs[0].dtype:
             continue
-        inputs = [b, b]
+        inputs: list[Any] = [b, b]
         inputs[k] = np.asarray(number)
         y = s.emit(eqn.primitive.name, inputs, b.shape, b.dtype)
         return s.emit_like("broadcast_to", [y], eqn, shape=eqn.outputs[0].shape)

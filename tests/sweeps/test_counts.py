@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.sweeps.lower import Fallback
+from linad.sweeps.instructions import Fallback
 
 
 def program_of(f, *args):

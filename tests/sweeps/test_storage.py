@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from sweeps.test_random_programs import DTYPES, make
 
 import linad
-from linad.sweeps.lower import Fallback
+from linad.sweeps.instructions import Fallback
 from linad.sweeps.places import Buffer, Place
 
 
