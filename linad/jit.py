@@ -259,6 +259,10 @@ class Jitted:
 
     def _shorten(self, arguments: Arguments, variant: Variant) -> None:
         """Make the way of the next call of this kind as short as it can be."""
+        chosen = settings()
+        if variant.short is not None and variant.short[0] is chosen:
+            self._short = variant.short[1]
+            return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
@@ -271,6 +275,7 @@ class Jitted:
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         result = tree.unflatten(variant.out_tree, slots)
         self._short = short_call(variant.compiled.program, args, arguments.arrays, result, slots)
+        variant.short = chosen, self._short
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.

@@ -41,6 +41,7 @@ class Variant:
         self.results, self.written, self.out_tree = results, written, out_tree
         self._compiled: Any = None
         self._callable: Any = None
+        self.short: Any = None  # settings, and the short call written for them
         self._lock = threading.RLock()
 
     @property

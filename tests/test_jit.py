@@ -234,6 +234,23 @@ class TestContainers:
             np.testing.assert_array_equal(jitted((a, b)), [-2, -2])
             np.testing.assert_array_equal(jitted([a, b]), [4, 4])
 
+    def test_a_container_that_grows(self):
+        jitted = linad.jit(lambda p: sum(p.values()))
+        p = {"a": np.ones(2)}
+        for k in range(2, 6):
+            for _ in range(3):
+                np.testing.assert_array_equal(jitted(p), np.full(2, k - 1.0))
+            p[f"b{k}"] = np.ones(2)
+
+    def test_kinds_of_arguments_in_turn(self):
+        jitted = linad.jit(lambda x, n: np.sin(x) * n)
+        for _ in range(4):
+            for x in (np.ones(3), np.ones((2, 2)), np.float64(2.0), 3.0, np.ones(3, np.float32)):
+                for n in (2, 3):
+                    found = jitted(x, n)
+                    np.testing.assert_allclose(found, np.sin(x) * n, rtol=1e-6)
+                    assert np.asarray(found).dtype == (np.sin(x) * n).dtype
+
     def test_static_arguments(self):
         calls = []
 

@@ -90,9 +90,10 @@ class Steps:
         with np.errstate(all="ignore"):
             values = list(self.values)
             step(values)
-        new = values[-1]
-        small = new.size <= 64 and new.ndim <= 3 and np.all(np.isfinite(new))
-        if small and np.max(np.abs(new), initial=0) < 1e6:
+            new = values[-1]
+            small = new.size <= 64 and new.ndim <= 3 and np.all(np.isfinite(new))
+            small = small and np.max(np.abs(new), initial=0) < 1e6
+        if small:
             self.steps.append(step)
             self.values = values
 
