@@ -1,7 +1,7 @@
 """The programs in examples/ at full size, against SciPy, NumPy by hand, JAX and CasADi.
 
-Ratios divide the smallest times of calls that were made in turn, so that a busy machine does
-little to them. Those against JAX and CasADi are left out where these are not installed.
+Ratios divide the smallest processor times of calls that were made in turn, so that a busy machine
+does little to them. Those against JAX and CasADi are left out where these are not installed.
 """
 
 import importlib.util
@@ -29,13 +29,13 @@ def example(name):
 
 
 def smallest_ratio(numerator, denominator, rounds=7):
-    """Smallest time of one function over that of another; the calls take turns."""
+    """Smallest processor time of one function over that of another; the calls take turns."""
     best = [np.inf, np.inf]
     for _ in range(rounds):
         for k, function in enumerate((numerator, denominator)):
-            start = time.perf_counter()
+            start = time.process_time()
             function()
-            best[k] = min(best[k], time.perf_counter() - start)
+            best[k] = min(best[k], time.process_time() - start)
     return best[0] / best[1]
 
 
@@ -255,7 +255,7 @@ class BundleAdjustment(_Ratios):
 
     params = ["scipy_differences"]
     size = 50, 5000
-    rounds = 2
+    rounds = 1
 
     def prepare(self):
         self.example = example("bundle_adjustment")
