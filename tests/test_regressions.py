@@ -104,3 +104,16 @@ def test_tapes_can_be_pickled_and_copied():
         np.testing.assert_array_equal(found[0]["y"], y["y"])
         np.testing.assert_allclose(found[1]["y"], expected[1]["y"], rtol=1e-14)
         np.testing.assert_allclose(found[1]["s"], expected[1]["s"], rtol=1e-14)
+
+
+def test_numpy_scalars_are_replaced_not_changed():
+    """``s += 1`` gives another number, also where NumPy made the first; 0-d arrays change."""
+
+    def f(s):
+        before = s
+        s += 1
+        return before * s
+
+    assert f(2.0) == f(np.float64(2.0)) == 6
+    assert linad.value_and_grad(f)(2.0) == linad.value_and_grad(f)(np.float64(2.0)) == (6, 5)
+    assert linad.value_and_grad(f)(np.array(2.0)) == (f(np.array(2.0)), 6)

@@ -332,7 +332,8 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
         if type(value) is not np.ndarray:
             if isinstance(value, OTHER_ARITHMETIC):
                 refuse_arithmetic(value, name())
-            value = np.float64(value) if type(value) is float else np.asarray(value)
+            if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
+                value = np.float64(value) if type(value) is float else np.asarray(value)
         dtype = value.dtype
     if not is_inexact(dtype):
         remedy = (
