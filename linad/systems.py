@@ -69,7 +69,7 @@ class Explanation:
     iterations : int
         Of a Krylov method.
     residual : float
-        |A x - b| / |b|, of the numbers without derivatives.
+        ``|A x - b| / |b|``, of the numbers without derivatives.
     """
 
     method: str

@@ -83,7 +83,7 @@ def continuation(
     folds : int, optional
         Stop after so many folds.
     ftol : float, optional
-        Largest |F_i| of a solution. Default sqrt(eps) times the largest at the predicted
+        Largest ``|F_i|`` of a solution. Default sqrt(eps) times the largest at the predicted
         points met so far.
     maxiter : int
         Most points.

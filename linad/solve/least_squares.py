@@ -57,7 +57,7 @@ def gauss_newton(
     args : tuple
         Further arguments of ``f``.
     ftol, xtol, gtol : float, optional
-        Relative change of the cost, relative step, and largest |gradient| to stop at, as in
+        Relative change of the cost, relative step, and largest ``|gradient|`` to stop at, as in
         `scipy.optimize.least_squares`. Default 1e-8 for the first two (3e-4 in single
         precision), and for the third eps^1.5 of the first.
     maxiter : int
@@ -70,8 +70,8 @@ def gauss_newton(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        ``x`` like x0, ``fun`` = f(x), ``cost`` = |f|²/2, ``jac`` the Jacobian operator, ``grad``,
-        ``optimality`` = its largest entry, ``nit nfev njev njvp nvjp success status message``.
+        ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
+        ``grad``, ``optimality`` = its largest entry, ``nit nfev njev njvp nvjp success status message``.
 
     Raises
     ------

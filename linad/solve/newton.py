@@ -59,7 +59,7 @@ def newton(
         Estimated relative error of ``x`` to stop at. Default 8 eps of x0's dtype, unless
         ``ftol`` is given.
     ftol : float, optional
-        Largest |F_i| to stop at. By default only a residual that is zero to any precision,
+        Largest ``|F_i|`` to stop at. By default only a residual that is zero to any precision,
         eps^1.5 times the first, stops it.
     maxiter : int
         Most steps.
@@ -123,7 +123,7 @@ class RootSearch:
     Attributes
     ----------
     x, r, size : ndarray, ndarray, float
-        The point, F(x), and the largest |F_i|.
+        The point, F(x), and the largest ``|F_i|``.
     J : Counted
         The Jacobian operator at x.
     """

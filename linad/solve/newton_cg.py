@@ -58,7 +58,7 @@ def newton_cg(
     callback : callable, optional
         ``callback(intermediate_result)`` after each step; raise StopIteration to stop.
     gtol : float, optional
-        Largest |gradient| to stop at. By default eps^(3/4) times the first one, or where
+        Largest ``|gradient|`` to stop at. By default eps^(3/4) times the first one, or where
         rounding ends the descent.
     xtol : float, optional
         Relative step to stop at; none by default.

@@ -350,7 +350,7 @@ def least_squares(
 
     Notes
     -----
-    The derivative uses the full Hessian of |r|²/2, curvature of the residuals included, so it
+    The derivative uses the full Hessian of ``|r|²/2``, curvature of the residuals included, so it
     is exact where the fit is not.
 
     Examples
