@@ -71,7 +71,8 @@ def gauss_newton(
     -------
     scipy.optimize.OptimizeResult
         ``x`` like x0, ``fun`` = f(x), ``cost`` = ``|f|²/2``, ``jac`` the Jacobian operator,
-        ``grad``, ``optimality`` = its largest entry, ``nit nfev njev njvp nvjp success status message``.
+        ``grad``, ``optimality`` = its largest entry,
+        ``nit nfev njev njvp nvjp success status message``.
 
     Raises
     ------
