@@ -319,9 +319,7 @@ def primitive(
     np.float64(12.0)
     """
     if function is None:
-        return functools.partial(
-            primitive, name=name, outputs=outputs, writes=writes, state=state
-        )
+        return functools.partial(primitive, name=name, outputs=outputs, writes=writes, state=state)
     if writes is not None:
         return Overwriting(function, writes, name or function.__name__, state)
     return UserPrimitive(function, name or function.__name__, outputs)

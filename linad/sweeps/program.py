@@ -244,9 +244,7 @@ class Workspace:
             number += len(self.program.lowering.inputs)
         return Given(place, number)
 
-    def run_in_parts(
-        self, arrays: tuple[np.ndarray, ...], sweep: Callable[[int, int], int]
-    ) -> int:
+    def run_in_parts(self, arrays: tuple[np.ndarray, ...], sweep: Callable[[int, int], int]) -> int:
         """Run a program with fallbacks, compiled stretches by ``sweep``."""
         status = self.program.enter(self.header, arrays)
         for part in self.parts:
