@@ -264,6 +264,8 @@ ERRORS = {
         ValueError,
     ),
     "other": (lambda x: ls.invgauss.pdf(x, 1.0), LinadError),
+    "complex": (lambda x: ls.norm.logpdf(x + 1j), UnsupportedError),
+    "complex scale": (lambda x: ls.norm.cdf(x, scale=1j), UnsupportedError),
 }
 
 

@@ -46,6 +46,8 @@ class Distribution:
     ----------
     shapes : tuple of str
         Names of the shape parameters.
+    variable : str
+        Name of what the functions are of.
     functions : tuple of str
         The methods with a traced form.
     closed : frozenset of str
@@ -53,6 +55,7 @@ class Distribution:
     """
 
     shapes: ClassVar[tuple[str, ...]] = ()
+    variable: ClassVar[str] = "x"
     functions: ClassVar[tuple[str, ...]] = ()
     closed: ClassVar[frozenset[str]] = frozenset()
 
@@ -80,7 +83,9 @@ class Distribution:
         def function(x: Any, *args: Any, **keywords: Any) -> Any:
             if running_trace() is None or not holds_traced((x, args, keywords)):
                 return original(x, *args, **keywords)
-            return self.traced(name, x, self.bind(args, keywords))
+            parameters = self.bind(args, keywords)
+            self.check_real(name, {self.variable: x} | parameters)
+            return self.traced(name, x, parameters)
 
         function.__name__, function.__doc__ = name, original.__doc__
         return function
@@ -105,6 +110,16 @@ class Distribution:
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
         """The function at x, one of x and the parameters being traced."""
         raise NotImplementedError
+
+    def check_real(self, function: str, given: dict[str, Any]) -> None:
+        """Refuse complex numbers: SciPy takes some, in formulas that are not made for them."""
+        for name, value in given.items():
+            dtype = None if value is None else as_array(value).dtype
+            if dtype is not None and dtype.kind == "c":
+                raise UnsupportedError(
+                    f"{self.name}.{function}: {name} must be real, not {dtype}; a distribution is "
+                    "one of real numbers"
+                )
 
     def refuse(self, function: str, name: str, why: str) -> None:
         raise UnsupportedError(
@@ -213,6 +228,7 @@ class Discrete(Distribution):
     A subclass says what ``_logpmf``, ``_pmf``, ``_cdf`` and ``_sf`` are at counts of the support.
     """
 
+    variable = "k"
     functions = ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")
     first: ClassVar[int] = 0  # the smallest count
 
@@ -220,7 +236,7 @@ class Discrete(Distribution):
         return dict.fromkeys(self.shapes) | {"loc": 0}
 
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
-        for name, value in (("k", x), ("loc", parameters["loc"])):
+        for name, value in ((self.variable, x), ("loc", parameters["loc"])):
             if isinstance(value, Traced):
                 self.refuse(function, name, "does not exist: counts are integers")
         if not function.endswith("pmf"):
