@@ -161,7 +161,7 @@ def check_rule(
     float32: bool = True,
     complex_: bool = False,
     wrt: Sequence[int] | None = None,
-    compiled: int | None = None,
+    compiled: int = 1,
     rng: Rng = 1729,
     **params: Any,
 ) -> None:
@@ -182,10 +182,9 @@ def check_rule(
         Whether to check it at complex points as well.
     wrt : sequence of int, optional
         Which arguments to differentiate in; by default each floating or complex one.
-    compiled : int, optional
-        Up to which order compiled programs of the derivatives are compared with NumPy; 0 for
-        none, not even of the values. By default 2 for a primitive, and 1 for functions that
-        are made of primitives.
+    compiled : int
+        Up to which order, at most 2, compiled programs of the derivatives are compared with
+        NumPy; 0 for none, not even of the values. At complex points at most 1.
     **params
         Its static parameters.
 
@@ -198,15 +197,13 @@ def check_rule(
     -----
     Beyond `check_derivatives`: the dense Jacobians by columns and by rows agree; inputs are
     untouched; single precision stays single; non-contiguous and read-only inputs work; compiled
-    programs of values, derivatives in both modes and second derivatives agree with NumPy to
-    rounding, in memory that was full of NaN. What it cannot see is stated there.
+    programs of values and derivatives agree with NumPy to rounding, in memory that was full of
+    NaN. What it cannot see is stated there.
     """
     rng = np.random.default_rng(rng)
     args = tuple(a if type(a) in (int, float, complex) else np.asarray(a) for a in args)
     if wrt is None:
         wrt = [i for i, a in enumerate(args) if is_inexact(np.asarray(a).dtype)]
-    if compiled is None:
-        compiled = min(order, 2) if isinstance(primitive, Primitive) else 1
     name = getattr(primitive, "name", None) or getattr(primitive, "__name__", repr(primitive))
     variants = [("", args)]
     if complex_:
@@ -220,7 +217,15 @@ def check_rule(
         (
             label,
             functools.partial(
-                _check_point, primitive, point, params, list(wrt), order, rtol, compiled, rng
+                _check_point,
+                primitive,
+                point,
+                params,
+                list(wrt),
+                order,
+                rtol,
+                min(compiled, 1 if label else order),
+                rng,
             ),
         )
         for label, point in variants
@@ -258,9 +263,9 @@ class Case:
         self.function, self.args, self.params = function, args, params
         self.options = check or {}
 
-    def check(self) -> None:
-        """Run `check_rule` on the case."""
-        check_rule(self.function, *self.args, **self.options, **self.params)
+    def check(self, **options: Any) -> None:
+        """Run `check_rule` on the case, with these options unless it has its own."""
+        check_rule(self.function, *self.args, **(options | self.options), **self.params)
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", repr(self.function))

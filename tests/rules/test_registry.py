@@ -28,11 +28,14 @@ CASES = [
     for topic, cases in TOPICS.items()
     for k, case in enumerate(cases)
 ]
+FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in reversed(cases)}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_case(case):
-    case.check()
+    """Compiled to second order for the first case of each primitive: kernels take their time."""
+    first = isinstance(case.function, Primitive) and FIRST[id(case.function)] is case
+    case.check(compiled=2 if first else 1)
 
 
 def test_every_primitive_has_a_case():

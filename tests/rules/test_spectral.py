@@ -66,8 +66,8 @@ class Turned(Case):
             return np.take_along_axis(results, order(results), axis=-1)
         return (turned if len(results) == 2 else turned_pairs)(*results)
 
-    def check(self):
-        check_rule(self.turned, *self.args, **self.options, **self.params)
+    def check(self, **options):
+        check_rule(self.turned, *self.args, **(options | self.options), **self.params)
 
 
 def svd(a, *, hermitian=False):
