@@ -9,16 +9,35 @@ A relation is the pattern of a matrix. It is kept in the form that is cheapest t
 
 `Sets` is what a relation is applied to: for each entry of an array, the columns it depends on.
 Entries that depend on the same columns share one list, so a dense block costs a row, and a
-broadcast nothing.
+broadcast nothing. What is to be written out in spite of that is counted first, and refused above
+a limit: `check_size`.
 """
 
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
+from linad.config import settings
+from linad.errors import DensifyError
 from linad.shapes import Shape, size_of
+
+ALWAYS = 2**22
+"""Pairs that may be written out on the way to a pattern, whatever its own limit."""
+
+FULL = 2**16
+"""Pairs from which it pays to look for entries that depend on everything."""
+
+
+def check_size(count: int, least: int = 0) -> None:
+    """Raise DensifyError before so many pairs are written out, if they are above the limit."""
+    limit = settings().densify_limit
+    if count > max(limit, least):
+        raise DensifyError(
+            f"its pattern has {count} entries, more than the limit of {limit}; apply the operator "
+            f"(J @ v, J.T @ w), or raise the limit with linad.config(densify_limit=...)"
+        )
 
 
 def index_dtype(*largest: int) -> Any:
@@ -130,13 +149,12 @@ class Relation:
         table = sets.table
         source = sets.source
         if source is None:
-            product = self.matrix @ table.matrix
+            product = _product(self, table)
         else:
             named = source[self.indices]
             kept = named >= 0
             rows = self.rows if kept.all() else self.rows[kept]
-            short = Relation.of_pairs(rows, named[kept], (self.m, table.m))
-            product = short.matrix @ table.matrix
+            product = _product(Relation.of_pairs(rows, named[kept], (self.m, table.m)), table)
         product.sort_indices()
         return Sets(None, Relation.of_matrix(product))
 
@@ -177,6 +195,23 @@ class Relation:
     __hash__ = None  # type: ignore[assignment]
 
 
+def _product(left: Relation, right: Relation) -> Any:
+    """The matrix product of two relations, by blocks of rows where it may be too large to hold."""
+    most = max(settings().densify_limit, ALWAYS)
+    work = np.cumsum(right.counts.astype(np.int64)[left.indices])  # pairs met, entry by entry
+    if not len(work) or work[-1] <= most:
+        return left.matrix @ right.matrix
+    before = np.append(0, work)[left.indptr]  # each row
+    blocks, start, count = [], 0, 0
+    while start < left.m:
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + most, "right")) - 1)
+        blocks.append(left.matrix[start:stop] @ right.matrix)
+        count += blocks[-1].nnz
+        check_size(count, ALWAYS)
+        start = stop
+    return vstack(blocks, format="csr")
+
+
 class Prefix:
     """y_i reads x_j for all j <= i along one axis, or j >= i.
 
@@ -212,6 +247,7 @@ class Prefix:
         repeats = length - place
         ends = np.cumsum(repeats)
         total = int(ends[-1]) if len(ends) else 0
+        check_size(total, ALWAYS)
         step = np.arange(total) - np.repeat(ends - repeats, repeats) + np.repeat(place, repeats)
         step = length - 1 - step if self.backward else step
         rows = np.repeat(first, repeats) + step * inner
@@ -271,14 +307,37 @@ class Sets:
     @cached_property
     def relation(self) -> Relation:
         """The sets written out."""
-        return self.table if self.source is None else self.table.taken(self.source)
+        if self.source is None:
+            return self.table
+        check_size(self.nnz, ALWAYS)
+        return self.table.taken(self.source)
 
     @property
     def nnz(self) -> int:
         """Number of pairs when written out."""
         if self.source is None:
             return self.table.nnz
-        return int(np.append(self.table.counts, 0)[self.source].sum())
+        return int(np.append(self.table.counts, 0)[self.source].sum(dtype=np.int64))
+
+    @cached_property
+    def uses(self) -> np.ndarray:
+        """How many entries have each list of the table."""
+        if self.source is None:
+            return np.ones(self.table.m, np.int64)
+        return np.bincount(self.source[self.source >= 0], minlength=self.table.m)
+
+    @property
+    def longest(self) -> tuple[int, int]:
+        """Most columns of an entry, and most entries of a column."""
+        counts = self.table.counts
+        often = np.bincount(self.table.indices, np.repeat(self.uses, counts))
+        return int(counts[self.uses > 0].max(initial=0)), int(often.max(initial=0))
+
+    @cached_property
+    def full(self) -> np.ndarray:
+        """Which entries depend on all columns."""
+        found = self.table.counts == self.table.n
+        return found if self.source is None else np.append(found, False)[self.source]
 
     def union(self) -> np.ndarray:
         """The columns that any entry depends on, increasing."""
@@ -309,6 +368,10 @@ class Sets:
     def __or__(self, other: "Sets") -> "Sets":
         if other is self or (self.source is other.source and self.table is other.table):
             return self
+        if self.nnz + other.nnz > FULL:
+            full = self.full | other.full
+            if full.any():
+                return self._beside_full(other, full)
         a, b = self.table.m + 1, other.table.m + 1
         if self.source is not None and other.source is not None and a * b <= self.m:
             # Few different sets meet: unite those, not those of all entries.
@@ -317,6 +380,20 @@ class Sets:
             table = self.table.taken(left - 1).matrix + other.table.taken(right - 1).matrix
             return Sets(source, Relation.of_matrix(table))
         return Sets(None, Relation.of_matrix(self.relation.matrix + other.relation.matrix))
+
+    def _beside_full(self, other: "Sets", full: np.ndarray) -> "Sets":
+        """The union where some entries depend on everything: these need one list together."""
+        if self.full.all():
+            return self
+        if other.full.all():
+            return other
+        rest = np.flatnonzero(~full)
+        both = self.taken(rest) | other.taken(rest)
+        n = self.table.n
+        everything = Sets(np.zeros(1, np.int32), Relation(np.array([0, n]), np.arange(n), n))
+        place = np.full(self.m, len(rest))
+        place[rest] = np.arange(len(rest))
+        return Sets.stacked([both, everything]).taken(place)
 
     @staticmethod
     def stacked(parts: "list[Sets]") -> "Sets":

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 SPARSITY = SimpleNamespace()
-"""Functions of an operator: tosparse, pattern, picture."""
+"""Functions of an operator: tosparse, pattern, count, bandwidth, picture."""
 
 
 class SparseForms:
@@ -82,8 +82,12 @@ class SparseForms:
 
     @property
     def nnz(self) -> int:
-        """Number of entries of `pattern`."""
-        return int(SPARSITY.known(self).nnz)
+        """Number of entries of `pattern`.
+
+        Lists that many rows share are counted, not written out, so that a dense pattern of any
+        size is counted as well.
+        """
+        return int(SPARSITY.count(self))
 
     @property
     def bandwidth(self) -> tuple[int, int]:

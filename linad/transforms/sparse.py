@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from linad.errors import OptionError
 from linad.operators.base import JacobianOperator
 from linad.operators.sparse_forms import SPARSITY
@@ -24,21 +22,24 @@ def tosparse(op: JacobianOperator, format: str) -> Any:
     return matrix_of(op).asformat(format)
 
 
-def known_pattern(op: JacobianOperator) -> Any:
-    """The pattern as a `Relation`, to be read only."""
+def known(op: JacobianOperator) -> Any:
+    """What has been found out about an operator's pattern, written out only where it is read."""
     from linad.transforms.sparsity.assemble import knowledge_of
 
-    return knowledge_of(op.flat).pattern
+    return knowledge_of(op.flat)
 
 
 def pattern(op: JacobianOperator) -> Any:
-    return known_pattern(op).matrix.copy()
+    return known(op).pattern.matrix.copy()
+
+
+def count(op: JacobianOperator) -> int:
+    return int(known(op).compact.nnz)
 
 
 def bandwidth(op: JacobianOperator) -> tuple[int, int]:
-    found = known_pattern(op)
-    offsets = found.indices.astype(np.int64) - found.rows
-    return int(max(0, -offsets.min(initial=0))), int(max(0, offsets.max(initial=0)))
+    found: tuple[int, int] = known(op).compact.bandwidth()
+    return found
 
 
 def picture(op: JacobianOperator) -> str:
@@ -47,5 +48,5 @@ def picture(op: JacobianOperator) -> str:
     return html(op)
 
 
-SPARSITY.tosparse, SPARSITY.pattern, SPARSITY.known = tosparse, pattern, known_pattern
+SPARSITY.tosparse, SPARSITY.pattern, SPARSITY.count = tosparse, pattern, count
 SPARSITY.bandwidth, SPARSITY.picture = bandwidth, picture

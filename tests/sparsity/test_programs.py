@@ -197,8 +197,8 @@ def run_counted(monkeypatch):
     """Count how often a pattern is worked out."""
     structure._kept.clear()
     counts = []
-    original = structure.pattern_of
-    monkeypatch.setattr(structure, "pattern_of", lambda op: counts.append(1) or original(op))
+    original = structure.Compact
+    monkeypatch.setattr(structure, "Compact", lambda op: counts.append(1) or original(op))
     return counts
 
 

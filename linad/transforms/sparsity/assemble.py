@@ -114,7 +114,8 @@ def _replayed(op: Any) -> Any:
     facts = knowledge_of(op)
     tape = op.op if isinstance(op, _Flat) else op
     if facts.replay is None:
-        seeds = fewest_seeds(facts.pattern)
+        pattern = facts.pattern  # refused here if it is too large
+        seeds = _seeds_needed(facts) if pattern.nnz else 0
         try:
             facts.replay = seeds > 2 and Replay(tape, seeds * touched(tape) / 4)
         except TooDear:
@@ -126,13 +127,21 @@ def _replayed(op: Any) -> Any:
 def _products_pay(op: Any) -> bool:
     facts = knowledge_of(op)
     if facts.products_pay is None:
-        facts.products_pay = _compare(op, fewest_seeds(facts.pattern))
+        facts.products_pay = _compare(op, _seeds_needed(facts))
     return facts.products_pay
+
+
+def _seeds_needed(facts: Known) -> int:
+    """The number of seeds, or a bound from below; rows or columns with at most two entries say
+    little, and are quickly coloured."""
+    bound = fewest_seeds(facts.compact.sets)
+    return facts.plan.count if bound <= 2 else bound
 
 
 def _compare(op: Any, seeds: int) -> bool:
     if isinstance(op, Chain):
-        return all([is_plain(f) for f in op.factors]) and chain_cost(op) < seeds * touched(op)
+        sweeps = seeds * touched(op)
+        return all([is_plain(f) for f in op.factors]) and chain_cost(op, sweeps) < sweeps
     tape = op.op if isinstance(op, _Flat) else op
     sweeps = seeds * touched(tape)
     return seeds > FEW and tape_cost(tape, sweeps) < sweeps

@@ -4,6 +4,7 @@ A plan is made for a pattern once. It says which columns (or rows) go together, 
 results of the sweeps each entry is found; it serves every operator of that pattern.
 """
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,23 @@ class Seeds:
         step = max(1, min(settings().block_bytes, CACHE_BYTES) // (dtype.itemsize * (m + n + 1)))
         if self.count <= step:
             return np.take(self._sweep(op, 0, self.count, dtype), self.take)
-        found: Any = None
+        # Block by block: all results together may be far more than the entries that are read.
+        order, sorted_take = self._in_order
+        length = m + n - len(self.groups)
+        found = np.empty(len(self.take), op.dtype)
         for start in range(0, self.count, step):
             stop = min(start + step, self.count)
-            results = self._sweep(op, start, stop, dtype)
-            if found is None:
-                found = np.empty((self.count, results.shape[-1]), results.dtype)
-            found[start:stop] = results
-        return np.take(found, self.take)
+            a, b = np.searchsorted(sorted_take, [start * length, stop * length])
+            if a < b:
+                results = self._sweep(op, start, stop, dtype).ravel()
+                found[order[a:b]] = results[sorted_take[a:b] - start * length]
+        return found
+
+    @cached_property
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """The entries as the sweeps bring them: which they are, and where they are found."""
+        order = np.argsort(self.take, kind="stable")
+        return order, self.take[order]
 
     def _sweep(self, op: JacobianOperator, start: int, stop: int, dtype: Any) -> Any:
         members = self._members[self._bounds[start] : self._bounds[stop]]

@@ -19,7 +19,7 @@ from linad.operators.relations import Relation, Sets
 from linad.operators.structured import Matrix
 from linad.primitive import Traced
 from linad.transforms.sparsity.compress import stored
-from linad.transforms.sparsity.reach import pattern_of, reach, united
+from linad.transforms.sparsity.reach import reach, united
 from linad.transforms.tape_operator import Node, TapeOperator
 
 PRODUCT = 20.0
@@ -77,29 +77,33 @@ def touched(op: JacobianOperator) -> float:
     return float(sum(op.shape)) + float(getattr(held, "size", 0))
 
 
-def fewest_seeds(pattern: Relation) -> int:
+def fewest_seeds(sets: Sets) -> int:
     """A bound from below on the seeds that columns alone, or rows alone, need."""
-    return int(min(pattern.counts.max(initial=0), pattern.T.counts.max(initial=0)))
+    return min(sets.longest)
 
 
-def _own(J: JacobianOperator, pattern: Relation) -> float:
-    """Cost of the matrix of an operator that is not made of others."""
+def _own(J: JacobianOperator, sets: Sets) -> float:
+    """Cost of the matrix of an operator that is not made of others; infinite where it is too
+    large to be written out."""
+    if sets.nnz > settings().densify_limit:
+        return np.inf
     if type(J) is Foreign or type(J) is Matrix:
-        return float(pattern.nnz)
-    return fewest_seeds(pattern) * touched(J)
+        return float(sets.nnz)
+    return fewest_seeds(sets) * touched(J)
 
 
-def chain_cost(op: Chain) -> float:
-    """Cost of the sparse matrices of the factors and of their product; infinite where one of
-    them is too large to be written out."""
+def chain_cost(op: Chain, limit: float) -> float:
+    """Cost of the sparse matrices of the factors and of their product; infinite where that
+    exceeds the limit."""
     total = 0.0
-    sets = Sets.identity(op.shape[1])
+    known = Sets.identity(op.shape[1])
     for factor in reversed(op.factors):
-        if reach(factor, Sets.identity(factor.shape[1]), False).nnz > settings().densify_limit:
+        own = reach(factor, Sets.identity(factor.shape[1]), False)
+        total += _own(factor, own)
+        if total > limit:
             return np.inf
-        pattern = pattern_of(factor)
-        total += _own(factor, pattern) + PRODUCT * _multiplications(pattern, sets)
-        sets = pattern.after(sets)
+        total += PRODUCT * _multiplications(own, known)
+        known = reach(factor, known, False)
     return total
 
 
@@ -115,13 +119,11 @@ def tape_cost(op: TapeOperator, limit: float) -> float:
                 continue
             if type(out) is not int or not is_plain(J) or not _is_simple(J):
                 return np.inf
-            count = reach(J, Sets.identity(J.shape[1]), False).nnz
-            if count > settings().densify_limit:
-                return np.inf
-            pattern = pattern_of(J)
-            total += _own(J, pattern) + PRODUCT * _multiplications(pattern, known[node])
+            own = reach(J, Sets.identity(J.shape[1]), False)
+            total += _own(J, own)
             if total > limit:
                 return np.inf
+            total += PRODUCT * _multiplications(own, known[node])
             found.append(reach(J, known[node], False))
         if found:
             known[out] = united(found)
@@ -142,11 +144,13 @@ def _starts(op: TapeOperator) -> list[Sets]:
     return [everything.part(slice(a, b)) for a, b in itertools.pairwise(ends)]
 
 
-def _multiplications(pattern: Relation, sets: Sets) -> float:
-    counts = sets.table.counts
-    if sets.source is not None:
-        counts = np.append(counts, 0)[sets.source]
-    return float(counts[pattern.indices].sum(dtype=float))
+def _multiplications(left: Sets, right: Sets) -> float:
+    """Pairs of stored entries that meet in the product of two matrices."""
+    counts = right.table.counts
+    if right.source is not None:
+        counts = np.append(counts, 0)[right.source]
+    met = counts[left.table.indices] * np.repeat(left.uses, left.table.counts)
+    return float(met.sum(dtype=float))
 
 
 # Products.

@@ -5,9 +5,11 @@ entry collects the columns of those it depends on.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
-from linad.config import settings
+import numpy as np
+
 from linad.errors import DensifyError
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
@@ -21,12 +23,64 @@ from linad.operators.composites import (
     Transpose,
 )
 from linad.operators.patterns import RELATIONS, WRAPPERS, relation_of
-from linad.operators.relations import Relation, Sets
+from linad.operators.relations import Relation, Sets, check_size
 from linad.transforms.linearize import Entry
 from linad.transforms.programs import Sourced
 from linad.transforms.tape_operator import Node, TapeOperator, _Flat
 
 WRAPPERS.update((Scaled, Reshaped, Extended, Sourced, _Flat))
+
+
+class Compact:
+    """The pattern of an operator, entries that depend on the same columns written once.
+
+    Attributes
+    ----------
+    sets : Sets
+        The columns of each row, or the rows of each column.
+    turned : bool
+        Which of these.
+    """
+
+    def __init__(self, op: JacobianOperator) -> None:
+        m, n = op.shape
+        self.label, self.turned = op._label(), m < n
+        try:
+            self.sets = reach(op, Sets.identity(m if self.turned else n), self.turned)
+        except DensifyError as error:
+            raise DensifyError(f"{self.label}: on the way to {error}") from None
+
+    @property
+    def nnz(self) -> int:
+        return self.sets.nnz
+
+    def bandwidth(self) -> tuple[int, int]:
+        """How far the entries lie below and above the main diagonal."""
+        table, source = self.sets.table, self.sets.source
+        rows = np.arange(table.m) if source is None else np.flatnonzero(source >= 0)
+        read = rows if source is None else source[rows]
+        some = table.counts[read] > 0
+        rows, read = rows[some], read[some]
+        if not len(rows):
+            return 0, 0
+        below = int(max(0, (rows - table.indices[table.indptr[read]]).max()))
+        above = int(max(0, (table.indices[table.indptr[read + 1] - 1] - rows).max()))
+        return (above, below) if self.turned else (below, above)
+
+    @cached_property
+    def relation(self) -> Relation:
+        """Written out.
+
+        Raises
+        ------
+        DensifyError
+            If it has more entries than ``linad.config(densify_limit=...)``.
+        """
+        try:
+            check_size(self.nnz)
+        except DensifyError as error:
+            raise DensifyError(f"{self.label}: {error}") from None
+        return self.sets.relation.T if self.turned else self.sets.relation
 
 
 def pattern_of(op: JacobianOperator) -> Relation:
@@ -50,16 +104,7 @@ def pattern_of(op: JacobianOperator) -> Relation:
     Sets as long as the shorter side of the matrix go through the operator once, forward or
     backward. Nothing is applied to values.
     """
-    m, n = op.shape
-    backward = m < n
-    sets = reach(op, Sets.identity(m if backward else n), backward)
-    if sets.nnz > settings().densify_limit:
-        raise DensifyError(
-            f"{op._label()}: its pattern has {sets.nnz} entries, more than the limit of "
-            f"{settings().densify_limit}; apply the operator, or raise the limit with "
-            f"linad.config(densify_limit=...)"
-        )
-    return sets.relation.T if backward else sets.relation
+    return Compact(op).relation
 
 
 def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:

@@ -31,7 +31,7 @@ from linad.primitive import Traced
 from linad.transforms.programs import Sourced
 from linad.transforms.sparsity.compress import plan_for
 from linad.transforms.sparsity.instructions import Combine, Scale, Unite, Weigh
-from linad.transforms.sparsity.products import given_matrix, is_plain, touched
+from linad.transforms.sparsity.products import fewest_seeds, given_matrix, is_plain, touched
 from linad.transforms.sparsity.reach import reach, united
 from linad.transforms.tape_operator import Node, TapeOperator
 
@@ -269,7 +269,7 @@ class Replay:
     def _read(self, op: JacobianOperator, adjoint: bool, value: Value, leaf: int) -> Value:
         """A factor whose matrix is found by sweeps of its own."""
         sets = reach(op, Sets.identity(op.shape[1]), False)
-        if self.spent + sets.nnz > self._limit:
+        if self.spent + max(sets.nnz, fewest_seeds(sets) * touched(op)) > self._limit:
             raise TooDear
         reading = Reading(sets.relation, adjoint)
         self.spent += reading.plan.count * touched(op)

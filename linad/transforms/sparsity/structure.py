@@ -21,7 +21,7 @@ from linad.operators.relations import Relation
 from linad.primitive import Traced
 from linad.regions import Grid, Part, Positions, Region, Window
 from linad.transforms.sparsity.compress import Plan, plan_for, symmetric_plan_for
-from linad.transforms.sparsity.reach import pattern_of
+from linad.transforms.sparsity.reach import Compact
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
 REGIONS: dict[type, tuple[str, ...]] = {
@@ -101,8 +101,8 @@ class Structure:
 class Known:
     """What has been found out for a structure; each part when it is first asked for."""
 
-    def __init__(self, structure: Structure, pattern: Relation) -> None:
-        self.structure, self.pattern = structure, pattern
+    def __init__(self, structure: Structure, compact: Compact) -> None:
+        self.structure, self.compact = structure, compact
         # Filled in by `linad.transforms.sparsity.assemble`; None: not known yet.
         self.products_pay: bool | None = None
         self.replay: Any = None
@@ -112,7 +112,13 @@ class Known:
     @property
     def size(self) -> int:
         """Entries that are kept."""
-        return self.pattern.nnz + (self.replay.held if self.replay else 0)
+        written = self.__dict__.get("pattern", self.compact.sets.table)
+        return int(written.nnz) + (self.replay.held if self.replay else 0)
+
+    @cached_property
+    def pattern(self) -> Relation:
+        """The pattern, written out."""
+        return self.compact.relation
 
     @property
     def plan(self) -> Plan:
@@ -158,7 +164,7 @@ def known(op: JacobianOperator) -> Known:
         if found is not None and found.structure.agrees(structure):
             _kept.move_to_end(structure.key)
             return found
-    found = Known(structure, pattern_of(op))
+    found = Known(structure, Compact(op))
     with _lock:
         _kept.pop(structure.key, None)
         _kept[structure.key] = found
