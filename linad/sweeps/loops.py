@@ -36,6 +36,9 @@ PIECE = 1 << 16
 their own results, which are combined in order; so threads may share them out, and the result
 does not depend on how."""
 
+INNERMOST = 16
+"""Length from which an axis other than the last may become the innermost one."""
+
 
 class Operand:
     """An array of a loop: where it is, and how it moves with the loop's axes."""
@@ -200,7 +203,7 @@ class Source:
 
     def _merged(self) -> list[int]:
         """Merge axes, and keep strides of what is left."""
-        axes = [k for k, n in enumerate(self.loop.shape) if n != 1]
+        axes = self._ordered([k for k, n in enumerate(self.loop.shape) if n != 1])
         shape = [self.loop.shape[k] for k in axes]
         strides = [[o.strides[k] for k in axes] for o in self.operands]
         k = len(shape) - 2
@@ -213,6 +216,29 @@ class Source:
         for o, s in zip(self.operands, strides, strict=True):
             o.strides = tuple(s)
         return shape
+
+    def _ordered(self, axes: list[int]) -> list[int]:
+        """The axes, innermost last: the one along which the fewest operands jump.
+
+        A jump costs a line of the cache; one of a result costs two, to fetch and to write back.
+        """
+
+        def jumps(axis: int) -> int:
+            return sum(
+                [
+                    1 + (o.output >= 0)
+                    for o in self.operands
+                    if abs(o.strides[axis]) > o.place.dtype.itemsize
+                ]
+            )
+
+        if len(axes) < 2 or self.reductions:
+            return axes
+        long = [k for k in axes if self.loop.shape[k] >= INNERMOST] or axes[-1:]
+        best = min(reversed(long), key=jumps)
+        if jumps(best) < jumps(axes[-1]):
+            axes = [*[k for k in axes if k != best], best]
+        return axes
 
     # Pieces.
 
