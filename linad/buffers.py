@@ -371,7 +371,17 @@ def write_value(root: Any, region: Region, value: Any) -> None:
     """Write into the storage of a root, whatever it is made of."""
     if isinstance(value, Traced) and not isinstance(root._value, Traced):
         root._value = value._trace.constant(root._value)  # type: ignore[attr-defined]
-    region.assign(root._value, value)
+    region.assign(root._value, _apart(value, root._value))
+
+
+def _apart(value: Any, array: Any) -> Any:
+    """The value, or a copy of it if it is a view of the array's storage.
+
+    NumPy 2.5 and older overlook some overlaps: ``a[:, 3] = a[1]`` reads ``a[1, 3]`` when it is new.
+    """
+    if type(value) is not np.ndarray or type(array) is not np.ndarray or value.base is None:
+        return value
+    return value.copy() if np.may_share_memory(value, array) else value
 
 
 def overwrite(x: Any, value: Any) -> None:

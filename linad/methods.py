@@ -170,7 +170,8 @@ class Methods(Memory):
         """As `numpy.ndarray.astype`."""
         if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(f"astype: cannot cast {self.dtype} to {np.dtype(dtype)} by {casting!r}")
-        return traced_function(np.astype)(self, dtype, copy=copy)
+        y = traced_function(np.astype)(self, dtype, copy=copy)
+        return y if order == "K" else traced_function(np.asarray)(y, order=order)
 
     def copy(self, order: str = "C") -> Any:
         """As `numpy.ndarray.copy`."""

@@ -18,7 +18,7 @@ from linad.errors import UnsupportedError
 from linad.primitive import Primitive, Traced
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
-from linad.rules.shaping import as_array, as_shape, astype, concrete, reshape_
+from linad.rules.shaping import as_array, as_shape, astype, concrete, laid_out, reshape_
 from linad.rules.shaping import copy as duplicate
 
 # Constants of the shape of another array.
@@ -125,7 +125,9 @@ def array(
         made = astype(made, dtype, copy=False)
     if made.ndim < ndmin:
         made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
-    return duplicate(made) if copy else made
+    if copy:
+        return duplicate(made, order)
+    return laid_out(made, order, "array")
 
 
 def _stacked(nested: Any) -> Any:
@@ -145,18 +147,28 @@ def _holds_traced(nested: Any) -> bool:
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None
 ) -> Any:
-    return array(a, dtype, copy=bool(copy))
+    return array(a, dtype, copy=bool(copy), order=order or "K")
 
 
-@implements(np.ascontiguousarray, np.asfortranarray)
+@implements(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
-    # Memory order is no property of a traced array; at least one axis is.
-    return array(a, dtype, copy=False, ndmin=1)
+    return array(a, dtype, copy=False, order="C", ndmin=1)
+
+
+@implements(np.asfortranarray)
+def asfortranarray(a: Any, dtype: Any = None) -> Any:
+    return array(a, dtype, copy=False, order="F", ndmin=1)
 
 
 @implements(np.require)
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
-    return array(a, dtype, copy=False)
+    asked = [requirements] if isinstance(requirements, str) else requirements or ()
+    asked = {word.upper() for word in asked}
+    if asked & {"F", "FORTRAN", "F_CONTIGUOUS"}:
+        order = "F"
+    else:
+        order = "C" if asked & {"C", "CONTIGUOUS", "C_CONTIGUOUS"} else "K"
+    return array(a, dtype, copy=False, order=order)
 
 
 @implements(np.arange)

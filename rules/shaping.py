@@ -110,6 +110,14 @@ def _check_order(order: str, allowed: str, name: str) -> str:
     return order.upper()
 
 
+def laid_out(a: Any, order: str | None, name: str) -> Any:
+    """``a``, or a copy of it where ``order`` asks for another layout than it has."""
+    order = _check_order(order or "K", "CFAK", name)
+    flags = np.asarray(concrete(a)).flags
+    there = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
+    return a if there else copy_(a, layout=order)
+
+
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     order = "C" if order == "C" else _check_order(order, "CFA", "reshape")
@@ -131,7 +139,12 @@ def ravel(a: Any, order: str = "C") -> Any:
         a = transpose(a, memory_order(a))
     elif order == "F" or (order == "A" and _is_fortran(a)):
         a = transpose(a)
-    return reshape_(a, shape=(-1,))
+    y = reshape_(a, shape=(-1,))
+    plain = concrete(a)
+    if plain.flags.c_contiguous or not np.may_share_memory(concrete(y), plain):
+        return y
+    # x[::2] has a flat view, but ravel gives contiguous entries: what is written there stays there.
+    return copy_(y, layout="K")
 
 
 @implements(np.transpose)

@@ -79,6 +79,7 @@ EXPRESSIONS = {
     "ravel": lambda x: x.ravel(),
     "ravel of T": lambda x: x.T.ravel(),
     "ravel F": lambda x: x.ravel("F"),
+    "ravel of one entry": lambda x: x[:1, :1].ravel(),
     "ravel K": lambda x: x.ravel("K"),
     "flatten": lambda x: x.flatten(),
     "squeeze": lambda x: np.squeeze(x[:, None]),
@@ -110,6 +111,15 @@ EXPRESSIONS = {
     "nan_to_num no copy": lambda x: np.nan_to_num(x, copy=False),
     "meshgrid no copy": lambda x: np.meshgrid(x[0], sparse=True, copy=False)[0],
     # copies
+    "ravel of steps": lambda x: x[0, ::2].ravel(),
+    "ravel of a column": lambda x: np.ravel(x[:, 1]),
+    "ravel of reversed": lambda x: x[0, ::-1].ravel("K"),
+    "astype to another order": lambda x: x[:2, :3].astype(float, order="F", copy=False),
+    "asarray in another order": lambda x: np.asarray(x[:2, :3], order="F", like=x),
+    "array in another order": lambda x: np.array(x[:2, :3], order="F", copy=None, like=x),
+    "asfortranarray": lambda x: np.asfortranarray(x[:2, :3], like=x),
+    "ascontiguousarray of a column": lambda x: np.ascontiguousarray(x[:, 1], like=x),
+    "require": lambda x: np.require(x[:2, :3], requirements=["F"], like=x),
     "copy": lambda x: x.copy(),
     "np.copy": lambda x: np.copy(x),
     "array": lambda x: np.array(x, like=x),
@@ -321,6 +331,22 @@ def overlaps(x):
     x[:, :3] += x[:, :3].T
     x[:, 1:] *= x[:, :-1]
     return x * x
+
+
+def test_one_entry_in_common():
+    """NumPy 2.5 and older miss this overlap: their a[3, 3] is what a[1, 3] has become."""
+
+    def f(x):
+        a = 1.0 * x
+        a[:, 3] = a[1]
+        return a
+
+    x = np.arange(16.0).reshape(4, 4)
+    y, J = linad.linearize(f, x)
+    expected = x.copy()
+    expected[:, 3] = x[1].copy()
+    np.testing.assert_array_equal(y, expected)
+    np.testing.assert_array_equal(J.pushforward(x), expected)
 
 
 def outputs(x):

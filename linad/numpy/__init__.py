@@ -70,42 +70,32 @@ def array(object: Any, dtype: Any = None, **keywords: Any) -> Any:
     return creation.array(object, dtype, **keywords)
 
 
-def _converter(name: str) -> Callable[..., Any]:
-    numpy_function = getattr(np, name)
-    traced = creation.ascontiguousarray if "ous" in name or "fortran" in name else creation.asarray
+def _converter(numpy_function: Callable[..., Any], traced: Callable[..., Any]) -> Any:
 
     @functools.wraps(numpy_function)
     def convert(a: Any, dtype: Any = None, *args: Any, **keywords: Any) -> Any:
         if not _is_traced(a):
             return numpy_function(a, dtype, *args, **keywords)
         keywords.pop("like", None)
-        # Memory order is no property of a traced array.
-        keywords.pop("order", None)
-        return traced(a, dtype, **keywords)
+        return traced(a, dtype, *args, **keywords)
 
     return convert
 
 
-asarray = _converter("asarray")
-asanyarray = _converter("asanyarray")
-ascontiguousarray = _converter("ascontiguousarray")
-asfortranarray = _converter("asfortranarray")
+asarray = _converter(np.asarray, creation.asarray)
+asanyarray = _converter(np.asanyarray, creation.asarray)
+ascontiguousarray = _converter(np.ascontiguousarray, creation.ascontiguousarray)
+asfortranarray = _converter(np.asfortranarray, creation.asfortranarray)
+require = _converter(np.require, creation.require)
 
 
 @functools.wraps(np.asarray_chkfinite)
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     if not _is_traced(a):
         return np.asarray_chkfinite(a, dtype, order)
-    made = creation.asarray(a, dtype)
+    made = creation.asarray(a, dtype, order)
     np.asarray_chkfinite(concrete(made))
     return made
-
-
-@functools.wraps(np.require)
-def require(a: Any, dtype: Any = None, requirements: Any = None, **keywords: Any) -> Any:
-    if not _is_traced(a):
-        return np.require(a, dtype, requirements, **keywords)
-    return creation.asarray(a, dtype)
 
 
 @functools.wraps(np.fromiter)
