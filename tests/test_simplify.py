@@ -30,6 +30,39 @@ def overwritten(x, v):
     return y
 
 
+def filled(x, v):
+    y = np.zeros_like(x[0])
+    y[1] = 7.0
+    for k in range(3):
+        y[k] = x[k, 0] + y[k]
+    y[1] += v[1, 1]
+    return y
+
+
+def accumulated(x, v):
+    y = np.zeros_like(x[:2])
+    y[0] = x[0]
+    y[0] += v[0]
+    y[1] += v[1]
+    return y[0] * y[1]
+
+
+def twice_written(x, v):
+    y = x * 2
+    y[1] = v[0]
+    y[0] = v[1]
+    y[1] = v[2] + 1
+    return y
+
+
+def read_between(x, v):
+    y = x * 2
+    y[1] = v[0]
+    z = np.sum(y)
+    y[1] = v[2] + 1
+    return y, z
+
+
 # Each: a program of two arrays (3, 3), and how many equations of these names are left of it.
 IDENTITIES = {
     "copy(x) = x": (lambda x, v: np.copy(x) * v, {"copy": 0}),
@@ -78,6 +111,11 @@ IDENTITIES = {
     "column times row": (lambda x, v: x[:, :1] @ v[:1], {"matmul": 0}),
     "kron": (lambda x, v: np.kron(x, v[:2]), {"kron": 0}),
     "read what was written": (written, {}),
+    "entry of a stack": (lambda x, v: np.stack([x[0], v[1]])[1] * 2, {"concatenate": 0}),
+    "entries put in one by one": (filled, {"write_region": 3, "read_region": 0}),
+    "entry of what was added to": (accumulated, {"write_region": 0, "read_region": 0}),
+    "write before a write": (twice_written, {"write_region": 2, "empty_like": 0}),
+    "write before a read and a write": (read_between, {"write_region": 2}),
     "write of everything": (overwritten, {"write_region": 0}),
     "once is enough": (lambda x, v: np.sin(x) * np.sin(x) + np.sin(x), {"sin": 1}),
     "nobody needs it": (lambda x, v: (np.exp(x), x + v)[1], {"exp": 0}),

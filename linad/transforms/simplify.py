@@ -18,14 +18,15 @@ from linad.garbage import collection_paused
 from linad.primitive import Primitive
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
-from linad.transforms import contractions, identities, statistics
+from linad.transforms import contractions, entries, identities, statistics
+from linad.transforms.entries import without_overwritten
 from linad.transforms.rewriting import RULES
 from linad.transforms.windows import Windows
 
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
 
-TABLES = (contractions, identities, statistics)
+TABLES = (contractions, entries, identities, statistics)
 """Modules of rewrites; they register themselves."""
 
 
@@ -74,6 +75,7 @@ class Simplifier:
             self._take(eqn)
         outputs = [self._settled(a) for a in tape.outputs]
         equations = needed(self.equations, outputs)
+        equations = needed(without_overwritten(equations, outputs, self.new_var), outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
 
     def operand(self, a: Any) -> Any:
@@ -115,8 +117,7 @@ class Simplifier:
         for eqn in inner.equations:
             made = []
             for v in eqn.outputs:
-                own[v] = Var(self.count, v.shape, v.dtype)
-                self.count += 1
+                own[v] = self.new_var(v.shape, v.dtype)
                 made.append(own[v])
             given = tuple([own[a] if isinstance(a, Var) else a for a in eqn.inputs])
             self._take(Equation(eqn.primitive, given, eqn.params, tuple(made), eqn.source))
@@ -152,14 +153,17 @@ class Simplifier:
                 return found
         return None
 
+    def new_var(self, shape: Shape, dtype: Any) -> Var:
+        self.count += 1
+        return Var(self.count - 1, shape, dtype)
+
     def emit(
         self, name: str, inputs: Sequence[Any], shape: Shape, dtype: Any, /, **params: Any
     ) -> Any:
         """Add an equation of a rewrite; return its result."""
-        var = Var(self.count, shape, np.dtype(dtype))
-        self.count += 1
+        made = (self.new_var(shape, np.dtype(dtype)),)
         return self._add(
-            Equation(Primitive.registry[name], tuple(inputs), params, (var,), self.source)
+            Equation(Primitive.registry[name], tuple(inputs), params, made, self.source)
         )
 
     def emit_like(self, name: str, inputs: Sequence[Any], eqn: Equation, /, **params: Any) -> Any:

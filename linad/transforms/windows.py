@@ -183,7 +183,8 @@ class Windows:
         s = self.s
         n = total.shape[total.axis]
         cuts = sorted({0, n, *[p[0] for p in total.parts], *[p[1] for p in total.parts]})
-        base = s.emit("empty_like", [np.zeros((), total.dtype)], total.shape, total.dtype)
+        zero = np.zeros((), total.dtype)
+        base = s.emit("empty_like", [zero], total.shape, total.dtype, shape=total.shape)
         for start, stop in itertools.pairwise(cuts):
             terms = [
                 self.sliced(value, total.axis, start - first, stop - first)
