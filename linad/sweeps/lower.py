@@ -75,6 +75,11 @@ class Lowering:
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
         self.steps = Planner(tape, self.views).steps()
         self.read_at = self._read_positions()
+        self.latest = self._find_latest()
+        self.unplaced = {
+            v: sorted(views, key=lambda view: self.latest.get(view, -1))
+            for v, views in self.viewed_by.items()
+        }
         self.position_of = {s.equation: k for k, s in enumerate(self.steps) if isinstance(s, Call)}
         self.now = -1
         self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
@@ -128,20 +133,39 @@ class Lowering:
                 found[v].append(FOREVER)
         return found
 
+    def _find_latest(self) -> dict[Var, int]:
+        """Position of the last step that reads a variable or a view of it."""
+        found = {v: positions[-1] for v, positions in self.read_at.items()}
+        for view, source in reversed(self.views.items()):
+            found[source] = max(found.get(source, -1), found.get(view, -1))
+        return found
+
     def _last_read(self, var: Var) -> int:
-        """Position of the last step that reads a variable itself, or a view without a place."""
+        """Position of the last step that reads a variable itself, or a view without a place.
+
+        A view without a place has no views with one.
+        """
         positions = self.read_at.get(var)
         last = positions[-1] if positions else -1
-        for view in self.viewed_by.get(var, ()):
-            if view not in self.places:
-                last = max(last, self._last_read(view))
-        return last
+        views = self.unplaced.get(var)
+        while views and views[-1] in self.places:
+            views.pop()
+        return max(last, self.latest.get(views[-1], -1)) if views else last
 
     # Places.
 
     def _read_after(self, var: Var, k: int) -> bool:
         """Whether a variable, or a view of it, is read after step ``k``."""
         return self._last_read(var) > k
+
+    def _read_later(self, buffer: Buffer, k: int) -> list[Var]:
+        """What is in a buffer and is read after step ``k``.
+
+        The rest is forgotten: an array that was written n times has held n values.
+        """
+        found = [v for v in self.occupants[buffer] if self._last_read(v) > k]
+        self.occupants[buffer] = found
+        return found.copy()
 
     def place_of(self, a: Any) -> Place:
         """Where an operand is: a variable, or a constant."""
@@ -259,7 +283,7 @@ class Lowering:
             if other is None or other.overlaps(region):
                 return None
         # Nobody else may read what is in the array from here on, but this loop entry by entry.
-        if any(self._last_read(v) > k for v in self.occupants[place.buffer] if v is not base):
+        if any(v is not base for v in self._read_later(place.buffer, k)):
             return None
         for a in loop.reads:
             read = self.place_of(a)
@@ -382,7 +406,7 @@ class Lowering:
         place = self.place_of(x)
         owned = place.buffer.kind == "arena" and place.whole and out.dtype == place.dtype
         if owned:
-            disturbed = [v for v in self.occupants[place.buffer] if self._last_read(v) > k]
+            disturbed = self._read_later(place.buffer, k)
             size = sum([size_of(v.shape) * v.dtype.itemsize for v in disturbed])
             if size < place.buffer.size or not disturbed:
                 for v in disturbed:
