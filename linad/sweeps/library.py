@@ -109,6 +109,7 @@ def invoke(
     routine: str,
     *arguments: Any,
     info: int | None = None,
+    only: tuple[Place, bool] | None = None,
     label: str | None = None,
 ) -> None:
     """Add an instruction that calls a routine.
@@ -124,6 +125,8 @@ def invoke(
         call. With stacks the routine is called once for each entry.
     info : int, optional
         Position of the argument that tells of failure; if it is not zero, the sweep stops.
+    only : tuple of Place and bool, optional
+        Call it only where this truth value is that.
     label : str, optional
         What people read; the routine's name.
     """
@@ -146,14 +149,20 @@ def invoke(
         table = constant_place(np.stack([s.offsets for _, s in stacks], -1))
         extent = len(table.buffer.data)
         words.append((table.buffer, 0))
-    text = _call_source(len(arguments), tuple(k for k, _ in stacks), info)
+    if only is not None:
+        words.append((only[0].buffer, only[0].offset))
+    moving = tuple([k for k, _ in stacks])
+    text = _call_source(len(arguments), moving, info, None if only is None else only[1])
     lowering.emit(text, extent, words, label or routine)
 
 
 @functools.cache
-def _call_source(count: int, moving: tuple[int, ...], info: int | None) -> str:
+def _call_source(count: int, moving: tuple[int, ...], info: int | None, only: bool | None) -> str:
     """Source of the kernel that passes ``count`` addresses on, those at ``moving`` by table."""
     lines = ["def kernel(p, start, stop):", f"    t = operand(p, {count + 1})" if moving else ""]
+    if only is not None:
+        lines.append(f"    if get_b1(operand(p, {count + 1 + bool(moving)}), 0, -1) != {only}:")
+        lines.append("        return 0")
     lines += [f"    a{k} = operand(p, {k + 1})" for k in range(count)]
     lines.append("    for i in range(start, stop):")
     names = []

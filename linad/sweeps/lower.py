@@ -32,6 +32,7 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
+from linad.sweeps.symmetric import decomposed
 from linad.sweeps.templates import written
 from linad.tape import Equation, Tape, Var
 
@@ -60,6 +61,7 @@ class Lowering:
 
     def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
         chosen = chosen or settings()
+        tape, self.decomposed = decomposed(tape)
         self.tape = tape
         self.vector, self.fast = bool(chosen.vector_math), bool(chosen.fast_math)
         self.instructions: list[Instruction | Fallback] = []
@@ -73,7 +75,7 @@ class Lowering:
         for view, source in self.views.items():
             self.viewed_by[source].append(view)
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
-        self.steps = Planner(tape, self.views).steps()
+        self.steps = Planner(tape, self.views, self.decomposed).steps()
         self.read_at = self._read_positions()
         self.latest = self._find_latest()
         self.unplaced = {

@@ -13,7 +13,7 @@ What a later loop alone reads is computed there (it *sinks*), so that it is neve
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,14 @@ class Loop:
 
 
 class Call:
-    """One equation that a routine of its own computes, in compiled code or in NumPy."""
+    """One equation that a routine of its own computes, in compiled code or in NumPy.
 
-    def __init__(self, equation: Equation) -> None:
+    The routine may read more than the equation says.
+    """
+
+    def __init__(self, equation: Equation, more: Iterable[Var] = ()) -> None:
         self.equation = equation
-        self.reads = unique(a for a in equation.inputs if isinstance(a, Var))
+        self.reads = unique([*[a for a in equation.inputs if isinstance(a, Var)], *more])
 
     @property
     def writes(self) -> list[Var]:
@@ -90,10 +93,21 @@ def operands_of(eqn: Equation) -> list[Any]:
 
 
 class Planner:
-    """Levels, loops and order of the equations of a tape."""
+    """Levels, loops and order of the equations of a tape.
 
-    def __init__(self, tape: Tape, views: dict[Var, Var]) -> None:
-        self.tape, self.views = tape, views
+    Parameters
+    ----------
+    tape : Tape
+    views : dict
+        Variables that are parts of others.
+    more : dict
+        Of some equations, what their routines read besides their operands.
+    """
+
+    def __init__(
+        self, tape: Tape, views: dict[Var, Var], more: Mapping[Equation, tuple[Var, ...]]
+    ) -> None:
+        self.tape, self.views, self.more = tape, views, more
         self.ready: dict[Any, int] = dict.fromkeys(tape.inputs, 0)
         self.register: dict[Var, tuple[int, Shape]] = {}
         self.level: dict[Equation, int] = {}
@@ -120,7 +134,7 @@ class Planner:
             self.read_until[root] = max(self.read_until[root], level)
 
     def _place(self, eqn: Equation) -> None:
-        variables = [a for a in eqn.inputs if isinstance(a, Var)]
+        variables = [a for a in eqn.inputs if isinstance(a, Var)] + [*self.more.get(eqn, ())]
         if eqn.outputs and eqn.outputs[0] in self.views:
             source = self.views[eqn.outputs[0]]
             self.ready[eqn.outputs[0]] = self.ready[source]
@@ -231,7 +245,7 @@ class Planner:
                 found.append((level, number[part[0]], Loop(shape, part)))
         for eqn, level in self.level.items():
             if self._group(eqn) is None:
-                found.append((level, number[eqn], Call(eqn)))
+                found.append((level, number[eqn], Call(eqn, self.more.get(eqn, ()))))
         found.sort(key=lambda entry: entry[:2])
         return [step for _, _, step in found]
 

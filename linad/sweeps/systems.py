@@ -7,7 +7,8 @@ det A        sign and sum of logarithms of the diagonal of U, and of the exchang
 
 Right sides are stored row by row, so Fortran sees X^T, and solves X^T U^T L^T = (P B)^T from
 the right: nothing is transposed. A matrix that several equations solve with, or its transpose,
-is factorised once. One that came out of a Cholesky decomposition is triangular already.
+is factorised once. One that came out of a Cholesky decomposition is triangular already, and
+one that went into it may be factorised by it (`linad.sweeps.symmetric`).
 
 A singular matrix stops the sweep.
 """
@@ -29,6 +30,7 @@ from linad.sweeps.library import (
 from linad.sweeps.native import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place
 from linad.sweeps.products import in_dtype, known_layout, one
+from linad.sweeps.symmetric import by_cholesky
 from linad.tape import Equation, Var
 
 
@@ -124,7 +126,11 @@ def solve(lowering: Any, eqn: Equation) -> bool:
         return True
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
     triangle = _triangle(lowering, a)
-    if triangle is not None:
+    found = lowering.decomposed.get(eqn)
+    if found is not None:
+        root, flipped = root_of(lowering, a)
+        by_cholesky(lowering, lowering.place_of(root), flipped, target, found)
+    elif triangle is not None:
         matrix = in_dtype(lowering, lowering.place_of(a), out.dtype)
         check_diagonal(lowering, matrix)
         by_triangle(lowering, matrix, target, lower=triangle == "lower", unit=False)
