@@ -184,9 +184,9 @@ def _array_api(name: str, function: Any, start: float) -> Any:
         include_initial: bool = False,
     ) -> Any:
         if axis is None:
-            if x.ndim != 1:
+            if x.ndim > 1:
                 raise ValueError(f"{name}: axis is needed for an array of {x.ndim} axes")
-            axis = 0
+            x, axis = np.atleast_1d(x), 0
         y = function(x, axis, dtype, out)
         if not include_initial:
             return y

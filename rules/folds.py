@@ -18,15 +18,17 @@ import numpy as np
 from linad.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
 from linad.errors import UnsupportedError
 from linad.rules.cumulative import add_reduceat
-from linad.rules.reductions import NoValue, cast, given, kept, reduction_axes
+from linad.rules.reductions import NoValue, cast, given, kept, lane_size, reduction_axes, selected
 from linad.rules.shaping import as_array
 from linad.shapes import drop_axes, normalize_axis
 from linad.ufuncs import refuse_out
 
 
-def _slices(a: Any, axis: int) -> list[Any]:
-    lanes = np.moveaxis(a, axis, 0)
-    return [lanes[k] for k in range(a.shape[axis])]
+def _lanes(a: Any, axes: tuple[int, ...]) -> Any:
+    """``a`` with the given axes joined into one, in front."""
+    rest = [k for k in range(a.ndim) if k not in axes]
+    lane = drop_axes(a.shape, axes)
+    return np.transpose(a, (*axes, *rest)).reshape((lane_size(a, axes), *lane))
 
 
 def _fold(ufunc: Any, parts: Any) -> Any:
@@ -49,14 +51,15 @@ def _add_reduce(ufunc: Any) -> None:
     ) -> Any:
         if out is not None:
             refuse_out(name, out)
-        if where is not True and where is not NoValue:
-            raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
         axes = reduction_axes(axis, a.ndim, name)
+        if len(axes) > 1 and ufunc.identity is None:
+            raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
         a = cast(a, dtype)
-        if len(axes) != 1:
-            raise ValueError(f"{name}: exactly one axis is needed, got axis={axis!r}")
         start = initial if given(initial) else ufunc.identity
-        parts = _slices(a, axes[0])
+        if ufunc.identity is None and where is not True and where is not NoValue:
+            raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
+        a = selected(a, where, ufunc.identity)
+        parts = list(_lanes(a, axes))
         if not parts and start is None:
             raise ValueError(f"zero-size array to reduction operation {name} has no identity")
         if given(initial) or not parts:
@@ -78,7 +81,7 @@ def _add_accumulate(ufunc: Any) -> None:
             raise TypeError("cannot accumulate on a scalar")
         axis = normalize_axis(axis, a.ndim, name)
         a = cast(a, dtype)
-        parts = list(itertools.accumulate(_slices(a, axis), UFUNCS[ufunc]))
+        parts = list(itertools.accumulate(_lanes(a, (axis,)), UFUNCS[ufunc]))
         return np.stack(parts, axis=axis) if parts else a
 
     accumulate.__name__ = f"{ufunc.__name__}_accumulate"

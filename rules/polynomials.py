@@ -287,8 +287,8 @@ def polyfit(
             "polyfit: full= and cov= are not traced by linad; compute them from "
             "np.linalg.lstsq(np.vander(x, deg + 1), y)"
         )
-    x, y = as_array(x), as_array(y)
-    table = _powers(np.astype(x, np.result_type(x.dtype, 0.0)), int(deg) + 1)
+    x, y = (as_array(v) + 0.0 for v in (x, y))
+    table = _powers(x, int(deg) + 1)
     if w is not None:
         w = as_array(w)
         table = table * w[:, None]

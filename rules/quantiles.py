@@ -96,6 +96,7 @@ def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_
     missing = np.asarray(np.isnan(x))
     n = np.asarray(total - np.count_nonzero(missing, axis=-1)) if ignore_nan else total
     shape = np.shape(q)
+    count = math.prod(shape)
     column = q.reshape(shape + (1,) * len(lead)) if shape and lead else q
     h = _position(method, n, column)
     below = np.asarray(np.floor(concrete(h)))
@@ -113,7 +114,7 @@ def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_
         order = np.argpartition(x, chosen, axis=-1)
 
     def entry(k: Any) -> Any:
-        picked = np.moveaxis(np.broadcast_to(k, shape + lead).reshape((-1, *lead)), 0, -1)
+        picked = np.moveaxis(np.broadcast_to(k, shape + lead).reshape((count, *lead)), 0, -1)
         picked = np.take_along_axis(order, picked, axis=-1)
         y = np.moveaxis(np.take_along_axis(x, picked, axis=-1), -1, 0)
         return y.reshape(shape + lead)

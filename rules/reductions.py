@@ -64,7 +64,7 @@ def given(value: Any) -> bool:
 
 def cast(a: Any, dtype: Any) -> Any:
     """``a`` in the dtype asked for, if one is."""
-    return a if dtype is None else np.astype(a, dtype)
+    return a if dtype is None or a.dtype == dtype else np.astype(a, dtype)
 
 
 def row_wise(name: str, ufunc: Any, weights: Callable[..., Any]) -> Primitive:
@@ -280,7 +280,7 @@ def mean(
         y = mean_(a, axes=axes) if axes else np.copy(a)
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
-    return kept(y, a.shape, axes, keepdims)
+    return cast(kept(y, a.shape, axes, keepdims), dtype)
 
 
 def count(where: Any, a: Any, axes: tuple[int, ...]) -> Any:

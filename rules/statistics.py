@@ -23,7 +23,7 @@ from linad.operators.structured import RealPart
 from linad.primitive import Primitive
 from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
 from linad.rules.shaping import as_array, replaced
-from linad.shapes import keep_axes
+from linad.shapes import is_inexact, keep_axes
 from linad.ufuncs import refuse_out
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
@@ -84,6 +84,12 @@ def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: An
     )
 
 
+def _root(y: Any) -> Any:
+    """The square root, with derivative 0 at 0: where all entries of a lane are equal."""
+    constant = y == 0
+    return np.where(constant, 0, np.sqrt(replaced(y, constant, 1)))
+
+
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
     @implements(getattr(np, name))
     def moment(
@@ -107,9 +113,10 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
         axes = reduction_axes(axis, a.ndim, name)
         a = cast(as_array(a), dtype)
         if (where is True or where is NoValue) and mean is NoValue:
-            return kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+            y = kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+            return cast(y, dtype)
         y = _masked_var(a, axes, ddof, where, mean)
-        y = np.sqrt(y) if root else y
+        y = cast(_root(y) if root else y, dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
 
     moment.__name__ = moment.__qualname__ = name
@@ -122,7 +129,9 @@ _register_moment("std", std_, True)
 # NaN left out: the same functions of a mask.
 
 
-def _present(a: Any, where: Any) -> Any:
+def _present(a: Any, where: Any, dtype: Any) -> Any:
+    if dtype is not None and not is_inexact(np.dtype(dtype)):
+        raise TypeError("If a is inexact, then dtype must be inexact")
     present = ~np.isnan(a)
     return present if where is True or where is NoValue else present & where
 
@@ -152,7 +161,7 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Any:
-    y = mean(a, axis, dtype, out, keepdims, where=_present(a, where))
+    y = mean(a, axis, dtype, out, keepdims, where=_present(a, where, dtype))
     return y
 
 
@@ -179,7 +188,7 @@ def _register_nan_moment(name: str) -> None:
             out,
             ddof,
             keepdims,
-            where=_present(a, where),
+            where=_present(a, where, dtype),
             mean=mean,
             correction=correction,
         )

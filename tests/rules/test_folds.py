@@ -18,6 +18,8 @@ DOUBLE = {"float32": False}  # as float_power, always
 CASES = [
     Case(np.hypot.reduce, A),
     Case(np.hypot.reduce, A, axis=-1, keepdims=True, initial=0.7),
+    Case(np.hypot.reduce, A, axis=None),
+    Case(np.hypot.reduce, A, axis=0, where=A > 1, initial=0.5),
     Case(np.hypot.reduce, np.zeros((0, 2)), check={"order": 1}),
     Case(np.float_power.reduce, A[:2], check=DOUBLE),
     Case(np.hypot.reduce, A, dtype=np.float64, check=DOUBLE),
@@ -59,7 +61,7 @@ def test_initial_values_move_too():
         (lambda a: np.fmod.reduce(a[:0]), ValueError, "no identity"),
         (np.power.reduce, UnsupportedError, "power.accumulate"),
         (lambda a: np.arctan2.reduceat(a, [0, 1]), UnsupportedError, "arctan2.accumulate"),
-        (lambda a: np.hypot.reduce(a, where=A > 1), UnsupportedError, "where="),
+        (lambda a: np.fmod.reduce(a, where=A > 1), UnsupportedError, "where="),
         (lambda a: np.hypot.accumulate(a[0, 0]), TypeError, "scalar"),
         (lambda a: np.hypot.reduce(a, out=np.zeros(4)), TracerError, "out="),
     ],

@@ -4,6 +4,7 @@ import _thread
 import gc
 import multiprocessing
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -198,6 +199,13 @@ class TestThreads:
 
 
 class TestInterrupts:
+    @pytest.fixture
+    def heard(self):
+        """Interrupts are answered, also where the test run was started in the background."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
     def make(self, action):
         """A jitted function with an operation in NumPy between two compiled stretches."""
 
@@ -233,7 +241,7 @@ class TestInterrupts:
         np.testing.assert_allclose(jitted(x), expected, rtol=1e-14)
         check_idle(jitted, 1)
 
-    def test_an_interrupt_of_the_main_thread(self):
+    def test_an_interrupt_of_the_main_thread(self, heard):
         """During a long run: raised after it, and the next one is right."""
         jitted = linad.jit(lambda x: np.sum(np.sin(x)) + np.sum(np.exp(np.cos(x))) * x[0])
         x = np.linspace(0, 1, 3_000_000)
