@@ -13,59 +13,10 @@ import numpy as np
 from linad import tree
 from linad.arithmetic import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.buffers import root_of
+from linad.draws import refuse_generator
 from linad.errors import DTypeError
+from linad.static import Static
 from linad.tracer import Tracer
-
-
-class Static:
-    """An argument that is part of the program: equal values share it."""
-
-    __slots__ = ("_key", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self._key = _static_key(value)
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Static) and self._key == other._key
-
-
-def _static_key(value: Any) -> Any:
-    """Equal for values that a program cannot tell apart: 1, 1.0 and True it can, 0.0 and -0.0.
-
-    An object that cannot be hashed is equal to itself only; the key of an array is its contents,
-    since it may be overwritten.
-    """
-    kind = type(value)
-    if kind is tuple:
-        return kind, tuple([_static_key(v) for v in value])
-    if kind in (float, complex) or isinstance(value, np.generic):
-        return kind, repr(value)
-    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return kind, value.dtype, value.shape, value.tobytes()
-    try:
-        hash(value)
-    except TypeError:
-        return kind, _Itself(value)
-    return kind, value
-
-
-class _Itself:
-    """Stands for an object in keys by identity, and keeps it alive as long."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.value is other.value
 
 
 class Arguments:
@@ -77,6 +28,8 @@ class Arguments:
         Of the container ``(args, kwargs)``.
     fixed : set of int
         Leaves that are part of the program by request.
+    orders : tuple
+        The orders of keys in it, as `linad.tree.key_orders`.
     narrow : bool
         Whether Python numbers are part of it; see `is_dynamic`.
 
@@ -85,13 +38,18 @@ class Arguments:
     arrays : list
         Arrays, numbers and traced values, in order.
     key : tuple
-        Containers, static values, and dtypes and shapes of the arrays.
+        Containers, orders of their keys, static values, and dtypes and shapes of the arrays.
     """
 
     __slots__ = ("arrays", "dynamic", "key", "leaves", "structure")
 
     def __init__(
-        self, leaves: list[Any], structure: Any, fixed: set[int], narrow: bool = False
+        self,
+        leaves: list[Any],
+        structure: Any,
+        fixed: set[int],
+        orders: tuple[Any, ...] = (),
+        narrow: bool = False,
     ) -> None:
         self.leaves, self.structure = leaves, structure
         narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
@@ -100,6 +58,7 @@ class Arguments:
         self.arrays = [leaves[k] for k in self.dynamic]
         self.key = (
             structure,
+            orders,
             tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),
         )
 
@@ -129,7 +88,8 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
     Raises
     ------
     UnsupportedError
-        For matrices and masked arrays, which calculate by other rules.
+        For matrices and masked arrays, which calculate by other rules, and for generators of
+        random numbers.
     DTypeError
         For arrays of objects.
     """
@@ -146,7 +106,10 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
         return x.dtype.kind in "biufc"
     if isinstance(x, np.generic):
         return x.dtype.kind in "fc"
-    return isinstance(x, (float, complex)) and not narrow
+    if isinstance(x, (float, complex)):
+        return not narrow
+    refuse_generator(x)
+    return False
 
 
 def native(x: Any) -> Any:

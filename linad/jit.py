@@ -24,6 +24,7 @@ from linad.config import settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
 from linad.shapes import name_of
+from linad.static import StaticArguments
 from linad.tape import Var
 from linad.tracer import Tracer
 from linad.transforms.record import RecordTrace
@@ -38,14 +39,8 @@ SIGNATURES = 256
 class Jitted:
     """A function that runs compiled from its second call on; see `jit`."""
 
-    def __init__(
-        self,
-        f: Callable[..., Any],
-        static_argnums: tuple[int, ...],
-        static_argnames: tuple[str, ...],
-    ) -> None:
-        self.function = f
-        self.static_argnums, self.static_argnames = static_argnums, static_argnames
+    def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
+        self.function, self.static = f, static
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
         self._short: Any = None
         self._other: Any = None  # what a short call says to arguments of another kind
@@ -66,8 +61,7 @@ class Jitted:
         return self if owner is None else types.MethodType(self, owner)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, structure, fixed = self._flattened(args, kwargs)
-        arguments = Arguments(leaves, structure, fixed, self._narrow)
+        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it
@@ -95,7 +89,7 @@ class Jitted:
         TracerError
             If the arguments, or what the function uses beside them, are traced.
         """
-        arguments = Arguments(*self._flattened(args, kwargs), self._narrow)
+        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
         variants = self._variants_of(arguments)
         path = None
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
@@ -158,18 +152,6 @@ class Jitted:
         True
         """
         return self.variant(*args, **kwargs).callable_from_numba(name_of(self.function))
-
-    def _flattened(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int]]:
-        """Leaves and structure of a call, and which leaves are static by request."""
-        if not self.static_argnums and not self.static_argnames:
-            leaves, structure = tree.flatten((args, kwargs))
-            return leaves, structure, set()
-        numbers = {k % len(args) for k in self.static_argnums if -len(args) <= k < len(args)}
-        wrapped = [_Fixed(a) if k in numbers else a for k, a in enumerate(args)]
-        named = {k: _Fixed(v) if k in self.static_argnames else v for k, v in kwargs.items()}
-        leaves, structure = tree.flatten((tuple(wrapped), named))
-        fixed = {k for k, x in enumerate(leaves) if type(x) is _Fixed}
-        return [x.value if type(x) is _Fixed else x for x in leaves], structure, fixed
 
     def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
         for variant in list(variants):
@@ -286,19 +268,10 @@ class Jitted:
             found = getattr(found, part, None)
         if found is self:
             return name
-        return Jitted, (self.function, self.static_argnums, self.static_argnames)
+        return _jitted, (self.function, self.static.argnums, self.static.argnames)
 
     def __repr__(self) -> str:
         return f"<jit {name_of(self.function)}>"
-
-
-class _Fixed:
-    """A static argument on its way through containers, which it hides from."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
 
 def _is_recorded(x: Any) -> bool:
@@ -323,9 +296,10 @@ def jit(
     f : callable
         A function of arrays, or containers of arrays, in plain NumPy. Left out: a decorator.
     static_argnums : int or sequence of int
-        Positions of arguments that are part of the program, not data.
+        Positions of arguments that are part of the program, not data; negative ones count from
+        the end. An argument is static by keyword, too.
     static_argnames : str or sequence of str
-        The same for arguments passed by keyword.
+        The same by name.
 
     Returns
     -------
@@ -335,20 +309,28 @@ def jit(
 
     Raises
     ------
+    TypeError
+        If ``f`` is no function.
+    OptionError
+        If ``f`` has no argument of that position or name.
     OutputError
-        When called, if ``f`` returns nothing and writes into no argument.
+        When called, if ``f`` returns nothing and writes into no argument, or returns something
+        other than arrays, numbers and strings in containers.
 
     Warns
     -----
     UserWarning
-        When ``f`` takes more paths than ``linad.config(variants=...)``.
+        When ``f`` takes more paths than ``linad.config(variants=...)``, and when it draws random
+        numbers while it is traced.
 
     Notes
     -----
     The first call runs ``f`` itself and returns its result. Programs are kept by containers,
     shapes and dtypes of the arguments. Arrays, and floats, are data; integers, booleans,
     strings and other objects are part of the program, as is everything else that ``f`` uses:
-    arrays that it finds in a closure are read once.
+    arrays that it finds in a closure are read once. Objects of a user's classes are told apart by
+    their attributes. Random numbers that ``f`` draws would be the same at every call; a warning
+    says so.
 
     Python decisions on values (``if x[0] > 0``) are checked at each call; another path is
     another program. A primitive without a kernel runs in NumPy, inside the program; what
@@ -369,6 +351,12 @@ def jit(
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames
         )
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(f, numbers, names)
+    if isinstance(f, (classmethod, staticmethod)):
+        return type(f)(_jitted(f.__func__, static_argnums, static_argnames))
+    return _jitted(f, static_argnums, static_argnames)
+
+
+def _jitted(f: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> Jitted:
+    if not callable(f):
+        raise TypeError(f"jit: the first argument must be a function, got {f!r:.60}")
+    return Jitted(f, StaticArguments(f, argnums, argnames))

@@ -6,6 +6,7 @@ in linad's own namespace the first time one is met, its init fields as children.
 
 import dataclasses
 import functools
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,31 @@ def _row(n: int) -> Any:
     """The structure of a tuple of n leaves."""
     leaves: Any = (0,) * n
     return optree.tree_structure(leaves, namespace=NAMESPACE)
+
+
+def key_orders(value: Any) -> tuple[Any, ...]:
+    """The keys of all dicts in a container, each in its own order.
+
+    Structures are equal whatever the order of keys is; who iterates over a dict sees it.
+    """
+    found: list[Any] = []
+    _collect_orders(value, found)
+    return tuple(found)
+
+
+def _collect_orders(value: Any, found: list[Any]) -> None:
+    kind = type(value)
+    if kind in leaf_types:
+        return
+    if isinstance(value, dict):
+        found.append(tuple(value))
+        value = value.values()
+    elif kind in _registered:
+        value = [getattr(value, field.name) for field in dataclasses.fields(kind) if field.init]
+    elif not isinstance(value, (tuple, list, deque)):
+        return
+    for item in value:
+        _collect_orders(item, found)
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:

@@ -4,7 +4,10 @@ A path is recorded by running the function on traced arrays; its tape goes from 
 among the arguments to the arrays among the results, and is compiled when it is first needed.
 """
 
+import datetime as dt
+import enum
 import logging
+import numbers
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,10 +18,13 @@ import numpy as np
 from linad import tree
 from linad.arguments import NARROW, Arguments, native, share_memory
 from linad.buffers import settle
+from linad.config import settings
+from linad.draws import Draws
 from linad.errors import OutputError
 from linad.shapes import name_of
-from linad.tape import Tape, guard, needed
+from linad.tape import Equation, Tape, guard, needed
 from linad.tracer import Tracer
+from linad.transforms.operands import is_frozen
 from linad.transforms.record import RecordTrace
 
 log = logging.getLogger("linad")
@@ -81,8 +87,10 @@ COMPUTED: Any = object()
 
 
 def _own(value: Any) -> Any:
-    """A constant result: an array is the caller's to write into."""
-    return np.array(value) if type(value) is np.ndarray else value
+    """A constant result: an array, or a set, is the caller's to write into."""
+    if type(value) is np.ndarray:
+        return np.array(value)
+    return value.copy() if isinstance(value, set) else value
 
 
 def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | None]:
@@ -100,6 +108,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     ]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
+    draws = Draws(f, arguments.leaves)
     with recorder:
         result = arguments.call(f, tracers)
         leaves, out_tree = tree.flatten(result)
@@ -121,17 +130,19 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
                 values.append(leaf)
                 results.append(COMPUTED)
             else:
+                _check_constant(leaf, arguments, f)
                 values.append(leaf)
-                results.append(leaf)
+                results.append(_own(leaf))
         nodes += [tracers[k]._node for k in written]
         recorder.operands.check()
     if share_memory(arguments.arrays, written):
         # One array by two names: what is written to one has to be seen through the other.
         return arguments.call(f, arguments.arrays), None
+    draws.check()
+    equations = _own_constants(needed(recorder.equations, nodes))
     for k in written:
         arguments.arrays[k][...] = tracers[k]._value
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
-    equations = needed(recorder.equations, nodes)
     if any(isinstance(a, Tracer) for eqn in equations for a in eqn.inputs) or any(
         isinstance(v, Tracer) for v in values
     ):
@@ -141,6 +152,53 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     width = tree.flatten(tuple([0.0] * len(inputs)))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, width, tree.flatten([0.0] * len(nodes))[1])
     return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree)
+
+
+def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> None:
+    """Raise if a result that is not computed may be another one at the next call.
+
+    Raises
+    ------
+    OutputError
+        For objects other than numbers, strings and the like, unless they came as arguments:
+        they may hold traced values, or be changed by whom they are returned to.
+    """
+    if isinstance(leaf, np.ndarray):
+        if not leaf.dtype.hasobject:
+            return
+        what = f"an array of dtype {leaf.dtype}"
+    else:
+        parts = leaf if isinstance(leaf, (set, frozenset)) else [leaf]
+        constant = all([isinstance(x, (*CONSTANTS, Tracer)) for x in parts])
+        if constant or any([leaf is x for x in arguments.leaves]):
+            return
+        what = f"a {type(leaf).__name__}"
+    hint = ""
+    if callable(leaf) or hasattr(leaf, "matvec"):
+        hint = "; linearize(jit(f), x) and vjp(jit(f), x) run compiled sweeps"
+    raise OutputError(
+        f"jit: {name_of(f)} returned {what}; arrays, numbers and strings, in tuples, lists, dicts "
+        f"or dataclasses, are needed{hint}"
+    )
+
+
+CONSTANTS = (
+    numbers.Number,
+    str,
+    bytes,
+    np.generic,
+    np.dtype,
+    type,
+    slice,
+    range,
+    enum.Enum,
+    dt.date,
+    dt.time,
+    dt.timedelta,
+    type(None),
+    type(...),
+)
+"""What a function may return that is the same at every call, and cannot be changed."""
 
 
 def _was_written(tracer: Tracer, node: Any) -> bool:
@@ -168,6 +226,31 @@ def in_single_precision(tape: Tape) -> bool:
     """Whether some of a tape's arrays are of single precision."""
     operands = [a for eqn in tape.equations for a in (*eqn.inputs, *eqn.outputs)]
     return any([getattr(a, "dtype", None) in NARROW for a in operands])
+
+
+def _own_constants(equations: list[Equation]) -> list[Equation]:
+    """The equations with copies of the large arrays that they refer to, each copied once.
+
+    Small ones are copies already, see `linad.transforms.operands`. What is read once has to be
+    read at once, not when the program is compiled.
+    """
+    copies: dict[int, np.ndarray] = {}
+
+    def own(a: Any) -> Any:
+        if type(a) is not np.ndarray or a.nbytes <= settings().snapshot_bytes or is_frozen(a):
+            return a
+        if id(a) not in copies:
+            copies[id(a)] = np.array(a, order="C")
+            copies[id(a)].flags.writeable = False
+        return copies[id(a)]
+
+    found = []
+    for eqn in equations:
+        inputs = tuple([own(a) for a in eqn.inputs])
+        if any([a is not b for a, b in zip(inputs, eqn.inputs, strict=True)]):
+            eqn = Equation(eqn.primitive, inputs, eqn.params, eqn.outputs, eqn.source)
+        found.append(eqn)
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -271,6 +271,25 @@ class TestContainers:
         for s in ((1,), (1.0,), (True,), (1.0,), (1,)):
             np.testing.assert_array_equal(jitted(x, s), x * s[0], strict=True)
 
+    def test_the_order_of_keys(self):
+        a, b = {"a": np.ones(2), "b": np.zeros(2)}, {"b": np.zeros(2), "a": np.ones(2)}
+        for f in (lambda p: np.stack(list(p.values())), lambda p: list(p), lambda p: p):
+            jitted = linad.jit(f)
+            for p in (a, a, a, b, b, a, b):
+                found, expected = jitted(p), f(p)
+                np.testing.assert_array_equal(list(found), list(expected))
+
+        jitted = linad.jit(lambda **p: next(iter(p.values())))
+        for _ in range(3):
+            assert (jitted(a=1.0, b=2.0), jitted(b=2.0, a=1.0)) == (1, 2)
+
+    def test_a_static_dict_that_grows(self):
+        jitted, options = linad.jit(lambda x, o: x * len(o), static_argnums=1), {"a": 1}
+        for k in range(1, 4):
+            for _ in range(3):
+                assert jitted(2.0, options) == 2 * k
+            options[str(k)] = 1
+
     def test_static_objects_that_cannot_be_hashed(self):
         jitted = linad.jit(lambda x, options: x * options["k"], static_argnames="options")
         options = {"k": 2.0}
@@ -305,6 +324,43 @@ class TestContainers:
             assert (two.run(5.0), three.run(5.0)) == (10, 15)
             assert Model.run(two, 5.0) == 10
         np.testing.assert_allclose(linad.grad(two.run)(1.0), 2.0)
+
+    def test_methods_of_classes(self):
+        class Model:
+            scale = 2.0
+
+            @classmethod
+            @linad.jit
+            def inside(cls, x):
+                return cls.scale * x
+
+            @linad.jit
+            @classmethod
+            def outside(cls, x):
+                return cls.scale * x
+
+            @linad.jit
+            @staticmethod
+            def static(x):
+                return 7 * x
+
+            @property
+            @linad.jit
+            def own(self):
+                return self.scale * np.ones(2)
+
+        class Other(Model):
+            scale = 3.0
+
+        for _ in range(3):
+            for kind, scale in ((Model, 2), (Other, 3)):
+                assert kind.inside(5.0) == kind.outside(5.0) == kind().outside(5.0) == 5 * scale
+                assert kind.static(5.0) == kind().static(5.0) == 35
+                np.testing.assert_array_equal(kind().own, [scale, scale])
+
+    def test_what_is_no_function(self):
+        with pytest.raises(TypeError, match="jit: the first argument must be a function, got 3"):
+            linad.jit(3)
 
 
 class TestOutputs:
@@ -346,13 +402,41 @@ class TestOutputs:
             with pytest.raises(OutputError, match="returned None"):
                 jitted(np.ones(2))
 
-    def test_closures_are_read_once(self):
-        weights = np.ones(3)
-        jitted = linad.jit(lambda x: x * weights)
+    @pytest.mark.parametrize("size", [3, 200_000])
+    @pytest.mark.parametrize("calls", [1, 2, 3])
+    def test_closures_are_read_once(self, size, calls):
+        weights = np.ones(size)
+        jitted = linad.jit(lambda x: x * weights * weights[::-1])
+        for k in range(5):
+            if k == calls:
+                weights[:] = 5.0
+            np.testing.assert_array_equal(jitted(2.0)[::size], 2)
+        np.testing.assert_array_equal(linad.grad(lambda x: jitted(x)[0])(2.0), 1)
+
+    def test_other_objects_may_hold_traced_values(self):
+        class Model:
+            def __init__(self, x):
+                self.x = x
+
+        for f, what in (
+            (lambda x: (x * k for k in range(2)), "generator"),
+            (lambda x: zip([x], [x], strict=True), "zip"),
+            (Model, "Model"),
+            (lambda x: np.array([1, None]), "array of dtype object"),
+            (lambda x: linad.vjp(np.sin, x), r"method; arrays.*vjp\(jit\(f\), x\) run"),
+            (lambda x: linad.linearize(np.sin, x), r"TapeOperator; arrays.*linearize\(jit\(f\)"),
+        ):
+            jitted = linad.jit(f)
+            for _ in range(2):
+                with pytest.raises(OutputError, match=f"returned an? {what}"):
+                    jitted(np.ones(()))
+
+    def test_constant_sets_are_the_callers_own(self):
+        jitted = linad.jit(lambda x: (x, {1, 2}, frozenset("a"), Pair))
         for _ in range(3):
-            np.testing.assert_array_equal(jitted(np.full(3, 2.0)), [2, 2, 2])
-        weights[:] = 5.0
-        np.testing.assert_array_equal(jitted(np.full(3, 2.0)), [2, 2, 2])
+            result = jitted(2.0)
+            assert result == (2, {1, 2}, frozenset("a"), Pair)
+            result[1].add(3)
 
 
 class TestWrites:

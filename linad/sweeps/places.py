@@ -1,5 +1,6 @@
 """Where values live: buffers, and the parts of them that variables are."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,13 @@ import numpy as np
 from linad.primitive import Primitive
 from linad.regions import Region
 from linad.shapes import Shape, size_of
+from linad.transforms.operands import is_frozen
+from linad.transforms.rewriting import params_key
+
+REMEMBERED = 4096
+"""Layouts that are remembered: long programs have few."""
+
+_views: dict[Any, Any] = {}
 
 
 class Buffer:
@@ -96,6 +104,7 @@ class Place:
         return np.ndarray(self.shape, self.dtype, base, self.offset, self.strides)
 
 
+@functools.lru_cache(REMEMBERED)
 def c_strides(shape: Shape, dtype: Any) -> Shape:
     """Strides, in bytes, of an array in C order."""
     strides = []
@@ -106,6 +115,7 @@ def c_strides(shape: Shape, dtype: Any) -> Shape:
     return tuple(reversed(strides))
 
 
+@functools.lru_cache(256)
 def canonical(dtype: Any) -> Any:
     """The one object that NumPy gives its own arrays for a dtype; unpickled ones are others."""
     dtype = np.dtype(dtype)
@@ -121,7 +131,9 @@ def new_place(shape: Shape, dtype: Any, kind: str = "arena") -> Place:
 
 def constant_place(value: Any) -> Place:
     """An array whose entries the program knows."""
-    data = np.array(value, order="C")
+    data = np.asarray(value)
+    if not (data.flags.c_contiguous and data.flags.aligned and is_frozen(data)):
+        data = np.array(value, order="C")
     buffer = Buffer("constant", data.nbytes, data=data)
     return Place(buffer, 0, data.shape, data.strides, data.dtype)
 
@@ -130,20 +142,36 @@ def view_place(primitive: Primitive, params: dict[str, Any], place: Place) -> Pl
     """Where the result of a view is, or None where the operation has to copy.
 
     NumPy itself is asked: the operation runs on an array laid out like the place. Nothing is
-    read unless it copies, and then the answer is None.
+    read unless it copies, and then the answer is None. The answer is remembered.
     """
     if not size_of(place.shape):
         return None
+    key = primitive, params_key(params), place.shape, place.strides, place.dtype
+    try:
+        found = _views.get(key, False)
+    except TypeError:
+        found = _find_view(primitive, params, place)
+    else:
+        if found is False:
+            if len(_views) >= REMEMBERED:
+                _views.clear()
+            found = _views[key] = _find_view(primitive, params, place)
+    if found is None:
+        return None
+    step, shape, strides, dtype = found
+    return Place(place.buffer, place.offset + step, shape, strides, dtype)
+
+
+def _find_view(primitive: Primitive, params: dict[str, Any], place: Place) -> Any:
+    """Offset from a place, shape, strides and dtype of a view of it."""
     low, high = place.extent
     memory = np.empty(high - low, np.uint8)
     array = np.ndarray(place.shape, place.dtype, memory, place.offset - low, place.strides)
     view = _viewed(primitive, params, array)
-    if not isinstance(view, np.ndarray) or not view.size:
-        return None
-    if not np.may_share_memory(view, memory):
+    if not isinstance(view, np.ndarray) or not view.size or not np.may_share_memory(view, memory):
         return None
     offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0] + low
-    return Place(place.buffer, offset, view.shape, view.strides, view.dtype)
+    return offset - place.offset, view.shape, view.strides, view.dtype
 
 
 def window_place(region: Region, place: Place) -> Place | None:

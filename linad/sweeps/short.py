@@ -136,7 +136,7 @@ class _Writer:
         elif kind is dict:
             if not all(type(key) is str for key in value):
                 raise _NoShortWayError
-            self._unless(f"type({text}) is dict and {text}.keys() == {self._name(value.keys())}")
+            self._unless(f"type({text}) is dict and list({text}) == {list(value)!r}")
             for key in sorted(value):
                 name = f"v{self.count}"
                 self.count += 1
