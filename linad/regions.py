@@ -100,7 +100,12 @@ class Region:
 
     def same(self, other: "Region") -> bool:
         """Whether another region has the same entries, in the same order, of any array."""
-        return type(self) is type(other) and self._identity() == other._identity()
+        return self.key == other.key
+
+    @property
+    def key(self) -> Any:
+        """What regions of the same entries have equal; hashable."""
+        return type(self), self._identity()
 
     def _identity(self) -> Any:
         """What equal regions have equal."""
@@ -246,7 +251,7 @@ class Positions(Region):
         return array.reshape((*lead, size_of(array.shape[len(lead) :])))
 
     def _identity(self) -> Any:
-        return self.flat.tolist(), self.shape, self.ndim, self.scalar
+        return self.flat.tobytes(), self.shape, self.ndim, self.scalar
 
     def __repr__(self) -> str:
         return f"positions({np.array2string(self.flat, threshold=6, separator=',')})"
@@ -288,7 +293,7 @@ class Part(Region):
         return np.result_type(dtype, np.complex64)
 
     def _identity(self) -> Any:
-        return self.name, type(self.inner), self.inner._identity(), self.scalar
+        return self.name, self.inner.key, self.scalar
 
     def __repr__(self) -> str:
         return f"{self.name}({self.inner!r})"

@@ -145,7 +145,7 @@ PROGRAMS = {
     # Each power is kept, 64 bytes apart; the loops are cut into kernels of bounded length.
     "400 products": (linad.grad(products), normal(2), Count(411, 8, 25664, 0)),
     # Twenty steps are cut where they repeat, so that they share kernels.
-    "Lotka-Volterra": (linad.grad(lotka_volterra), (PREY,), Count(121, 18, 1920, 0)),
+    "Lotka-Volterra": (linad.grad(lotka_volterra), (PREY,), Count(121, 18, 2816, 0)),
     # 29 writes of one entry.
     "in place": (linad.grad(in_place), normal(30), Count(283, 7, 4160, 464)),
     # X is read twice forwards and once backwards, by GEMV.

@@ -11,6 +11,7 @@ Without it LLVM guards each loop with a comparison of every pair of arrays, and 
 vectorising at eight.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -230,6 +231,7 @@ DTYPES = {
 """Dtypes that kernels compute in, by NumPy's short name."""
 
 
+@functools.lru_cache(256)
 def name_of_dtype(dtype: Any) -> str | None:
     """NumPy's short name of a dtype that kernels know, else None."""
     dtype = np.dtype(dtype)

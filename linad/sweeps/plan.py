@@ -111,6 +111,7 @@ class Planner:
         self.ready: dict[Any, int] = dict.fromkeys(tape.inputs, 0)
         self.register: dict[Var, tuple[int, Shape]] = {}
         self.level: dict[Equation, int] = {}
+        self.group: dict[Equation, tuple[int, Shape]] = {}  # of what loops compute
         self.read_until: dict[Var, int] = defaultdict(lambda: -1)  # by storage
         self.storage: dict[Var, Var] = {}
         self.overwritten: set[Var] = set()
@@ -143,9 +144,10 @@ class Planner:
         if is_elementwise(eqn):
             out = eqn.outputs[0]
             level = max([self._operand_level(a, out.shape) for a in variables], default=0)
-            self.register[out] = (level, out.shape)
+            self.group[eqn] = self.register[out] = (level, out.shape)
         elif reduces_in_loop(eqn):
             level = self._operand_level(variables[0], variables[0].shape)
+            self.group[eqn] = (level, variables[0].shape)
         else:
             level = max([self.ready[a] for a in variables], default=0)
             if eqn.primitive.name == WRITE and isinstance(eqn.inputs[0], Var):
@@ -167,15 +169,6 @@ class Planner:
 
     # Sinking.
 
-    def _group(self, eqn: Equation) -> tuple[int, Shape] | None:
-        if eqn not in self.level:
-            return None
-        if eqn.outputs and eqn.outputs[0] in self.register:
-            return self.level[eqn], eqn.outputs[0].shape
-        if reduces_in_loop(eqn):
-            return self.level[eqn], eqn.inputs[0].shape
-        return None
-
     def _sink(self) -> dict[Any, list[Equation]]:
         """The equations of each loop; what only later loops need moves into them."""
         members: dict[Any, list[Equation]] = defaultdict(list)
@@ -186,12 +179,12 @@ class Planner:
                 users[a].append(eqn)
         size: dict[Any, int] = defaultdict(int)
         for eqn in self.tape.equations:
-            group = self._group(eqn)
+            group = self.group.get(eqn)
             if group is not None:
                 size[group] += 1
         results = {a for a in self.tape.outputs if isinstance(a, Var)}
         for eqn in reversed(self.tape.equations):
-            group = self._group(eqn)
+            group = self.group.get(eqn)
             if group is None:
                 continue
             loops[eqn] = {group}
@@ -244,7 +237,7 @@ class Planner:
             for part in cut(equations):
                 found.append((level, number[part[0]], Loop(shape, part)))
         for eqn, level in self.level.items():
-            if self._group(eqn) is None:
+            if self.group.get(eqn) is None:
                 found.append((level, number[eqn], Call(eqn, self.more.get(eqn, ()))))
         found.sort(key=lambda entry: entry[:2])
         return [step for _, _, step in found]

@@ -8,6 +8,7 @@ the settings say. ``z_...`` are functions of complex numbers, ``s_...`` those of
 NumPy sends it.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -319,8 +320,20 @@ def row_of(name: str, result: Any, operands: list[Any]) -> tuple[Scalar, list[st
     operands : list
         Arrays, variables or Python numbers, in the order of the row.
     """
+    return _row_of(name, result, tuple([_kind_of(a) for a in operands]))
+
+
+def _kind_of(a: Any) -> Any:
+    """What a row looks at: the type of a Python number, the dtype of anything else."""
+    if type(a) in (int, float, complex):
+        return type(a)
+    return a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
+
+
+@functools.lru_cache(4096)
+def _row_of(name: str, result: Any, kinds: tuple[Any, ...]) -> tuple[Scalar, list[str]] | None:
     for row in ROWS.get(name, ()):
-        meet = meeting(row, result, operands)
+        meet = _meeting(row, result, kinds)
         if meet is not None:
             called = name in special.ARITY and row.cost == SPECIAL
             return None if called and special.address(name) is None else (row, meet)
@@ -332,29 +345,22 @@ def cost_of(name: str) -> int:
     return max([row.cost for row in ROWS.get(name, ())], default=1)
 
 
-def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:
+def _meeting(row: Scalar, result: Any, kinds: tuple[Any, ...]) -> list[str] | None:
     """The dtypes, by short name, in which a row takes its operands.
 
-    Parameters
-    ----------
-    row : Scalar
-    result : dtype
-    operands : list
-        Arrays, variables or Python numbers, in the order of the row.
-
-    Returns
-    -------
-    list of str, or None
-        None where the row does not hold, or a kernel knows no such dtype.
+    None where the row does not hold, or a kernel knows no such dtype.
     """
-    own = [_dtype_of(a) for a in operands]
+    # A Python number itself takes part in promotion.
+    weak = [k(1) if isinstance(k, type) else k for k in kinds]
+    own = [
+        np.asarray(w).dtype if isinstance(k, type) else k for k, w in zip(kinds, weak, strict=True)
+    ]
     if row.meet == "result":
         common = [result] * len(own)
     elif row.meet == "choice":
         common = [np.dtype(bool)] + [result] * (len(own) - 1)
     elif row.meet == "common":
-        common = [np.result_type(*[_weak(a, d) for a, d in zip(operands, own, strict=True)])]
-        common *= len(own)
+        common = [np.result_type(*weak)] * len(own)
     else:
         common = own
     values = common[1:] if row.meet == "choice" else common
@@ -366,12 +372,3 @@ def meeting(row: Scalar, result: Any, operands: list[Any]) -> list[str] | None:
     if None in names or any(name_of_dtype(d) is None for d in [*own, result]):
         return None
     return names  # type: ignore[return-value]
-
-
-def _dtype_of(a: Any) -> Any:
-    return a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
-
-
-def _weak(a: Any, dtype: Any) -> Any:
-    """What takes part in promotion: a Python number itself, an array's dtype."""
-    return a if type(a) in (int, float, complex) else dtype

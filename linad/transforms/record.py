@@ -111,11 +111,15 @@ def user_line() -> Source | None:
     """The innermost line on the stack that is neither linad's nor NumPy's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith(("linad.", "numpy.")) and module not in ("linad", "numpy"):
+        if not _is_ours(frame.f_globals.get("__name__", "")):
             return Source(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
     return None
+
+
+@functools.lru_cache(1024)
+def _is_ours(module: str) -> bool:
+    return module.startswith(("linad.", "numpy.")) or module in ("linad", "numpy")
 
 
 def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:

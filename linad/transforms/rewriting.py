@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.regions import Region
 from linad.tape import Equation, Var
 
 Rule = Callable[[Any, Equation], Any]
@@ -54,3 +55,36 @@ def fits(a: Any, eqn: Equation) -> bool:
     """Whether an operand can stand for the result."""
     out = eqn.outputs[0]
     return isinstance(a, Var) and a.shape == out.shape and a.dtype == out.dtype
+
+
+# Equality.
+
+
+def value_key(a: Any) -> Any:
+    """Equal for operands of equal values, as far as that can be said."""
+    if isinstance(a, Var):
+        return a
+    if isinstance(a, np.ndarray):
+        if a.nbytes > 256:
+            return "array", id(a)
+        return "array", a.shape, a.dtype, a.tobytes()
+    return type(a), repr(a)
+
+
+def params_key(params: dict[str, Any]) -> Any:
+    """Equal for equal parameters; hashing it raises TypeError where that cannot be said."""
+    return tuple([(k, _param_key(v)) for k, v in params.items()])
+
+
+def _param_key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value_key(value)
+    if isinstance(value, Region):
+        return value.key
+    if isinstance(value, slice):
+        return "slice", value.start, value.stop, value.step
+    if isinstance(value, tuple):
+        return tuple([_param_key(v) for v in value])
+    if isinstance(value, dict):
+        return tuple([(k, _param_key(v)) for k, v in value.items()])
+    return type(value), value

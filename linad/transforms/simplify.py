@@ -20,7 +20,7 @@ from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
 from linad.transforms import contractions, entries, identities, statistics
 from linad.transforms.entries import without_overwritten
-from linad.transforms.rewriting import RULES
+from linad.transforms.rewriting import RULES, params_key, value_key
 from linad.transforms.windows import Windows
 
 FOLDED_BYTES = 2**20
@@ -186,38 +186,12 @@ def _key(eqn: Equation) -> Any:
         return None
     if eqn.primitive.name == "empty_like":
         return None  # memory to write into, each its own
-    key = (eqn.primitive, tuple([_value_key(a) for a in eqn.inputs]), _params_key(eqn.params))
+    key = (eqn.primitive, tuple([value_key(a) for a in eqn.inputs]), params_key(eqn.params))
     try:
         hash(key)
     except TypeError:
         return None
     return key
-
-
-def _value_key(a: Any) -> Any:
-    if isinstance(a, Var):
-        return a
-    if isinstance(a, np.ndarray):
-        if a.nbytes > 256:
-            return "array", id(a)
-        return "array", a.shape, a.dtype, a.tobytes()
-    return type(a), repr(a)
-
-
-def _params_key(params: dict[str, Any]) -> Any:
-    return tuple([(k, _param_key(v)) for k, v in params.items()])
-
-
-def _param_key(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return _value_key(value)
-    if isinstance(value, slice):
-        return "slice", value.start, value.stop, value.step
-    if isinstance(value, tuple):
-        return tuple([_param_key(v) for v in value])
-    if isinstance(value, dict):
-        return tuple([(k, _param_key(v)) for k, v in value.items()])
-    return type(value), value
 
 
 def _fold(eqn: Equation) -> Any:
