@@ -53,7 +53,7 @@ SMALL = 200
 DENSE = 2000
 """Up to this size a matrix that is not sparse is made dense."""
 
-CHOICES = ("auto", "closed form", "dense", "sparse", *METHODS)
+CHOICES = ("auto", "closed form", "dense", "sparse", "krylov", *METHODS)
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,13 @@ def iterate_wrt(
 class System:
     """An operator A with the way to apply its inverse.
 
+    Parameters
+    ----------
+    A, method, rtol, maxiter, M
+        As `solve_linear`.
+    what : str
+        The matrix, in messages.
+
     Attributes
     ----------
     inverse : JacobianOperator
@@ -157,6 +164,7 @@ class System:
         rtol: float = 1e-10,
         maxiter: int | None = None,
         M: Any = None,
+        what: str = "solve_linear: the matrix",
     ) -> None:
         if method not in CHOICES:
             raise OptionError(
@@ -169,7 +177,7 @@ class System:
                 f"complex matrix; solve for real and imaginary parts"
             )
         self.m, self.n = self.A.shape
-        self.wanted = method
+        self.wanted, self.what = method, what
         self.iteration: Iterative | None = None
         self.rtol, self.M = max(rtol, 4 * float(np.finfo(self.A.dtype).eps)), M
         self.maxiter = max(1000, 10 * self.n) if maxiter is None else maxiter
@@ -180,8 +188,8 @@ class System:
 
     def _choose(self) -> JacobianOperator:
         wanted = self.wanted
-        if wanted in METHODS or (wanted == "auto" and self.M is not None):
-            return self._by_iteration(None if wanted == "auto" else wanted)
+        if wanted in ("krylov", *METHODS) or (wanted == "auto" and self.M is not None):
+            return self._by_iteration(wanted if wanted in METHODS else None)
         if self.m != self.n:
             if wanted not in ("auto", "dense"):
                 raise ShapeError(f"solve_linear: {self.A._label()} is not square: no {wanted}")
@@ -217,7 +225,7 @@ class System:
     def _dense(self, reason: str) -> JacobianOperator:
         a = self.A.todense()
         if isinstance(a, Traced):
-            DenseLU(self.recipe([concrete(x) for x in self.traced]).todense(), "solve_linear")
+            DenseLU(self.recipe([concrete(x) for x in self.traced]).todense(), self.what)
             self.method, self.reason = "dense LU", reason
             column = (self.n, 1)
             solve = Solve(a, column, column, self.A.dtype)
@@ -225,7 +233,7 @@ class System:
             return compose(into.H, compose(solve, into))
         if self.level == DEFINITE:
             try:
-                factors: Any = Cholesky(a, "solve_linear")
+                factors: Any = Cholesky(a, self.what)
                 self.method, self.reason = "Cholesky", f"{reason}, and it is positive definite"
                 return Foreign(factors)
             except SingularError:
@@ -233,7 +241,7 @@ class System:
             except np.linalg.LinAlgError:
                 reason += "; in rounding it is not positive definite"
         self.method, self.reason = "dense LU", reason
-        return Foreign(DenseLU(a, "solve_linear"))
+        return Foreign(DenseLU(a, self.what))
 
     def _sparse(self, reason: str) -> JacobianOperator:
         if self.traced:
@@ -242,7 +250,7 @@ class System:
                 f"cannot be factorised; leave method at 'auto', or use 'dense' or an iteration"
             )
         self.method, self.reason = "sparse LU", reason
-        return Foreign(SparseLU(self._untagged().tosparse("csc"), "solve_linear"))
+        return Foreign(SparseLU(self._untagged().tosparse("csc"), self.what))
 
     def _untagged(self) -> JacobianOperator:
         """The operator whose pattern is known."""
@@ -286,6 +294,12 @@ class System:
         if method == "minres" and self.A.dtype.kind == "c":
             raise DTypeError("solve_linear: minres is for real matrices; use gmres or cg")
 
+    def solve(self, b: Any, adjoint: bool = False) -> Any:
+        """A^-1 b, or A^-H b, for a vector (n,) or columns (n, k)."""
+        if b.ndim == 1:
+            return self.inverse._apply_rows(b, adjoint)
+        return self.inverse._apply_rows(b.T, adjoint).T
+
     def explanation(self, x: Any, b: Any) -> Explanation:
         """What was done, and the residual of a solution."""
         A = self.recipe([concrete(v) for v in self.traced]) if self.traced else self.A
@@ -325,7 +339,8 @@ def solve_linear(
     b : array (m,), or columns (m, k), or of J's ``out_shape``
         May be traced.
     method : str
-        "auto", or "closed form", "dense", "sparse", "cg", "minres", "gmres", "lsmr".
+        "auto", or "closed form", "dense", "sparse", "krylov" (that of the following which fits),
+        "cg", "minres", "gmres", "lsmr".
     rtol : float
         Relative residual at which an iteration ends.
     maxiter : int, optional

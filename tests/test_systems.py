@@ -138,6 +138,24 @@ def test_choice(name, caplog):
     np.testing.assert_array_equal(x, solve_linear(J, right))
 
 
+@pytest.mark.parametrize(
+    "make, method",
+    [
+        (lambda: A, "gmres"),
+        (lambda: linad.tag(S, "symmetric"), "minres"),
+        (lambda: linad.tag(S, "positive definite"), "cg"),
+        (lambda: A[:, :3], "lsmr"),
+    ],
+    ids=["general", "symmetric", "definite", "rectangular"],
+)
+def test_krylov_is_the_iteration_that_fits(make, method):
+    J = make()
+    right = J @ np.ones(J.shape[1])
+    x, why = solve_linear(J, right, method="krylov", explain=True)
+    assert why.method == method
+    np.testing.assert_allclose(x, 1.0, rtol=1e-7)
+
+
 @pytest.mark.parametrize("method", ["dense", "sparse", "gmres", "minres", "cg"])
 def test_asked_for(method):
     J = linad.tag(S, "symmetric")

@@ -75,9 +75,6 @@ ORDER = [
 THIN = 0.1
 """Share of entries that may differ from zero, up to which a matrix is treated as sparse."""
 
-SOME = 8
-"""Columns, and rows, that are looked at first."""
-
 # How much is known of x^H A x: nothing, that it is real, never negative, positive.
 NOTHING, HERMITIAN, SEMIDEFINITE, DEFINITE = range(4)
 
@@ -277,24 +274,11 @@ def is_thin(op: JacobianOperator) -> bool:
         return False
     m, n = op.shape
     most = int(THIN * m * n)
-    if _filled(op, n, False) > THIN or _filled(op, m, True) > THIN:
-        return False  # the search for the pattern of a dense matrix would take long
     try:
         with config(densify_limit=min(most, settings().densify_limit)):
             return op.nnz <= most
     except MemoryError:  # DensifyError is one
         return False
-
-
-def _filled(op: JacobianOperator, n: int, adjoint: bool) -> float:
-    """Share of entries that are not zero in some columns, or rows."""
-    if 0 in op.shape:
-        return 0.0
-    some = np.linspace(0, n - 1, min(n, SOME)).astype(int)
-    seeds = np.zeros((some.size, n), op.dtype)
-    seeds[np.arange(some.size), some] = 1
-    found = op._apply_rows(seeds, adjoint)
-    return float(np.count_nonzero(found)) / found.size
 
 
 # Definiteness.

@@ -19,22 +19,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linad.errors import DTypeError, ShapeError
+from linad.errors import ConvergenceError, DTypeError, ShapeError, SingularError
+from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
+from linad.operators.factors import SparseLU
 from linad.shapes import name_of
 from linad.solve.newton import REUSED, largest
 from linad.solve.problems import Residual, args_tuple
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
-from linad.solve.systems import (
-    KeptFactors,
-    KrylovError,
-    SingularError,
-    SparseSystem,
-    check_solver,
-    choose,
-    sparse_form,
-    system,
-)
+from linad.solve.systems import KeptFactors, check_solver, choose, system
+from linad.systems import System
 
 COLUMNS = ("parameter", "slope", "step")
 FOLD_STEPS = 30
@@ -244,7 +238,7 @@ class Branch:
                 p = self._solve(row, np.concatenate([-self.r, np.zeros(1, z.dtype)]), REUSED)
             except SingularError as error:
                 raise Stop(Status.SINGULAR, f"at parameter {z[-1]:.6g}: {error}") from error
-            except KrylovError as error:
+            except ConvergenceError as error:
                 raise Stop(Status.LINEAR_SOLVER, str(error)) from error
             length = np.sqrt(self.inner(p, p))
             if not length <= 2.0 * before:
@@ -277,7 +271,7 @@ class Branch:
         def make() -> Any:
             kind = choose(self.J, self.linear_solver)
             if kind == "sparse":
-                return bordered_system(sparse_form(self.J), row, b)
+                return bordered_system(self.J.tosparse("csr"), row, b)
             return system(bordered, kind, max(1e-10, 10 * self.eps))
 
         return self.kept.solve(bordered, b, rtol, make)[0]
@@ -373,14 +367,14 @@ class BorderedSystem:
     singular where the whole is not.
     """
 
-    kind = "sparse"
+    method = "sparse LU"
+    iteration = None
 
     def __init__(self, whole: Any) -> None:
         self.whole = whole
-        self.inner = SparseSystem(whole[:-1, :-1])
-        self.dtype = self.inner.dtype
+        self.inner = SparseLU(whole[:-1, :-1], "the Jacobian")
         self.row, self.corner = whole[[-1], :-1].toarray()[0], whole[-1, -1]
-        self.column = self.inner.solve(whole[:-1, [-1]].toarray()[:, 0])
+        self.column = self.inner @ whole[:-1, [-1]].toarray()[:, 0]
         self.pivot = self.corner - self.row @ self.column
         if self.pivot == 0:
             raise SingularError("the bordered Jacobian is singular")
@@ -390,7 +384,7 @@ class BorderedSystem:
 
         Raises
         ------
-        numpy.linalg.LinAlgError
+        SingularError
             If refinement does not get there.
         """
         x = self.apply(b)
@@ -405,7 +399,7 @@ class BorderedSystem:
 
     def apply(self, b: Any) -> Any:
         """About the solution, as a preconditioner needs it."""
-        w = self.inner.solve(b[:-1])
+        w = self.inner @ b[:-1]
         mu = (b[-1] - self.row @ w) / self.pivot
         return np.append(w - mu * self.column, mu)
 
@@ -417,7 +411,7 @@ def bordered_system(matrix: Any, row: Any, b: Any) -> Any:
         found = BorderedSystem(whole)
         found.solve(b)
     except SingularError:
-        return SparseSystem(whole)
+        return System(as_operator(whole), "sparse", what="the bordered Jacobian")
     return found
 
 

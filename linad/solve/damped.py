@@ -19,9 +19,11 @@ import scipy.sparse
 from scipy.linalg import qr, solve_triangular
 from scipy.sparse.linalg import lsmr, splu
 
+from linad.errors import SingularError
+from linad.operators.structure import is_thin
 from linad.operators.structured import Diagonal
 from linad.solve.schur import Elimination, elimination_for
-from linad.solve.systems import DENSE, LARGE, SingularError, is_thin, sparse_form
+from linad.systems import DENSE, SMALL
 
 MANY = 2_000_000
 """Entries of a dense Jacobian up to which its pattern is not even looked at."""
@@ -49,7 +51,7 @@ class Factory:
             return DenseSteps(J.todense(), r)
         if self.kind == "krylov":
             return KrylovSteps(J, r)
-        steps = SparseSteps(sparse_form(J), r)
+        steps = SparseSteps(J.tosparse("csr"), r)
         if not self.looked:
             self.looked, self.elimination = True, elimination_for(steps.normal)
         steps.elimination = self.elimination
@@ -58,11 +60,11 @@ class Factory:
 
 def _choose(J: Any) -> str:
     m, n = J.shape
-    if n <= DENSE and m * n <= MANY:
+    if n <= SMALL and m * n <= MANY:
         return "dense"
     if is_thin(J):
         return "sparse"
-    return "dense" if n <= LARGE and m * n <= MOST else "krylov"
+    return "dense" if n <= DENSE and m * n <= MOST else "krylov"
 
 
 class DenseSteps:

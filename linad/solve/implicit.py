@@ -28,7 +28,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.primitive import Primitive, Traced
 from linad.shapes import Shape, is_inexact, size_of
-from linad.solve.systems import KrylovError, system
+from linad.solve.systems import system
 from linad.transforms.slots import Slot, common_dtype, joined, split
 
 
@@ -179,9 +179,9 @@ def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: b
             z = A.solve(t, adjoint)
         else:
             z = A.solve(t.reshape((size_of(t.shape[:-1]), n)).T, adjoint).T.reshape(t.shape)
-    except KrylovError as error:
+    except ConvergenceError as error:
         raise ConvergenceError(f"{equation.name}: in its derivative: {error}") from error
-    return z.astype(np.result_type(t.dtype, A.dtype), copy=False)
+    return z.astype(np.result_type(t.dtype, A.A.dtype), copy=False)
 
 
 apply_inverse = Primitive("apply_inverse", _apply_inverse, register=False)

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import gmres
 
+from linad.errors import ConvergenceError
 from linad.solve.newton import RootSearch
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor
-from linad.solve.systems import KrylovError, krylov_solve, preconditioner
+from linad.solve.systems import PRODUCTS, preconditioner
 
 GAMMA = 0.9
 ETA_MAX = 0.9
@@ -33,7 +35,7 @@ def newton_krylov(
     maxiter: int = 100,
     preconditioner: Any = None,
     restart: int = 50,
-    inner_maxiter: int = 500,
+    inner_maxiter: int = PRODUCTS,
     callback: Callback = None,
     disp: bool = False,
 ) -> Any:
@@ -103,14 +105,24 @@ class Forcing:
         if self.given is not None:
             point = search.problem.x.container(search.x)
             M = preconditioner(self.given, point, search.J, search.problem.name)
-        p, reached = krylov_solve(search.J, -search.r, eta, M, self.restart, self.inner_maxiter)
+        p, reached = self._gmres(search.J, -search.r, eta, M)
         if not reached < 1.0 - 1e-8:
-            raise KrylovError(
+            raise ConvergenceError(
                 f"GMRES made no progress in {self.inner_maxiter} products (relative residual "
                 f"{reached:.2g}); the Jacobian may be singular, or needs a preconditioner"
             )
         self.eta, self.size = max(eta, reached), size
         return p, max(reached, search.eps)
+
+    def _gmres(self, J: Any, b: Any, rtol: float, M: Any) -> tuple[Any, float]:
+        """What GMRES finds, and the relative residual that it truly has."""
+        size = float(np.linalg.norm(b))
+        if size == 0.0:
+            return np.zeros_like(b), 0.0
+        restart = min(self.restart, b.size)
+        cycles = max(1, self.inner_maxiter // restart)
+        x, _ = gmres(J, b, rtol=rtol, atol=0.0, restart=restart, maxiter=cycles, M=M)
+        return x, float(np.linalg.norm(b - J @ x)) / size
 
     def _next(self, size: float, search: RootSearch) -> float:
         if self.size is None:

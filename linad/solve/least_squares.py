@@ -27,7 +27,7 @@ from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import SingularError, check_solver
+from linad.solve.systems import check_solver
 
 COLUMNS = ("cost", "optimality", "step")
 
@@ -251,7 +251,7 @@ class Fit:
         """The model at the point."""
         try:
             self.steps = self.factory(self.J, self.r)
-        except SingularError as error:
+        except np.linalg.LinAlgError as error:
             raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
         self.gradient = self.steps.gradient
         if not np.isfinite(self.gradient).all():
@@ -376,7 +376,7 @@ def _damped_step(fit: Fit) -> float:
     while True:
         try:
             p = fit.steps.step(fit.lam, D)
-        except SingularError:
+        except np.linalg.LinAlgError:
             p = np.full(fit.x.shape, np.nan)
         if np.isfinite(p).all():
             predicted = _promise(fit, p, fit.lam, D)
@@ -409,6 +409,6 @@ def _light_promise(fit: Fit, D: Any) -> float:
     """What a step with hardly any damping promises: little only where the cost is lowest."""
     try:
         p = fit.steps.step(1e-8, D)
-    except SingularError:
+    except np.linalg.LinAlgError:
         return np.inf
     return _promise(fit, p, 1e-8, D) if np.isfinite(p).all() else np.inf

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import lsmr
 
-from linad.errors import NotHolomorphicError
+from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import KeptFactors, KrylovError, SingularError, check_solver, system
+from linad.solve.systems import KeptFactors, check_solver, system
 
 REUSED = 1e-2
 """Relative residual to reach with factors of another point. GMRES mostly gets much further."""
@@ -196,7 +196,7 @@ class RootSearch:
         """One step, shortened until it brings |F| down."""
         try:
             p, eta = direction(self)
-        except (SingularError, KrylovError) as error:
+        except (SingularError, ConvergenceError) as error:
             singular = isinstance(error, SingularError)
             raise Stop(Status.SINGULAR if singular else Status.LINEAR_SOLVER, str(error)) from error
         p = p.astype(self.x.dtype, copy=False)

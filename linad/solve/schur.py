@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from linad.solve.systems import SingularError
+from linad.errors import SingularError
 
 SMALL_BLOCK = 12
 LARGEST_COMPLEMENT = 2000

@@ -17,7 +17,7 @@ import numpy as np
 
 from linad import tree
 from linad.derivatives import vjp
-from linad.errors import DTypeError, TreeError
+from linad.errors import ConvergenceError, DTypeError, TreeError
 from linad.gradients import grad
 from linad.shapes import name_of
 from linad.solve.implicit import solved
@@ -25,7 +25,7 @@ from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
 from linad.solve.problems import Equations, Unknown
 from linad.solve.status import Status, Stop, make_result
-from linad.solve.systems import KrylovError, check_solver, system
+from linad.solve.systems import check_solver, system
 from linad.solve.trust_region import trust_region
 
 Solver = Callable[..., Any]
@@ -246,7 +246,7 @@ def solve_linear_function(
             )
     except np.linalg.LinAlgError as error:
         stop = Stop(Status.SINGULAR, str(error))
-    except KrylovError as error:
+    except ConvergenceError as error:
         stop = Stop(Status.LINEAR_SOLVER, str(error))
     except Stop as found:
         stop = found

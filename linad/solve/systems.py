@@ -1,38 +1,29 @@
-"""Linear systems with a Jacobian: dense, sparse or by Krylov iteration, whichever fits.
+"""Linear systems of the solvers: which way to solve them, and factors that serve many points.
 
-    dense    LU of the equilibrated matrix; singular if its reciprocal condition is below eps
-    sparse   SuperLU of ``J.tosparse()``
-    krylov   GMRES on the operator, never formed, with a preconditioner where one is given
-
-"auto" takes dense up to `DENSE` unknowns; above that sparse where the pattern is thin, dense
-again up to `LARGE`, and Krylov beyond.
+The ways are those of `linad.solve_linear`: dense up to `SMALL` unknowns; above that sparse where
+the pattern is thin; by a closed form where the structure of the Jacobian has one; dense again up
+to `DENSE`, and Krylov iteration beyond.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
-from scipy.sparse.linalg import LinearOperator, gmres, splu
+from scipy.sparse.linalg import LinearOperator
 
-from linad.errors import DensifyError, LinadError, OperandError
-from linad.solve.problems import quiet
+from linad.errors import OperandError, SingularError, UnsupportedError
+from linad.operators.structure import is_thin
 from linad.solve.right_gmres import right_gmres
+from linad.systems import DENSE, SMALL, System
 
 SOLVERS = ("auto", "dense", "sparse", "krylov")
-DENSE = 200
-LARGE = 3000
-THIN = 0.2
-"""Share of entries that are not zero, up to which a matrix is factorised as a sparse one."""
 
 REUSES = 15
 """Most GMRES steps with factors of another point."""
 
-SingularError = np.linalg.LinAlgError
-
-
-class KrylovError(LinadError, RuntimeError):
-    """A Krylov iteration did not reach its tolerance."""
+PRODUCTS = 500
+"""Most products of a Krylov iteration with the Jacobian."""
 
 
 def check_solver(linear_solver: str, name: str) -> None:
@@ -43,30 +34,19 @@ def check_solver(linear_solver: str, name: str) -> None:
         )
 
 
-def choose(J: Any, linear_solver: str, M: Any = None) -> str:
+def choose(J: Any, linear_solver: str) -> str:
     """Which of the ways to solve fits an operator, where "auto" leaves it open."""
     if linear_solver != "auto":
         return linear_solver
-    if M is not None:
-        return "krylov"
     n = J.shape[1]
-    if n <= DENSE:
+    if n <= SMALL:
         return "dense"
     if is_thin(J):
         return "sparse"
-    return "dense" if n <= LARGE else "krylov"
+    return "dense" if n <= DENSE else "krylov"
 
 
-def is_thin(J: Any) -> bool:
-    """Whether an operator has so few entries that it is factorised as a sparse matrix."""
-    m, n = J.shape
-    try:
-        return bool(J.nnz <= THIN * m * n)
-    except DensifyError:  # too many entries even for a pattern
-        return False
-
-
-def system(J: Any, linear_solver: str, rtol: float, M: Any = None) -> Any:
+def system(J: Any, linear_solver: str, rtol: float) -> System:
     """Make ``J x = b`` ready to be solved.
 
     Parameters
@@ -76,178 +56,17 @@ def system(J: Any, linear_solver: str, rtol: float, M: Any = None) -> Any:
         One of `SOLVERS`.
     rtol : float
         Of a Krylov iteration.
-    M : LinearOperator, optional
-        Preconditioner of a Krylov iteration: about the inverse.
-
-    Returns
-    -------
-    DenseSystem, SparseSystem or KrylovSystem
-        With ``solve(b, adjoint=False)`` for vectors (n,) and columns (n, k).
 
     Raises
     ------
-    numpy.linalg.LinAlgError
+    SingularError
         If a factorised matrix is singular.
     """
-    kind = choose(J, linear_solver, M)
-    if kind == "dense":
-        return DenseSystem(J.todense())
-    if kind == "sparse":
-        return SparseSystem(sparse_form(J))
-    return KrylovSystem(J, rtol, M)
-
-
-def sparse_form(J: Any) -> Any:
-    """The matrix of an operator as a sparse array, its pattern taken from its structure."""
-    return J.tosparse("csr")
-
-
-class DenseSystem:
-    """A dense matrix, equilibrated and factorised."""
-
-    kind = "dense"
-
-    def __init__(self, matrix: Any) -> None:
-        self.dtype = matrix.dtype
-        eps = float(np.finfo(matrix.dtype).eps)
-        a = matrix.astype(np.promote_types(matrix.dtype, float))
-        if not np.isfinite(a).all():
-            raise SingularError("the Jacobian holds infinities or NaNs")
-        self.rows = _largest(a, 1)
-        a /= self.rows[:, None]
-        self.columns = _largest(a, 0)
-        a /= self.columns
-        getrf, gecon = get_lapack_funcs(("getrf", "gecon"), (a,))
-        norm = np.linalg.norm(a, 1) if a.size else 1.0
-        self.lu, self.pivots, info = getrf(a)
-        if info > 0 or (a.size and gecon(self.lu, norm)[0] < eps):
-            raise SingularError("the Jacobian is singular to working precision")
-
-    def solve(self, b: Any, adjoint: bool = False) -> Any:
-        """A^-1 b, or A^-H b."""
-        (getrs,) = get_lapack_funcs(("getrs",), (self.lu,))
-        before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        if b.ndim == 2:
-            before, after = before[:, None], after[:, None]
-        rhs = (b / before).astype(np.result_type(self.lu, b), copy=False)
-        if rhs.dtype.kind == "c" and self.lu.dtype.kind != "c":
-            return self.solve(b.real, adjoint) + 1j * self.solve(b.imag, adjoint)
-        x, info = getrs(self.lu, self.pivots, rhs, trans=2 if adjoint else 0)
-        return x / after
-
-
-def _largest(a: Any, axis: int) -> Any:
-    sizes = np.max(np.abs(a), axis=axis, initial=0.0)
-    if (sizes == 0.0).any():
-        raise SingularError("the Jacobian has a row or column of zeros")
-    return sizes
-
-
-class SparseSystem:
-    """A sparse matrix and its LU factors."""
-
-    kind = "sparse"
-
-    def __init__(self, matrix: Any) -> None:
-        self.matrix = matrix.tocsc()
-        self.matrix = self.matrix.astype(np.promote_types(matrix.dtype, float), copy=False)
-        if not np.isfinite(self.matrix.data).all():
-            raise SingularError("the Jacobian holds infinities or NaNs")
-        self.dtype = matrix.dtype
-        try:
-            self.factors = _factorised(self.matrix)
-        except RuntimeError as error:  # what SuperLU has to say
-            raise SingularError(f"the Jacobian is singular: {error}") from error
-        # |A| |A^-1 v| / |v| for one random v: a lower bound of the condition, and seldom far off.
-        v = np.random.default_rng(0).choice([-1.0, 1.0], matrix.shape[0])
-        with quiet():
-            x = self.solve(v)
-            growth = np.abs(self.matrix).sum(axis=0).max(initial=0.0) * np.abs(x).max(initial=0.0)
-        if not growth < 0.1 / np.finfo(float).eps:
-            raise SingularError("the Jacobian is singular to working precision")
-
-    def solve(self, b: Any, adjoint: bool = False) -> Any:
-        """A^-1 b, or A^-H b."""
-        if b.dtype.kind == "c" and self.matrix.dtype.kind != "c":
-            return self.solve(b.real, adjoint) + 1j * self.solve(b.imag, adjoint)
-        rhs = np.ascontiguousarray(b, self.matrix.dtype)
-        return self.factors.solve(rhs, "H" if adjoint else "N")
-
-    def apply(self, b: Any) -> Any:
-        """As `solve`, for a preconditioner."""
-        return self.solve(b)
-
-
-def _factorised(matrix: Any) -> Any:
-    """SuperLU's factors, in the order that suits the pattern.
-
-    Minimum degree on the pattern of A + A^T where that is the pattern of A, as of discretised
-    equations: about half the fill of the order for A^T A, which serves any pivoting. Pivots then
-    stay on the diagonal unless they are ten times smaller than what stands below. The columns of
-    such factors have little in common, so narrow panels serve them best.
-    """
-    if not _has_symmetric_pattern(matrix):
-        return splu(matrix)
-    return splu(
-        matrix,
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.1,
-        panel_size=4,
-        options={"SymmetricMode": True},
-    )
-
-
-def _has_symmetric_pattern(matrix: Any) -> bool:
-    matrix.sort_indices()
-    rows = matrix.tocsr()
-    rows.sort_indices()
-    return np.array_equal(rows.indptr, matrix.indptr) and np.array_equal(
-        rows.indices, matrix.indices
-    )
-
-
-class KrylovSystem:
-    """GMRES on an operator, to a fixed tolerance."""
-
-    kind = "krylov"
-
-    def __init__(self, J: Any, rtol: float, M: Any = None) -> None:
-        self.J, self.rtol, self.M = J, rtol, M
-        self.dtype = J.dtype
-
-    def solve(self, b: Any, adjoint: bool = False) -> Any:
-        """A^-1 b, or A^-H b.
-
-        Raises
-        ------
-        KrylovError
-            If the tolerance is not reached.
-        """
-        if b.ndim == 2:
-            columns = [self.solve(column, adjoint) for column in b.T]
-            return np.stack(columns, axis=1) if columns else b
-        J = self.J.H if adjoint else self.J
-        M = self.M.H if adjoint and self.M is not None else self.M
-        x, reached = krylov_solve(J, b, self.rtol, M)
-        if not reached <= 10 * self.rtol:
-            raise KrylovError(
-                f"GMRES reached a relative residual of {reached:.1e}, {self.rtol:.1e} was asked "
-                f"for; give a preconditioner, or linear_solver='sparse' or 'dense'"
-            )
-        return x
-
-
-def krylov_solve(
-    J: Any, b: Any, rtol: float, M: Any = None, restart: int = 50, maxiter: int = 500
-) -> tuple[Any, float]:
-    """GMRES; the solution and the relative residual that it truly has."""
-    size = float(np.linalg.norm(b))
-    if size == 0.0:
-        return np.zeros_like(b), 0.0
-    restart = min(restart, b.size)
-    cycles = max(1, maxiter // restart)
-    x, _ = gmres(J, b, rtol=rtol, atol=0.0, restart=restart, maxiter=cycles, M=M)
-    return x, float(np.linalg.norm(b - J @ x)) / size
+    kind, n = choose(J, linear_solver), J.shape[1]
+    if linear_solver == "auto" and kind != "sparse" and n > SMALL:
+        with suppress(UnsupportedError):
+            return System(getattr(J, "bare", J), "closed form", rtol, what="the Jacobian")
+    return System(J, kind, rtol, PRODUCTS, what="the Jacobian")
 
 
 class KeptFactors:
@@ -258,7 +77,7 @@ class KeptFactors:
     """
 
     def __init__(self) -> None:
-        self.factors: Any = None
+        self.apply: Callable[[Any], Any] | None = None
 
     def solve(self, J: Any, b: Any, rtol: float, make: Callable[[], Any]) -> tuple[Any, float]:
         """Solve J x = b; the solution, and its relative residual, 0 where it is exact.
@@ -272,15 +91,15 @@ class KeptFactors:
         make : callable
             Returns a system of J, as `system` does.
         """
-        if self.factors is not None:
-            x, reached = right_gmres(J, b, rtol, self.factors.apply, REUSES)
+        if self.apply is not None:
+            x, reached = right_gmres(J, b, rtol, self.apply, REUSES)
             if reached <= rtol:
                 return x, reached
-        self.factors = None
+        self.apply = None
         made = make()
-        if made.kind == "sparse":
-            self.factors = made
-        return made.solve(b), made.rtol if made.kind == "krylov" else 0.0
+        if made.method == "sparse LU":
+            self.apply = getattr(made, "apply", made.solve)
+        return made.solve(b), made.rtol if made.iteration is not None else 0.0
 
 
 def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
@@ -324,7 +143,7 @@ def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
 
 
 def _diagonal(J: Any) -> Any:
-    d = sparse_form(J).diagonal() if is_thin(J) else np.asarray(J.diagonal(rng=0))
+    d = J.tosparse("csr").diagonal() if is_thin(J) else np.asarray(J.diagonal(rng=0))
     d = np.where(d == 0, 1.0, d)
 
     def apply(x: Any) -> Any:
@@ -339,7 +158,7 @@ def _diagonal(J: Any) -> Any:
 def _incomplete(J: Any) -> Any:
     from scipy.sparse.linalg import spilu
 
-    matrix = sparse_form(J).tocsc()
+    matrix = J.tosparse("csc")
     try:
         factors = spilu(matrix.astype(np.promote_types(matrix.dtype, float)), 1e-4, 20.0)
     except RuntimeError as error:

@@ -4,9 +4,18 @@ import numpy as np
 import operator_zoo as zoo
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from linad.errors import SingularError
-from linad.operators.factors import Banded, Cholesky, DenseLU, SparseLU, Triangular
+from linad.operators.factors import (
+    Banded,
+    Cholesky,
+    DenseLU,
+    SparseLU,
+    Triangular,
+    reciprocal_condition,
+)
 
 N = 7
 
@@ -85,6 +94,41 @@ def test_singular(name):
         SparseLU(scipy.sparse.csr_array(a))
     with pytest.raises(SingularError, match="singular|infinities"):
         Banded(bands_of(a, 2, 2), 2, 2)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**31), st.integers(2, 30), st.floats(1, 14))
+def test_the_estimate_of_the_condition_is_near(seed, n, digits):
+    """By one solution, against the condition number in the maximum norm."""
+    rng = np.random.default_rng(seed)
+    q, r = [np.linalg.qr(rng.standard_normal((n, n)))[0] for _ in range(2)]
+    a = q * np.logspace(0, -digits, n) @ r
+    truth = np.linalg.cond(a, np.inf)
+    norm = np.abs(a).sum(axis=1).max()
+    found = reciprocal_condition(
+        lambda b, adjoint: np.linalg.solve(a.T if adjoint else a, b), norm, n
+    )
+    assert 1 / (40 * truth) < found < 10 * np.sqrt(n) / truth
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_sparse_factors_suit_the_pattern(symmetric, transposed):
+    """Both orders of elimination, and pivots that are zero on the diagonal."""
+    n = 60
+    rng = np.random.default_rng(7)
+    a = scipy.sparse.random_array((n, n), density=0.05, rng=rng, format="lil")
+    if symmetric:
+        a = (a + a.T).tolil()
+    for i in range(0, n - 1, 2):
+        a[i, i + 1], a[i + 1, i] = 3.0, -2.0  # the diagonal is empty
+        a[i, i] = a[i + 1, i + 1] = 0.0
+    a = a.tocsr()
+    b = rng.standard_normal((n, 2))
+    inverse = SparseLU(a)
+    dense = a.toarray().T if transposed else a.toarray()
+    found = inverse.H @ b if transposed else inverse @ b
+    np.testing.assert_allclose(found, np.linalg.solve(dense, b), rtol=1e-9, atol=1e-11)
 
 
 def test_singular_triangle():

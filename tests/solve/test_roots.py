@@ -59,6 +59,26 @@ class TestAnswers:
         expected = scipy.optimize.root(broyden_tridiagonal, -np.ones(n), tol=1e-13).x
         np.testing.assert_allclose(found.x, expected, rtol=1e-10)
 
+    @pytest.mark.parametrize("n", [300, 20_000])
+    def test_structure_is_used_where_the_pattern_is_dense(self, n):
+        """x_i² + the mean of x = a_i: a diagonal and rank one, by Woodbury's formula."""
+        truth = np.linspace(1.0, 2.0, n)
+
+        def f(x):
+            return x**2 + np.mean(x) - (truth**2 + 1.5)
+
+        with linad.config(densify_limit=10 * n):
+            found = newton(f, np.ones(n))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, truth, rtol=1e-12)
+        assert found.njvp < 5  # neither columns of a dense matrix nor a Krylov iteration
+
+    def test_a_dense_pattern_without_structure_is_iterated(self):
+        n = 2500
+        found = newton(lambda x: x + 0.1 * np.sin(np.cumsum(x) / n) - 1.0, np.zeros(n))
+        assert found.success, found.message
+        assert 0 < found.njvp < 200
+
     def test_bratu_against_its_closed_form(self):
         n, lam = 255, 1.0
         found = newton_krylov(bratu, np.zeros(n), (lam,), preconditioner="ilu", ftol=1e-15)
