@@ -33,6 +33,7 @@ from linad.operators.relations import Gather
 from linad.operators.solve import Matrix
 from linad.primitive import Primitive, Traced
 from linad.rules.linalg import adjoint, check_square
+from linad.rules.shaping import laid_out
 from linad.shapes import Shape
 
 QRResult = type(np.linalg.qr(np.eye(1)))
@@ -166,7 +167,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     check_square(a, "cholesky")
     # The upper factor is read from the upper triangle, the lower one of the adjoint.
     a = symmetrized(a)
-    return adjoint(cholesky_(adjoint(a))) if upper else cholesky_(a)
+    return laid_out(adjoint(cholesky_(adjoint(a))), "C", "cholesky") if upper else cholesky_(a)
 
 
 # QR.

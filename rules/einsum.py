@@ -20,7 +20,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Contraction
 from linad.primitive import Primitive
 from linad.rules.diagonals import main_diagonal
-from linad.rules.shaping import as_array, concrete, moveaxis
+from linad.rules.shaping import as_array, concrete, laid_out, moveaxis
 from linad.ufuncs import refuse_out
 
 
@@ -44,17 +44,25 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if out is not None:
         refuse_out("einsum", (out,))
     subscripts, arrays = _subscripts(operands)
-    dtype = kwargs.pop("dtype", None)
-    if dtype is not None:
-        arrays = [a.astype(dtype) for a in arrays]
-    if not set(kwargs) <= {"order", "casting"}:
+    dtype, order = kwargs.pop("dtype", None), kwargs.pop("order", "K")
+    casting = kwargs.pop("casting", "safe")
+    if kwargs:
         raise TypeError(f"einsum: got an unexpected keyword {sorted(kwargs)[0]!r}")
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+        for a in arrays:
+            if not np.can_cast(a.dtype, dtype, casting):
+                raise TypeError(
+                    f"einsum: cannot cast {a.dtype} to {np.dtype(dtype)} by {casting!r}"
+                )
+        arrays = [a.astype(dtype) for a in arrays]
     labels, result = _letters(subscripts, arrays)
     labels, arrays = _canonical(subscripts, labels, arrays)
     if len(arrays) == 1 and len(labels[0]) == len(result):
         # Nothing is summed: a view, as NumPy's.
         return np.transpose(arrays[0], [labels[0].index(c) for c in result])
-    return einsum_(*arrays, labels=tuple(labels), out=result, optimize=optimize)
+    y = einsum_(*arrays, labels=tuple(labels), out=result, optimize=optimize)
+    return y if order == "K" else laid_out(y, order, "einsum")
 
 
 @implements(np.einsum_path)

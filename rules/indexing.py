@@ -18,7 +18,15 @@ from linad.operators.base import JacobianOperator
 from linad.operators.patterns import moved, relates
 from linad.primitive import Primitive
 from linad.rules.indices import WHOLE, Index, canonical
-from linad.rules.shaping import as_array, concrete, copy_, ravel, reshape_, transpose_
+from linad.rules.shaping import (
+    as_array,
+    concrete,
+    copy_,
+    laid_out,
+    ravel,
+    reshape_,
+    transpose_,
+)
 from linad.shapes import Shape, normalize_axis
 from linad.ufuncs import refuse_out
 
@@ -150,7 +158,9 @@ def take(
         picked = picked.astype(np.intp)
     if not np.can_cast(picked.dtype, np.intp, "same_kind"):
         raise TypeError(f"take: indices must be integers, got dtype {picked.dtype}")
-    return along(a, axis, _within(picked.astype(np.intp), a.shape[axis], mode))
+    y = along(a, axis, _within(picked.astype(np.intp), a.shape[axis], mode))
+    # An index leaves the axes of an array of integers in front in memory, take does not.
+    return laid_out(y, "C", "take") if y.ndim > 1 else y
 
 
 def _within(indices: Any, n: int, mode: str) -> Any:

@@ -247,7 +247,7 @@ def _flat_or_axis(arr: Any, axis: int | None, name: str) -> tuple[Any, int]:
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "delete")
-    return take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+    return along(arr, axis, np.delete(np.arange(arr.shape[axis]), obj))
 
 
 @implements(np.insert)

@@ -58,7 +58,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if unknown := sorted(kwargs.keys() - KEYWORDS[mode]):
         raise ValueError(f"pad: unsupported keyword arguments for mode {mode!r}: {unknown}")
     if kwargs.get("reflect_type", "even") != "even":
-        raise UnsupportedError("pad: reflect_type='odd' is not traced; 'even' is")
+        raise UnsupportedError(
+            "pad: reflect_type='odd' is not traced; use 2 * edge - np.pad(x, ...) for the border"
+        )
     if mode in ("constant", "empty"):
         return pad_(x, widths=widths, values=_constants(kwargs.get("constant_values", 0), x.ndim))
     if mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):

@@ -93,7 +93,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 # Repeating.
 
-spread = Primitive("spread", lambda x, *, shape: np.array(np.broadcast_to(x, shape)))
+spread = Primitive("spread", lambda x, *, shape: np.array(np.broadcast_to(x, shape), order="C"))
 
 
 @spread.jacobian(wrt=0)
