@@ -39,6 +39,11 @@ does not depend on how."""
 INNERMOST = 16
 """Length from which an axis other than the last may become the innermost one."""
 
+SHORT, SHORT_STEP, SHORT_TEXT = 4, 32, 96
+"""Length of an innermost axis up to which the source says it, entries from one to the next up to
+which it says these as well, and statements that this may be unrolled to. Points and colours have
+3 components: the compiler unrolls such an axis, and vectorises along the one before it."""
+
 
 class Operand:
     """An array of a loop: where it is, and how it moves with the loop's axes."""
@@ -97,6 +102,9 @@ class Source:
         for eqn in loop.equations:
             self._statement(eqn)
         self.shape = self._merged()
+        self.short = len(self.shape) > 1 and self.shape[-1] <= SHORT
+        if self.shape and self.shape[-1] * len(loop.equations) > SHORT_TEXT:
+            self.short = False
         self.extent = self.shape[0] if self.shape else 1
         targets = [self.operands[k] for _, k, _ in self.reductions]
         crossing = [r for r, o in enumerate(targets) if not any(o.strides[:1])]
@@ -271,7 +279,7 @@ class Source:
         rank = len(self.shape)
         lines = ["def kernel(p, start, stop):"]
         words = self.words
-        for d in range(1, rank):
+        for d in range(1, rank - self.short):
             lines.append(f"    n{d} = operand(p, {len(words)})")
             words.append(self.shape[d])
         moves: list[str] = []
@@ -283,10 +291,11 @@ class Source:
                 lines.append(f"    g{k} = operand(p, {len(words)})")
                 words.append(o.pieces)
                 moves.append(f"        q{k}_0 = q{k} + c * g{k}")
-            for d in range(rank - 1):
+            steps = self._short_steps(o)
+            for d in range(rank - 1 if steps is None else rank - 2):
                 lines.append(f"    s{k}_{d} = operand(p, {len(words)})")
                 words.append(o.strides[d])
-            if rank and self._kind(o) == "g":
+            if rank and self._kind(o) == "g" and steps is None:
                 lines.append(f"    s{k}_{rank - 1} = operand(p, {len(words)})")
                 words.append(o.strides[-1] // o.place.dtype.itemsize)
         for name, (dtype, raw) in self.immediates:
@@ -320,6 +329,16 @@ class Source:
             return "s"
         return "c" if o.strides[-1] == o.place.dtype.itemsize else "g"
 
+    def _short_steps(self, o: Operand) -> tuple[int, int] | None:
+        """Entries from one to the next along the last two axes, where the source says them."""
+        if not self.short:
+            return None
+        item = o.place.dtype.itemsize
+        outer, inner = o.strides[-2:]
+        if outer % item or inner % item or max(abs(outer), abs(inner)) > SHORT_STEP * item:
+            return None
+        return outer // item, inner // item
+
     def _depth(self, o: Operand) -> int:
         """How many axes, from the outermost, a reduction's result moves with."""
         kept = [d for d, s in enumerate(o.strides) if s != 0]
@@ -329,6 +348,10 @@ class Source:
         """Address and index of an operand inside the innermost loop."""
         rank = len(self.shape)
         o = self.operands[k]
+        steps = self._short_steps(o)
+        if steps is not None:
+            moves = [f"i{rank - 2} * {steps[0]}", f"i{rank - 1} * {steps[1]}"]
+            return f"q{k}_{rank - 2}, {' + '.join(moves)}"
         base = f"q{k}_{max(rank - 1, 0)}"
         kind = self._kind(o) if rank else "s"
         i = {"s": "0", "c": f"i{rank - 1}", "g": f"i{rank - 1} * s{k}_{rank - 1}"}[kind]
@@ -345,7 +368,7 @@ class Source:
         rank = len(self.shape)
         pad = "    " * (depth + 1)
         here = [r for r, d in enumerate(depths) if d == depth and d < rank]
-        summed = depth == rank - 1 and bool(here)
+        summed = depth == rank - 1 and bool(here) and not self.short
         for r in here:
             lines.append(f"{pad}a{r} = {self._identity(r)}")
         if depth == rank:
@@ -357,6 +380,8 @@ class Source:
             return
         outermost = "low, high" if self.piece else "start, stop"
         span = outermost if depth == 0 else f"0, n{depth}"
+        if self.short and depth == rank - 1:
+            span = f"0, {self.shape[-1]}"
         if summed:
             first, last = span.split(", ")
             lines.append(f"{pad}for b in range({first}, {last}, {BLOCK}):")
@@ -366,7 +391,9 @@ class Source:
             span = f"b, min(b + {BLOCK}, {last})"
         lines.append(f"{pad}for i{depth} in range({span}):")
         if depth < rank - 1:
-            for k in range(len(self.operands)):
+            for k, o in enumerate(self.operands):
+                if depth == rank - 2 and self._short_steps(o) is not None:
+                    continue
                 lines.append(f"{pad}    q{k}_{depth + 1} = q{k}_{depth} + i{depth} * s{k}_{depth}")
         inner: list[str] = []
         self._nest(inner, depth + 1, depths)
@@ -391,7 +418,8 @@ class Source:
         o = self.operands[k]
         combined = REDUCTIONS[self._operation(r)].combined
         if depth < len(self.shape):
-            name = f"b{r}" if depth == len(self.shape) - 1 else f"a{r}"
+            innermost = depth == len(self.shape) - 1
+            name = f"b{r}" if innermost and not self.short else f"a{r}"
             lines.append(f"{pad}{name} = {combined.format(name, term)}")
         elif not any(s == 0 for s in o.strides):
             lines.append(pad + self._fill(f"set_{o.dtype}({{{k}}}, {term}, <{k}>)"))
@@ -406,6 +434,9 @@ class Source:
         _, k, _ = self.reductions[r]
         o = self.operands[k]
         at = f"q{k}_{depth}, 0"
+        steps = self._short_steps(o)
+        if steps is not None and depth == len(self.shape) - 1:
+            at = f"q{k}_{depth - 1}, i{depth - 1} * {steps[0]}"
         mark = o.output if o.output < OUTPUTS else -2
         value = f"a{r}"
         if any(s == 0 for s in o.strides[:depth]):

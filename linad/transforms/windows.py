@@ -151,9 +151,11 @@ class Windows:
     @staticmethod
     def _interval(index: Any, shape: Shape) -> tuple[int, int, int] | None:
         """The one axis of which a basic index takes an interval: (axis, start, stop)."""
-        if len(index) != len(shape) or not all(type(e) is slice for e in index):
+        seeds = (slice(None),) * (len(shape) - len(index))  # axes in front, taken whole
+        entries = (*seeds, *index)
+        if len(entries) != len(shape) or not all(type(e) is slice for e in entries):
             return None
-        spans = [e.indices(n) for e, n in zip(index, shape, strict=True)]
+        spans = [e.indices(n) for e, n in zip(entries, shape, strict=True)]
         if any(step != 1 for _, _, step in spans):
             return None
         return _one_axis([(a, b) for a, b, _ in spans], shape)
