@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from linad.errors import OptionError
+from linad.errors import ArgumentError, OptionError
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,12 @@ current = functools.partial(_settings.get, _default)
 """As `settings`, in one call of C."""
 
 
+@functools.cache
+def compiler_is_off() -> bool:
+    """Whether Numba has been told to compile nothing, in its own environment variable."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
 def settings() -> Settings:
     """Return the settings in force here."""
     return _settings.get(_default)
@@ -121,7 +127,7 @@ def config(**changes: Any) -> Iterator[Settings]:
     """
     known = {field.name for field in fields(Settings)}
     if unknown := sorted(changes.keys() - known):
-        raise TypeError(f"config: unknown setting {unknown[0]!r}; known are {sorted(known)}")
+        raise ArgumentError(f"config: unknown setting {unknown[0]!r}; known are {sorted(known)}")
     token = _settings.set(replace(settings(), **changes))
     try:
         yield settings()

@@ -20,7 +20,7 @@ import numpy as np
 
 from linad import tree
 from linad.arguments import Arguments, share_memory
-from linad.config import settings
+from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
 from linad.shapes import name_of
@@ -102,9 +102,7 @@ class Jitted:
                 f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
                 f"derivative around it is being taken; leave the derivative first"
             )
-        if len(variants) < settings().variants:
-            variants.append(path)
-        return path
+        return self._adopt(path, variants) if len(variants) < settings().variants else path
 
     def njit(self, *args: Any, **kwargs: Any) -> Any:
         """The program that a call runs, as a function that Numba's own functions can call.
@@ -248,6 +246,8 @@ class Jitted:
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+            return
+        if compiler_is_off():
             return
         from linad.sweeps.short import OTHER, short_call
 

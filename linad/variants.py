@@ -18,9 +18,10 @@ import numpy as np
 from linad import tree
 from linad.arguments import NARROW, Arguments, native, share_memory
 from linad.buffers import settle
-from linad.config import settings
+from linad.config import compiler_is_off, settings
 from linad.draws import Draws
 from linad.errors import OutputError
+from linad.interpreted import Interpreted
 from linad.shapes import name_of
 from linad.tape import Equation, Tape, guard, needed
 from linad.tracer import Tracer
@@ -52,7 +53,9 @@ class Variant:
 
     @property
     def compiled(self) -> Any:
-        """The tape as a compiled primitive."""
+        """The tape as a compiled primitive; run by NumPy where Numba must not compile."""
+        if self._compiled is None and compiler_is_off():
+            self._compiled = Interpreted(self.tape)
         if self._compiled is None:
             from linad.sweeps.compiled import Compiled
 

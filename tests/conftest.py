@@ -1,8 +1,25 @@
-"""What all tests share: a folder of their own for compiled kernels."""
+"""What all tests share: a folder of their own for compiled kernels.
+
+With ``NUMBA_DISABLE_JIT`` there are no compiled programs (`linad.jit` lets NumPy run what it
+recorded), so tests of these are left out: the back end's, the documentation's blocks, which
+show compiled programs, and those marked ``compiles``.
+"""
 
 import os
 
 import pytest
+
+COMPILER_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+if COMPILER_IS_OFF:
+    collect_ignore = ["sweeps", "test_docs.py"]
+
+
+def pytest_collection_modifyitems(config, items):
+    if COMPILER_IS_OFF:
+        left_out = [item for item in items if item.get_closest_marker("compiles")]
+        items[:] = [item for item in items if not item.get_closest_marker("compiles")]
+        config.hook.pytest_deselected(items=left_out)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -92,6 +92,7 @@ def test_it_is_what_numpy_does(form):
     np.testing.assert_allclose(pushed, linad.jvp(reference, (C, A, B), (C, A, B)), rtol=1e-12)
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize("form", FORMS)
 def test_compiled_programs_call_it(form):
     g = FORMS[form]
@@ -121,6 +122,7 @@ def test_rules_in_numpy_are_differentiated_again(form):
         np.testing.assert_allclose(a, b, rtol=1e-11)
 
 
+@pytest.mark.compiles
 def test_compiled_rules_have_first_derivatives_only():
     with pytest.raises(MissingRuleError):
         linad.hvp(lambda p: loss(FORMS["numba"], *p), ((C, A, B),), ((C, A, B),))

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sweeps.test_random_programs import DTYPES, make
+from random_programs import DTYPES, make
 
 import linad
 from linad.sweeps.instructions import Fallback
