@@ -8,8 +8,8 @@ import numpy as np
 
 from linad import tree
 from linad.buffers import refresh, share_storage, storage_of
-from linad.errors import OutputError, TracerError, TreeError
-from linad.shapes import name_of
+from linad.errors import ArgumentError, OutputError, TracerError, TreeError
+from linad.shapes import check_function, name_of
 from linad.tracer import Tracer
 from linad.transforms.linearize import check_input, linearize_leaves
 from linad.transforms.tape_operator import TapeOperator
@@ -123,6 +123,17 @@ class Call:
         return tree.unflatten(J.out_tree, results), J
 
 
+def check_transform(name: str, f: Any, argnums: Argnums) -> None:
+    """Raise if what ``linad.<name>`` was given is no function, or are no ``argnums``."""
+    check_function(name, f)
+    given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    if not all([isinstance(i, (int, np.integer)) for i in given]):
+        raise ArgumentError(
+            f"{name}: argnums must be positions of arguments, got {argnums!r:.60}; the point goes "
+            f"to the function that {name} returns: linad.{name}({name_of(f)})(x)"
+        )
+
+
 def _has_gaps(v: Any) -> bool:
     return type(v) is np.ndarray and not v.flags.forc
 
@@ -133,13 +144,13 @@ def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
     given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
     for i in given:
         if not isinstance(i, (int, np.integer)) or not -n <= i < n:
-            raise TypeError(
+            raise ArgumentError(
                 f"{name_of(f)}: argnums={argnums!r} names no positional argument; {n} were given "
                 f"(arguments passed by keyword are not differentiated)"
             )
     positions = tuple([int(i) % n for i in given])
     if len(set(positions)) < len(positions):
-        raise ValueError(f"{name_of(f)}: argnums={argnums!r} names an argument twice")
+        raise ArgumentError(f"{name_of(f)}: argnums={argnums!r} names an argument twice")
     return positions
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from linad import tree
-from linad.errors import ShapeError, WrongRuleError
+from linad.errors import ArgumentError, ShapeError, WrongRuleError
 from linad.operators.algebra import as_operator, matching
 from linad.operators.base import JacobianOperator
 from linad.overwriting import Overwriting
 from linad.primitive import Primitive, Rule, Traced, innermost_trace
-from linad.shapes import Shape, size_of
+from linad.shapes import Shape, check_function, size_of
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
 
 
@@ -46,7 +46,7 @@ class UserPrimitive(Primitive):
     def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
         """Register the rule of one argument; see `primitive` for what it may return."""
         if not isinstance(wrt, int):
-            raise TypeError(f"{self.name}: wrt must be an argument position")
+            raise ArgumentError(f"{self.name}: wrt must be an argument position, got {wrt!r:.60}")
         name = f"{self.name}: the Jacobian rule of argument {wrt}"
 
         def register(rule: Rule) -> Rule:
@@ -322,4 +322,5 @@ def primitive(
         return functools.partial(primitive, name=name, outputs=outputs, writes=writes, state=state)
     if writes is not None:
         return Overwriting(function, writes, name or function.__name__, state)
+    check_function("primitive", function)
     return UserPrimitive(function, name or function.__name__, outputs)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad import tree
-from linad.calls import Argnums, Call, untraced
+from linad.calls import Argnums, Call, check_transform, untraced
 from linad.errors import ShapeError, TreeError
-from linad.shapes import name_of
+from linad.shapes import check_function, name_of
 from linad.tracer import Tracer
 from linad.transforms.push import push_leaves
 from linad.transforms.slots import Slot, check_seeds
@@ -62,6 +62,7 @@ def linearize(
     >>> J @ np.ones(3)
     array([2., 4., 6.])
     """
+    check_function("linearize", f)
     return Call(f, args, {}, argnums, keep=True).linearize()
 
 
@@ -107,16 +108,25 @@ def jvp(
     >>> dy
     array([2., 0.])
     """
+    return push(f, primals, tangents, has_aux, "jvp")
+
+
+def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name: str) -> Any:
+    """What `jvp` does, for a function of that name."""
+    check_function(name, f)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TreeError("jvp: primals and tangents must be tuples or lists of arguments")
+        raise TreeError(
+            f"{name}: primals and tangents must be tuples or lists of arguments: "
+            f"linad.{name}({name_of(f)}, (x,), (v,))"
+        )
     if len(primals) != len(tangents):
-        raise TreeError(f"jvp: {len(primals)} primals but {len(tangents)} tangents")
+        raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
     call = Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
     slots = [Slot(v) for v in call.values]
-    pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, "jvp: tangent")
+    pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, f"{name}: tangent")
     if seeds:
         raise ShapeError(
-            f"jvp: tangents with leading seed axes {seeds} came, shapes of the primals are "
+            f"{name}: tangents with leading seed axes {seeds} came, shapes of the primals are "
             f"needed; linearize(f, x) gives an operator that takes many at once"
         )
     out_tree, results, tangents_out = push_leaves(call, call.values, pushed)
@@ -166,6 +176,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.ones(2))
     (array([3., 4.]), array([1., 2.]))
     """
+    check_function("vjp", f)
     call = Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
     y, J = call.linearize()
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
@@ -201,6 +212,7 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     >>> linad.derivative(lambda t: np.stack([np.sin(t), t**2]))(0.0)
     array([1., 0.])
     """
+    check_transform("derivative", f, argnums)
 
     @functools.wraps(f, updated=())
     def slope(*args: Any, **kwargs: Any) -> Any:
@@ -257,6 +269,7 @@ def jacobian(
     array([[1., 0.],
            [3., 2.]])
     """
+    check_transform("jacobian", f, argnums)
 
     @functools.wraps(f, updated=())
     def dense(*args: Any, **kwargs: Any) -> Any:

@@ -19,6 +19,10 @@ class OperandError(LinadError, TypeError):
     """An operator meets something that is no operator where one is needed."""
 
 
+class ArgumentError(LinadError, TypeError, ValueError):
+    """One of linad's functions was called with something that it cannot take."""
+
+
 class OptionError(LinadError, ValueError):
     """An option has a value that is none of those there are."""
 

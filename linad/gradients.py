@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad import tree
-from linad.calls import Call
-from linad.derivatives import jacobian, jvp, linearize
+from linad.calls import Argnums, Call, check_transform
+from linad.derivatives import jacobian, linearize, push
 from linad.errors import OutputError
 from linad.shapes import name_of
 from linad.transforms.tape_operator import TapeOperator
@@ -54,6 +54,14 @@ def value_and_grad(
     >>> linad.value_and_grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     (np.float64(9.0), array([ 3., 12.]))
     """
+    return _with_gradient(f, argnums, has_aux, "value_and_grad")
+
+
+def _with_gradient(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
+) -> Callable[..., Any]:
+    """What `value_and_grad` returns, for a function of that name."""
+    check_transform(name, f, argnums)
 
     @functools.wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -63,13 +71,13 @@ def value_and_grad(
             shape = [slot.shape for slot in J.out_slots]
             what = f"shape {shape[0]}" if tree.is_leaf(J.out_tree) else f"a container of {shape}"
             raise OutputError(
-                f"grad: {name_of(f)} must return a scalar, it returned {what}; use jacobian, "
+                f"{name}: {name_of(f)} must return a scalar, it returned {what}; use jacobian, "
                 f"or vjp with a cotangent"
             )
         dtype = J.out_slots[0].dtype
         if dtype.kind == "c":
             raise OutputError(
-                f"grad: {name_of(f)} returned a complex scalar, a real one is needed; take its "
+                f"{name}: {name_of(f)} returned a complex scalar, a real one is needed; take its "
                 f"real part, or use vjp"
             )
         gradient = J.pull_leaves([dtype.type(1)])
@@ -116,7 +124,14 @@ def grad(
     >>> linad.grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([ 3., 12.])
     """
-    both = value_and_grad(f, argnums, has_aux)
+    return _gradient(f, argnums, has_aux, "grad")
+
+
+def _gradient(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
+) -> Callable[..., Any]:
+    """What `grad` returns, for a function of that name."""
+    both = _with_gradient(f, argnums, has_aux, name)
 
     @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -159,7 +174,7 @@ def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable
     array([[4., 2.],
            [2., 0.]])
     """
-    return jacobian(grad(f, argnums), argnums)
+    return jacobian(_gradient(f, argnums, False, "hessian"), argnums)
 
 
 def hessian_operator(
@@ -199,7 +214,8 @@ def hessian_operator(
     >>> H @ np.array([1.0, 0.0])
     array([4., 2.])
     """
-    _, H = linearize(grad(f, argnums), *args, argnums=argnums)
+    gradient = _gradient(f, argnums, False, "hessian_operator")
+    _, H = linearize(gradient, *args, argnums=argnums)
     H.hermitian = H.dtype.kind != "c"
     return H
 
@@ -237,5 +253,6 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     >>> linad.hvp(lambda x: x[0] ** 2 * x[1], (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
     array([4., 2.])
     """
-    argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
-    return jvp(grad(f, argnums), primals, tangents)[1]
+    several = isinstance(primals, (tuple, list)) and len(primals) != 1
+    argnums = tuple(range(len(primals))) if several else 0
+    return push(_gradient(f, argnums, False, "hvp"), primals, tangents, False, "hvp")[1]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.buffers import concrete, overwrite
+from linad.errors import TracerError
 from linad.primitive import Traced
 from linad.ufuncs import refuse_out
 
@@ -110,4 +111,9 @@ def _deliver(
 
 def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """``np.copyto``."""
+    if isinstance(src, Traced) and not isinstance(dst, Traced):
+        raise TracerError(
+            "copyto would write a traced value into a plain NumPy array and lose its derivative; "
+            "make the array with np.zeros_like(x) or linad.numpy.zeros"
+        )
     _deliver("copyto", dst, src, casting, where, exact=False)

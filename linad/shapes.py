@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.errors import ShapeError
+from linad.errors import ArgumentError, ShapeError
 
 Shape = tuple[int, ...]
 
@@ -108,3 +108,9 @@ def name_of(f: Any) -> str:
     while isinstance(f, functools.partial):
         f = f.func
     return getattr(f, "__name__", None) or type(f).__name__
+
+
+def check_function(name: str, f: Any) -> None:
+    """Raise if what ``linad.<name>`` was given first is no function."""
+    if not callable(f):
+        raise ArgumentError(f"{name}: the first argument must be a function, got {f!r:.60}")

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 import scipy.special
 from scipy.special import btdtria
 
@@ -52,6 +53,39 @@ def test_no_array_to_differentiate():
         linad.grad(total)(x=X)
 
 
+def test_no_function():
+    for call, name in (
+        (lambda: linad.grad(3.0), "grad"),
+        (lambda: linad.value_and_grad(X), "value_and_grad"),
+        (lambda: linad.jacobian(X), "jacobian"),
+        (lambda: linad.derivative(None), "derivative"),
+        (lambda: linad.hessian("f"), "hessian"),
+        (lambda: linad.linearize(total(X), X), "linearize"),
+        (lambda: linad.vjp(total(X), X), "vjp"),
+        (lambda: linad.jvp(X, (X,), (X,)), "jvp"),
+        (lambda: linad.hvp(X, (X,), (X,)), "hvp"),
+        (lambda: linad.trace(3, X), "trace"),
+        (lambda: linad.check_derivatives(3, X), "check_derivatives"),
+        (lambda: linad.primitive(3), "primitive"),
+    ):
+        with pytest.raises(errors.ArgumentError, match=f"^{name}: the first argument must be a"):
+            call()
+
+
+def test_a_point_where_argnums_belong():
+    for transform in (linad.grad, linad.value_and_grad, linad.jacobian, linad.hessian):
+        with pytest.raises(
+            errors.ArgumentError, match=rf"linad\.{transform.__name__}\(total\)\(x\)"
+        ):
+            transform(total, X)
+
+
+def test_what_is_no_array_is_named():
+    matrix = scipy.sparse.eye_array(3).tocsr()
+    with pytest.raises(errors.DTypeError, match="argument 0 is a csr_array, which is not"):
+        linad.grad(np.sum)(matrix)
+
+
 # Seeds.
 
 
@@ -64,8 +98,12 @@ def test_wrong_tangents():
         linad.jvp(total, (X,), (1j * X,))
     with pytest.raises(errors.TreeError, match="2 tangents"):
         linad.jvp(total, (X,), (X, X))
-    with pytest.raises(errors.TreeError, match="must be tuples"):
+    with pytest.raises(errors.TreeError, match=r"must be tuples.*linad.jvp\(total, \(x,\)"):
         linad.jvp(total, X, X)
+    with pytest.raises(errors.TreeError, match=r"must be tuples.*linad.hvp\(total, \(x,\)"):
+        linad.hvp(total, X, X)
+    with pytest.raises(errors.ShapeError, match=r"^hvp: tangent: shape \(2,\) came"):
+        linad.hvp(total, (X,), (np.ones(2),))
     with pytest.raises(errors.TreeError, match="must match"):
         linad.jvp(lambda d: d["a"], ({"a": X},), ([X],))
 
@@ -119,6 +157,13 @@ def test_grad_needs_a_real_scalar():
         linad.grad(lambda x: (np.sum(x), 1.0 * np.sum(x)))(X)
     with pytest.raises(errors.OutputError, match="complex scalar"):
         linad.grad(lambda x: np.sum(x) * 1j)(X)
+    for name, call in (
+        ("hessian", lambda: linad.hessian(np.sin)(X)),
+        ("hessian_operator", lambda: linad.hessian_operator(np.sin, X)),
+        ("hvp", lambda: linad.hvp(np.sin, (X,), (X,))),
+    ):
+        with pytest.raises(errors.OutputError, match=f"^{name}: sin must return a scalar"):
+            call()
     with pytest.raises(errors.ShapeError, match="must be a scalar"):
         linad.derivative(np.sin)(X)
     with pytest.raises(errors.OutputError, match=r"must return \(result, aux\)"):
@@ -143,6 +188,8 @@ def test_grad_needs_a_real_scalar():
         (lambda x: scipy.special.logsumexp(x), "as this SciPy"),
         (lambda x: scipy.linalg.solve(np.eye(3), x), "as this SciPy function does"),
         (lambda x: np.sin(x, out=np.zeros(3)), "np.zeros_like"),
+        (lambda x: np.copyto(np.zeros(3), x), "^copyto would write.*np.zeros_like"),
+        (lambda x: np.put(np.zeros(3), [0], x), "^put would write.*np.zeros_like"),
         (lambda x: pickle.dumps(x), "return the value"),
     ],
 )
@@ -238,13 +285,15 @@ def test_settings():
 
 
 @pytest.mark.parametrize(
-    "other, words",
+    "make, words",
     [
-        (np.ma.masked_array(np.ones((2, 2)), np.eye(2)), r"MaskedArray.*np.where\(m.mask"),
-        (np.asmatrix(np.ones((2, 2))), r"matrix.*np.asarray\(A\)"),
+        (lambda: np.ma.masked_array(np.ones((2, 2)), np.eye(2)), r"MaskedArray.*np.where\(m.mask"),
+        (lambda: np.asmatrix(np.ones((2, 2))), r"matrix.*np.asarray\(A\)"),
     ],
 )
-def test_arrays_with_an_arithmetic_of_their_own(other, words):
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_arrays_with_an_arithmetic_of_their_own(make, words):
+    other = make()
     A = np.array([[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(errors.UnsupportedError, match=words):
         linad.grad(np.sum)(other)

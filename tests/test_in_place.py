@@ -725,6 +725,20 @@ def test_arguments_that_share_memory():
     ):
         with pytest.raises(TracerError, match="shares memory with .*copy"):
             call()
+
+    def g(a, b):
+        a += b
+        return np.sum(a * b)
+
+    def h(a, b):
+        np.add(a, b, out=a)
+        return np.sum(a * b)
+
+    for updates in (g, h):
+        with pytest.raises(TracerError, match="shares memory with .*copy"):
+            linad.grad(updates, (0, 1))(x, x)
+        found = linad.grad(updates)(x, x.copy())
+        np.testing.assert_array_equal(found, x)
     linad.grad(f, (0, 1))(x, x.copy())
     linad.grad(f, (0, 1))(x[::2], x[1::2])  # interleaved, nothing shared
     linad.grad(lambda a, b: np.sum(a * b), (0, 1))(x, x)  # nothing written

@@ -6,12 +6,11 @@ acts as a matrix; they are applied one after the other, never formed.
 
 import itertools
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from linad.errors import DTypeError, OperandError, ShapeError
+from linad.errors import ArgumentError, DTypeError, OperandError, ShapeError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Typed
@@ -98,6 +97,8 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     ------
     DTypeError
         If dtype is neither floating nor complex.
+    ArgumentError
+        If n is no number of rows.
 
     Examples
     --------
@@ -109,7 +110,9 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     dtype = np.dtype(dtype)
     if not is_inexact(dtype):
         raise DTypeError(f"eye: dtype {dtype} came, a floating or complex one is needed")
-    return Identity((index(n),), dtype)
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ArgumentError(f"eye: a number of rows is needed, n={n!r:.60} came")
+    return Identity((int(n),), dtype)
 
 
 def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:

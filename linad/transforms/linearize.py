@@ -326,6 +326,7 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
     DTypeError
         For integers, booleans, objects and strings, naming the argument.
     """
+    given = value
     if isinstance(value, Tracer):
         dtype = value.dtype
     else:
@@ -341,6 +342,11 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
             if dtype.kind in "biu"
             else "only arrays of floats or complex numbers have derivatives"
         )
+        if given is not value and dtype.kind == "O":
+            raise DTypeError(
+                f"{name()} is a {type(given).__name__}, which is not differentiable; {remedy}, and "
+                f"containers of such"
+            )
         raise DTypeError(f"{name()} has dtype {dtype}, which is not differentiable; {remedy}")
     return value
 

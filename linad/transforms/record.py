@@ -14,7 +14,7 @@ from linad.buffers import attach_view, is_private, lazy_view, settle, write_valu
 from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.regions import Region, write_region
-from linad.shapes import name_of
+from linad.shapes import check_function, name_of
 from linad.tape import Equation, Source, Tape, Var, guard, needed
 from linad.tracer import Tracer
 from linad.tracing import Trace
@@ -162,6 +162,7 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
     >>> tape(np.full(3, np.pi / 2))
     np.float64(3.0)
     """
+    check_function("trace", f)
     recorder = RecordTrace()
     leaves, in_tree = tree.flatten(args)
     tracers = recorded_inputs(recorder, leaves, in_tree)
