@@ -139,6 +139,11 @@ def _(a: Reshape, b: Reshape) -> JacobianOperator:
     return Reshape(a.out_shape, b.in_shape, b.dtype)
 
 
+@plainer(Permutation)
+def _(a: Permutation, simplify: Any) -> Identity | None:
+    return Identity(a.in_shape, a.dtype) if list(a.axes) == sorted(a.axes) else None
+
+
 @plainer(Reshape)
 def _(a: Reshape, simplify: Any) -> Identity | None:
     return Identity(a.in_shape, a.dtype) if a.out_shape == a.in_shape else None

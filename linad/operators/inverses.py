@@ -3,6 +3,7 @@
     (A B)^-1 = B^-1 A^-1            (α A)^-1 = α^-1 A^-1          (A^H)^-1 = (A^-1)^H
     (L ⊗ R)^-1 = L^-1 ⊗ R^-1       diag(d)^-1 = diag(1/d)        P^-1 = P^T
     (F^-1 Λ F)^-1 = F^-1 Λ^-1 F     running sum^-1 = difference
+    A ⊗ I + I ⊗ B by Schur forms, or eigenvectors      (`linad.operators.kronecker_sums`)
     (D + U V)^-1 = D^-1 - D^-1 U (I + V D^-1 U)^-1 V D^-1         (Woodbury)
 
 and block diagonal matrices block by block, block triangular ones by substitution. An operator
@@ -29,6 +30,7 @@ from linad.operators.factors import Banded, DenseLU, Triangular
 from linad.operators.foreign import Foreign
 from linad.operators.fourier import Fourier
 from linad.operators.joining import Roll
+from linad.operators.kronecker_sums import kronecker_sum_inverse
 from linad.operators.rewrites import INVERSES, adjoint_of, inverts
 from linad.operators.solve import Solve
 from linad.operators.structure import low_rank_split, triangles_of
@@ -292,6 +294,9 @@ def _(op: Sum) -> JacobianOperator | None:
     as_circulant = circulant(op)
     if as_circulant is not None:
         return closed_form(as_circulant)
+    found = kronecker_sum_inverse(op)
+    if found is not None:
+        return found
     split = low_rank_split(op)
     return None if split is None else woodbury(op, *split)
 

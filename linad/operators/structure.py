@@ -30,6 +30,7 @@ from linad.operators.composites import (
 from linad.operators.cumulative import BackwardDifference, CumulativeSum, Recurrence
 from linad.operators.fourier import Fourier
 from linad.operators.joining import Roll
+from linad.operators.kronecker_sums import kronecker_sum
 from linad.operators.residuals import lifted
 from linad.operators.rewrites import NAMED, adjoint_of, simplified
 from linad.operators.structured import (
@@ -55,6 +56,7 @@ ORDER = [
     "fourier",
     "circulant",
     "kronecker",
+    "kronecker sum",
     "block diagonal",
     "lower triangular",
     "upper triangular",
@@ -170,6 +172,9 @@ def names_of(op: Any) -> set[str]:
             names.add("diagonal")
         elif lower or upper:
             names.add("lower triangular" if lower else "upper triangular")
+    products = kronecker_sum(op) if kind in (Sum, Chain) else None
+    if products is not None:
+        names.add("kronecker sum" if len(products.pieces) > 1 else "kronecker")
     if kind is Sum and low_rank_split(op) is not None:
         names.add("low rank plus diagonal")
     elif kind in (Sum, Chain) and rank_bound(op) <= min(op.shape) // 2:

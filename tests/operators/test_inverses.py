@@ -92,6 +92,7 @@ def structured(dtype, rng):
         "two low ranks": Diagonal(5.0, (12,), dtype)
         + 0.25 * (Matrix(r(12, 1)) @ Matrix(r(1, 12)))
         + low_rank,
+        "kronecker sum": Kronecker(left, None, S, S, dtype) + Kronecker(None, right, S, S, dtype),
         "block diagonal": linad.block_diag(blocks),
         "lower blocks": Blocks(
             [(0, 0, blocks[0]), (1, 0, Matrix(r(2, 3))), (1, 1, blocks[1])], [3, 2], [3, 2]
@@ -145,6 +146,16 @@ SINGULAR = {
     "triangle": (Matrix(np.array([[1.0, 0], [1, 0]])), "zero on its diagonal"),
     "kronecker": (Kronecker(np.ones((2, 2)), np.eye(3), (2, 3), (2, 3), F8), "singular"),
     "stack": (Kronecker(np.ones((3, 2, 2)), None, (3, 2, 2), (3, 2, 2), F8), "singular"),
+    "kronecker sum": (
+        Kronecker(np.diag([1.0, 2]), None, (2, 3), (2, 3), F8)
+        + Kronecker(None, np.diag([3.0, -2, 4]), (2, 3), (2, 3), F8),
+        "singular to working precision",
+    ),
+    "kronecker sum by Schur forms": (
+        Kronecker(np.array([[1.0, 5], [0, 2]]), None, (2, 3), (2, 3), F8)
+        + Kronecker(None, np.diag([3.0, -2, 4]), (2, 3), (2, 3), F8),
+        "singular to working precision",
+    ),
     "difference": (linad.eye(4) - Roll((1,), (0,), (4,), F8), "zero to working precision"),
     "singular block": (
         linad.block_diag([Matrix(np.eye(2)), Matrix(np.ones((2, 2)))]),
