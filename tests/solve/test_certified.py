@@ -7,6 +7,7 @@ are the residual sums of squares.
 
 import numpy as np
 import pytest
+from solve.hahn1 import EXPANSION, KELVIN
 
 import linad
 
@@ -55,6 +56,12 @@ def thurber(b):
     return above / (1 + b[4] * x + b[5] * x**2 + b[6] * x**3) - THURBER_Y
 
 
+def hahn1(b):
+    x = KELVIN
+    above = b[0] + b[1] * x + b[2] * x**2 + b[3] * x**3
+    return above / (1 + b[4] * x + b[5] * x**2 + b[6] * x**3) - EXPANSION
+
+
 CERTIFIED = {
     "Misra1a": (
         misra1a,
@@ -73,6 +80,20 @@ CERTIFIED = {
         [[100, 1, 0.1], [75, 2.5, 0.07]],
         [7.2462237576e1, 2.6180768402, 6.7359200066e-2],
         8.0565229338,
+    ),
+    "Hahn1": (
+        hahn1,
+        [[10, -1, 0.05, -1e-5, -0.05, 1e-3, -1e-6], [1, -0.1, 0.005, -1e-6, -0.005, 1e-4, -1e-7]],
+        [
+            1.0776351733,
+            -1.2269296921e-1,
+            4.0863750610e-3,
+            -1.4262662514e-6,
+            -5.7609940901e-3,
+            2.4053735503e-4,
+            -1.2314450199e-7,
+        ],
+        1.5324382854,
     ),
     "Thurber": (
         thurber,
