@@ -386,14 +386,14 @@ def _apart(value: Any, array: Any) -> Any:
 
 def overwrite(x: Any, value: Any) -> None:
     """Replace all entries of a traced array: what ``x += v`` and ``out=x`` do."""
-    trace: Any = x._trace
+    same_trace = x._trace is getattr(value, "_trace", None)
     if (
         x._buffer is None
-        and trace is getattr(value, "_trace", None)
+        and same_trace
         and value._buffer is None
         and _same_layout(concrete(x), concrete(value))
     ):
-        trace.check_alone(x)
+        x._trace.check_alone(x)
         x._node, x._value = value._node, value._value
     else:
         write(x, ..., value)
