@@ -61,6 +61,8 @@ class Primitive:
     ----------
     rules : dict
         The Jacobian rules, by argument.
+    entrywise : bool
+        Whether it is a function y = f(x) of one array, without parameters, entry by entry.
     joint : callable or None
         A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
@@ -101,6 +103,7 @@ class Primitive:
         self.view = view
         self.keeps = keeps
         self.__doc__ = impl.__doc__
+        self.entrywise = False
         self.joint: Rule | None = None
         self.whole: Rule | None = None
         self.rules: dict[int, Rule] = {}

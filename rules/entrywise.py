@@ -16,7 +16,7 @@ from linad.errors import MissingRuleError
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import relates, same
-from linad.operators.structured import Broadcast, Diagonal, Identity, Masked
+from linad.operators.structured import Broadcast, Diagonal, Identity, Masked, diagonal
 from linad.primitive import Primitive
 from linad.shapes import Shape
 from linad.ufuncs import call_with_keywords
@@ -49,9 +49,10 @@ def shape_of(a: Any) -> Shape:
 def unary(name: str, ufunc: Any, slope: Slope) -> Primitive:
     """A primitive y = f(x) with ``slope(y, x)`` = f'(x)."""
     primitive = Primitive(name, ufunc)
+    primitive.entrywise = True
 
     def rule(y: Any, x: Any) -> JacobianOperator:
-        return Diagonal(slope(y, x), y.shape, y.dtype)
+        return diagonal(slope(y, x), y.shape, y.dtype)
 
     rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
     primitive.jacobian(wrt=0)(rule)
@@ -70,13 +71,13 @@ def binary(name: str, ufunc: Any, slope_a: Slope | None, slope_b: Slope | None) 
     def wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
         shape = y.shape
         if a.shape == shape:
-            return Diagonal(slope_a(y, a, b), shape, y.dtype)  # type: ignore[misc]
+            return diagonal(slope_a(y, a, b), shape, y.dtype)  # type: ignore[misc]
         return _repeated(slope_a(y, a, b), y, a)  # type: ignore[misc]
 
     def wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
         shape = y.shape
         if b.shape == shape:
-            return Diagonal(slope_b(y, a, b), shape, y.dtype)  # type: ignore[misc]
+            return diagonal(slope_b(y, a, b), shape, y.dtype)  # type: ignore[misc]
         return _repeated(slope_b(y, a, b), y, b)  # type: ignore[misc]
 
     def copy_a(y: Any, a: Any, b: Any) -> JacobianOperator:

@@ -63,6 +63,12 @@ def read_between(x, v):
     return y, z
 
 
+def written_nowhere(x, v):
+    y = x * 2
+    y[1:1] = v[1:1]
+    return y
+
+
 # Each: a program of two arrays (3, 3), and how many equations of these names are left of it.
 IDENTITIES = {
     "copy(x) = x": (lambda x, v: np.copy(x) * v, {"copy": 0}),
@@ -116,6 +122,7 @@ IDENTITIES = {
     "entry of what was added to": (accumulated, {"write_region": 0, "read_region": 0}),
     "write before a write": (twice_written, {"write_region": 2, "empty_like": 0}),
     "write before a read and a write": (read_between, {"write_region": 2}),
+    "write of nothing": (written_nowhere, {"write_region": 0}),
     "write of everything": (overwritten, {"write_region": 0}),
     "once is enough": (lambda x, v: np.sin(x) * np.sin(x) + np.sin(x), {"sin": 1}),
     "nobody needs it": (lambda x, v: (np.exp(x), x + v)[1], {"exp": 0}),

@@ -133,7 +133,7 @@ def without_overwritten(
         out = eqn.outputs[0]
         numbers = named(eqn.params, out.shape)
         hidden = hidden or set()
-        if numbers is None:
+        if not numbers:  # parts of numbers, or nothing at all
             kept.append(eqn)
             continue
         if hidden.issuperset(numbers):

@@ -235,6 +235,13 @@ def read_of_write(s: Any, eqn: Equation) -> Any:
 
 
 @rule("write_region")
+def write_of_nothing(s: Any, eqn: Equation) -> Any:
+    """Where no entry is written, everything is left."""
+    x = eqn.inputs[0]
+    return x if not size_of(eqn.params["region"].shape) and fits(x, eqn) else None
+
+
+@rule("write_region")
 def write_of_all(s: Any, eqn: Equation) -> Any:
     """Where every entry is written, nothing is left of what was there."""
     value, out = eqn.inputs[1], eqn.outputs[0]

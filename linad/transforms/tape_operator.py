@@ -176,7 +176,7 @@ class TapeOperator(JacobianOperator):
                 cotangent = self._gathered(out, slots)
                 if cotangent is None:
                     continue
-            if links and links[-1][1].writes:
+            if self.writes and links and links[-1][1].writes:
                 self._pull_write(out, cotangent, links, slots, owned)
                 continue
             for node, J in links:
