@@ -15,6 +15,10 @@ from linad.solve.problems import Objective, refuse_limits
 from linad.solve.status import Monitor, Status, Stop
 
 LANCZOS = 12
+
+DOUBT = 1e3
+"""Multiple of the rounding error of f within which the gradient is asked."""
+
 COLUMNS = ("f", "g", "step")
 
 
@@ -55,6 +59,18 @@ class Descent:
     def noise(self) -> float:
         """Rounding error of f."""
         return 10.0 * self.eps * abs(self.f)
+
+    def better_by_gradient(self, x: Any, value: float, predicted: float) -> bool:
+        """Whether a step too small for f to tell, or nearly, is for the better all the same.
+
+        Rounding in f is often more than `noise`, where f is a sum of terms that cancel. Close to a
+        minimum the gradient tells: a Newton step makes it much smaller.
+        """
+        doubt = DOUBT * self.noise
+        if not (predicted <= doubt and abs(self.f - value) <= doubt):
+            return False
+        _, g = self.problem.value_and_gradient(x)
+        return bool(np.linalg.norm(g) < 0.5 * np.linalg.norm(self.g))
 
     def run(self, step: Callable[["Descent"], Any], monitor: Monitor) -> Any:
         """Take steps until something ends it. A step returns the new point."""

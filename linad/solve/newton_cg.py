@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.solve.descent import COLUMNS, Descent, descent, forcing
+from linad.solve.descent import COLUMNS, DOUBT, Descent, descent, forcing
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.systems import preconditioner as operator_from
@@ -166,6 +166,10 @@ def _line(search: Descent, p: Any, curved: bool) -> Any:
     if curved:  # the length of p says nothing
         p = p * (reach / float(np.linalg.norm(p)))
         slope = float(search.g @ p)
+    if not curved and -0.5 * slope <= DOUBT * search.noise:
+        x = search.at(p)
+        if search.better_by_gradient(x, search.problem.value(x), -0.5 * slope):
+            return x
     smallest = 1e-3 * search.eps * reach / float(np.linalg.norm(p))
     try:
         alpha, value, _ = backtrack(phi, search.f, slope, min(smallest, 1e-3), noise=search.noise)

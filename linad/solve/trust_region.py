@@ -113,6 +113,8 @@ class Region:
             x = search.at(p)
             value = search.problem.value(x)
             finite = finite or bool(np.isfinite(value))
+            if not edge and search.better_by_gradient(x, value, predicted):
+                return x
             if predicted <= search.noise and abs(search.f - value) <= search.noise:
                 # Within rounding of f. The gradient can tell whether the step is for the better.
                 _, g = search.problem.value_and_gradient(x)

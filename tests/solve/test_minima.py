@@ -94,6 +94,26 @@ class TestAnswers:
         assert found.success, found.message
         np.testing.assert_allclose(found.x, 1.0, rtol=1e-7)
 
+    @SECOND
+    def test_the_last_digits_are_found_by_the_gradient(self, solver):
+        """An arch of stiff bars: energies cancel, and near the minimum f is all rounding."""
+        n = 11
+        across = np.linspace(-1.0, 1.0, n)
+        rest = np.stack([across, 0.2 * (1.0 - across**2)], axis=1)
+        length = np.linalg.norm(np.diff(rest, axis=0), axis=1)
+
+        def energy(u):
+            x = np.concatenate([rest[:1], rest[1:-1] + u, rest[-1:]])
+            stretch = np.linalg.norm(x[1:] - x[:-1], axis=1) - length
+            bend = np.diff(x - rest, 2, axis=0)
+            load = 0.1 * np.sum(u[:, 1])
+            return np.sum(50.0 / length * stretch**2) + 50.0 * np.sum(bend**2) + load
+
+        found = solver(energy, np.zeros((n - 2, 2)))
+        assert found.success, found.message
+        assert found.nit < 10
+        assert np.abs(found.jac).max() < 1e-12
+
     def test_preconditioner(self):
         d = np.logspace(0, 6, 100)
 
