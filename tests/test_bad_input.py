@@ -146,6 +146,17 @@ def test_results_that_carry_no_derivative():
 
     with pytest.raises(errors.OutputError, match="object array"):
         linad.grad(boxed)(1.0)
+    class Labelled:
+        """What xarray does: an array, traced or not, with names for its axes."""
+
+        def __init__(self, data):
+            self.data = data
+
+        def __array__(self, dtype=None, copy=None):
+            return np.asarray(self.data)
+
+    with pytest.raises(errors.OutputError, match=r"returned a Labelled.*its \.data"):
+        linad.grad(Labelled)(X)
     assert linad.grad(lambda x: np.float64(3.0))(1.0) == 0
     np.testing.assert_array_equal(linad.jacobian(lambda x: np.ones(2))(X), np.zeros((2, 3)))
 

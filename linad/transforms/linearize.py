@@ -430,4 +430,7 @@ def check_constant(leaf: Any) -> Any:
             "the function returned an object array; traced values in a plain NumPy array lose "
             "their derivative: build it with np.stack([...]) or linad.numpy.array"
         )
-    raise OutputError(f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}")
+    words = f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}"
+    if hasattr(leaf, "__array_function__") or hasattr(leaf, "__array__"):
+        words += "; return the array in it (of an xarray.DataArray, its .data)"
+    raise OutputError(words)
