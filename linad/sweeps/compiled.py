@@ -10,7 +10,7 @@ Both are tapes of primitives again, so they are primitives of this kind: derivat
 order compile in the same way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,20 +41,30 @@ class Compiled(Primitive):
     ----------
     tape : Tape
         Its inputs become arguments; it returns a tuple.
-    example : list of ndarray
-        Arguments for which the tape's guards hold.
+    example : list of ndarray, or callable
+        Arguments for which the tape's guards hold, or a function that computes them.
     chosen : Settings, optional
         What it, and its derivatives, are compiled with; what is in force by default.
     """
 
     def __init__(
-        self, tape: Tape, example: Sequence[np.ndarray], chosen: Settings | None = None
+        self,
+        tape: Tape,
+        example: Sequence[Any] | Callable[[], list[Any]],
+        chosen: Settings | None = None,
     ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
-        self.tape, self.example = tape, list(example)
+        self.tape, self._example = tape, example
         self.program = Program(simplify(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
+
+    @property
+    def example(self) -> Sequence[Any]:
+        """Arguments that a derivative is recorded on: those that the tape was recorded on."""
+        if callable(self._example):
+            self._example = self._example()
+        return self._example
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
         return tuple([y if y.ndim else y[()] for y in self.arrays(values)])
@@ -163,11 +173,21 @@ class Derived:
         self.results = len(outputs) if mode is None else 0
         forward = needed(equations[:cut], wanted)
         self.forward = _compiled(f"{tape.name}, linearized", nodes, forward, wanted, primitive)
-        example = dict(zip(nodes, primitive.example, strict=True))
         self.sweeps = {
-            kind: _sweep(f"{kind} {tape.name}", used, seeded, body, found, example, primitive)
+            kind: self._sweep(f"{kind} {tape.name}", used, seeded, body, found, primitive)
             for kind, (seeded, found, body, _) in parts.items()
         }
+
+    def _sweep(
+        self, name: str, used: Any, seeded: Any, body: Any, found: Any, like: Compiled
+    ) -> Compiled:
+        def example() -> list[Any]:
+            # Not any numbers: a matrix among them, say, has to be one that can be solved with.
+            computed = iter(self.forward.tape.run(like.example)[self.results :])
+            residuals = [like.example[i] if i >= 0 else next(computed) for i in self.arguments]
+            return residuals + [np.ones(v.shape, v.dtype) for v in seeded]
+
+        return Compiled(_tape(name, [*used, *seeded], body, found), example, like.program.chosen)
 
     @staticmethod
     def _record(recorder: RecordTrace, J: Any, kind: str, seeds: Shape) -> Any:
@@ -206,14 +226,7 @@ def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
 
 def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:
     tape = _tape(name, inputs, equations, outputs)
-    return Compiled(tape, like.example, like.program.chosen)
-
-
-def _sweep(
-    name: str, used: Any, seeded: Any, body: Any, found: Any, example: Any, like: Compiled
-) -> Compiled:
-    values = [example.get(v, np.ones(v.shape, v.dtype)) for v in [*used, *seeded]]
-    return Compiled(_tape(name, [*used, *seeded], body, found), values, like.program.chosen)
+    return Compiled(tape, lambda: list(like.example), like.program.chosen)
 
 
 class CompiledJacobian(JacobianOperator):
