@@ -12,7 +12,7 @@ maximum joins the loop that makes its terms.
 What a later loop alone reads is computed there (it *sinks*), so that it is never stored.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -29,6 +29,11 @@ STATEMENTS = 48
 
 CHEAP = 4
 """What costs no more than so many additions is computed again rather than stored."""
+
+
+TINY, RARE = 8, 16
+"""Entries of a loop so short that its work is less than its instruction, and how many such loops,
+all different, a program may have a kernel for."""
 
 
 class Loop:
@@ -233,9 +238,13 @@ class Planner:
     def _ordered(self, members: dict[Any, list[Equation]]) -> list[Step]:
         number = {eqn: k for k, eqn in enumerate(self.tape.equations)}
         found: list[tuple[int, int, Step]] = []
-        for (level, shape), equations in members.items():
-            for part in cut(equations):
-                found.append((level, number[part[0]], Loop(shape, part)))
+        parts = [
+            (level, shape, part)
+            for (level, shape), equations in members.items()
+            for part in cut(equations)
+        ]
+        for level, shape, part in split_rare(parts):
+            found.append((level, number[part[0]], Loop(shape, part)))
         for eqn, level in self.level.items():
             if self.group.get(eqn) is None:
                 found.append((level, number[eqn], Call(eqn, self.more.get(eqn, ()))))
@@ -266,6 +275,31 @@ def cut(equations: list[Equation]) -> list[list[Equation]]:
     for part in parts:
         bounded += [part[i : i + STATEMENTS] for i in range(0, len(part), STATEMENTS)]
     return bounded
+
+
+def split_rare(
+    parts: list[tuple[int, Shape, list[Equation]]],
+) -> list[tuple[int, Shape, list[Equation]]]:
+    """Take apart loops over a few entries that are met once, where there are many such.
+
+    A long program of scalars that never quite repeats itself would compile a kernel for
+    each, which takes longer than a great many runs. Kernels of one equation serve all.
+    """
+
+    def kind(shape: Shape, part: list[Equation]) -> Any:
+        return shape, tuple([eqn.primitive.name for eqn in part])
+
+    count = Counter([kind(shape, part) for _, shape, part in parts])
+    rare = {
+        key for key, n in count.items() if n == 1 and len(key[1]) > 1 and size_of(key[0]) <= TINY
+    }
+    if len(rare) <= RARE:
+        return parts
+    found = []
+    for level, shape, part in parts:
+        pieces = [[eqn] for eqn in part] if kind(shape, part) in rare else [part]
+        found += [(level, shape, piece) for piece in pieces]
+    return found
 
 
 def _period(names: list[str]) -> tuple[int, int] | None:

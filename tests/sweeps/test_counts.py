@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.sweeps import plan
 
 
 class Count(NamedTuple):
@@ -261,3 +262,22 @@ def test_scratch_memory_is_reused():
         return program_of(f, np.linspace(0, 1, 400).reshape(20, 20)).arena_size
 
     assert chain(12) == chain(6) <= 3 * (400 * 8 + 128)
+
+
+def test_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
+    """A scalar program of many different stretches does not compile each of them."""
+
+    def f(x):
+        y, order = [x[0], x[1], x[2]], np.random.default_rng(0)
+        for _ in range(150):
+            i, j, k = order.integers(0, 3, 3)
+            term = y[j] * y[k] if order.random() < 0.5 else y[j] + 0.1 * y[k]
+            y[i] = np.tanh(term)
+        return np.sum(np.stack(y))
+
+    gradient, x = linad.jit(linad.grad(f)), np.array([0.3, 0.5, 0.7])
+    report = linad.explain(gradient)(x)
+    assert report.kernels < len(report.steps) / 5
+    np.testing.assert_allclose(gradient(x), linad.grad(f)(x), rtol=1e-12)
+    monkeypatch.setattr(plan, "RARE", 10**9)
+    assert linad.explain(linad.jit(linad.grad(f)))(x).kernels > 1.5 * report.kernels
