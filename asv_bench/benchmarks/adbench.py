@@ -13,3 +13,7 @@ class Ratios(topics.Ratios):
 
 class AgainstPeers(topics.AgainstPeers):
     topic = "adbench"
+
+
+class OverSizes(topics.OverSizes):
+    topic = "adbench"

@@ -174,3 +174,7 @@ class WorkloadRatios(topics.Ratios):
 
 class WorkloadsAgainstPeers(topics.AgainstPeers):
     topic = "elementwise"
+
+
+class OverSizes(topics.OverSizes):
+    topic = "elementwise"

@@ -13,3 +13,7 @@ class Ratios(topics.Ratios):
 
 class AgainstPeers(topics.AgainstPeers):
     topic = "fields"
+
+
+class OverSizes(topics.OverSizes):
+    topic = "fields"

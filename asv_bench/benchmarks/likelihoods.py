@@ -13,3 +13,7 @@ class Ratios(topics.Ratios):
 
 class AgainstPeers(topics.AgainstPeers):
     topic = "likelihoods"
+
+
+class OverSizes(topics.OverSizes):
+    topic = "likelihoods"

@@ -13,3 +13,7 @@ class Ratios(topics.Ratios):
 
 class AgainstPeers(topics.AgainstPeers):
     topic = "mlp"
+
+
+class OverSizes(topics.OverSizes):
+    topic = "mlp"

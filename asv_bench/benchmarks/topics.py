@@ -6,19 +6,22 @@ A benchmark file names its topic and inherits these; asv leaves abstract classes
 from abc import ABC, abstractmethod
 
 from . import ratio
-from .workloads import TASKS, WORKLOADS
+from .workloads import FAMILIES, TASKS, WORKLOADS
 from .workloads.peers import PEERS, prepared
 
 SEPARATOR = " / "
 
 
 def cases(topic, all_tasks=True):
-    """Names of workload and task: ``"sum_1000 / gradient"``."""
+    """Names of workload and task: ``"sum_1000 / gradient"``.
+
+    Programs that take long to compile are measured at the table's tasks only.
+    """
     return [
         f"{w.name}{SEPARATOR}{task}"
         for w in WORKLOADS.values()
         if w.topic == topic
-        for task in (TASKS if all_tasks else w.tasks)
+        for task in (TASKS if all_tasks and not w.long else w.tasks)
         if w.allows(task)
     ]
 
@@ -97,6 +100,50 @@ class Ratios(Topic):
     track_compiled_over_value.unit = "ratio"
     track_eager_over_value.unit = "ratio"
     track_compiled_over_by_hand.unit = "ratio"
+
+
+class OverSizes(ABC):
+    """Each task of each family, eager and compiled, as the size grows: asv plots a line each."""
+
+    timeout = 600
+    param_names = ["size", "case", "mode"]
+
+    @property
+    @abstractmethod
+    def topic(self):
+        """Of which families."""
+
+    def __init_subclass__(cls):
+        families = [f for f in FAMILIES.values() if f.topic == cls.topic]
+        sizes = sorted({n for f in families for n in f.sizes})
+        named = [
+            f"{f.name}{SEPARATOR}{task}"
+            for f in families
+            for task in TASKS
+            if f.of_size(f.sizes[0]).allows(task)
+        ]
+        cls.params = [sizes, named, ["eager", "compiled"]]
+
+    def setup(self, size, case, mode):
+        name, task = case.split(SEPARATOR)
+        family = FAMILIES[name]
+        if size not in family.sizes:
+            raise NotImplementedError("not a size of this family")
+        workload = family.of_size(size)
+        self.inputs, self.arguments = workload.inputs(task), workload.inputs("value")
+        self.value = workload.function
+        self.run = workload.compiled(task) if mode == "compiled" else workload.eager(task)
+        if mode == "compiled":
+            for _ in range(2):
+                self.run(*self.inputs)
+
+    def time_call(self, size, case, mode):
+        self.run(*self.inputs)
+
+    def track_over_value(self, size, case, mode):
+        return ratio(lambda: self.run(*self.inputs), lambda: self.value(*self.arguments))
+
+    track_over_value.unit = "ratio"
 
 
 class AgainstPeers(Topic):

@@ -15,10 +15,8 @@ from . import (
 )
 from .workload import TASKS, Workload
 
-WORKLOADS = {
-    w.name: w
-    for topic in (elementwise, linalg, likelihoods, networks, fields, adbench, dynamics)
-    for w in topic.WORKLOADS
-}
+MODULES = (elementwise, linalg, likelihoods, networks, fields, adbench, dynamics)
+WORKLOADS = {w.name: w for module in MODULES for w in module.WORKLOADS}
+FAMILIES = {f.name: f for module in MODULES for f in module.FAMILIES}
 
-__all__ = ["TASKS", "WORKLOADS", "Workload"]
+__all__ = ["FAMILIES", "TASKS", "WORKLOADS", "Workload"]

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from scipy.special import multigammaln
 
-from .workload import Workload
+from .workload import Family, Workload
 
 # Gaussian mixture: weights, means, and for each component the logarithms of the diagonal and
 # the entries below it of the triangular square root of an inverse covariance matrix.
@@ -307,4 +307,8 @@ WORKLOADS = [
         )
         for length in (128, 1024)
     ],
+]
+
+FAMILIES = [
+    Family("GMM d=10 k=25", "adbench", gmm, _gmm_arguments, active=3, sizes=(10, 100, 1000)),
 ]

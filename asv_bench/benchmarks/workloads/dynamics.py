@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from .workload import Workload
+from .workload import Family, Workload
 
 STEPS, H = 1000, 0.01
 
@@ -28,10 +28,22 @@ def _step(y, t, numpy):
 
 def lotka_volterra(theta, numpy=np):
     """Rates theta[:4], start theta[4:]; the squared norm after a thousand steps of RK4."""
+    return _after(STEPS, theta, numpy)
+
+
+def over_times(theta, times, numpy=np):
+    """The same, one step for each time."""
+    return _after(len(times), theta, numpy)
+
+
+def _after(steps, theta, numpy):
     rates, y = _parts(theta)
-    for _ in range(STEPS):
+    for _ in range(steps):
         y = _step(y, rates, numpy)
     return numpy.sum(y * y)
+
+
+START = np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0])
 
 
 @njit
@@ -108,10 +120,20 @@ WORKLOADS = [
         "Lotka-Volterra, RK4, 1000 steps",
         "dynamics",
         lotka_volterra,
-        lambda rng: (np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0]),),
+        lambda rng: (START,),
         by_hand={"gradient": lotka_volterra_gradient},
         forms={"jax": _scanned, "casadi": _folded},
         without=("pytensor",),
         long=True,
+    ),
+]
+
+FAMILIES = [
+    Family(
+        "Lotka-Volterra, RK4, n steps",
+        "dynamics",
+        over_times,
+        lambda n: lambda rng: (START, H * np.arange(n)),
+        sizes=(10, 100),
     ),
 ]

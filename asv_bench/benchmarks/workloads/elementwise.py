@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .workload import Workload
+from .workload import Family, Workload
 
 
 def sum_sin(x, numpy=np):
@@ -87,6 +87,10 @@ def products_gradient(x):
     return np.array([power * x[1], 400.0 * x[0] * power])
 
 
+def waves(x, numpy=np):
+    return numpy.tanh(x) * numpy.sin(x) + x * x
+
+
 def wave(x, numpy=np):
     return numpy.sum(numpy.tanh(x) * numpy.sin(x) + x * x)
 
@@ -103,6 +107,8 @@ def wave_gradient(x):
 def _normal(*shape):
     return lambda rng: (rng.standard_normal(shape),)
 
+
+SIZES = (10, 1000, 100_000, 1_000_000)
 
 WORKLOADS = [
     Workload(
@@ -177,4 +183,9 @@ WORKLOADS = [
         by_hand={"gradient": wave_gradient},
         without=("casadi",),
     ),
+]
+
+FAMILIES = [
+    Family("tanh(x) sin(x) + x^2", "elementwise", waves, _normal, ("vjp",), sizes=SIZES),
+    Family("its sum", "elementwise", wave, _normal, sizes=SIZES),
 ]

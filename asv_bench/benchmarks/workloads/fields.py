@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .workload import Workload
+from .workload import Family, Workload
 
 
 def rosenbrock(x, numpy=np):
@@ -85,5 +85,23 @@ WORKLOADS = [
         by_hand={"jvp": bratu_jvp, "vjp": bratu_jvp},  # it is symmetric
         without=("casadi",),
         target=1.2,
+    ),
+]
+
+FAMILIES = [
+    Family(
+        "Rosenbrock",
+        "fields",
+        rosenbrock,
+        lambda n: lambda rng: (rng.standard_normal(n),),
+        sizes=(10, 1000, 100_000),
+    ),
+    Family(
+        "Bratu, n x n",
+        "fields",
+        bratu,
+        lambda n: lambda rng: (rng.standard_normal((n, n)),),
+        ("vjp",),
+        sizes=(16, 128, 512),
     ),
 ]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-from .workload import Workload
+from .workload import Family, Workload
 
 POINTS = 128
 
@@ -13,7 +13,7 @@ POINTS = 128
 def gaussian_process(theta, D, y, numpy=np):
     """Minus the log marginal likelihood; D holds squared distances."""
     K = numpy.exp(theta[0]) * numpy.exp(-0.5 * D * numpy.exp(theta[1]))
-    K = K + numpy.exp(theta[2]) * numpy.eye(POINTS)
+    K = K + numpy.exp(theta[2]) * numpy.eye(len(y))
     L = numpy.linalg.cholesky(K)
     a = numpy.linalg.solve(K, y)
     return 0.5 * numpy.sum(y * a) + numpy.sum(numpy.log(numpy.diag(L)))
@@ -38,9 +38,9 @@ def gaussian_process_gradient(theta, D, y):
     return np.array([Gk.sum(), -0.5 * scale * np.vdot(Gk, D), noise * np.trace(G)])
 
 
-def _gaussian_process_arguments(rng):
-    x = 0.2 * np.arange(POINTS)
-    return np.array([0.0, 0.5, -1.0]), np.subtract.outer(x, x) ** 2, rng.standard_normal(POINTS)
+def _gaussian_process_arguments(rng, n=POINTS):
+    x = 0.2 * np.arange(n)
+    return np.array([0.0, 0.5, -1.0]), np.subtract.outer(x, x) ** 2, rng.standard_normal(n)
 
 
 def log_normal(theta, y, numpy=np):
@@ -91,9 +91,9 @@ def logistic_hvp(w, X, y, v):
     return t @ X
 
 
-def _logistic_arguments(rng):
-    X = rng.standard_normal((10_000, 200))
-    return 0.1 * rng.standard_normal(200), X, np.sign(rng.standard_normal(10_000))
+def _logistic_arguments(rng, n=10_000):
+    X = rng.standard_normal((n, 200))
+    return 0.1 * rng.standard_normal(200), X, np.sign(rng.standard_normal(n))
 
 
 WORKLOADS = [
@@ -122,5 +122,22 @@ WORKLOADS = [
         by_hand={"gradient": logistic_gradient, "hvp": logistic_hvp},
         without=("casadi",),
         target=1.2,
+    ),
+]
+
+FAMILIES = [
+    Family(
+        "Gaussian process, n points",
+        "likelihoods",
+        gaussian_process,
+        lambda n: lambda rng: _gaussian_process_arguments(rng, n),
+        sizes=(16, 64, 256),
+    ),
+    Family(
+        "logistic regression, n x 200",
+        "likelihoods",
+        logistic,
+        lambda n: lambda rng: _logistic_arguments(rng, n),
+        sizes=(100, 1000, 10_000),
     ),
 ]

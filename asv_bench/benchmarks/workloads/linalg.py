@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from .workload import Workload
+from .workload import Family, Workload
 
 
 def product(A, B, numpy=np):
@@ -39,6 +39,20 @@ def kron_view_gradient(x, y):
     return over_x, np.triu(np.full(y.shape, np.sum(x[:20, :20])))
 
 
+def solution(A, b, numpy=np):
+    """The squared norm of the solution of a system."""
+    x = numpy.linalg.solve(A, b)
+    return numpy.sum(x * x)
+
+
+def _matrices(n):
+    return lambda rng: (rng.standard_normal((n, n)), rng.standard_normal((n, n)))
+
+
+def _system(n):
+    return lambda rng: (rng.standard_normal((n, n)) + n * np.eye(n), rng.standard_normal(n))
+
+
 WORKLOADS = [
     Workload(
         "A @ B, 16x32 by 32x8",
@@ -68,4 +82,9 @@ WORKLOADS = [
         without=("casadi",),
         published=3.7,
     ),
+]
+
+FAMILIES = [
+    Family("A @ B, n x n", "linalg", product, _matrices, ("vjp",), active=2, sizes=(8, 64, 512)),
+    Family("solve(A, b), n x n", "linalg", solution, _system, active=2, sizes=(8, 64, 512)),
 ]

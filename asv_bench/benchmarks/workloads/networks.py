@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .workload import Workload
+from .workload import Family, Workload
 
 BATCH = 128
 
@@ -64,9 +64,9 @@ def classifier_value_and_grad(W1, b1, W2, b2, W3, b3, X, T):
     return value, (X.T @ G1, np.sum(G1, axis=0), over_W2, over_b2, over_W3, over_b3)
 
 
-def _classifier_arguments(dtype):
+def _classifier_arguments(dtype, n=512):
     def make(rng):
-        sizes = [(784, 512), (512,), (512, 512), (512,), (512, 10), (10,)]
+        sizes = [(784, n), (n,), (n, n), (n,), (n, 10), (10,)]
         weights = [0.05 * rng.standard_normal(s) for s in sizes]
         X = rng.standard_normal((BATCH, 784))
         T = np.eye(10)[rng.integers(0, 10, BATCH)]
@@ -99,4 +99,15 @@ WORKLOADS = [
         )
         for name, dtype in (("float64", np.float64), ("float32", np.float32))
     ],
+]
+
+FAMILIES = [
+    Family(
+        "MLP 784-n-n-10, batch 128",
+        "mlp",
+        classifier,
+        lambda n: _classifier_arguments(np.float64, n),
+        active=6,
+        sizes=(16, 64, 256),
+    ),
 ]

@@ -34,7 +34,8 @@ class Workload:
     make : callable
         From a random generator to the arguments.
     tasks : tuple of str
-        What the table measures; all others that the function allows are timed by asv.
+        What the table measures; all others that the function allows are timed by asv, unless
+        it is long.
     active : int
         How many arguments, from the first, are differentiated.
     by_hand : mapping
@@ -119,6 +120,23 @@ class Workload:
     def compiled(self, task: str) -> Callable[..., Any]:
         """The task, jitted."""
         return linad.jit(self.eager(task))
+
+
+@dataclass(frozen=True)
+class Family:
+    """A workload over sizes: ``make(n)`` is what `Workload.make` is, the rest as there."""
+
+    name: str
+    topic: str
+    function: Callable[..., Any]
+    make: Callable[[int], Callable[[np.random.Generator], tuple[Any, ...]]]
+    tasks: tuple[str, ...] = ("gradient",)
+    active: int = 1
+    sizes: tuple[int, ...] = ()
+
+    def of_size(self, n: int) -> Workload:
+        name = f"{self.name}, n={n}"
+        return Workload(name, self.topic, self.function, self.make(n), self.tasks, self.active)
 
 
 def _like(x: Any, rng: np.random.Generator) -> Any:
