@@ -25,7 +25,7 @@ from linad.operators.blocks import vstack
 from linad.operators.factors import SparseLU
 from linad.shapes import name_of
 from linad.solve.newton import REUSED, largest
-from linad.solve.problems import Residual, args_tuple
+from linad.solve.problems import Residual, args_tuple, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
 from linad.solve.systems import KeptFactors, check_solver, choose, system
 from linad.systems import System
@@ -117,6 +117,7 @@ def continuation(
     1.0
     """
     check_solver(linear_solver, "continuation")
+    check_maxiter(maxiter, "continuation")
     if not 0 < min_step <= step <= max_step:
         raise ValueError(
             f"continuation: 0 < min_step <= step <= max_step is needed, got {min_step!r}, {step!r} "

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.solve.newton import largest
-from linad.solve.problems import Objective, refuse_limits
+from linad.solve.problems import Objective, check_maxiter, refuse_limits
 from linad.solve.status import Monitor, Status, Stop
 
 LANCZOS = 12
@@ -44,6 +44,8 @@ class Descent:
         for what, given in [("gtol", gtol), ("xtol", xtol)]:
             if given is not None and not given >= 0:
                 raise ValueError(f"{problem.name}: {what}={given!r} came, a number >= 0 is needed")
+        if maxiter is not None:
+            check_maxiter(maxiter, problem.name)
         self.problem, self.xtol, self.check_minimum = problem, xtol, check_minimum
         self.x = problem.x.start
         self.eps = problem.x.eps
@@ -142,7 +144,7 @@ class Descent:
 
     def _leave_saddle(self, words: str) -> Any:
         """A better point beside a stationary one that is no minimum; else the end."""
-        if not self.check_minimum:
+        if not self.check_minimum or not self.x.size:
             raise Stop(Status.CONVERGED, words)
         found = negative_curvature(self.H, self.x.size, self.eps)
         if found is None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.solve.problems import Objective, refuse_limits
+from linad.solve.problems import Objective, check_maxiter, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")
@@ -77,6 +77,7 @@ def lbfgs(
     if hess is not None or hessp is not None:
         raise ValueError("lbfgs: hess or hessp came, and it uses gradients only")
     problem = Objective(fun, x0, args, "lbfgs", jac)
+    check_maxiter(maxiter, "lbfgs")
     monitor = Monitor("lbfgs", callback, disp, COLUMNS)
     limits = None if bounds is None else _bounds(bounds, problem)
     if tol is not None:
@@ -111,6 +112,12 @@ def lbfgs(
             raise StopIteration from None
 
     start = problem.x.start.astype(float)
+    if not start.size:
+        value, g = problem.value_and_gradient(problem.x.start)
+        empty = {"x": problem.x.container(problem.x.start), "fun": value, "nit": 0}
+        empty["jac"] = problem.x.container(g)
+        stop = Stop(Status.CONVERGED, "there is nothing to vary")
+        return monitor.finish(stop, {**empty, **problem.counted})
     try:
         found = minimize(
             value_and_gradient,

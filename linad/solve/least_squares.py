@@ -25,7 +25,7 @@ from linad.shapes import name_of
 from linad.solve.damped import Factory
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.newton import largest, squared
-from linad.solve.problems import Residual
+from linad.solve.problems import Residual, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.systems import check_solver
 
@@ -197,6 +197,7 @@ class Fit:
         linear_solver: str,
     ) -> None:
         check_solver(linear_solver, name)
+        check_maxiter(maxiter, name)
         for what, given in zip(("ftol", "xtol", "gtol"), tolerances, strict=True):
             if given is not None and not given >= 0:
                 raise ValueError(f"{name}: {what}={given!r} came, a number >= 0 is needed")
@@ -322,7 +323,7 @@ def _gauss_step(fit: Fit) -> float:
         raise Stop(Status.CONVERGED, "the linear model cannot be improved")
 
     if predicted <= fit.noise:
-        return _by_gradient(fit, p, predicted, rank)
+        return _by_gradient(fit, p, predicted, p, rank)
 
     def phi(alpha: float) -> tuple[float, Any]:
         x = fit.at(p, alpha)
@@ -334,26 +335,33 @@ def _gauss_step(fit: Fit) -> float:
     try:
         alpha, cost, found = backtrack(phi, fit.cost, slope, 1e-10)
     except NoDecrease as none:
-        _stuck(fit, none.finite, predicted, rank)
+        _stuck(fit, none.finite, predicted, p, rank)
     fit.gain = (fit.cost - cost) / (predicted * alpha * (2 - alpha))
     return fit.move(fit.at(p, alpha), found)
 
 
-def _by_gradient(fit: Fit, p: Any, predicted: float, rank: int | None = None) -> float:
+def _by_gradient(fit: Fit, p: Any, predicted: float, light: Any, rank: int | None = None) -> float:
     """A step too small for the cost to tell: taken while the gradient goes down."""
     x = fit.at(p)
     r, J = fit.problem.linearize(x)
     norms = np.where(fit.steps.column_norms > 0, fit.steps.column_norms, 1.0)
     new, old = (float(np.linalg.norm(g / norms)) for g in (J.H @ r, fit.gradient))
     if not new < 0.9 * old:
-        _stuck(fit, True, predicted, rank)
+        _stuck(fit, True, predicted, light, rank)
     fit.gain = 1.0
     return fit.move(x, (r, J))
 
 
-def _stuck(fit: Fit, finite: bool, predicted: float, rank: int | None = None) -> None:
+def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = None) -> None:
+    """No step brings the cost down: say why. The next one would be ``p``, hardly damped."""
     if not finite:
         raise Stop(Status.NOT_FINITE, "in f, at every step tried")
+    length, scale = float(np.linalg.norm(p)), float(np.linalg.norm(fit.x))
+    if length <= fit.xtol * scale:
+        raise Stop(
+            Status.CONVERGED,
+            f"to rounding: the next step is {length / scale if scale else 0.0:.1e} of |x|",
+        )
     if predicted <= max(fit.ftol, 10 * fit.eps) * fit.cost:
         raise Stop(
             Status.CONVERGED, f"to rounding: the model promises {predicted:.1e} of {fit.cost:.6g}"
@@ -385,19 +393,19 @@ def _damped_step(fit: Fit) -> float:
             cost = 0.5 * squared(found[0] if found else fit.problem.value(x))
             finite = finite or np.isfinite(cost)
             if first and predicted <= fit.noise and abs(fit.cost - cost) <= fit.noise:
-                return _by_gradient(fit, p, _light_promise(fit, D))
+                return _by_gradient(fit, p, *_light_step(fit, D))
             gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
             if gain > 1e-4:
                 fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
                 fit.growth, fit.gain = 2.0, gain
                 return fit.move(x, found)
             if np.linalg.norm(p) <= fit.eps * np.linalg.norm(fit.x):
-                _stuck(fit, finite, _light_promise(fit, D))
+                _stuck(fit, finite, *_light_step(fit, D))
         fit.lam *= fit.growth
         fit.growth *= 2.0
         first = False
         if fit.lam > 1e40:
-            _stuck(fit, finite, np.inf)
+            _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
 
 
 def _promise(fit: Fit, p: Any, lam: float, D: Any) -> float:
@@ -405,10 +413,11 @@ def _promise(fit: Fit, p: Any, lam: float, D: Any) -> float:
     return 0.5 * fit.steps.product(p) + lam * float(np.linalg.norm(D * p)) ** 2
 
 
-def _light_promise(fit: Fit, D: Any) -> float:
-    """What a step with hardly any damping promises: little only where the cost is lowest."""
+def _light_step(fit: Fit, D: Any) -> tuple[float, Any]:
+    """What a step with hardly any damping promises, little only where the cost is lowest; and the
+    step."""
     try:
         p = fit.steps.step(1e-8, D)
     except np.linalg.LinAlgError:
-        return np.inf
-    return _promise(fit, p, 1e-8, D) if np.isfinite(p).all() else np.inf
+        p = np.full(fit.x.shape, np.inf)
+    return (_promise(fit, p, 1e-8, D) if np.isfinite(p).all() else np.inf), p

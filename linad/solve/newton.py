@@ -22,7 +22,7 @@ from scipy.sparse.linalg import lsmr
 
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.linesearch import NoDecrease, backtrack
-from linad.solve.problems import Equations
+from linad.solve.problems import Equations, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.systems import KeptFactors, check_solver, system
 
@@ -135,6 +135,7 @@ class RootSearch:
         for what, given in [("xtol", xtol), ("ftol", ftol)]:
             if given is not None and not given >= 0:
                 raise ValueError(f"{name}: {what}={given!r} came, a number >= 0 is needed")
+        check_maxiter(maxiter, name)
         self.problem, self.maxiter = problem, maxiter
         self.eps = problem.x.eps
         self.xtol = xtol if xtol is not None else (8 * self.eps if ftol is None else None)

@@ -4,7 +4,8 @@ Users write functions of arrays or containers, and pass extra arguments; a solve
 Every evaluation and every sweep is counted where it happens.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -281,7 +282,7 @@ class Objective:
             self.counts.nfev += 1
             self.counts.njev += 1
             self.counts.nvjp += 1
-            with quiet():
+            with quiet(), self._own_words(x):
                 (value, g), J = linearize(
                     value_and_grad(lambda x: self.f(x, *self.args)), self.x.container(x)
                 )
@@ -296,9 +297,18 @@ class Objective:
         self.counts.nfev += 1
         self.counts.njev += 1
         self.counts.nvjp += 1
-        with quiet():
+        with quiet(), self._own_words(x):
             value, g = value_and_grad(lambda x: self.f(x, *self.args))(self.x.container(x))
         return self._scalar(value), self._flat(g)
+
+    @contextmanager
+    def _own_words(self, x: Any) -> Iterator[None]:
+        """What f returns that is no scalar is refused in the name of the solver."""
+        try:
+            yield
+        except OutputError:
+            self._scalar(self.f(self.x.container(x), *self.args))
+            raise
 
     def _gradient(self, x: Any) -> Any:
         if self.jac is None:
@@ -346,7 +356,8 @@ class Objective:
         if value.size != 1 or value.dtype.kind == "c":
             raise OutputError(
                 f"{self.name}: {name_of(self.f)} must return a real scalar, it returned an array "
-                f"of shape {value.shape}, {value.dtype}"
+                f"of shape {value.shape}, {value.dtype}; linad.solve.levenberg_marquardt minimises "
+                f"the sum of squares of several numbers"
             )
         return float(value.reshape(()))
 
@@ -382,6 +393,12 @@ class _Hessian(Typed):
     def nnz(self) -> int:
         """Number of entries of the pattern, at least."""
         return int(self.J.nnz) - self.shape[1]
+
+
+def check_maxiter(maxiter: Any, name: str) -> None:
+    """Raise ValueError unless a limit of iterations is an integer, 0 or more."""
+    if not isinstance(maxiter, (int, np.integer)) or maxiter < 0:
+        raise ValueError(f"{name}: maxiter={maxiter!r} came, an integer >= 0 is needed")
 
 
 def args_tuple(args: Any) -> tuple[Any, ...]:

@@ -104,6 +104,21 @@ class TestAnswers:
         np.testing.assert_allclose(found.x, [3.0, 0.5], rtol=1e-4)
 
     @BOTH
+    def test_residuals_that_are_all_rounding(self, solver):
+        """Differences of single-precision numbers: their cost stays above zero."""
+        n = 100
+        factor = np.float32(1 / (n + 1) ** 2)
+
+        def f(u):
+            v = np.pad(u, 1)
+            return v[:-2] - 2 * u + v[2:] + factor * np.exp(u)
+
+        found = solver(f, np.zeros(n, np.float32))
+        assert found.success, found.message
+        exact = solver(f, np.zeros(n))
+        np.testing.assert_allclose(found.x, exact.x, atol=1e-3)
+
+    @BOTH
     def test_dependent_columns(self, solver):
         """Only p0 + p1 is determined: Gauss-Newton takes the shortest step."""
         found = solver(lambda p: (p[0] + p[1]) * T - 3 * T, np.array([0.5, 0.0]))

@@ -310,11 +310,23 @@ class TestFailures:
         assert found.success is (found.status == Status.CONVERGED)
 
     @ALL
+    def test_nothing_to_vary(self, solver):
+        found = solver(lambda x: np.sum(x**2) + 3.0, np.zeros(0))
+        assert found.success, found.message
+        assert found.fun == 3.0
+        assert found.x.shape == found.jac.shape == (0,)
+
+    @ALL
     @pytest.mark.parametrize(
         "f, x0, error, words",
         [
             (3, np.ones(2), TypeError, "fun must be a function"),
-            (lambda x: x, np.ones(2), linad.errors.OutputError, "scalar"),
+            (
+                lambda x: x,
+                np.ones(2),
+                linad.errors.OutputError,
+                "<lambda> must return a real scalar, .* shape .2,.*levenberg_marquardt minimises",
+            ),
             (np.sum, np.ones(2) + 1j, linad.errors.DTypeError, "x0 is complex"),
             (np.sum, [], linad.errors.TreeError, "no array"),
         ],

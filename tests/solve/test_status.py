@@ -41,6 +41,13 @@ def test_the_result(name):
 
 
 @EACH
+@pytest.mark.parametrize("maxiter", [-1, 1.5, "3"])
+def test_limits_that_are_none(name, maxiter):
+    with pytest.raises(ValueError, match=f"{name}: maxiter={maxiter!r} came, an integer >= 0"):
+        SOLVERS[name](maxiter=maxiter)
+
+
+@EACH
 def test_callback_with_the_result(name):
     seen = []
 
