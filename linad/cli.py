@@ -91,7 +91,8 @@ def _add_problem(command: argparse.ArgumentParser) -> None:
         required=True,
         metavar="POINT",
         help="a Python expression with np and the names of the file, a tuple for several "
-        "arguments; or an .npz file with arrays named as the parameters, or arr_0, arr_1, ...",
+        "arguments; or an .npz file with arrays named as the parameters, or arr_0, arr_1, ...; or "
+        "an .npy file",
     )
 
 
@@ -100,7 +101,7 @@ def run_demo(options: argparse.Namespace, terminal: Terminal) -> int:
     from linad import demo
 
     if options.plot:
-        demo.require_matplotlib()
+        demo.check_plot(options.plot)
     fits = demo.all_fits()
     print(demo.report(fits, terminal))
     if options.plot:

@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -273,7 +274,8 @@ def _verdict(fits: list[Fit]) -> str:
         f"The operator took {operator / two_point:.1f} times as long as 2-point differences, "
         f"the matrix {matrix / two_point:.1f} times. A run of this model is 2000 operations on "
         f"2 numbers each, and differences need 6 runs a Jacobian. For n parameters they need "
-        f"n; a product with J or its transpose takes one sweep, whatever n is."
+        f"n; a product with J or its transpose takes one sweep, whatever n is. linad.jit "
+        f"compiles such loops: a run of this one then takes microseconds."
     )
     return fill(text, 78, initial_indent="  ", subsequent_indent="  ")
 
@@ -301,9 +303,9 @@ def save_plot(theta: Any, path: str) -> None:
     Raises
     ------
     UsageError
-        If matplotlib is missing, or the file cannot be written.
+        If Matplotlib is missing, or the file cannot be written.
     """
-    require_matplotlib()
+    check_plot(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.5), layout="constrained")
@@ -326,9 +328,17 @@ def save_plot(theta: Any, path: str) -> None:
         raise UsageError(f"--plot: {path} cannot be written: {error}") from error
 
 
-def require_matplotlib() -> None:
-    """Raise UsageError, saying what to install, if matplotlib is missing."""
+def check_plot(path: str) -> None:
+    """Raise UsageError if no plot can be written there, before there is one."""
     if find_spec("matplotlib") is None:
         raise UsageError(
-            "--plot needs matplotlib, which is not installed; pip install 'linad[plot]' adds it"
+            "--plot needs Matplotlib, which is not installed; pip install 'linad[plot]' adds it"
         )
+    from matplotlib.figure import Figure
+
+    folder, kind = Path(path).resolve().parent, Path(path).suffix.removeprefix(".").lower()
+    if not folder.is_dir():
+        raise UsageError(f"--plot: {path} cannot be written: there is no folder {folder}")
+    known = Figure().canvas.get_supported_filetypes()
+    if kind and kind not in known:
+        raise UsageError(f"--plot: {path} cannot be written: the format is one of {sorted(known)}")

@@ -2,6 +2,7 @@
 
 FILE.py:FUNCTION        FUNCTION may be dotted, as in Model.loss
 POINT.npz               arrays named as the parameters, or arr_0, arr_1 ... in order
+POINT.npy               the array that is the only argument
 EXPR                    Python, with np, linad and the file's own names; a tuple is the arguments
 """
 
@@ -93,7 +94,7 @@ def load_problem(where: str, at: str) -> Problem:
         If there is no such file, function or point, or nothing to differentiate in.
     """
     path, module, function = load_function(where)
-    if at.endswith(".npz"):
+    if at.endswith((".npz", ".npy")):
         names, values, keywords = read_point(Path(at), function)
     else:
         names, values, keywords = evaluate_point(at, function, module)
@@ -121,7 +122,7 @@ def load_function(where: str) -> tuple[Path, ModuleType, Callable[..., Any]]:
             raise UsageError(f"{file} has no function {name!r}; it has: {_functions_of(module)}")
         found = getattr(found, part)
     if not callable(found):
-        raise UsageError(f"{where} is a {type(found).__name__}, not a function")
+        raise UsageError(f"{where} is no function but {found!r:.60}")
     return path, module, found
 
 
@@ -193,14 +194,18 @@ def evaluate_point(
 
 
 def read_point(path: Path, function: Callable[..., Any]) -> tuple[list[str], list[Any], int]:
-    """Return the arguments that the arrays of an .npz file give."""
+    """Return the arguments that the arrays of an .npz file give, or the one of an .npy file."""
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
     try:
-        with np.load(path) as archive:
+        loaded = np.load(path)
+        if isinstance(loaded, np.ndarray):
+            return _bind(function, [loaded[()]], {}, str(path))
+        with loaded as archive:
             arrays = {name: archive[name][()] for name in archive.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} is not an .npz file of plain arrays: {error}") from error
+        kind = path.suffix.removeprefix(".")
+        raise UsageError(f"{path} is not an .{kind} file of plain arrays: {error}") from error
     if arrays and all(re.fullmatch(r"arr_\d+", name) for name in arrays):
         order = sorted(arrays, key=lambda name: int(name.removeprefix("arr_")))
         return _bind(function, [arrays[name] for name in order], {}, str(path))

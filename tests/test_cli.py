@@ -206,7 +206,7 @@ def test_what_linad_cannot_differentiate(model, capsys, function, at, message):
         (["check", "model.py", "--at", "x0"], "'model.py' is not of the form FILE.py:FUNCTION"),
         (["check", "gone.py:f", "--at", "x0"], "there is no file gone.py"),
         (["check", "model.py:gone", "--at", "x0"], "no function 'gone'; it has: scalar, vector"),
-        (["check", "model.py:x0", "--at", "x0"], "model.py:x0 is a ndarray, not a function"),
+        (["check", "model.py:x0", "--at", "x0"], "model.py:x0 is no function but array("),
         (["check", "model.py:scalar", "--at", "x0 +"], "--at 'x0 +': SyntaxError"),
         (["check", "model.py:scalar", "--at", "y0"], "NameError: name 'y0' is not defined"),
         (["check", "model.py:scalar", "--at", "3"], "write 2.0 instead of 2"),
@@ -248,6 +248,14 @@ class TestPointFiles:
     def test_arrays_in_order(self, model, capsys):
         np.savez("point.npz", np.ones(3), 2.0)
         assert check(capsys, "vector", "point.npz")[0] == 0
+
+    def test_one_array(self, model, capsys):
+        np.save("point.npy", np.ones(2))
+        assert check(capsys, "scalar", "point.npy")[0] == 0
+        (model / "point.npy").write_bytes(b"not an array")
+        status, _, err = check(capsys, "scalar", "point.npy")
+        assert status == 2
+        assert "point.npy is not an .npy file of plain arrays" in err
 
     def test_more_than_ten_arrays_keep_their_order(self, model, capsys):
         (model / "model.py").write_text("def last(*x):\n    return x[0] * 0.0 + x[10]")

@@ -119,7 +119,9 @@ class TestCommand:
     @pytest.mark.parametrize("name", ["gone/fit.png", "fit.nonsense"])
     def test_plot_that_cannot_be_written(self, tmp_path, capsys, name):
         assert cli.main(["demo", "--plot", str(tmp_path / name)]) == 2
-        assert "cannot be written" in capsys.readouterr().err
+        printed = capsys.readouterr()
+        assert printed.out == ""  # told before the work, not after it
+        assert "cannot be written" in printed.err
 
     def test_without_matplotlib(self, monkeypatch, capsys):
         monkeypatch.setattr(demo, "find_spec", lambda name: None)
