@@ -314,7 +314,7 @@ def markdown(rows: dict[str, list[Row]]) -> str:
                 continue
             lines += [f"### {kind.capitalize()} ({len(chosen)})", ""]
             if kind == RAISES:
-                lines += [f"- `{row.name}`: {_first_sentence(row.note)}" for row in chosen]
+                lines += [f"- `{row.name}`: {_on_a_line(row)}" for row in chosen]
             else:
                 noted = [f"`{r.name}` ({r.note})" if r.note else f"`{r.name}`" for r in chosen]
                 lines.append(", ".join(noted))
@@ -322,9 +322,10 @@ def markdown(rows: dict[str, list[Row]]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _first_sentence(note: str) -> str:
-    """A message on one line, with nothing in it that Markdown would read."""
-    return " ".join(note.split()).replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+def _on_a_line(row: Row) -> str:
+    """The note without the function's name, with nothing in it that Markdown would read."""
+    note = " ".join(row.note.split()).removeprefix(f"{row.name} is not traced by linad; ")
+    return note.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
 
 
 if __name__ == "__main__":
