@@ -187,7 +187,8 @@ class Residual:
     def result(self, vector: Any) -> Any:
         """A vector in the form of what ``f`` returns."""
         assert self.out_slots is not None
-        return tree.unflatten(self.out_tree, split(vector, self.out_slots))
+        leaves = [x[()] for x in split(vector, self.out_slots)]  # numbers stay numbers
+        return tree.unflatten(self.out_tree, leaves)
 
     def _vector(self, y: Any) -> Any:
         leaves, structure = tree.flatten(y)

@@ -100,6 +100,13 @@ class TestAnswers:
         np.testing.assert_allclose(found.x["v"], 2.0)
         assert found.fun["sum"].shape == (2, 2)
 
+    @BOTH
+    def test_lists_of_numbers(self, solver):
+        found = solver(lambda x: [x[0] ** 2 + x[1] - 3, x[0] - x[1]], [1, 1])
+        assert found.success, found.message
+        assert [type(v) for v in [*found.x, *found.fun]] == [np.float64] * 4
+        np.testing.assert_allclose(found.x, (np.sqrt(13) - 1) / 2)
+
     def test_scalars_and_integers(self):
         found = newton(lambda x: x**2 - 2.0, 1)
         assert found.x == pytest.approx(np.sqrt(2.0), abs=1e-15)
