@@ -4,8 +4,7 @@ import time
 
 import numpy as np
 from benchmarks import median_seconds
-from benchmarks.overhead import chain
-from benchmarks.workloads.elementwise import wave, wave_gradient
+from benchmarks.workloads.elementwise import chain, wave, wave_gradient
 
 import linad
 

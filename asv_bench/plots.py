@@ -84,6 +84,22 @@ def markdown(results):
     return "\n".join(made) + "\n"
 
 
+def first_calls(results):
+    """What compiling takes, as a table."""
+    found = results["first calls"]
+    lines = ["| what | time |", "| --- | --: |"]
+    for what in ("a new kernel", "a program of known kernels", "a program from disk"):
+        lines.append(f"| {what} | {1e3 * found[what]:.1f} ms |")
+    compiled = found["kernels compiled by the second process"]
+    lines += ["", f"Kernels compiled by the second process: {compiled}."]
+    slowest = sorted(results["rows"], key=lambda row: row["first"]["compile"])[-3:]
+    named = [
+        f"{row['name']}, {row['task']} ({row['first']['compile']:.1f} s)" for row in slowest[::-1]
+    ]
+    lines += ["", f"The longest second calls of the workloads below: {'; '.join(named)}."]
+    return "\n".join(lines) + "\n"
+
+
 def behind(results):
     """Where a peer is faster, as a list."""
     lines = []
@@ -104,6 +120,7 @@ def write_all(folder):
         curves(results, name, folder / f"{name}.svg")
     ratios(results, folder / "ratios.svg")
     (folder / "table.txt").write_text(markdown(results), encoding="utf-8")
+    (folder / "first.txt").write_text(first_calls(results), encoding="utf-8")
     (folder / "behind.txt").write_text(behind(results), encoding="utf-8")
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import one_thread  # noqa: F401  # before NumPy
 from benchmarks import median_seconds
+from benchmarks.compile import first_and_second
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.peers import PEERS, prepared
 from benchmarks.workloads.workload import same
@@ -178,7 +179,8 @@ def main():
     found = [p for p in peers if any(p in r["seconds"] for r in rows)]
     print(as_text(rows, found))
     if chosen.write:
-        results = {"machine": machine(), "peers": found, "rows": rows, "growth": growth(seconds)}
+        results = {"machine": machine(), "peers": found, "rows": rows}
+        results |= {"growth": growth(seconds), "first calls": first_and_second()}
         chosen.write.mkdir(parents=True, exist_ok=True)
         text = json.dumps(_rounded(results), indent=1)
         (chosen.write / "results.json").write_text(text + "\n", encoding="utf-8")

@@ -18,9 +18,6 @@ def step(x, w):
 def first(x, w):
     return np.sum(step(x, w) ** 2)
 
-def second(x, w):                      # other shapes and another length, the same kernels
-    return 3.0 * np.sum(step(x, w) ** 2)
-
 def seconds(f, *args):
     g = linad.jit(linad.grad(f))
     g(*args)                           # traced, in Python
@@ -33,7 +30,7 @@ seconds(lambda x, w: np.sum(x * w), x, x)              # Numba's own start is no
 before = cache.counts.compiled, cache.counts.loaded
 new = seconds(first, x, x)
 middle = cache.counts.compiled, cache.counts.loaded
-known = seconds(first, x[:50], x[:50])
+known = seconds(first, x[:50], x[:50])  # another program, for other shapes
 print(json.dumps({
     "new": new,
     "known": known,
@@ -57,34 +54,45 @@ def run(folder):
     return json.loads(output.stdout.splitlines()[-1])
 
 
+def first_and_second():
+    """What two processes in a row find out, of which the first has an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = run(folder), run(folder)
+    return {
+        "a new kernel": first["new"] / max(first["kernels"], 1),
+        "a program of known kernels": first["known"],
+        "a program from disk": second["new"],
+        "kernels compiled by the second process": second["compiled"],
+    }
+
+
 class FirstAndSecondProcess:
     """Kernels compiled into an empty folder, then found there."""
 
     timeout = 300
 
     def setup_cache(self):
-        with tempfile.TemporaryDirectory() as folder:
-            return {"first": run(folder), "second": run(folder)}
+        return first_and_second()
 
     def track_milliseconds_a_new_kernel(self, found):
         """Wanted: 100 or less."""
-        return 1e3 * found["first"]["new"] / max(found["first"]["kernels"], 1)
+        return 1e3 * found["a new kernel"]
 
     track_milliseconds_a_new_kernel.unit = "ms"
 
     def track_milliseconds_a_program_of_known_kernels(self, found):
         """Wanted: 20 or less."""
-        return 1e3 * found["first"]["known"]
+        return 1e3 * found["a program of known kernels"]
 
     track_milliseconds_a_program_of_known_kernels.unit = "ms"
 
     def track_milliseconds_a_program_from_disk(self, found):
-        return 1e3 * found["second"]["new"]
+        return 1e3 * found["a program from disk"]
 
     track_milliseconds_a_program_from_disk.unit = "ms"
 
     def track_kernels_compiled_by_the_second_process(self, found):
         """Wanted: none."""
-        return found["second"]["compiled"]
+        return found["kernels compiled by the second process"]
 
     track_kernels_compiled_by_the_second_process.unit = "kernels"

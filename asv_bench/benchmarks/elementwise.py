@@ -5,6 +5,8 @@ import numpy as np
 import linad
 
 from . import ratio, topics
+from .workloads.elementwise import wave as wave_sum
+from .workloads.elementwise import waves as wave
 
 try:
     import autograd
@@ -15,17 +17,8 @@ except ImportError:
 SIZES = [10, 1_000, 100_000, 1_000_000]
 
 
-def wave(x, numpy=np):
-    """A function from R^n to R^n."""
-    return numpy.tanh(x) * numpy.sin(x) + x * x
-
-
-def wave_sum(x, numpy=np):
-    return numpy.sum(wave(x, numpy))
-
-
 def wave_slope(x):
-    """The diagonal of the Jacobian of `wave`, by hand."""
+    """The diagonal of the Jacobian of tanh(x) sin(x) + x^2, by hand."""
     t, s = np.tanh(x), np.sin(x)
     return (1 - t * t) * s + t * np.cos(x) + 2 * x
 

@@ -108,23 +108,71 @@ class Bratu:
         return ratio(lambda: linad.sparse_jacobian(bratu, self.u), lambda: self.by_hand(self.u))
 
 
-class Dense:
-    """Dense Jacobians of a matrix function, and of one whose matrix is sparse."""
+def chain(x):
+    return np.sum((x[1:] - x[:-1] ** 2) ** 2)
 
-    params = [20, 200]
+
+class Dense:
+    """Jacobian and Hessian as dense arrays: of a matrix function, and of one that is sparse."""
+
+    params = [[20, 200], ["eager", "compiled"]]
+    param_names = ["size", "mode"]
+
+    def setup(self, size, mode):
+        rng = np.random.default_rng(0)
+        self.x, A = rng.standard_normal(size), rng.standard_normal((size, size)) / size
+
+        def f(x):
+            return np.tanh(A @ x)
+
+        self.value, self.A = f, A
+        self.functions = linad.jacobian(f), linad.hessian(chain)
+        if mode == "compiled":
+            self.functions = tuple([linad.jit(g) for g in self.functions])
+            for _ in range(2):
+                for g in self.functions:
+                    g(self.x)
+        self.jacobian, self.hessian = self.functions
+        np.testing.assert_allclose(self.jacobian(self.x), self.by_hand(), atol=1e-12)
+
+    def by_hand(self):
+        y = np.tanh(self.A @ self.x)
+        return (1.0 - y * y)[:, None] * self.A
+
+    def time_jacobian(self, size, mode):
+        self.jacobian(self.x)
+
+    def time_hessian(self, size, mode):
+        self.hessian(self.x)
+
+    def track_jacobian_over_value(self, size, mode):
+        return ratio(lambda: self.jacobian(self.x), lambda: self.value(self.x))
+
+    def track_jacobian_over_by_hand(self, size, mode):
+        return ratio(lambda: self.jacobian(self.x), self.by_hand)
+
+    def track_hessian_over_value(self, size, mode):
+        return ratio(lambda: self.hessian(self.x), lambda: chain(self.x))
+
+    track_jacobian_over_value.unit = "ratio"
+    track_jacobian_over_by_hand.unit = "ratio"
+    track_hessian_over_value.unit = "ratio"
+
+
+class SparseHessian:
+    """Of the same chain, as a sparse array of SciPy's."""
+
+    params = [20, 200, 20_000]
     param_names = ["size"]
 
     def setup(self, size):
-        rng = np.random.default_rng(0)
-        self.x, self.A = rng.standard_normal(size), rng.standard_normal((size, size))
-        self.dense = linad.jacobian(lambda x: np.tanh(self.A @ x))
-        self.chain = linad.hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2))
+        self.x = np.random.default_rng(0).standard_normal(size)
+        self.time_hessian(size)
 
-    def time_jacobian(self, size):
-        self.dense(self.x)
+    def time_hessian(self, size):
+        linad.sparse_hessian(chain, self.x)
 
-    def time_hessian_dense(self, size):
-        self.chain(self.x)
+    def track_hessian_over_value(self, size):
+        return ratio(lambda: linad.sparse_hessian(chain, self.x), lambda: chain(self.x))
 
-    def time_hessian_sparse(self, size):
-        linad.sparse_hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2), self.x)
+    track_hessian_over_value.unit = "ratio"

@@ -8,21 +8,14 @@ import numpy as np
 
 import linad
 
-from . import median_seconds, ratio
+from . import median_seconds, ratio, topics
+from .workloads.elementwise import chain
 
 try:
     import autograd
     import autograd.numpy as autograd_numpy
 except ImportError:
     autograd = None
-
-
-def chain(x, length, numpy=np):
-    """Length elementwise operations, one after the other, then a sum."""
-    functions = [numpy.sin, numpy.tanh, numpy.cos, numpy.exp]
-    for i in range(length):
-        x = functions[i % 4](x)
-    return numpy.sum(x)
 
 
 class Chain:
@@ -250,3 +243,7 @@ def seed_loops(a, b, w, n=1000):
             np.dot(a, b, c)
 
     return pulled, pulled_by_hand, multiplied, multiplied_by_hand
+
+
+class OverSizes(topics.OverSizes):
+    topic = "overhead"

@@ -6,7 +6,7 @@ import numpy as np
 
 import linad
 
-from . import median_seconds
+from . import median_seconds, topics
 
 
 def entries(x):
@@ -238,3 +238,7 @@ class WholeArrays:
         return above / below
 
     track_in_place_over_pure.unit = "ratio"
+
+
+class OverSizes(topics.OverSizes):
+    topic = "writes"

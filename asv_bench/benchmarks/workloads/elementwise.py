@@ -104,6 +104,27 @@ def wave_gradient(x):
     return y
 
 
+def chain(x, length, numpy=np):
+    """Length elementwise operations, one after the other, then a sum."""
+    functions = [numpy.sin, numpy.tanh, numpy.cos, numpy.exp]
+    for i in range(length):
+        x = functions[i % 4](x)
+    return numpy.sum(x)
+
+
+def chain_over(x, steps, numpy=np):
+    """The same, as long as the steps are many."""
+    return chain(x, len(steps), numpy)
+
+
+def gauss_seidel(x, numpy=np):
+    """A nonlinear sweep: each entry is written from those beside it."""
+    y = x * 1.0
+    for i in range(1, len(x) - 1):
+        y[i] = 0.5 * (y[i - 1] + y[i + 1]) + 0.1 * y[i] ** 2
+    return y
+
+
 def _normal(*shape):
     return lambda rng: (rng.standard_normal(shape),)
 
@@ -188,4 +209,19 @@ WORKLOADS = [
 FAMILIES = [
     Family("tanh(x) sin(x) + x^2", "elementwise", waves, _normal, ("vjp",), sizes=SIZES),
     Family("its sum", "elementwise", wave, _normal, sizes=SIZES),
+    Family(
+        "n operations on 3 numbers",
+        "overhead",
+        chain_over,
+        lambda n: lambda rng: (np.array([0.3, 0.5, 0.7]), np.zeros(n)),
+        sizes=(1, 10, 100, 1000),
+    ),
+    Family(
+        "n writes of one entry",
+        "writes",
+        gauss_seidel,
+        lambda n: lambda rng: (np.linspace(0.1, 0.9, n),),
+        ("vjp",),
+        sizes=(10, 100, 1000),
+    ),
 ]
