@@ -8,7 +8,7 @@ import pytest
 
 import linad
 from linad.errors import TracerError
-from linad.rules.products import cheapest_splits, cross_, dot_, kron_, matmul_, matvec_
+from linad.rules.products import cheapest_splits, dot_, matmul_, matvec_
 from linad.testing import Case
 
 rng = np.random.default_rng(0)
@@ -72,14 +72,6 @@ CASES = [
     Case(np.linalg.matrix_power, array(2, 2, 2), n=6),
     Case(np.linalg.matrix_power, array(2, 2) + 3 * np.eye(2), n=-2),
     Case(np.linalg.matrix_power, array(2, 2), n=1),
-    Case(kron_, array(2, 3), array(1, 2), check=COMPLEX),
-    Case(np.kron, array(2, 2), array(3)),
-    Case(np.kron, array(2), array(2, 1, 2)),
-    Case(np.kron, np.array(2.0), np.array(3.0)),
-    Case(cross_, array(2, 1, 3), array(2, 3), check=COMPLEX),
-    Case(np.cross, array(3, 2), array(2, 3), axisa=0, axisc=0),
-    Case(np.cross, array(3), array(3), check=COMPLEX),
-    Case(np.linalg.cross, array(3, 2), array(3, 2), axis=0),
     Case(np.linalg.trace, array(2, 3, 3), check=COMPLEX),
     Case(np.linalg.trace, array(3, 4), offset=1),
     Case(np.linalg.diagonal, array(2, 3, 3), offset=-1),
@@ -103,9 +95,6 @@ VALUES = [
     (functools.partial(np.vecdot, axis=0, keepdims=True), (3, 2), (3, 2)),
     (np.matvec, (2, 2, 3), (3,)),
     (np.vecmat, (3,), (3, 2)),
-    (np.kron, (2, 3), (2,)),
-    (np.kron, (2, 1, 2), (3, 2)),
-    (functools.partial(np.cross, axis=0), (3, 2), (3, 2)),
     (multi_dot, (3,), (3,)),
     (multi_dot, (3,), (3, 2)),
 ]
@@ -157,7 +146,6 @@ ERRORS = {
     "tensordot lengths": (lambda x: np.tensordot(x, np.ones(2), 1), ValueError),
     "tensordot axes": (lambda x: np.tensordot(x, np.ones(3), 2), ValueError),
     "outer of a matrix": (lambda x: np.linalg.outer(x, np.ones((2, 2))), ValueError),
-    "cross of two entries": (lambda x: np.cross(x, np.ones(2)), ValueError),
     "power of a vector": (lambda x: np.linalg.matrix_power(x, 2), np.linalg.LinAlgError),
     "one factor": (lambda x: np.linalg.multi_dot([x]), ValueError),
     "dot out": (lambda x: np.dot(x, x, out=np.zeros(())), TracerError),

@@ -25,6 +25,7 @@ from linad.operators.solve import Solve
 from linad.operators.structured import Broadcast, Contraction, Diagonal, Kronecker, RowProducts
 from linad.regions import Grid, Positions, Window
 from linad.rules.banded import BandedProduct, BandedSolve
+from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
@@ -32,7 +33,6 @@ from linad.rules.filters import allpole_, convolve_grid_, running_mean_
 from linad.rules.indexing import Selection
 from linad.rules.indices import Index
 from linad.rules.polynomials import convolve_
-from linad.rules.products import CrossProduct
 from linad.rules.rearranging import Windows
 from linad.rules.triangular import TriangularSolve
 from linad.testing import _restricted

@@ -1,0 +1,130 @@
+"""Products that are linear in each argument and no matmul: Kronecker and cross product.
+
+kron       y = a ⊗ b, blocks a_ij b           a contraction of the one with the other
+cross      y = a × b in three dimensions      <w, a × b> = <a, b × w> = <b, w × a>
+"""
+
+import string
+from typing import Any
+
+import numpy as np
+
+from linad.dispatch import implements
+from linad.errors import ShapeError
+from linad.operators.base import JacobianOperator
+from linad.operators.patterns import relates
+from linad.operators.relations import Relation
+from linad.operators.structured import Contraction, Reshape, align
+from linad.primitive import Primitive
+from linad.rules.shaping import as_array
+from linad.shapes import normalize_axis, sum_to_shape
+
+# Kronecker product.
+
+
+kron_ = Primitive("kron", lambda a, b: np.kron(a, b))
+
+
+def _kron_jacobian(y: Any, x: Any, other: Any, first: bool) -> JacobianOperator:
+    """Of kron in ``x``: y[i k, j l ...] = x[i, j, ...] other[k, l, ...]."""
+    ndim = y.ndim
+    mine, its = string.ascii_letters[:ndim], string.ascii_letters[ndim : 2 * ndim]
+    pairs = zip(mine, its, strict=True) if first else zip(its, mine, strict=True)
+    labels = "".join([p + q for p, q in pairs])
+    sizes = dict(zip(mine + its, x.shape + other.shape, strict=True))
+    shape = tuple([sizes[c] for c in labels])
+    blocks = Contraction(mine, [(its, other)], labels, shape, x.shape, y.dtype)
+    return Reshape(y.shape, shape, y.dtype) @ blocks
+
+
+@kron_.jacobian(wrt=0)
+def kron_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return _kron_jacobian(y, a, b, first=True)
+
+
+@kron_.jacobian(wrt=1)
+def kron_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return _kron_jacobian(y, b, a, first=False)
+
+
+@implements(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    a, b = as_array(a), as_array(b)
+    ndim = max(a.ndim, b.ndim)
+    if ndim == 0:
+        return a * b
+    return kron_(
+        a.reshape((1,) * (ndim - a.ndim) + a.shape), b.reshape((1,) * (ndim - b.ndim) + b.shape)
+    )
+
+
+# Cross product.
+
+cross_ = Primitive("cross", lambda a, b: np.cross(a, b))
+
+
+class CrossProduct(JacobianOperator):
+    """x -> x × b, along a last axis of length 3; its adjoint is w -> b × w.
+
+    Parameters
+    ----------
+    b : array (..., 3)
+        Kept by reference; broadcasts with x.
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, b: Any, out_shape: Any, in_shape: Any, dtype: Any) -> None:
+        self.b = b
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.cross(align(tangent, len(self.in_shape), len(self.out_shape)), self.b)
+
+    def pullback(self, cotangent: Any) -> Any:
+        b = np.conj(self.b) if self.dtype.kind == "c" else self.b
+        return sum_to_shape(np.cross(b, cotangent), self.in_shape, len(self.out_shape))
+
+
+@relates(CrossProduct)
+def cross_pattern(op: CrossProduct) -> Relation:
+    """Each component reads the two others."""
+    x = np.arange(op.shape[1]).reshape(op.in_shape)
+    others = np.broadcast_to(x, op.out_shape)[..., [[1, 2], [0, 2], [0, 1]]]
+    return Relation.uniform(others.reshape(op.shape[0], 2), op.shape[1])
+
+
+@cross_.jacobian(wrt=0)
+def cross_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return CrossProduct(b, y.shape, a.shape, y.dtype)
+
+
+@cross_.jacobian(wrt=1)
+def cross_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+    return CrossProduct(-a, y.shape, b.shape, y.dtype)
+
+
+@implements(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        raise ShapeError("cross: both arguments need at least one axis")
+    a = np.moveaxis(a, normalize_axis(axisa, a.ndim, "cross"), -1)
+    b = np.moveaxis(b, normalize_axis(axisb, b.ndim, "cross"), -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(
+            f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} entries came, 3 and 3 are needed "
+            f"(of 2-vectors it is a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])"
+        )
+    return np.moveaxis(cross_(a, b), -1, axisc)
+
+
+@implements(np.linalg.cross)
+def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return cross(x1, x2, axis=axis)
