@@ -79,6 +79,10 @@ class DegenerateError(LinadError, ArithmeticError):
     """A second derivative at equal eigenvalues or singular values, which is not known."""
 
 
+class DerivativeError(LinadError, AssertionError):
+    """A derivative does not pass a check."""
+
+
 class NotHolomorphicError(LinadError, TypeError):
     """A complex function has no complex Jacobian matrix at this point."""
 

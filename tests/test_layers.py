@@ -23,7 +23,7 @@ FLOORS = {
     6: "sweeps cuda",
     7: "answers systems derivatives gradients sparse_derivatives calls custom overwriting "
     "static draws interpreted arguments variants jit inspection control kernel",
-    8: "solve export testing numpy scipy coverage specimens",
+    8: "solve export agreement testing numpy scipy coverage specimens",
     9: "cli __main__ demo terminal checks loading",
 }
 FLOOR_OF = {f"linad.{name}": floor for floor, names in FLOORS.items() for name in names.split()}
