@@ -21,6 +21,7 @@ from pathlib import Path
 import one_thread  # noqa: F401  # before NumPy
 from benchmarks import median_seconds
 from benchmarks.compile import first_and_second
+from benchmarks.mlp import PRECISIONS, products_alone
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.peers import PEERS, prepared
 from benchmarks.workloads.workload import same
@@ -181,6 +182,7 @@ def main():
     if chosen.write:
         results = {"machine": machine(), "peers": found, "rows": rows}
         results |= {"growth": growth(seconds), "first calls": first_and_second()}
+        results["products"] = {p: products_alone(p, seconds) for p in PRECISIONS}
         chosen.write.mkdir(parents=True, exist_ok=True)
         text = json.dumps(_rounded(results), indent=1)
         (chosen.write / "results.json").write_text(text + "\n", encoding="utf-8")

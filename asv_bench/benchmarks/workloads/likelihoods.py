@@ -13,7 +13,7 @@ POINTS = 128
 def gaussian_process(theta, D, y, numpy=np):
     """Minus the log marginal likelihood; D holds squared distances."""
     K = numpy.exp(theta[0]) * numpy.exp(-0.5 * D * numpy.exp(theta[1]))
-    K = K + numpy.exp(theta[2]) * numpy.eye(len(y))
+    K = K + numpy.exp(theta[2]) * numpy.eye(D.shape[0])
     L = numpy.linalg.cholesky(K)
     a = numpy.linalg.solve(K, y)
     return 0.5 * numpy.sum(y * a) + numpy.sum(numpy.log(numpy.diag(L)))
