@@ -160,6 +160,9 @@ class Relation:
 
     def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Lengths of some rows (0 for -1), and where their entries are stored, in order."""
+        if self.single:
+            kept = rows >= 0
+            return kept.astype(self.indptr.dtype), rows[kept]
         counts = np.append(self.counts, 0)[rows]  # -1 is the last
         starts = np.append(self.indptr[:-1], 0)[rows]
         before = np.cumsum(counts) - counts
@@ -176,13 +179,20 @@ class Relation:
         """The entries as numbers, increasing: where they are in the matrix in C order."""
         return self.rows.astype(np.int64) * self.n + self.indices
 
-    def within(self, whole: "Relation") -> np.ndarray:
-        """Where each entry is among those of a relation that contains this one."""
-        parts = [
-            csr_array((np.ones(r.nnz, np.int8), r.indices, r.indptr), shape=(r.m, r.n))
-            for r in (self, whole)
+    @cached_property
+    def single(self) -> bool:
+        """Whether each row has one entry."""
+        return self.nnz == self.m and bool((self.counts == 1).all())
+
+    def merged(self, other: "Relation") -> "tuple[Relation, np.ndarray, np.ndarray]":
+        """The union, and where in it the entries of either are."""
+        mine, theirs = [
+            csr_array((np.full(r.nnz, mark), r.indices, r.indptr), shape=(r.m, r.n))
+            for r, mark in ((self, np.int8(1)), (other, np.int8(2)))
         ]
-        return np.flatnonzero((parts[0] + parts[1]).data == 2)
+        both = mine + theirs
+        found = Relation(both.indptr, both.indices, self.n)
+        return found, np.flatnonzero(both.data & 1), np.flatnonzero(both.data & 2)
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -32,7 +32,7 @@ from linad.transforms.programs import Sourced
 from linad.transforms.sparsity.compress import plan_for
 from linad.transforms.sparsity.instructions import Combine, Scale, Unite, Weigh
 from linad.transforms.sparsity.products import fewest_seeds, given_matrix, is_plain, touched
-from linad.transforms.sparsity.reach import reach, united
+from linad.transforms.sparsity.reach import reach
 from linad.transforms.tape_operator import Node, TapeOperator
 
 COPIES = (moved, extracted, inserted, erased)
@@ -330,21 +330,21 @@ class Replay:
         constant = [v for v in parts if v.constant]
         if 1 < len(constant) < len(parts):
             return self._united([self._united(constant), *[v for v in parts if not v.constant]])
-        total = united([value.sets for value in parts])
-        if any([v.sets.source is not total.source for v in parts]):
-            total = Sets(None, total.relation)
         inputs = constant + [v for v in parts if not v.constant]
-        where = [self._where(value, total) for value in inputs]
-        return self._emit(Unite, total, inputs, where, total.table.nnz)
-
-    def _where(self, value: Value, total: Sets) -> tuple[Any, Any]:
-        """Which numbers of a summand are read, and where in the sum they go."""
-        if value.sets.source is total.source and value.sets.table is total.table:
-            return None, None
-        relation = value.sets.relation
-        if relation.nnz == total.relation.nnz:
-            return value.places, None
-        return value.places, relation.within(total.relation)
+        first = inputs[0].sets
+        if all([v.sets.source is first.source and v.sets.table is first.table for v in inputs]):
+            nowhere = [(None, None)] * len(inputs)
+            return self._emit(Unite, first, inputs, nowhere, first.table.nnz)
+        # Which numbers of each summand are read, and where in the sum they go; None: as they are.
+        total, targets = first.relation, [np.arange(first.relation.nnz)]
+        for value in inputs[1:]:
+            total, before, last = total.merged(value.sets.relation)
+            targets = [before[target] for target in targets] + [last]
+        where = [
+            (value.places, None if target.size == total.nnz else target)
+            for value, target in zip(inputs, targets, strict=True)
+        ]
+        return self._emit(Unite, Sets(None, total), inputs, where, total.nnz)
 
     def _stacked(self, parts: list[Value]) -> Value:
         """The results, one after the other."""
