@@ -35,7 +35,7 @@ from linad.operators.rewrites import (
     sum_of,
     summed,
 )
-from linad.operators.structured import Cast, Identity, Matrix, Zero
+from linad.operators.structured import Cast, Diagonal, Identity, Matrix, Zero
 from linad.shapes import Shape, size_of
 from linad.tracer import Tracer
 
@@ -63,8 +63,19 @@ def as_operator(a: Any) -> JacobianOperator:
             a = a.astype(float)
         return Matrix(a)
     if is_operator(a):
-        return Foreign(aslinearoperator(a))
+        diagonal = _main_diagonal(a)
+        return Foreign(aslinearoperator(a)) if diagonal is None else diagonal
     raise OperandError(f"a {type(a).__name__} is no operator, matrix or sparse array: {a!r:.80}")
+
+
+def _main_diagonal(a: Any) -> JacobianOperator | None:
+    """A sparse array of nothing but a main diagonal, as what it is."""
+    if getattr(a, "format", None) != "dia" or a.offsets.tolist() != [0]:
+        return None
+    n = a.shape[0]
+    if a.shape != (n, n) or a.data.shape[1] < n or a.dtype.kind not in "fc":
+        return None
+    return Diagonal(a.data[0, :n], (n,), a.dtype)
 
 
 def matching(op: JacobianOperator, out_shape: Shape | None, in_shape: Shape | None) -> Any:

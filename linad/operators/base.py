@@ -64,6 +64,8 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         The same for `pushforward` and `pushforward_into`.
     hermitian : bool
         True where whoever made it knows that the matrix is its own conjugate transpose.
+    compiled : bool
+        True where compiled programs are in it, which may run with the rest as one.
     writes : bool
         True for the operator of an array that was written into; a sweep applies it in place.
 
@@ -82,6 +84,7 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
     wide = False
     scatters = False
     spreads = False
+    compiled = False
     writes = False
     hermitian = False
     __array_priority__ = 2000.0
@@ -215,7 +218,10 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         if x.dtype is not dtype:
             x = x.astype(dtype)
         if x.ndim == 1:
-            y = apply(x if len(taken) == 1 else x.reshape(taken))
+            x = x if len(taken) == 1 else x.reshape(taken)
+            if self.compiled and (y := ALGEBRA.fused(self, adjoint, x)) is not None:
+                return y if len(given) == 1 else y.reshape(-1)
+            y = apply(x)
             if len(given) != 1:
                 y = y.reshape(size_of(given))
         else:
@@ -330,7 +336,15 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        for name in ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim", "_sparsity"):
+        for name in (
+            "_adjoint_ref",
+            "_transpose_ref",
+            "_xp",
+            "shape",
+            "ndim",
+            "_sparsity",
+            "_fused",
+        ):
             state.pop(name, None)
         return state
 

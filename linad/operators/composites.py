@@ -38,7 +38,7 @@ class _View(Typed):
     def __init__(self, op: JacobianOperator) -> None:
         self.op = op
         self._in_dtype, self._out_dtype = op.out_dtype, op.in_dtype
-        self.fresh = op.fresh
+        self.fresh, self.compiled = op.fresh, op.compiled
         if op.dtype.kind == "c":
             self.wide = op.wide or (op.in_dtype.kind != "c" and op.out_dtype.kind == "c")
             self.clinear = op.clinear and not self.wide
@@ -135,6 +135,8 @@ class Chain(Typed):
         # Real in and real out make a real matrix, whatever happens in between.
         dtype = out_dtype if out_dtype is in_dtype else np.promote_types(out_dtype, in_dtype)
         for f in factors:
+            if f.compiled:
+                self.compiled = True
             if not f.clinear:
                 self.clinear = False
             if f.wide:
@@ -172,7 +174,7 @@ class Scaled(Typed):
         self._complex = np.iscomplexobj(alpha)
         self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
         self.fresh = op.fresh or not self._complex
-        self.clinear = op.clinear
+        self.clinear, self.compiled = op.clinear, op.compiled
         self.wide = op.wide
         super().__init__(op.out_shape, op.in_shape, op.dtype)
 
@@ -207,6 +209,7 @@ class Sum(Typed):
         self.terms = terms
         self.clinear = all(t.clinear for t in terms)
         self.wide = any(t.wide for t in terms)
+        self.compiled = any(t.compiled for t in terms)
         first = terms[0]
         self._in_dtype, self._out_dtype = first.in_dtype, first.out_dtype
         dtype = first.dtype

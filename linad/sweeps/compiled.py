@@ -10,6 +10,7 @@ Both are tapes of primitives again, so they are primitives of this kind: derivat
 order compile in the same way.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from linad import tree
 from linad.buffers import settle
 from linad.config import Settings
 from linad.errors import GuardError
-from linad.operators.base import JacobianOperator
+from linad.operators.base import ALGEBRA, JacobianOperator
 from linad.primitive import Primitive, innermost_trace
 from linad.shapes import Shape
 from linad.sweeps.places import canonical
@@ -58,6 +59,7 @@ class Compiled(Primitive):
         self.program = Program(simplify(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
+        self.plans: dict[Any, Any] = {}  # programs of operators with its derivative
 
     @property
     def example(self) -> Sequence[Any]:
@@ -151,7 +153,7 @@ class Derived:
 
             results, J = linearize_leaves(run, chosen, tree.flatten(chosen)[1])
             cut = len(recorder.equations)
-            outputs = [_node(recorder, r) for r in results]
+            outputs = [node_of(recorder, r) for r in results]
             sweeps = {}
             for kind in MODES if mode is None else (mode,):
                 sweeps[kind] = self._record(recorder, J, kind, seeds)
@@ -195,7 +197,7 @@ class Derived:
         slots = J.out_slots if kind == "pull" else J.in_slots
         given = [recorder.input(slot.zeros(seeds)) for slot in slots]
         apply = J.pull_leaves if kind == "pull" else J.push_leaves
-        found = [_node(recorder, r) for r in apply(given, seeds)]
+        found = [node_of(recorder, r) for r in apply(given, seeds)]
         return [t._node for t in given], found, first, len(recorder.equations)
 
     def run(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
@@ -210,7 +212,7 @@ class Derived:
         return results, [values[i] if i >= 0 else next(computed) for i in self.arguments]
 
 
-def _node(recorder: RecordTrace, value: Any) -> Any:
+def node_of(recorder: RecordTrace, value: Any) -> Any:
     """What stands for a value on the recorder's tape."""
     if isinstance(value, Tracer) and value._trace is recorder:
         settle(value)
@@ -247,6 +249,7 @@ class CompiledJacobian(JacobianOperator):
     """
 
     fresh = True
+    compiled = True
 
     def __init__(self, primitive: Compiled, values: list[Any], active: tuple[int, ...]) -> None:
         self.primitive, self.values, self.active = primitive, values, active
@@ -261,6 +264,18 @@ class CompiledJacobian(JacobianOperator):
         }
         dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
         super().__init__((), (), np.result_type(*dtypes))
+
+    @property
+    def residuals(self) -> list[Any]:
+        """What the sweeps read besides one seed."""
+        return self._known["pull", ()][1]
+
+    def with_residuals(self, residuals: list[Any]) -> "CompiledJacobian":
+        """The derivative at another point, of which these are the residuals; for one seed."""
+        other = copy.copy(self)
+        other.plain = False
+        other._known = {key: (sweep, residuals) for key, (sweep, _) in self._known.items()}
+        return other
 
     def _applied(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
         sweep, residuals = self._known[mode, ()]
@@ -290,3 +305,13 @@ class CompiledJacobian(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return self._applied("pull", cotangent, self.out_slots)
+
+
+def _fused(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
+    """The first application of an operator with compiled programs in it."""
+    from linad.sweeps import fused
+
+    return fused.applied(op, adjoint, seed)
+
+
+ALGEBRA.fused = _fused  # which linad.sweeps.fused replaces

@@ -74,6 +74,8 @@ class TapeOperator(JacobianOperator):
         self.inputs, self.outputs = inputs, outputs
         self.in_slots, self.out_slots = in_slots, out_slots
         self.in_tree, self.out_tree = in_tree, out_tree
+        # One call of a compiled program: what it returns in a tuple is told apart before it.
+        self.compiled = len(steps) == 2 and len(steps[1][1]) == 1 and steps[1][1][0][1].compiled
         self._schedule: list[tuple[Any, Sequence[Link], list[Node]]] | None = None
         self._in_dtype = common_dtype(in_slots)
         self._out_dtype = common_dtype(out_slots)
@@ -343,7 +345,7 @@ class _Flat(JacobianOperator):
 
     def __init__(self, op: TapeOperator) -> None:
         self.op = op
-        self.clinear, self.hermitian = op.clinear, op.hermitian
+        self.clinear, self.hermitian, self.compiled = op.clinear, op.hermitian, op.compiled
         self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
         # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
         self.wide = self._in_dtype.kind == "c" and any(s.dtype.kind != "c" for s in op.in_slots)
