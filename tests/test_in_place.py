@@ -897,6 +897,8 @@ VIEWS = [
     lambda x: x.ravel("F"),
     lambda x: x.swapaxes(0, -1),
     lambda x: x[-1:],
+    lambda x: x[:, ::2].ravel(),
+    lambda x: x[:, 1].ravel(),
 ]
 INDICES = [..., 0, -1, slice(1, None), slice(None, None, -1), [0, -1], [0, 0], "positive"]
 
