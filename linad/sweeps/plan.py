@@ -265,6 +265,8 @@ def cut(equations: list[Equation]) -> list[list[Equation]]:
     if period is None:
         return [equations[i : i + STATEMENTS] for i in range(0, n, STATEMENTS)]
     start, length = period
+    # As many repetitions at a time as fit, where that leaves parts enough to share a kernel.
+    length *= max(1, min(STATEMENTS, (n - start) // 3) // length)
     pieces = -(-length // STATEMENTS)
     width = -(-length // pieces)
     parts = [equations[:start]] if start else []

@@ -155,7 +155,7 @@ PROGRAMS = {
         Count(36, 26, 1984, 1864),
     ),
     # Each power is kept, 64 bytes apart; the loops are cut into kernels of bounded length.
-    "400 products": (linad.grad(products), normal(2), Count(411, 8, 25664, 0)),
+    "400 products": (linad.grad(products), normal(2), Count(37, 7, 25664, 0)),
     # Twenty steps are cut where they repeat, so that they share kernels.
     "Lotka-Volterra": (linad.grad(lotka_volterra), (PREY,), Count(121, 18, 2816, 0)),
     # 29 writes of one entry.
