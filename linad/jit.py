@@ -94,7 +94,7 @@ class Jitted:
         path = None
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
             for variant in variants:
-                if variant.compiled.takes(arguments.arrays):
+                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.arrays):
                     return variant
             path = self._recorded_on_values(arguments)
         if path is None:
@@ -153,6 +153,8 @@ class Jitted:
 
     def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
         for variant in list(variants):
+            if not variant.fits(arguments.arrays):
+                continue
             if share_memory(arguments.arrays, variant.written):
                 return self.function(*args, **kwargs)
             try:
@@ -196,10 +198,12 @@ class Jitted:
     def _derived(self, arguments: Arguments, variants: list[Variant]) -> Any:
         """A call with traced values: one operation of the derivative around it."""
         for variant in list(variants):
+            if not variant.fits(arguments.arrays):
+                continue
             if share_memory(arguments.arrays, variant.written):
                 break
             try:
-                values = variant.compiled(*arguments.arrays)
+                values = variant.applied(arguments.arrays)
             except GuardError:
                 continue
             except ArithmeticError:
@@ -210,7 +214,7 @@ class Jitted:
                 path = self._recorded_on_values(arguments)
                 if path is not None and not share_memory(arguments.arrays, path.written):
                     path = self._adopt(path, variants)
-                    return path.finish(path.compiled(*arguments.arrays), arguments.arrays)
+                    return path.finish(path.applied(arguments.arrays), arguments.arrays)
             else:
                 self._warn(variants)
         return arguments.call(self.function, arguments.arrays)
@@ -247,7 +251,7 @@ class Jitted:
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
             return
-        if compiler_is_off():
+        if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return
         from linad.sweeps.short import OTHER, short_call
 

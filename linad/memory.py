@@ -20,15 +20,28 @@ OUTSIDE = "call linad.stop_gradient(x) first"
 _ARRAY: Any = np.empty(0)  # answers for all of them
 
 
+def _tolist(x: Any) -> Any:
+    return np.asarray(x).tolist()
+
+
+def _item(x: Any, *index: Any) -> Any:
+    return np.asarray(x).item(*index)
+
+
 def label(x: Any) -> str:
     """How messages call a traced array."""
     return f"(shape {x.shape}, {x.dtype})"
 
 
-def escape(how: str, remedy: str) -> Callable[..., NoReturn]:
-    """A method that would give the value away without its derivative, and refuses to."""
+def escape(how: str, remedy: str, exact: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A method that would give the value away without its derivative, and refuses to.
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    Integers and booleans have none to lose: for these ``exact`` answers from the plain value.
+    """
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if exact is not None and self.dtype.kind in "biu":
+            return exact(self.decided, *args, **kwargs)
         raise TracerError(
             f"{how} would take a traced value {label(self)} out of the trace and lose its "
             f"derivative; {remedy}"
@@ -122,8 +135,8 @@ class Memory(Traced):
     getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
     setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
     byteswap = _reread("byteswap", OUTSIDE)
-    item = escape("item()", "index instead: x[0], or x[()] for a 0-d array")
-    tolist = escape("tolist()", "iterate over the array instead")
+    item = escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item)
+    tolist = escape("tolist()", "iterate over the array instead", _tolist)
     tobytes = escape("tobytes()", OUTSIDE)
     if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
         tostring = escape("tostring()", OUTSIDE)

@@ -130,7 +130,7 @@ def _parameter(value: Any) -> str:
 
 
 def _guard(x: Any, *, expected: Any) -> tuple[()]:
-    if not np.array_equal(x, expected):
+    if not np.array_equal(x, expected, equal_nan=np.asarray(expected).dtype.kind in "fc"):
         raise GuardError(
             f"the program took another path when it was recorded: a condition was {expected!r} "
             f"then and is {x!r} now"

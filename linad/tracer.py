@@ -126,6 +126,16 @@ class Tracer(Arithmetic):
             value = value._value
         return value
 
+    @property
+    def decided(self) -> Any:
+        """As `concrete`, for Python to decide on: a recorded program holds for this value only."""
+        value: Any = self
+        while isinstance(value, Tracer):
+            value._trace.looked_at(value)
+            refresh(value)
+            value = value._value
+        return value
+
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers
@@ -244,6 +254,7 @@ class Tracer(Arithmetic):
         "float() or a math function, or writing it into a plain array,",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
         "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
+        float,
     )
     _refuse_int = escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
     __complex__ = escape("complex()", "use x + 1j * y")
@@ -254,10 +265,20 @@ class Tracer(Arithmetic):
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
-        return str(self.concrete)
+        return str(self._printed())
 
     def __format__(self, spec: str) -> str:
-        return format(self.concrete, spec)
+        return format(self._printed(), spec)
+
+    def _printed(self) -> Any:
+        """The value for a text. That of an integer, a key perhaps, counts as a decision."""
+        if self.dtype.kind in "biu":
+            return self.decided
+        value: Any = self
+        while isinstance(value, Tracer):
+            value._trace.shown(value)
+            value = value._value
+        return self.concrete
 
 
 tree.leaf_types.add(Tracer)

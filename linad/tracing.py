@@ -40,6 +40,12 @@ class Trace:
         The traced arguments of the function, and what knows the caller's arrays.
     """
 
+    layout_counts = False
+    """Whether somebody has asked how an array lies in memory."""
+
+    records = False
+    """Whether what happens is kept as a program, to be run with other values."""
+
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
@@ -84,8 +90,14 @@ class Trace:
         """Write ``value`` at a region of an array of this trace that owns its storage."""
         raise NotImplementedError
 
+    def looked_at(self, tracer: "Tracer") -> None:
+        """Take note that Python learns the value, to decide on it."""
+
+    def shown(self, tracer: "Tracer") -> None:
+        """Take note that the value is part of a text."""
+
     def detach(self, tracer: "Tracer") -> Any:
-        """Return the tracer's value without derivative."""
+        """Return the value of a tracer without derivative: itself where a program is recorded."""
         refresh(tracer)
         value = tracer._value
         if isinstance(value, Traced):

@@ -39,17 +39,29 @@ class Variant:
     tape : Tape
         From the arrays among the arguments to the arrays among the results, and those that
         the function wrote into.
+    layouts : list or None
+        How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
     """
 
     def __init__(
-        self, tape: Tape, example: list[Any], results: list[Any], written: list[int], out_tree: Any
+        self,
+        tape: Tape,
+        example: list[Any],
+        results: list[Any],
+        written: list[int],
+        out_tree: Any,
+        layouts: list[Any] | None = None,
     ) -> None:
-        self.tape, self.example = tape, example
+        self.tape, self.example, self.layouts = tape, example, layouts
         self.results, self.written, self.out_tree = results, written, out_tree
         self._compiled: Any = None
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
         self._lock = threading.RLock()
+
+    def fits(self, arrays: Sequence[Any]) -> bool:
+        """Whether arguments lie in memory as those it was recorded with, where that counts."""
+        return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
 
     @property
     def compiled(self) -> Any:
@@ -63,6 +75,19 @@ class Variant:
                 if self._compiled is None:
                     self._compiled = Compiled(self.tape, self.example)
         return self._compiled
+
+    def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """What the program computes of traced values.
+
+        Raises
+        ------
+        GuardError
+            If Python would decide otherwise.
+        """
+        if self.tape.outputs:
+            return self.compiled(*arrays)  # type: ignore[no-any-return]
+        self.compiled.impl(*[x.concrete if isinstance(x, Tracer) else x for x in arrays])
+        return ()  # there is nothing to differentiate
 
     def callable_from_numba(self, name: str) -> Any:
         """The program as a compiled function; see `Jitted.njit`."""
@@ -137,6 +162,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
                 values.append(leaf)
                 results.append(_own(leaf))
         nodes += [tracers[k]._node for k in written]
+        if any([isinstance(leaf, str) for leaf in leaves]):
+            recorder.check_texts()
         recorder.operands.check()
     if share_memory(arguments.arrays, written):
         # One array by two names: what is written to one has to be seen through the other.
@@ -154,7 +181,17 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
     width = tree.flatten(tuple([0.0] * len(inputs)))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, width, tree.flatten([0.0] * len(nodes))[1])
-    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree)
+    layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
+    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
+
+
+def _layout_of(x: Any) -> Any:
+    """Equal for arrays whose entries lie in memory in the same order and at the same distances."""
+    if isinstance(x, Tracer):
+        x = np.empty_like(x.concrete)  # what a derivative is taken of has no gaps
+    if not isinstance(x, np.ndarray) or x.flags.c_contiguous:
+        return "C"
+    return "F" if x.flags.f_contiguous else x.strides
 
 
 def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> None:
@@ -211,7 +248,7 @@ def _was_written(tracer: Tracer, node: Any) -> bool:
 
 def same_path(a: Variant, b: Variant) -> bool:
     """Whether two recordings are of one path: two threads may find it at the same time."""
-    return _course(a) == _course(b)
+    return a.layouts == b.layouts and _course(a) == _course(b)
 
 
 def _course(variant: Variant) -> list[Any]:

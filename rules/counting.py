@@ -16,7 +16,7 @@ from linad.errors import DTypeError, TracerError
 from linad.primitive import Traced
 from linad.rules.indexing import add_at
 from linad.rules.indices import Index
-from linad.rules.shaping import as_array, concrete, ravel
+from linad.rules.shaping import as_array, concrete, form, ravel, still
 from linad.shapes import is_inexact, size_of
 
 
@@ -28,29 +28,55 @@ def tally(weights: Any, bins: Any, n: int) -> Any:
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if isinstance(x, Traced):
-        raise DTypeError("bincount: x must hold integers, which a traced array of floats is not")
+        return _counted(x, weights, minlength)
     counts = np.bincount(x, minlength=minlength)
     if weights is None:
         return counts
+    weights = _weights(weights, np.shape(x))
+    return tally(np.astype(weights, np.float64), np.asarray(x, np.intp), counts.size)
+
+
+def _weights(weights: Any, shape: Any) -> Any:
     weights = as_array(weights)
     if weights.dtype.kind == "c":
         raise TypeError("Cannot cast weights data from complex to float64")
-    if weights.shape != np.shape(x):
+    if weights.shape != shape:
         raise ValueError("The weights and list don't have the same length.")
-    return tally(np.astype(weights, np.float64), np.asarray(x, np.intp), counts.size)
+    return weights
+
+
+def _counted(x: Any, weights: Any, minlength: int) -> Any:
+    """Counts of traced integers: of an argument of a program that is recorded."""
+    if x.dtype.kind not in "biu":
+        raise DTypeError(f"bincount: x must hold integers, got a traced array of {x.dtype}")
+    if x.ndim != 1:
+        raise ValueError("object too deep for desired array" if x.ndim else "x must be a vector")
+    if np.any(x < 0):
+        raise ValueError("'list' argument must have no negative elements")
+    n = max(minlength, int(np.max(x)) + 1 if x.size else 0)
+    if weights is None:
+        counts = np.zeros_like(x, np.intp, shape=(n,))
+        np.add.at(counts, x, 1)
+        return counts
+    weights = np.astype(_weights(weights, x.shape), np.float64)
+    counts = np.zeros_like(weights if isinstance(weights, Traced) else x, np.float64, shape=(n,))
+    np.add.at(counts, x, weights)
+    return counts
 
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     if isinstance(bins, Traced):
         return bins
-    plain = np.asarray(concrete(a))
-    edges = np.histogram_bin_edges(plain, bins, range, concrete(weights))
+    # How many bins there are, a number says, or a rule finds from the values.
+    seen = concrete if isinstance(bins, str) else form
+    plain = np.asarray(seen(a))
+    edges = np.histogram_bin_edges(plain, bins, range, seen(weights))
     placed = isinstance(bins, str) or np.ndim(bins) == 0
     if not (placed and range is None and isinstance(a, Traced) and plain.size):
         return edges
     least, largest = a.min(), a.max()  # type: ignore[attr-defined]
-    if plain.min() == plain.max():
+    if still(least) == still(largest):
         least, largest = least - 0.5, largest + 0.5
     return np.linspace(least, largest, edges.size)
 
@@ -64,18 +90,21 @@ def histogram(
             "histogram: range= cannot be traced; pass bins=np.linspace(low, high, n + 1)"
         )
     edges = histogram_bin_edges(a, bins, range, weights)
-    fixed = concrete(edges)
-    values = np.asarray(concrete(a)).ravel()
-    if weights is None:
-        n = np.histogram(values, fixed)[0]
-    else:
+    fixed, values = still(edges), ravel(as_array(still(a)))
+    # The last bin includes its right edge, the others do not.
+    bin_ = np.searchsorted(fixed, values, side="right") - 1
+    bin_ = np.where(values == fixed[-1], fixed.size - 2, bin_)
+    inside = (bin_ >= 0) & (bin_ < fixed.size - 1)
+    bin_ = np.clip(bin_, 0, fixed.size - 2)
+    if weights is not None:
         weights = as_array(weights)
         if weights.shape != np.shape(a):
             raise ValueError("weights should have the same shape as a.")
-        # The last bin includes its right edge, the others do not.
-        bin_ = np.searchsorted(fixed, values, side="right") - 1
-        bin_[values == fixed[-1]] = fixed.size - 2
-        inside = np.flatnonzero((bin_ >= 0) & (bin_ < fixed.size - 1))
+    if isinstance(bin_, Traced) or weights is None:
+        counted = np.where(inside, 1 if weights is None else ravel(weights), 0)
+        n = np.zeros_like(counted, shape=(fixed.size - 1,))
+        np.add.at(n, bin_, counted)
+    else:
         n = tally(ravel(weights)[inside], bin_[inside], fixed.size - 1)
     if not density:
         return n, edges

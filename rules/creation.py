@@ -18,7 +18,7 @@ from linad.errors import UnsupportedError
 from linad.primitive import Primitive, Traced
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
-from linad.rules.shaping import as_array, as_shape, astype, concrete, laid_out, reshape_
+from linad.rules.shaping import as_array, as_shape, astype, concrete, form, laid_out, reshape_
 from linad.rules.shaping import copy as duplicate
 
 # Constants of the shape of another array.
@@ -189,9 +189,11 @@ def arange(
 
 
 def _answer(numpy_function: Callable[..., Any]) -> None:
+    plain = concrete if numpy_function is np.min_scalar_type else form
+
     def answer(*args: Any, **kwargs: Any) -> Any:
-        plain = {name: concrete(value) for name, value in kwargs.items()}
-        return numpy_function(*[concrete(a) for a in args], **plain)
+        named = {name: plain(value) for name, value in kwargs.items()}
+        return numpy_function(*[plain(a) for a in args], **named)
 
     answer.__name__ = answer.__qualname__ = numpy_function.__name__
     implements(numpy_function)(answer)
@@ -225,4 +227,4 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 def _dtype(x: Any) -> Any:
     """The dtype of a traced array; anything else as it is."""
-    return concrete(x).dtype if isinstance(x, Traced) else x
+    return form(x).dtype if isinstance(x, Traced) else x

@@ -31,7 +31,7 @@ from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Identity, Zero
 from linad.primitive import Primitive, Traced
-from linad.rules.shaping import concrete
+from linad.rules.shaping import form
 
 
 def equal_values(values: Any) -> Any:
@@ -76,10 +76,10 @@ def settled_wrt_vectors(
     if np.any(pairs):
         if strict:
             _refuse(values, name, "its vectors are not settled there")
-        w = np.abs(concrete(weights))
+        w = np.abs(form(weights))
         allowed = 100 * values.shape[-1] * float(np.finfo(values.dtype).eps)
         far = allowed * np.max(w, axis=-1, initial=0.0)[..., None, None]
-        w = concrete(weights)
+        w = form(weights)
         uneven = np.abs(w[..., None, :] - w[..., :, None]) > far
         heavy = np.abs(w[..., None]) * np.eye(values.shape[-1]) > far
         if np.any(pairs & (uneven | heavy)):
@@ -111,7 +111,7 @@ def settle(vectors: Any, values: Any, weights: Any, name: str) -> Any:
     """
     if not isinstance(vectors, Traced):
         return vectors
-    plain = concrete(values)
+    plain = form(values)
     strict = weights is None
     if strict:
         weights = np.zeros(plain.shape, plain.dtype)

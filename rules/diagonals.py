@@ -22,8 +22,8 @@ from linad.rules.shaping import (
     as_array,
     astype,
     broadcast_to,
-    concrete,
     copy_,
+    form,
     moveaxis,
     ravel,
     reshape_,
@@ -132,8 +132,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     n = x.shape[0] if N is None else N
     x = astype(x, np.promote_types(x.dtype, int), copy=False)
     if n == 0:
-        return np.zeros_like(concrete(x), shape=(x.shape[0], 0))
-    columns = [np.ones_like(concrete(x))]
+        return np.zeros_like(form(x), shape=(x.shape[0], 0))
+    columns = [np.ones_like(form(x))]
     for _ in range(1, n):
         columns.append(columns[-1] * x)
     return stack(columns if increasing else columns[::-1], axis=1)

@@ -20,7 +20,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Contraction
 from linad.primitive import Primitive
 from linad.rules.diagonals import main_diagonal
-from linad.rules.shaping import as_array, concrete, laid_out, moveaxis
+from linad.rules.shaping import as_array, form, laid_out, moveaxis
 from linad.ufuncs import refuse_out
 
 
@@ -67,7 +67,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 
 @implements(np.einsum_path)
 def einsum_path(*operands: Any, **kwargs: Any) -> Any:
-    return np.einsum_path(*[concrete(x) for x in operands], **kwargs)
+    return np.einsum_path(*[form(x) for x in operands], **kwargs)
 
 
 def _subscripts(operands: Sequence[Any]) -> tuple[str, list[Any]]:
@@ -90,7 +90,7 @@ def _subscripts(operands: Sequence[Any]) -> tuple[str, list[Any]]:
 
 def _refuse(subscripts: str, arrays: Sequence[Any]) -> Any:
     """Let NumPy say what is wrong."""
-    np.einsum(subscripts, *[concrete(a) for a in arrays])
+    np.einsum(subscripts, *[form(a) for a in arrays])
     raise ValueError(f"einsum: {subscripts!r} does not fit {[a.shape for a in arrays]}")
 
 

@@ -20,8 +20,8 @@ from linad.primitive import Primitive
 from linad.rules.indices import WHOLE, Index, canonical
 from linad.rules.shaping import (
     as_array,
-    concrete,
     copy_,
+    form,
     laid_out,
     ravel,
     reshape_,
@@ -126,7 +126,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 def _entry_as_view(x: Any, index: Index) -> Any:
     """``x[1, 2, ...]``: a 0-d view, where ``x[1, 2]`` is a number."""
-    concrete(x)[index]  # raises where an integer is out of range, as a slice does not
+    form(x)[index]  # raises where an integer is out of range, as a slice does not
     view = getitem_(x, index=Index([slice(i, i + 1 or None) for i in index]))
     return reshape_(view, shape=())
 

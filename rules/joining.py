@@ -26,6 +26,7 @@ from linad.rules.shaping import (
     broadcast_to,
     concrete,
     copy_,
+    form,
     moveaxis,
     ravel,
     reshape_,
@@ -162,7 +163,7 @@ def _depth(arrays: Any) -> int:
 def _highest(arrays: Any) -> int:
     if isinstance(arrays, list):
         return max([_highest(a) for a in arrays])
-    return np.ndim(concrete(arrays))
+    return np.ndim(form(arrays))
 
 
 def _block(arrays: Any, depth: int, ndim: int) -> Any:
@@ -247,13 +248,13 @@ def _flat_or_axis(arr: Any, axis: int | None, name: str) -> tuple[Any, int]:
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "delete")
-    return along(arr, axis, np.delete(np.arange(arr.shape[axis]), obj))
+    return along(arr, axis, np.delete(np.arange(arr.shape[axis]), concrete(obj)))
 
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "insert")
-    n = arr.shape[axis]
+    n, obj = arr.shape[axis], concrete(obj)
     values = astype(as_array(values), arr.dtype, copy=False)
     single = not isinstance(obj, slice) and np.size(obj) == 1 and np.asarray(obj).dtype != bool
     if single:

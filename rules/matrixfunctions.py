@@ -22,7 +22,7 @@ from linad.operators.patterns import lanes, relates
 from linad.operators.structured import Kronecker
 from linad.primitive import Primitive
 from linad.rules.linalg import adjoint
-from linad.rules.shaping import concrete
+from linad.rules.shaping import form
 from linad.shapes import matrix_transpose
 
 Function = Callable[..., Any]
@@ -68,8 +68,8 @@ class FrechetDerivative(JacobianOperator):
 
     def _frechet(self, a: Any, e: Any) -> Any:
         # L is linear in E: brought to the size of A, it neither hides A nor is hidden.
-        size = np.max(np.abs(concrete(a)), initial=0.0) or 1.0
-        scale = float(np.max(np.abs(concrete(e)), initial=0.0) / size) or 1.0
+        size = np.max(np.abs(form(a)), initial=0.0) or 1.0
+        scale = float(np.max(np.abs(form(e)), initial=0.0) / size) or 1.0
         n = a.shape[-1]
         a = np.broadcast_to(a, e.shape)
         top = np.concatenate([a, e / scale], axis=-1)

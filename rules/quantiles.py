@@ -21,7 +21,7 @@ from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules.reductions import kept, reduction_axes
-from linad.rules.shaping import as_array, concrete
+from linad.rules.shaping import as_array, still
 from linad.shapes import keep_axes
 from linad.ufuncs import refuse_out
 
@@ -74,7 +74,7 @@ def _position(method: str, n: Any, q: Any) -> Any:
         alpha, beta = CONTINUOUS[method]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
     if method in DISCRETE:
-        return DISCRETE[method](n, concrete(q))
+        return DISCRETE[method](n, still(q))
     raise ValueError(
         f"{method!r} is not a valid method. Use one of: {sorted([*CONTINUOUS, *DISCRETE])}"
     )
@@ -99,7 +99,7 @@ def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_
     count = math.prod(shape)
     column = q.reshape(shape + (1,) * len(lead)) if shape and lead else q
     h = _position(method, n, column)
-    below = np.asarray(np.floor(concrete(h)))
+    below = np.floor(still(h))
     low = np.clip(below, 0, np.maximum(n - 1, 0)).astype(np.intp)
     high = np.clip(below + 1, 0, np.maximum(n - 1, 0)).astype(np.intp)
     if not isinstance(h, Traced):
@@ -142,7 +142,7 @@ def _quantile(
     if a.dtype.kind in "biu":
         a = a.astype(float)
     q = q if isinstance(q, float) else as_array(q)
-    values = np.asarray(concrete(q))
+    values = still(q if isinstance(q, Traced) else np.asarray(q))
     if values.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     if not ((values >= 0) & (values <= 1)).all():

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.buffers import refresh
 from linad.dispatch import implements
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
@@ -72,8 +73,49 @@ def as_array(x: Any) -> Any:
 
 
 def concrete(x: Any) -> Any:
-    """The plain value of ``x``: of a traced one, the array it stands for."""
+    """The plain value of ``x``, for Python to decide on: of a traced one, what it stands for.
+
+    A program that is being recorded holds for this value only, and checks it at each run. What
+    can be said in traced operations is better said of `still`.
+    """
+    return x.decided if isinstance(x, Traced) else x  # type: ignore[attr-defined]
+
+
+def still(x: Any) -> Any:
+    """``x`` without its derivative, to find places, signs and the like.
+
+    A plain array, or what a program that is being recorded computes again at each run.
+    """
+    while isinstance(x, Traced) and not x._trace.records:
+        refresh(x)  # type: ignore[arg-type]
+        x = x._value  # type: ignore[attr-defined]
+    return x
+
+
+def require_finite(a: Any) -> None:
+    """Raise ValueError for infinities and NaNs, as `numpy.asarray_chkfinite`."""
+    a = still(a)
+    if not isinstance(a, Traced):
+        np.asarray_chkfinite(a)
+    elif not np.all(np.isfinite(a)):
+        raise ValueError("array must not contain infs or NaNs")
+
+
+def form(x: Any) -> Any:
+    """A plain array in place of ``x``, to ask for its dtype and shape; values do not count."""
     return x.concrete if isinstance(x, Traced) else x  # type: ignore[attr-defined]
+
+
+def layout(x: Any) -> Any:
+    """A plain array in place of ``x``, to ask how it lies in memory.
+
+    A program that is being recorded holds for arguments that lie as those it was recorded with.
+    """
+    under = x
+    while isinstance(under, Traced):
+        under._trace.layout_counts = True
+        under = under._value  # type: ignore[attr-defined]
+    return form(x)
 
 
 def replaced(x: Any, bad: Any, value: Any) -> Any:
@@ -94,13 +136,13 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 def memory_order(a: Any) -> tuple[int, ...]:
     """The axes of ``a`` as they lie in memory, slowest first, as order="K" reads them."""
-    strides = np.asarray(concrete(a)).strides
+    strides = np.asarray(layout(a)).strides
     return tuple(sorted(range(len(strides)), key=lambda k: -abs(strides[k])))
 
 
 def _is_fortran(a: Any) -> bool:
     """Whether order="A" means "F" for this array."""
-    return bool(np.asarray(concrete(a)).flags.fnc)
+    return bool(np.asarray(layout(a)).flags.fnc)
 
 
 def _check_order(order: str, allowed: str, name: str) -> str:
@@ -113,7 +155,7 @@ def _check_order(order: str, allowed: str, name: str) -> str:
 def laid_out(a: Any, order: str | None, name: str) -> Any:
     """``a``, or a copy of it where ``order`` asks for another layout than it has."""
     order = _check_order(order or "K", "CFAK", name)
-    flags = np.asarray(concrete(a)).flags
+    flags = np.asarray(layout(a)).flags
     there = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
     return a if there else copy_(a, layout=order)
 
@@ -126,7 +168,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
         y = transpose(reshape_(transpose(a), shape=target[::-1]))
     else:
         y = reshape_(a, shape=target)
-    if copy is False and not np.shares_memory(concrete(y), concrete(a)) and y.size:
+    if copy is False and not np.shares_memory(layout(y), layout(a)) and y.size:
         raise ValueError("reshape: a copy cannot be avoided")
     return copy_(y, layout="K") if copy else y
 
@@ -140,8 +182,8 @@ def ravel(a: Any, order: str = "C") -> Any:
     elif order == "F" or (order == "A" and _is_fortran(a)):
         a = transpose(a)
     y = reshape_(a, shape=(-1,))
-    plain = concrete(a)
-    if plain.flags.c_contiguous or not np.may_share_memory(concrete(y), plain):
+    plain = layout(a)
+    if plain.flags.c_contiguous or not np.may_share_memory(layout(y), plain):
         return y
     # x[::2] has a flat view, but ravel gives contiguous entries: what is written there stays there.
     return copy_(y, layout="K")

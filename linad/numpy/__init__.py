@@ -32,7 +32,7 @@ from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
-from linad.rules.shaping import astype, concrete, ravel
+from linad.rules.shaping import astype, ravel, require_finite
 from linad.shapes import is_inexact, size_of
 from linad.tracing import running_trace
 
@@ -94,7 +94,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     if not _is_traced(a):
         return np.asarray_chkfinite(a, dtype, order)
     made = creation.asarray(a, dtype, order)
-    np.asarray_chkfinite(concrete(made))
+    require_finite(made)
     return made
 
 

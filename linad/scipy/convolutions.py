@@ -18,7 +18,7 @@ from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_
 from linad.rules.polynomials import convolve_
-from linad.rules.shaping import astype, concrete
+from linad.rules.shaping import astype, concrete, form
 from linad.scipy.fft import fftn, ifftn, irfftn, rfftn
 from linad.scipy.mirror import inexact, traced_form
 from linad.shapes import normalize_axes
@@ -131,7 +131,10 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     if _swapped("convolve", mode, in1.shape, in2.shape, range(in1.ndim)):
         in1, in2 = in2, in1
     if method == "auto":
-        method = scipy.signal.choose_conv_method(concrete(in1), concrete(in2), mode)
+        # Sizes decide, and how large integers are.
+        exact = in1.dtype.kind in "biu" and in2.dtype.kind in "biu"
+        plain = concrete if exact else form
+        method = scipy.signal.choose_conv_method(plain(in1), plain(in2), mode)
     if method == "direct":
         return _direct(in1, in2, mode)
     if method == "fft":

@@ -25,7 +25,7 @@ from scipy.integrate import DOP853, RK23, RK45
 
 from linad import tree
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, astype, concrete, ravel
+from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.mirror import holds_traced
 from linad.tracing import running_trace
 
@@ -46,13 +46,13 @@ def needs_tracing(fun: Any, t0: Any, y0: Any, args: Any) -> bool:
 
 
 def _dtype(y: Any) -> Any:
-    return complex if np.iscomplexobj(concrete(y)) else float
+    return complex if np.iscomplexobj(form(y)) else float
 
 
 def _plain(value: Any) -> Any:
     """The value with plain arrays for traced ones."""
     leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, [concrete(leaf) for leaf in leaves])
+    return tree.unflatten(structure, [form(leaf) for leaf in leaves])
 
 
 def _weighted(weights: Any, terms: Sequence[Any]) -> Any:
@@ -147,7 +147,7 @@ class Replay:
 
 def _hold(x: Any) -> None:
     """Record that the steps are good for these values: a tape must not run with others."""
-    value = concrete(x)
+    value = form(x)
     bool(np.all(np.abs(x - value) <= 1e-9 * np.max(np.abs(value), initial=0.0)))
 
 
@@ -208,7 +208,7 @@ def replayed(
     plain_args = _plain(tuple(args))
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     result = scipy.integrate.solve_ivp(
-        lambda t, y: concrete(plain(t, y)), t_span, concrete(y0), Recorded, t_eval, **options
+        lambda t, y: form(plain(t, y)), t_span, form(y0), Recorded, t_eval, **options
     )
     field = _field(fun, args, vectorized, y0.shape[0], dtype)
     replay = Replay(kind, field, times, y0)
@@ -245,6 +245,6 @@ def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: float, atol: float) 
     y = result.y.T[places]
     plain = _field(fun, _plain(tuple(args)), False, y.shape[1], np.dtype(float))
     value = scipy.integrate.odeint(
-        lambda s, x: concrete(plain(s, x)), concrete(y)[0], t, tfirst=True, **options
+        lambda s, x: form(plain(s, x)), form(y)[0], t, tfirst=True, **options
     )
-    return y + (value - concrete(y))
+    return y + (value - form(y))

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, concrete
+from linad.rules.shaping import as_array, form
 from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
 from linad.shapes import normalize_axis
@@ -157,7 +157,7 @@ def odeint(
 def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
     if running_trace() is not None:
         # In double precision, or in that of a and b: as this version of SciPy does it.
-        plain = scipy.integrate.fixed_quad(lambda x: x, concrete(a), concrete(b), (), n)[0]
+        plain = scipy.integrate.fixed_quad(lambda x: x, form(a), form(b), (), n)[0]
         precision = np.real(plain).dtype
         nodes, weights = (v.astype(precision) for v in np.polynomial.legendre.leggauss(n))
         half = 0.5 * (b - a)

@@ -17,7 +17,7 @@ import scipy.interpolate
 
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.rules.shaping import astype, concrete
+from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.piecewise import (
     CubicHermiteSpline as CubicHermiteSpline,
@@ -89,7 +89,7 @@ class RegularGrid:
                 raise ShapeError(
                     f"{name}: axis {k} has {values.shape[k]} values and points of shape {p.shape}"
                 )
-            steps = np.diff(concrete(p))
+            steps = np.diff(still(p))
             if not np.all(steps > 0):
                 if not np.all(steps < 0):
                     raise ValueError(
@@ -113,12 +113,12 @@ class RegularGrid:
         outside = lost.copy()
         ends = []
         for k, (x, g) in enumerate(zip(coordinates, self.grid, strict=True)):
-            here, ticks = concrete(x), concrete(g)
-            lost |= np.isnan(here)
+            here, ticks = still(x), still(g)
+            lost = lost | np.isnan(here)
             off = (here < ticks[0]) | (here > ticks[-1])
             if self.bounds_error and (np.any(off) or np.any(np.isnan(here))):
                 raise ValueError(f"One of the requested xi is out of bounds in dimension {k}")
-            outside |= off
+            outside = outside | off
             ends.append(_ends(g, x, method))
         trailing = (1,) * (values.ndim - d)
         total: Any = None
@@ -158,12 +158,12 @@ def _ends(g: Any, x: Any, method: str) -> list[tuple[Any, Any]]:
     n = g.shape[0]
     if n == 1:
         return [(np.zeros(x.shape, np.intp), None)]
-    here, ticks = np.nan_to_num(concrete(x)), concrete(g)
+    here, ticks = np.nan_to_num(still(x)), still(g)
     i = np.clip(np.searchsorted(ticks, here, side="right") - 1, 0, n - 2)
     if method == "nearest":
         t = (here - ticks[i]) / (ticks[i + 1] - ticks[i])
         return [(np.where(t <= 0.5, i, i + 1), None)]
-    x = np.where(np.isnan(concrete(x)), 0.0, x)
+    x = np.where(np.isnan(still(x)), 0.0, x)
     left = g[i]
     weight = (x - left) / (g[i + 1] - left)
     return [(i, 1 - weight), (i + 1, weight)]
@@ -256,7 +256,7 @@ class Table:
         if extrapolates and bounds_error:
             raise ValueError("interp1d: cannot extrapolate and raise at the same time")
         if not assume_sorted:
-            order = np.argsort(concrete(x), kind="mergesort")
+            order = np.argsort(still(x), kind="mergesort")
             x, y = x[order], np.take(y, order, axis=axis)
         self.x, self.y, self.axis, self.fill_value = x, y, axis, fill_value
         self.kind = "linear" if kind == "slinear" else kind
@@ -267,7 +267,7 @@ class Table:
     def __call__(self, x: Any) -> Any:
         """The value at points of any shape."""
         x = inexact(x)
-        here, ticks = concrete(x), concrete(self.x)
+        here, ticks = still(x), still(self.x)
         if self.bounds_error:
             for off, what in ((here < ticks[0], "below"), (here > ticks[-1], "above")):
                 if np.any(off):

@@ -208,11 +208,13 @@ def pinv(
     if a.ndim < 2:
         raise ValueError(f"pinv: expected at least two axes, got an array of {a.shape}")
     # SciPy cuts off singular values at max(M, N) eps s_1, NumPy at a rcond s_1.
-    largest = float(np.max(np.linalg.svd(concrete(a), compute_uv=False), initial=0.0))
     relative = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
     if rtol is None and atol is not None:
         relative = 0.0
-    cutoff = relative + (atol / largest if atol and largest else 0.0)
+    cutoff = relative
+    if atol:
+        largest = float(np.max(np.linalg.svd(concrete(a), compute_uv=False), initial=0.0))
+        cutoff += atol / largest if largest else 0.0
     return np.linalg.pinv(a, cutoff)
 
 

@@ -4,12 +4,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules.creation import asarray
-from linad.rules.shaping import astype, concrete
+from linad.rules.shaping import astype, require_finite
 from linad.shapes import is_inexact
 from linad.tracing import running_trace
 
@@ -58,7 +56,7 @@ def check_finite(wanted: bool, *arrays: Any) -> None:
     """Raise ValueError for infinities and NaNs, as SciPy does."""
     if wanted:
         for a in arrays:
-            np.asarray_chkfinite(concrete(a))
+            require_finite(a)
 
 
 def refuse(name: str, **keywords: Any) -> None:

@@ -24,14 +24,14 @@ import scipy.interpolate
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
-from linad.rules.shaping import astype, concrete
+from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact
 from linad.shapes import normalize_axis
 
 
 def interval(knots: Any, x: Any) -> Any:
     """The i with knots[i] <= x < knots[i+1]; beyond the ends that of the first or last one."""
-    found = np.searchsorted(concrete(knots), concrete(x), side="right") - 1
+    found = np.searchsorted(still(knots), still(x), side="right") - 1
     return np.clip(found, 0, knots.shape[0] - 2)
 
 
@@ -42,9 +42,9 @@ def increasing(name: str, x: Any) -> Any:
         raise DTypeError(f"{name}: x must be real, got {x.dtype}")
     if x.ndim != 1 or x.shape[0] < 2:
         raise ShapeError(f"{name}: x must be a row of at least 2 numbers, got shape {x.shape}")
-    if not np.all(np.isfinite(concrete(x))):
+    if not np.all(np.isfinite(still(x))):
         raise ValueError(f"{name}: x must contain only finite values")
-    if np.any(np.diff(concrete(x)) <= 0):
+    if np.any(np.diff(still(x)) <= 0):
         raise ValueError(f"{name}: x must be strictly increasing")
     return astype(x, float, copy=False)
 
@@ -84,11 +84,11 @@ class Piecewise:
         if extrapolate == "periodic":
             start, period = self.x[0], self.x[-1] - self.x[0]
             x = start + np.remainder(x - start, period)
-        here = concrete(x)
+        here = still(x)
         lost = np.isnan(here)
         if not extrapolate:
-            ends = concrete(self.x)
-            lost |= (here < ends[0]) | (here > ends[-1])
+            ends = still(self.x)
+            lost = lost | (here < ends[0]) | (here > ends[-1])
         i = interval(self.x, np.where(lost, 0.0, here))
         tail = self.c.ndim - 2
         step = x - self.x[i]
@@ -205,7 +205,7 @@ def _data(name: str, x: Any, *values: Any, axis: int) -> tuple[Any, list[Any], i
                 f"{name}: {x.shape[0]} breakpoints need as many values along axis {axis}, got "
                 f"shapes {', '.join(str(v.shape) for v in arrays)}"
             )
-        if not np.all(np.isfinite(concrete(v))):
+        if not np.all(np.isfinite(still(v))):
             raise ValueError(f"{name}: the values must be finite")
     return x, [np.moveaxis(astype(v, wanted, copy=False), axis, 0) for v in arrays], axis
 
@@ -257,7 +257,7 @@ def _monotone_slopes(x: Any, y: Any) -> Any:
     m = (y[1:] - y[:-1]) / h
     if y.shape[0] == 2:
         return np.concatenate([m, m], axis=0)
-    flat = np.sign(concrete(m[1:])) * np.sign(concrete(m[:-1])) <= 0
+    flat = np.sign(still(m[1:])) * np.sign(still(m[:-1])) <= 0
     before, after = np.where(flat, 1.0, m[:-1]), np.where(flat, 1.0, m[1:])
     w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
     mean = np.where(flat, 0.0, (w1 + w2) / (w1 / before + w2 / after))
@@ -269,9 +269,9 @@ def _monotone_slopes(x: Any, y: Any) -> Any:
 def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
     """The slope of the parabola through three points, limited so that it stays monotone."""
     d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
-    turns = np.sign(concrete(d)) != np.sign(concrete(m0))
-    steep = (np.sign(concrete(m0)) != np.sign(concrete(m1))) & (
-        np.abs(concrete(d)) > 3.0 * np.abs(concrete(m0))
+    turns = np.sign(still(d)) != np.sign(still(m0))
+    steep = (np.sign(still(m0)) != np.sign(still(m1))) & (
+        np.abs(still(d)) > 3.0 * np.abs(still(m0))
     )
     return np.where(turns, 0.0, np.where(steep, 3.0 * m0, d))
 
@@ -302,7 +302,7 @@ def _end_conditions(bc_type: Any, y: Any) -> list[Any]:
     if isinstance(bc_type, str):
         bc_type = (bc_type, bc_type)
         if bc_type[0] == "periodic":
-            first, last = concrete(y[0]), concrete(y[-1])
+            first, last = still(y[0]), still(y[-1])
             if not np.allclose(first, last, rtol=1e-15, atol=1e-15):
                 raise ValueError("CubicSpline: the first and last y must agree to be periodic")
     elif len(bc_type) != 2 or any(isinstance(bc, str) and bc == "periodic" for bc in bc_type):

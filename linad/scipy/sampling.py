@@ -19,7 +19,7 @@ import scipy.ndimage
 
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.rules.shaping import concrete
+from linad.rules.shaping import concrete, still
 from linad.scipy.boundaries import beyond, check_mode, delivered, each, image
 from linad.scipy.mirror import inexact, traced_form
 from linad.shapes import is_real_float
@@ -93,15 +93,15 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
     outside = np.zeros(coordinates[0].shape, bool)
     ends = []
     for c, n in zip(coordinates, x.shape, strict=True):
-        here = concrete(c)
+        here = still(c)
         lost = ~np.isfinite(here)
         if mode == "constant":
-            lost |= (here < 0) | (here > n - 1)
-        outside |= lost
+            lost = lost | (here < 0) | (here > n - 1)
+        outside = outside | lost
         # A lost coordinate is not read.
         sign, shift = _moved(np.where(lost, 0.0, here), n, mode)
         place = np.where(lost, 0.0, sign * np.where(lost, 0.0, c) + shift)
-        first = np.floor(concrete(place) + (0.0 if order else 0.5))
+        first = np.floor(still(place) + (0.0 if order else 0.5))
         t = place - first
         start = first.astype(np.intp)
         ends.append([(start, None)] if not order else [(start, 1 - t), (start + 1, t)])
@@ -170,7 +170,7 @@ def affine_transform(
     if d < 1 or not shape:
         raise ShapeError(f"{name}: input and output need at least one axis")
     if matrix.shape in ((d, d + 1), (d + 1, d + 1)):
-        if matrix.shape[0] == d + 1 and np.any(concrete(matrix)[d] != [0] * d + [1]):
+        if matrix.shape[0] == d + 1 and np.any(still(matrix)[d] != [0] * d + [1]):
             raise ValueError(f"{name}: the last row of a homogeneous matrix must be 0, ..., 0, 1")
         offset = matrix[:d, d]
         matrix = matrix[:d, :d]

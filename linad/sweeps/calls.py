@@ -223,11 +223,13 @@ def guard(lowering: Any, eqn: Equation) -> bool:
         return False
     wanted = constant_place(expected.astype(place.dtype))
     place = contiguous(lowering, place)
+    unlike = "a != b and (a == a or b == b)" if place.dtype.kind in "fc" else "a != b"
     text = (
         "def kernel(p, start, stop):\n"
         "    q = operand(p, 0)\n    e = operand(p, 1)\n"
         "    for i in range(start, stop):\n"
-        f"        if get_{d}(q, i, -1) != get_{d}(e, i, -1):\n"
+        f"        a, b = get_{d}(q, i, -1), get_{d}(e, i, -1)\n"
+        f"        if {unlike}:\n"
         f"            return {GUARD_FAILED}\n"
         "    return 0\n"
     )

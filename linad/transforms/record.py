@@ -30,11 +30,15 @@ from linad.transforms.operands import PlainOperands
 class RecordTrace(Trace):
     """A trace whose tracers carry a Var; it differentiates nothing and loses nothing."""
 
+    records = True
+
     def __init__(self) -> None:
         super().__init__()
         self.numbers = itertools.count()
         self.equations: list[Equation] = []
         self.operands = PlainOperands()
+        self.known: set[Var] = set()  # whose values Python has learned, and guards check
+        self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
@@ -102,6 +106,24 @@ class RecordTrace(Trace):
         params = {"expected": answer}
         self.equations.append(Equation(guard, (tracer._node,), params, (), self.line()))
         return answer
+
+    def looked_at(self, tracer: Tracer) -> None:
+        settle(tracer)
+        self._check(tracer._node, np.array(tracer.concrete), self.line())
+
+    def _check(self, node: Var, value: Any, line: Source | None) -> None:
+        if node not in self.known:
+            self.known.add(node)
+            self.equations.append(Equation(guard, (node,), {"expected": value}, (), line))
+
+    def shown(self, tracer: Tracer) -> None:
+        settle(tracer)
+        self.texts.append((tracer._node, np.array(tracer.concrete), self.line()))
+
+    def check_texts(self) -> None:
+        """Check at each run what is part of a text, for one is among the results."""
+        for text in self.texts:
+            self._check(*text)
 
     def detach(self, tracer: Tracer) -> Any:
         return tracer
@@ -202,3 +224,11 @@ def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], lis
             values.append(check_constant(leaf))
             nodes.append(values[-1])
     return values, nodes, out_tree
+
+
+def node_of(recorder: RecordTrace, value: Any) -> Any:
+    """What stands for a value on a recorder's tape."""
+    if isinstance(value, Tracer) and value._trace is recorder:
+        settle(value)
+        return value._node
+    return value

@@ -16,7 +16,7 @@ import scipy.stats
 
 from linad.errors import UnsupportedError
 from linad.primitive import Traced
-from linad.rules.shaping import as_array, concrete
+from linad.rules.shaping import as_array, still
 from linad.scipy.mirror import holds_traced
 from linad.tracing import running_trace
 
@@ -175,12 +175,12 @@ class Continuous(Distribution):
         valid = (scale > 0) & self._valid(*shapes)
         shapes = [np.where(valid, s, 1.0) for s in shapes]
         scale = np.where(valid, scale, 1.0)
-        plain = (concrete(x) - concrete(loc)) / concrete(scale)
+        plain = (still(x) - still(loc)) / still(scale)
         low, high = self.support
         within = (low < plain) & (plain < high)
         if density:
             end = (plain == low) | (plain == high)
-            within = within | (end & self._counts_at_end(plain, *map(concrete, shapes)))
+            within = within | (end & self._counts_at_end(plain, *map(still, shapes)))
         # An infinite x, though masked out later, would have the derivative inf times 0.
         z = np.where(within, (np.where(within, x, 0.0) - loc) / scale, self.inside)
         if density:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.errors import ShapeError
-from linad.rules.shaping import concrete
+from linad.rules.shaping import still
 from linad.scipy.linalg import solve_triangular
 from linad.scipy.mirror import refuse
 from linad.scipy.stats.continuous import HALF_LOG_2PI
@@ -38,7 +38,7 @@ class MultivariateNormal(Distribution):
             cov = np.eye(d) * cov  # one variance, or one for each component
         if mean.shape != (d,) or cov.shape != (d, d):
             raise ShapeError(f"{name}: mean has shape {mean.shape} and cov {cov.shape}")
-        if not np.allclose(concrete(cov), concrete(cov).T, rtol=1e-10, atol=0):
+        if not np.allclose(still(cov), still(cov).T, rtol=1e-10, atol=0):
             raise ValueError(f"{name}: cov must be symmetric")
         # As SciPy reads it: numbers are vectors of length 1, or one vector of length d.
         if x.ndim == 0:
