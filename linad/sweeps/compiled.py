@@ -17,22 +17,23 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.buffers import settle
 from linad.config import Settings
 from linad.errors import GuardError
 from linad.operators.base import ALGEBRA, JacobianOperator
 from linad.primitive import Primitive, innermost_trace
 from linad.shapes import Shape
+from linad.sweeps import fused
 from linad.sweeps.places import canonical
 from linad.sweeps.program import OtherArgumentsError, Program
 from linad.tape import Tape, Var, needed
-from linad.tracer import Tracer
 from linad.transforms.linearize import linearize_leaves
-from linad.transforms.record import RecordTrace
+from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.simplify import simplify
 from linad.transforms.slots import Slot
 
 MODES = ("pull", "push")
+
+ALGEBRA.fused = fused.applied  # for operators with derivatives of compiled tapes in them
 
 
 class Compiled(Primitive):
@@ -78,6 +79,10 @@ class Compiled(Primitive):
         except OtherArgumentsError:
             given = zip(values, self.tape.inputs, strict=True)
             return self.program.run([_as_recorded(v, var) for v, var in given])
+
+    def another(self, tape: Tape, example: Any) -> "Compiled":
+        """Another tape, compiled with the same settings."""
+        return Compiled(tape, example, self.program.chosen)
 
     def takes(self, values: Sequence[Any]) -> bool:
         """Whether Python would decide as recorded, with these arguments."""
@@ -189,7 +194,7 @@ class Derived:
             residuals = [like.example[i] if i >= 0 else next(computed) for i in self.arguments]
             return residuals + [np.ones(v.shape, v.dtype) for v in seeded]
 
-        return Compiled(_tape(name, [*used, *seeded], body, found), example, like.program.chosen)
+        return like.another(_tape(name, [*used, *seeded], body, found), example)
 
     @staticmethod
     def _record(recorder: RecordTrace, J: Any, kind: str, seeds: Shape) -> Any:
@@ -212,14 +217,6 @@ class Derived:
         return results, [values[i] if i >= 0 else next(computed) for i in self.arguments]
 
 
-def node_of(recorder: RecordTrace, value: Any) -> Any:
-    """What stands for a value on the recorder's tape."""
-    if isinstance(value, Tracer) and value._trace is recorder:
-        settle(value)
-        return value._node
-    return value
-
-
 def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
     in_tree = tree.flatten(tuple([0.0] * len(inputs)))[1]
     out_tree = tree.flatten(tuple([0.0] * len(outputs)))[1]
@@ -228,7 +225,7 @@ def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
 
 def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:
     tape = _tape(name, inputs, equations, outputs)
-    return Compiled(tape, lambda: list(like.example), like.program.chosen)
+    return like.another(tape, lambda: list(like.example))
 
 
 class CompiledJacobian(JacobianOperator):
@@ -305,13 +302,3 @@ class CompiledJacobian(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return self._applied("pull", cotangent, self.out_slots)
-
-
-def _fused(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
-    """The first application of an operator with compiled programs in it."""
-    from linad.sweeps import fused
-
-    return fused.applied(op, adjoint, seed)
-
-
-ALGEBRA.fused = _fused  # which linad.sweeps.fused replaces

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad import tree
-from linad.operators.base import ALGEBRA, JacobianOperator
+from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Scaled, Sum
 from linad.operators.structured import Diagonal, Identity, Matrix
-from linad.sweeps.compiled import Compiled, node_of
+from linad.primitive import Primitive
 from linad.tape import Tape, needed
-from linad.transforms.record import RecordTrace
+from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
 REMEMBERED = 64
@@ -192,7 +192,7 @@ class Plan:
 
     def __init__(self) -> None:
         self.asked = False
-        self.program: Compiled | None = None
+        self.program: Any = None
 
     def run(self, form: Form, adjoint: bool, seed: np.ndarray) -> Any:
         if self.program is None:
@@ -204,7 +204,7 @@ class Plan:
         return y if y.ndim else y[()]
 
 
-def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Compiled:
+def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Any:
     recorder = RecordTrace()
     example = [*form.arrays, seed.copy()]
     inputs = [recorder.input(a) for a in example]
@@ -220,12 +220,12 @@ def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Compiled:
         tree.flatten(tuple([0.0] * len(inputs)))[1],
         tree.flatten((0.0,))[1],
     )
-    return Compiled(tape, example, _first(form).program.chosen)
+    return _first(form).another(tape, example)
 
 
-def _first(form: Form) -> Compiled:
+def _first(form: Form) -> Any:
     """One of the compiled functions in a form; it keeps the programs."""
-    return next(p for p in _parts(form.key) if isinstance(p, Compiled))
+    return next(p for p in _parts(form.key) if isinstance(p, Primitive))
 
 
 def _parts(key: Any) -> Iterator[Any]:
@@ -258,6 +258,3 @@ def _plans_of(op: JacobianOperator) -> Any:
     if len(plans) >= REMEMBERED:
         plans.clear()
     return (form, *[plans.setdefault((adjoint, form.key), Plan()) for adjoint in (False, True)])
-
-
-ALGEBRA.fused = applied
