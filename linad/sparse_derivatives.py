@@ -9,7 +9,7 @@ from linad.jit import Jitted
 from linad.transforms.sparse import check_format
 
 
-def _operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
+def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
     """The function that `jit` was given: of a compiled one only the whole is known, not what
     depends on what."""
     while isinstance(f, Jitted):
@@ -72,7 +72,7 @@ def sparse_jacobian(
            [0., 3., 2.]])
     """
     check_format(format, "sparse_jacobian")
-    _, J = Call(_operation_by_operation(f), args, {}, argnums).linearize()
+    _, J = Call(operation_by_operation(f), args, {}, argnums).linearize()
     return J.tosparse(format)
 
 
@@ -129,5 +129,5 @@ def sparse_hessian(
     from linad.transforms.sparsity.assemble import symmetric_matrix_of
 
     check_format(format, "sparse_hessian")
-    H = hessian_operator(_operation_by_operation(f), *args, argnums=argnums)
+    H = hessian_operator(operation_by_operation(f), *args, argnums=argnums)
     return symmetric_matrix_of(H).asformat(format)

@@ -27,7 +27,7 @@ from linad.shapes import name_of
 from linad.solve.newton import REUSED, largest
 from linad.solve.problems import Residual, args_tuple, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
-from linad.solve.systems import KeptFactors, check_solver, choose, system
+from linad.solve.systems import KeptFactors, check_solver, choose, seen_through, system
 from linad.systems import System
 
 COLUMNS = ("parameter", "slope", "step")
@@ -154,6 +154,8 @@ class Branch:
     ) -> None:
         start = (x0, float(parameter))
         extra = args_tuple(args)
+
+        f = seen_through(f, linear_solver, x0)
 
         def of_both(z: Any) -> Any:
             return f(z[0], z[1], *extra)

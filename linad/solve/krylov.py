@@ -19,7 +19,7 @@ from linad.errors import ConvergenceError
 from linad.solve.newton import RootSearch
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor
-from linad.solve.systems import PRODUCTS, preconditioner
+from linad.solve.systems import PRODUCTS, preconditioner, seen_through
 
 GAMMA = 0.9
 ETA_MAX = 0.9
@@ -85,6 +85,8 @@ def newton_krylov(
     >>> found.success, bool(np.abs(f(found.x)).max() < 1e-12)
     (True, True)
     """
+    if isinstance(preconditioner, str):
+        f = seen_through(f, "sparse", x0)
     search = RootSearch(Equations(f, x0, args, "newton_krylov"), xtol, ftol, maxiter)
     forcing = Forcing(preconditioner, restart, inner_maxiter)
     return search.run(forcing, Monitor("newton_krylov", callback, disp, ("F", "step")))

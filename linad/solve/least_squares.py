@@ -27,7 +27,7 @@ from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import check_solver
+from linad.solve.systems import check_solver, seen_through
 
 COLUMNS = ("cost", "optimality", "step")
 
@@ -93,6 +93,7 @@ def gauss_newton(
     >>> found.x.round(8)
     array([1., 2.])
     """
+    f = seen_through(f, linear_solver, x0)
     fit = Fit("gauss_newton", f, x0, args, (ftol, xtol, gtol), maxiter, linear_solver)
     return fit.run(_gauss_step, Monitor("gauss_newton", callback, disp, COLUMNS))
 
@@ -145,6 +146,7 @@ def levenberg_marquardt(
     """
     if not damping > 0:
         raise ValueError(f"levenberg_marquardt: damping={damping!r} came, a number > 0 is needed")
+    f = seen_through(f, linear_solver, x0)
     fit = Fit("levenberg_marquardt", f, x0, args, (ftol, xtol, gtol), maxiter, linear_solver)
     fit.lam = damping
     return fit.run(_damped_step, Monitor("levenberg_marquardt", callback, disp, COLUMNS))

@@ -22,9 +22,12 @@ from scipy.sparse.linalg import lsmr
 
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.linesearch import NoDecrease, backtrack
-from linad.solve.problems import Equations, check_maxiter
+from linad.solve.problems import Equations, check_maxiter, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import KeptFactors, check_solver, system
+from linad.solve.systems import KeptFactors, check_solver, seen_through, system
+
+BACKWARD = 8.0
+"""Units in the last place of x within which it is an exact root of F: nothing is left to gain."""
 
 REUSED = 1e-2
 """Relative residual to reach with factors of another point. GMRES mostly gets much further."""
@@ -94,6 +97,7 @@ def newton(
     (array([1.41421356]), True)
     """
     check_solver(linear_solver, "newton")
+    f = seen_through(f, linear_solver, x0)
     search = RootSearch(Equations(f, x0, args, "newton"), xtol, ftol, maxiter)
 
     return search.run(Exact(linear_solver), Monitor("newton", callback, disp, ("F", "step")))
@@ -243,6 +247,12 @@ class RootSearch:
         """No step brings |F| down: say why."""
         if not none.finite:
             raise Stop(Status.NOT_FINITE, "in f, at every step tried") from none
+        if self.xtol is not None and self.size <= BACKWARD * self._rounding():
+            raise Stop(
+                Status.CONVERGED,
+                f"to rounding: the largest |F_i| is {self.size:.1e}, and rounding in x alone "
+                f"makes that much",
+            ) from none
         # So close that rounding in f decides: the step is smaller than what xtol asks for.
         if self.xtol is not None and relative * max(relative, eta) <= self.xtol:
             raise Stop(
@@ -256,6 +266,12 @@ class RootSearch:
             f"no step along the direction brings |F| down; the largest |F_i| is "
             f"{self.size:.1e}{goal}",
         ) from none
+
+    def _rounding(self) -> float:
+        """How far F moves when the entries of x change in their last digit, up or down."""
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], self.x.size)
+        with quiet():
+            return self.eps * largest(self.J @ (signs * self.x).astype(self.x.dtype))
 
 
 def least_squares_step(search: RootSearch) -> Any:

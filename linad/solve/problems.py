@@ -53,6 +53,9 @@ class Counted(Typed):
         self.clinear, self.wide, self.fresh = self.op.clinear, self.op.wide, self.op.fresh
         super().__init__(self.op.out_shape, self.op.in_shape, op.dtype)
 
+    def _label(self) -> str:
+        return str(self.bare._label())
+
     def pushforward(self, tangent: Any) -> Any:
         self.counts.njvp += size_of(tangent.shape[: tangent.ndim - len(self.in_shape)])
         return self.op.pushforward(tangent)

@@ -25,7 +25,7 @@ from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
 from linad.solve.problems import Equations, Unknown
 from linad.solve.status import Status, Stop, make_result
-from linad.solve.systems import check_solver, system
+from linad.solve.systems import check_solver, seen_through, system
 from linad.solve.trust_region import trust_region
 
 Solver = Callable[..., Any]
@@ -90,6 +90,7 @@ def root(
     (2.0, 0.25, -0.03125)
     """
     check_solver(linear_solver, "root")
+    g = seen_through(g, linear_solver, x0)
 
     def solve(x: Any, given: Any) -> Any:
         return solver(lambda x: g(x, *given), x, **options)
@@ -138,6 +139,7 @@ def fixed_point(
     np.float64(0.739085133215)
     """
     check_solver(linear_solver, "fixed_point")
+    g = seen_through(g, linear_solver, x0)
 
     def residual(x: Any, *given: Any) -> Any:
         return difference(x, g(x, *given), f"fixed_point: {name_of(g)}")
@@ -205,6 +207,7 @@ def linear(
     array([-2.25, -0.25, -0.25, -2.25])
     """
     check_solver(linear_solver, "linear")
+    A = seen_through(A, linear_solver, b)
     if not tree.flatten(b)[0]:
         raise TreeError("linear: b holds no array")
 
@@ -308,6 +311,7 @@ def minimum(
     array([0.5 , 0.25])
     """
     check_solver(linear_solver, "minimum")
+    f = seen_through(f, linear_solver, x0)
     gradient = grad(f)
 
     def solve(x: Any, given: Any) -> Any:
@@ -364,6 +368,7 @@ def least_squares(
     (np.float64(2.0), array([0.07142857, 0.14285714, 0.21428571]))
     """
     check_solver(linear_solver, "least_squares")
+    r = seen_through(r, linear_solver, x0)
 
     def gradient(x: Any, *given: Any) -> Any:
         y, pull = vjp(lambda x: r(x, *given), x)

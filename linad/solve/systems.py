@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from linad import tree
 from linad.errors import OperandError, SingularError, UnsupportedError
 from linad.operators.structure import is_thin
 from linad.solve.right_gmres import right_gmres
+from linad.sparse_derivatives import operation_by_operation
 from linad.systems import DENSE, SMALL, System
 
 SOLVERS = ("auto", "dense", "sparse", "krylov")
@@ -32,6 +34,18 @@ def check_solver(linear_solver: str, name: str) -> None:
         raise ValueError(
             f"{name}: linear_solver={linear_solver!r} came, one of {', '.join(SOLVERS)} is needed"
         )
+
+
+def seen_through(f: Any, linear_solver: str, x0: Any) -> Any:
+    """A function whose Jacobian may be treated as a sparse matrix: not as `linad.jit` made it.
+
+    Of a compiled function only the whole is known, not what depends on what; so the function that
+    it was made of takes its place, unless the systems are dense or iterated anyway.
+    """
+    n = sum([getattr(leaf, "size", 1) for leaf in tree.flatten(x0)[0]])
+    if linear_solver == "sparse" or (linear_solver == "auto" and n > SMALL):
+        return operation_by_operation(f)
+    return f
 
 
 def choose(J: Any, linear_solver: str) -> str:

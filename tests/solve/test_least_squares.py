@@ -119,6 +119,18 @@ class TestAnswers:
         np.testing.assert_allclose(found.x, exact.x, atol=1e-3)
 
     @BOTH
+    def test_a_compiled_function_is_seen_through(self, solver):
+        n = 400
+
+        def f(x):
+            return np.concatenate([10.0 * (x[1:] - x[:-1] ** 2), 1.0 - x[:-1]])
+
+        found = solver(linad.jit(f), np.full(n, 1.1))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
+        assert found.njvp < n  # no dense matrix was made
+
+    @BOTH
     def test_dependent_columns(self, solver):
         """Only p0 + p1 is determined: Gauss-Newton takes the shortest step."""
         found = solver(lambda p: (p[0] + p[1]) * T - 3 * T, np.array([0.5, 0.0]))

@@ -73,6 +73,30 @@ class TestAnswers:
         np.testing.assert_allclose(found.x, truth, rtol=1e-12)
         assert found.njvp < 5  # neither columns of a dense matrix nor a Krylov iteration
 
+    @pytest.mark.parametrize("factor", [1.0, 3000.0**2])
+    def test_ends_where_rounding_is_all_that_is_left(self, factor):
+        """Bratu's equation on a fine grid: units in the last place of u move F that much."""
+
+        def f(u):
+            v = np.pad(u, 1)
+            return factor * (v[:-2] - 2.0 * u + v[2:] + np.exp(u) / (len(u) + 1) ** 2)
+
+        found = newton(f, np.zeros(3000))
+        assert found.success, found.message
+        assert "to rounding" in found.message
+        assert abs(found.x.max() - 0.140539) < 1e-6
+
+    def test_a_compiled_function_is_seen_through(self):
+        """Its Jacobian counts as dense; that of the function it was made of is not."""
+        found = newton(linad.jit(broyden_tridiagonal), -np.ones(2500))
+        assert found.success, found.message
+        assert found.njvp < 100
+        krylov = newton_krylov(
+            linad.jit(broyden_tridiagonal), -np.ones(2500), preconditioner="diagonal"
+        )
+        assert krylov.success, krylov.message
+        np.testing.assert_allclose(krylov.x, found.x, atol=1e-10)
+
     def test_a_dense_pattern_without_structure_is_iterated(self):
         n = 2500
         found = newton(lambda x: x + 0.1 * np.sin(np.cumsum(x) / n) - 1.0, np.zeros(n))

@@ -184,6 +184,53 @@ def cube_roots_single(a):
     return solve.root(lambda x, a: x**3 - a, np.ones(3, np.float32), a)
 
 
+def curve(x, a):
+    return np.stack([x**2 - a, x - 1.0])
+
+
+SOLUTIONS = {
+    "root": lambda a: solve.root(lambda x, a: x**3 + x - a, 1.0, a),
+    "fixed point": lambda a: solve.fixed_point(lambda x, a: np.cos(x) * a / 4, 1.0, a),
+    "minimum": lambda a: solve.minimum(lambda x, a: np.exp(x) - a * x + x**2, 0.0, a),
+    "least squares": lambda a: solve.least_squares(curve, 1.0, a, xtol=1e-14, ftol=0.0),
+    "linear": lambda a: np.sum(
+        solve.linear(lambda x, a: (2 + a) * x - 0.5 * a * np.roll(x, 1), np.ones(4), a) ** 2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+class TestEach:
+    a = 1.7
+
+    def test_every_mode_and_order(self, name):
+        f, a, h = SOLUTIONS[name], self.a, 1e-4
+        slope = (f(a + h) - f(a - h)) / (2 * h)
+        bend = (f(a + h) - 2 * f(a) + f(a - h)) / h**2
+        for first in (d, g):
+            np.testing.assert_allclose(first(f)(a), slope, rtol=1e-6)
+            for second in (d, g):
+                np.testing.assert_allclose(second(first(f))(a), bend, rtol=1e-4)
+
+    def test_compiled(self, name):
+        f = SOLUTIONS[name]
+        value, slope = linad.jit(f), linad.jit(g(f))
+        for a in (self.a, self.a, 2.0):
+            np.testing.assert_allclose(value(a), f(a), rtol=1e-12)
+            np.testing.assert_allclose(slope(a), g(f)(a), rtol=1e-9)
+        np.testing.assert_allclose(g(linad.jit(f))(self.a), g(f)(self.a), rtol=1e-9)
+
+
+def test_a_compiled_function_is_seen_through():
+    n = 500
+    f = linad.jit(lambda x, a: a * x + x**3 - np.pad(x[1:], (0, 1)) - 1.0)
+    with linad.config(densify_limit=10 * n):
+        slope = g(lambda a: np.sum(solve.root(f, np.zeros(n), a)))(3.0)
+    h = 1e-5
+    above, below = (np.sum(solve.root(f, np.zeros(n), 3.0 + s)) for s in (h, -h))
+    np.testing.assert_allclose(slope, (above - below) / (2 * h), rtol=1e-7)
+
+
 class TestOthers:
     def test_minimum(self):
         """Of e^x - a x at log a."""
