@@ -29,20 +29,10 @@ import numpy as np
 from numba import carray, cfunc
 
 from linad.config import settings
+from linad.kept import default_folder
 from linad.sweeps import complexes, native, numbers, special, vecmath
 
 log = logging.getLogger("linad")
-
-
-def default_folder() -> Path:
-    """Where kernels are kept unless ``LINAD_CACHE_DIR`` says otherwise."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "linad"
 
 
 @functools.cache

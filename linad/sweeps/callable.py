@@ -31,11 +31,11 @@ from numba.extending import intrinsic
 from linad import tree
 from linad.config import Settings
 from linad.errors import FallbackError, GuardError, OutputError
+from linad.kept import kept
 from linad.shapes import Shape, size_of
 from linad.sweeps import engine, native
 from linad.sweeps.atomic import replace_shared_word, set_shared_word
 from linad.sweeps.instructions import Fallback
-from linad.sweeps.kept import kept
 from linad.sweeps.native import set_word, word
 from linad.sweeps.places import Place
 from linad.sweeps.program import Program, Workspace

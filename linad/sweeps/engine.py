@@ -16,7 +16,7 @@ lists their use.
 
 from numba.core import types
 
-from linad.sweeps.kept import kept
+from linad.kept import kept
 from linad.sweeps.native import (
     ARRAY_DATA,
     ARRAY_DTYPE,

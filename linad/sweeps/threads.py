@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numba.core import types
 
+from linad.kept import kept
 from linad.sweeps import engine
 from linad.sweeps.atomic import (
     add_to_shared_word,
@@ -30,7 +31,6 @@ from linad.sweeps.atomic import (
     shared_word,
 )
 from linad.sweeps.engine import EXTENT, INSTRUCTION, OPERANDS, WORK
-from linad.sweeps.kept import kept
 from linad.sweeps.native import call_by_address, call_kernel, word
 
 PIECE_WORK = 1 << 18

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.sweeps import cache, kept, native
+from linad.kept import kept
+from linad.sweeps import cache, engine, native
 
 PROGRAM = """
 import numpy as np, linad
@@ -217,11 +218,17 @@ def run_loudly(folder):
 
 
 class TestOwnFunctions:
+    def test_the_package_keeps_nothing(self):
+        """What an installer does not know of would stay behind, and hide the next install."""
+        package = Path(linad.__file__).parent
+        for function in (engine.sweep, engine.patch):
+            assert package not in Path(function.stats.cache_path).parents
+
     def test_without_a_place_to_keep_them(self):
         """A function whose file is nowhere has no place: compiled, and not kept."""
         scope = {}
         exec(compile("def twice(x):\n    return 2 * x\n", "/nowhere/at/all.py", "exec"), scope)
-        assert kept.kept()(scope["twice"])(4) == 8
+        assert kept()(scope["twice"])(4) == 8
 
     def test_in_a_process_without_a_home(self, tmp_path, warm):
         compiled, loaded, _ = run(warm[0], HOME="/nowhere", NUMBA_CACHE_DIR=str(tmp_path / "n"))

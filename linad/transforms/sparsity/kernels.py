@@ -1,13 +1,14 @@
 """Loops over graphs, written for Numba and run as plain Python where they are short.
 
-`run` compiles a loop when it is first worth it, and keeps the machine code beside this file, or
-where Numba's own settings say.
+`run` compiles a loop when it is first worth it, and keeps the machine code on disk.
 """
 
 import functools
 from typing import Any
 
 import numpy as np
+
+from linad.kept import kept
 
 WORTH = 50_000
 """Steps from which compiling, half a second for Numba alone, beats running in Python."""
@@ -21,12 +22,7 @@ def run(loop: Any, steps: int, *args: Any) -> Any:
 
 @functools.cache
 def _compiled(loop: Any) -> Any:
-    from numba import njit
-
-    try:
-        return njit(cache=True)(loop)
-    except RuntimeError:  # no folder that can be written: compile in each process
-        return njit(loop)
+    return kept()(loop)
 
 
 def colour_greedily(
