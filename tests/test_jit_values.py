@@ -12,6 +12,7 @@ import pytest
 import linad
 import linad.numpy as lnp
 import linad.scipy.interpolate as interpolate
+import linad.solve
 from linad import tree
 from linad.scipy import linalg, ndimage, stats
 
@@ -245,3 +246,36 @@ def test_how_arguments_lie_in_memory(f):
         np.testing.assert_array_equal(given, plain)
         expected = linad.grad(lambda x: np.sum(f(x * 1.0) ** 2))(LAYOUTS[name](x.copy()))
         np.testing.assert_allclose(through(LAYOUTS[name](x.copy())), expected)
+
+
+@pytest.mark.parametrize("solve", ["root", "least_squares"])
+def test_solvers_keep_nothing_of_the_last_point(solve):
+    solver = getattr(linad.solve, solve)
+
+    def f(a):
+        return np.sum(solver(lambda x, a: x**2 - a, np.ones(2), a) * a)
+
+    value, gradient = linad.jit(f), linad.jit(linad.grad(f))
+    for a in ([2.0, 3.0], [5.0, 1.5], [0.3, 9.0]):
+        for _ in range(2):
+            np.testing.assert_allclose(value(np.array(a)), np.sum(np.power(a, 1.5)), rtol=1e-6)
+            np.testing.assert_allclose(gradient(np.array(a)), 1.5 * np.sqrt(a), rtol=1e-6)
+        through = linad.grad(lambda a: value(a))(np.array(a))
+        np.testing.assert_allclose(through, 1.5 * np.sqrt(a), rtol=1e-6)
+
+
+def test_an_operation_of_the_users_may_keep_its_arguments():
+    """Whatever it keeps does not change with the memory of the program."""
+    kept = []
+
+    @linad.primitive
+    def remembered(x):
+        kept.append(x)
+        return x * 2
+
+    remembered.pullback(lambda x: (remembered(x), lambda w: 2 * w))
+    jitted = linad.jit(lambda x: remembered(np.sin(x)) + remembered(x))
+    for k in range(3):
+        jitted(np.full(3, float(k)))
+    found = sorted([x[0] for x in kept])
+    np.testing.assert_allclose(found, sorted([v for k in range(3) for v in (k, np.sin(k))]))

@@ -260,11 +260,15 @@ class Workspace:
 
 
 def _fall_back(fallback: Fallback, arrays: list[Any]) -> int:
-    """Let NumPy compute one equation."""
+    """Let NumPy compute one equation.
+
+    It gets copies: what an implementation keeps, factors for the next call perhaps, must not
+    change with the memory of the program.
+    """
     eqn = fallback.equation
     n = len(fallback.inputs)
     inputs = [
-        a[()] if isinstance(p, Place) and p.shape == () else a
+        (a.copy() if p.shape else a[()]) if isinstance(p, Place) else a
         for p, a in zip(fallback.inputs, arrays[:n], strict=True)
     ]
     y = eqn.primitive.impl(*inputs, **eqn.params)
