@@ -199,7 +199,7 @@ class System:
         if wanted in ("auto", "closed form"):
             simple = simplified(self.A)
             if type(bare(simple)) is Matrix and triangles(bare(simple)) == (False, False):
-                return self._dense("the matrix is given as an array")
+                return self._dense("the matrix is given as an array", bare(simple).todense())
             found = closed_form(simple)
             if found is not None:
                 names = structure(self.A)
@@ -222,8 +222,8 @@ class System:
             return self._dense(f"n = {self.n} is at most {DENSE}, and the matrix is not sparse")
         return self._by_iteration(None)
 
-    def _dense(self, reason: str) -> JacobianOperator:
-        a = self.A.todense()
+    def _dense(self, reason: str, a: Any = None) -> JacobianOperator:
+        a = self.A.todense() if a is None else a
         if isinstance(a, Traced):
             DenseLU(self.recipe([concrete(x) for x in self.traced]).todense(), self.what)
             self.method, self.reason = "dense LU", reason

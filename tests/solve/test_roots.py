@@ -86,6 +86,18 @@ class TestAnswers:
         assert "to rounding" in found.message
         assert abs(found.x.max() - 0.140539) < 1e-6
 
+    def test_a_given_matrix_is_taken_as_it_is(self):
+        """A x + x³ = b: A + diag(3 x²) is made of the array, not of products with its columns."""
+        n = 300
+        A = np.random.default_rng(0).standard_normal((n, n)) / 20 + 3 * np.eye(n)
+        b = A @ np.linspace(0, 1, n) + np.linspace(0, 1, n) ** 3
+        found = newton(lambda x: A @ x + x**3 - b, np.zeros(n))
+        assert found.success, found.message
+        np.testing.assert_allclose(found.x, np.linspace(0, 1, n), atol=1e-12)
+        assert found.njvp == 0
+        dense = newton(lambda x: A @ x + x**3 - b, np.zeros(n), linear_solver="dense")
+        assert dense.njvp == n * dense.nit
+
     def test_a_compiled_function_is_seen_through(self):
         """Its Jacobian counts as dense; that of the function it was made of is not."""
         found = newton(linad.jit(broyden_tridiagonal), -np.ones(2500))
