@@ -3,9 +3,7 @@
 import importlib
 from typing import Any
 
-from linad import answers as answers
-from linad import errors, rules
-from linad import numpy as numpy
+from linad import answers as answers, errors, numpy as numpy, rules
 from linad.config import config
 from linad.custom import primitive
 from linad.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad import scipy as mirrors
-from linad import specimens
+from linad import scipy as mirrors, specimens
 from linad.derivatives import linearize
 from linad.errors import LinadError
 from linad.numpy import polynomial

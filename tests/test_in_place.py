@@ -8,8 +8,7 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import LeakedTracerError, ShapeError, TracerError, UnsupportedError

@@ -5,8 +5,7 @@ import pickle
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import MissingRuleError, TracerError, WrongRuleError

@@ -20,8 +20,7 @@ import scipy.special
 import linad
 import linad.numpy as lnp
 from linad.errors import LinadError
-from linad.scipy import interpolate, ndimage, signal
-from linad.scipy import linalg as traced_linalg
+from linad.scipy import interpolate, linalg as traced_linalg, ndimage, signal
 
 X = np.array([0.3, 0.7, 1.1])
 R = np.array([1.0, -2.0, 0.5])

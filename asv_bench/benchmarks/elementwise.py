@@ -5,8 +5,7 @@ import numpy as np
 import linad
 
 from . import ratio, topics
-from .workloads.elementwise import wave as wave_sum
-from .workloads.elementwise import waves as wave
+from .workloads.elementwise import wave as wave_sum, waves as wave
 
 try:
     import autograd

@@ -12,8 +12,10 @@ import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
 from linad.errors import OperandError, ShapeError
-from linad.operators import contractions as contractions  # these fill the table
-from linad.operators import identities as identities
+from linad.operators import (
+    contractions as contractions,  # these fill the table
+    identities as identities,
+)
 from linad.operators.base import ALGEBRA, JacobianOperator, is_operator
 from linad.operators.composites import (
     Adjoint,

@@ -21,14 +21,8 @@ from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.piecewise import (
     CubicHermiteSpline as CubicHermiteSpline,
-)
-from linad.scipy.piecewise import (
     CubicSpline as CubicSpline,
-)
-from linad.scipy.piecewise import (
     PchipInterpolator as PchipInterpolator,
-)
-from linad.scipy.piecewise import (
     PPoly as PPoly,
 )
 from linad.shapes import normalize_axis

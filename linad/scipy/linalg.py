@@ -17,66 +17,27 @@ from linad.rules.shaping import concrete
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.matrices import (
     block_diag as block_diag,
-)
-from linad.scipy.matrices import (
     circulant as circulant,
-)
-from linad.scipy.matrices import (
     coshm as coshm,
-)
-from linad.scipy.matrices import (
     cosm as cosm,
-)
-from linad.scipy.matrices import (
     expm as expm,
-)
-from linad.scipy.matrices import (
     expm_frechet as expm_frechet,
-)
-from linad.scipy.matrices import (
     fractional_matrix_power as fractional_matrix_power,
-)
-from linad.scipy.matrices import (
     hankel as hankel,
-)
-from linad.scipy.matrices import (
     khatri_rao as khatri_rao,
-)
-from linad.scipy.matrices import (
     logm as logm,
-)
-from linad.scipy.matrices import (
     sinhm as sinhm,
-)
-from linad.scipy.matrices import (
     sinm as sinm,
-)
-from linad.scipy.matrices import (
     solve_continuous_lyapunov as solve_continuous_lyapunov,
-)
-from linad.scipy.matrices import (
     solve_discrete_lyapunov as solve_discrete_lyapunov,
-)
-from linad.scipy.matrices import (
     solve_lyapunov as solve_lyapunov,
-)
-from linad.scipy.matrices import (
     solve_sylvester as solve_sylvester,
-)
-from linad.scipy.matrices import (
     sqrtm as sqrtm,
-)
-from linad.scipy.matrices import (
     tanhm as tanhm,
-)
-from linad.scipy.matrices import (
     tanm as tanm,
-)
-from linad.scipy.matrices import (
     toeplitz as toeplitz,
 )
-from linad.scipy.mirror import check_finite as check
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
 from linad.shapes import matrix_transpose
 
 adjoint = linalg.adjoint

@@ -9,8 +9,7 @@ from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules import linalg, matrixfunctions
 from linad.rules.shaping import as_array, ravel
-from linad.scipy.mirror import check_finite as check
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.mirror import check_finite as check, inexact, traced_form
 
 # Functions of matrices.
 

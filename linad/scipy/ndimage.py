@@ -21,14 +21,8 @@ from linad.scipy.boundaries import check_mode, chosen_axes, delivered, each, ima
 from linad.scipy.mirror import traced_form
 from linad.scipy.sampling import (
     affine_transform as affine_transform,
-)
-from linad.scipy.sampling import (
     map_coordinates as map_coordinates,
-)
-from linad.scipy.sampling import (
     shift as shift,
-)
-from linad.scipy.sampling import (
     zoom as zoom,
 )
 from linad.shapes import normalize_axis

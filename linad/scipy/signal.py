@@ -18,14 +18,8 @@ from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype
 from linad.scipy.convolutions import (
     convolve as convolve,
-)
-from linad.scipy.convolutions import (
     correlate as correlate,
-)
-from linad.scipy.convolutions import (
     fftconvolve as fftconvolve,
-)
-from linad.scipy.convolutions import (
     oaconvolve as oaconvolve,
 )
 from linad.scipy.fft import fft, ifft

@@ -7,8 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from programs import bundle, heat, hidden_markov, kalman, lstm, mixture, nbody, springs, tridiagonal
 
 import linad

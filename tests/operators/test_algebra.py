@@ -6,8 +6,7 @@ import operator
 import numpy as np
 import operator_zoo as zoo
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.sparse import csr_array, random_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 

@@ -4,8 +4,7 @@ import numpy as np
 import operator_zoo as zoo
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from linad.errors import SingularError
 from linad.operators.factors import (

@@ -4,8 +4,7 @@ import numpy as np
 import operator_zoo as zoo
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.operators import kronecker_sums

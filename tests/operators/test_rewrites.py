@@ -3,8 +3,7 @@
 import numpy as np
 import operator_zoo as zoo
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.operators.circulant import Circulant

@@ -5,8 +5,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import DensifyError, OptionError, TracerError

@@ -6,8 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import DensifyError

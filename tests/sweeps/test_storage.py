@@ -1,8 +1,7 @@
 """Buffers of programs: no two that live at once overlap, and nothing unwritten is read."""
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from random_programs import DTYPES, make
 
 import linad
