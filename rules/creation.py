@@ -18,8 +18,16 @@ from linad.errors import UnsupportedError
 from linad.primitive import Primitive, Traced
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
-from linad.rules.shaping import as_array, as_shape, astype, concrete, form, laid_out, reshape_
-from linad.rules.shaping import copy as duplicate
+from linad.rules.shaping import (
+    as_array,
+    as_shape,
+    astype,
+    concrete,
+    copy as duplicate,
+    form,
+    laid_out,
+    reshape_,
+)
 
 # Constants of the shape of another array.
 
