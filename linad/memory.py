@@ -83,13 +83,13 @@ class Memory(Traced):
     def strides(self) -> tuple[int, ...]:
         """Bytes from an entry to the next along each axis."""
         refresh(self)
-        return concrete(self).strides
+        return self.laid.strides  # type: ignore[attr-defined, no-any-return]
 
     @property
     def flags(self) -> Any:
         """Layout of the value; setting a flag has no effect on the array."""
         refresh(self)
-        return concrete(self)[...].flags
+        return self.laid[...].flags  # type: ignore[attr-defined]
 
     @property
     def base(self) -> Any:

@@ -136,6 +136,17 @@ class Tracer(Arithmetic):
             value = value._value
         return value
 
+    @property
+    def laid(self) -> Any:
+        """As `concrete`, to ask how it lies in memory: a recorded program holds for arguments
+        that lie as those it was recorded with.
+        """
+        value: Any = self
+        while isinstance(value, Tracer):
+            value._trace.layout_counts = True
+            value = value._value
+        return self.concrete
+
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers

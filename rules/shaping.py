@@ -111,11 +111,7 @@ def layout(x: Any) -> Any:
 
     A program that is being recorded holds for arguments that lie as those it was recorded with.
     """
-    under = x
-    while isinstance(under, Traced):
-        under._trace.layout_counts = True
-        under = under._value  # type: ignore[attr-defined]
-    return form(x)
+    return x.laid if isinstance(x, Traced) else x  # type: ignore[attr-defined]
 
 
 def replaced(x: Any, bad: Any, value: Any) -> Any:

@@ -234,8 +234,10 @@ def written_through_ravel(x):
         lambda x: x.reshape(-1, order="A"),
         lambda x: np.copy(x, order="K").ravel("K"),
         written_through_ravel,
+        lambda x: x * 2 if x.flags.c_contiguous else x * 3,
+        lambda x: x * x.strides[0],
     ],
-    ids=["ravel K", "ravel A", "reshape A", "copy K", "written"],
+    ids=["ravel K", "ravel A", "reshape A", "copy K", "written", "flags", "strides"],
 )
 def test_how_arguments_lie_in_memory(f):
     jitted, x = linad.jit(f), np.arange(6.0).reshape(2, 3)
