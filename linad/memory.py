@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linad.buffers import concrete, refresh, root_of
+from linad.buffers import refresh, root_of
 from linad.dispatch import NAMESPACE
 from linad.errors import BytesError, TracerError, UnsupportedError
 from linad.primitive import Traced
