@@ -183,7 +183,8 @@ def _with_part(x, value, index, part):
 GUARD = '''
 def _check(found, expected, place):
     """Python decided something on a value; the program holds only where it decides the same."""
-    if not np.array_equal(found, expected):
+    inexact = np.asarray(expected).dtype.kind in "fc"
+    if not np.array_equal(found, expected, equal_nan=inexact):
         raise ValueError(f"the program took another path when it was recorded: {place}")
 '''
 
