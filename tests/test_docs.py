@@ -130,9 +130,13 @@ def shell_commands(path):
                 yield line.removeprefix("$ ").strip()
 
 
-@pytest.mark.parametrize(
-    "command", ["pip install . && linad demo", "pip install -e . --group test && pytest"]
-)
+COMMANDS = [
+    "pip install . && linad demo",
+    "pip install --upgrade pip && pip install -e . --group test && pytest",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_two_commands_are_run_in_ci(command):
     assert command in shell_commands(ROOT / "README.md")
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
