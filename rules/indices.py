@@ -11,7 +11,6 @@ index becomes at most three plain steps,
 so that ``x[(..., *index)]`` means the same for arrays with leading seed axes.
 """
 
-from functools import cached_property
 from operator import index as as_index
 from typing import Any
 
@@ -29,12 +28,12 @@ class Index(tuple[Any, ...]):
     Every axis has its entry, and entries that are advanced lie side by side.
     """
 
-    @cached_property
+    @property
     def seeded(self) -> tuple[Any, ...]:
         """The same index behind any number of leading axes."""
         return (..., *self)
 
-    @cached_property
+    @property
     def advanced(self) -> bool:
         """Whether there are integer arrays in it."""
         return np.ndarray in map(type, self)
