@@ -774,6 +774,37 @@ class TestDerivatives:
         check(linad.grad(g), x, rtol=1e-13)
 
 
+def views_of_views(x):
+    x = x * 2
+    for _ in range(3000):
+        x = x[::-1].reshape(-1)
+    return np.sum(x**2)
+
+
+def a_long_expression_of_differences(x):
+    z = x[1:] - x[:-1]
+    for _ in range(1200):
+        z = z * 1.0001 + z * z * 1e-3
+    return np.sum(z**2)
+
+
+def writes_of_writes(x):
+    y = x.copy()
+    for k in range(3000):
+        y[k % 8] = np.sin(y[(k + 1) % 8])
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize("f", [views_of_views, a_long_expression_of_differences, writes_of_writes])
+def test_no_recursion(f):
+    """However deep a program is."""
+    x = np.linspace(0.1, 1, 100)
+    jitted = linad.jit(linad.grad(f))
+    for _ in range(2):
+        found = jitted(x)
+    np.testing.assert_allclose(found, linad.grad(f)(x), rtol=1e-12, atol=1e-12)
+
+
 def module_level(x):
     return np.sin(x) * 2
 

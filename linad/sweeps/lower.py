@@ -176,14 +176,16 @@ class Lowering:
             if place is None:
                 place = self.constants[id(a)] = constant_place(a)
             return place
-        place = self.places.get(a)
-        if place is None:
-            eqn = self.equation_of[a]
-            found = view_place(eqn.primitive, eqn.params, self.place_of(self.views[a]))
-            assert found is not None, f"{eqn} is no view of what it was planned to view"
-            place = self.places[a] = found
-            self.occupants[place.buffer].append(a)
-        return place
+        if a not in self.places:
+            unplaced = [a]
+            while (source := self.views[unplaced[-1]]) not in self.places:
+                unplaced.append(source)
+            for view in reversed(unplaced):
+                eqn = self.equation_of[view]
+                found = view_place(eqn.primitive, eqn.params, self.places[self.views[view]])
+                assert found is not None, f"{eqn} is no view of what it was planned to view"
+                self._settle(view, found)
+        return self.places[a]
 
     def _settle(self, var: Var, place: Place) -> None:
         self.places[var] = place
@@ -346,9 +348,12 @@ class Lowering:
 
     def _all_reads(self, var: Var) -> list[int]:
         """Positions of the steps that read a variable or a view of it."""
-        found = list(self.read_at.get(var, ()))
-        for view in self.viewed_by.get(var, ()):
-            found += self._all_reads(view)
+        found: list[int] = []
+        waiting = [var]
+        while waiting:
+            v = waiting.pop()
+            found += self.read_at.get(v, ())
+            waiting += self.viewed_by.get(v, ())
         return found
 
     def _direct(self, write: Equation, out: Var) -> None:

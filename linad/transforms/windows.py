@@ -32,6 +32,10 @@ WORTHWHILE = 64
 """Entries below which zeros, copies and additions are as good."""
 
 
+DEPTH = 32
+"""Operations through which an expression is sliced; what is deeper is computed whole."""
+
+
 class Sum(NamedTuple):
     """Zeros, with values added at intervals of one axis."""
 
@@ -203,7 +207,7 @@ class Windows:
             base = s.emit("write_region", [base, value], total.shape, total.dtype, region=region)
         return base
 
-    def sliced(self, a: Any, axis: int, start: int, stop: int) -> Any:
+    def sliced(self, a: Any, axis: int, start: int, stop: int, depth: int = DEPTH) -> Any:
         """``a[..., start:stop, ...]`` with the slice taken of what ``a`` is made of.
 
         ``axis`` counts from the left of an array with all axes of the expression.
@@ -217,14 +221,14 @@ class Windows:
         key = a, axis, start, stop
         found = s.slices.get(key)
         if found is None:
-            found = s.slices[key] = self._slice(a, axis, start, stop)
+            found = s.slices[key] = self._slice(a, axis, start, stop, depth)
         return found
 
-    def _slice(self, a: Var, axis: int, start: int, stop: int) -> Any:
+    def _slice(self, a: Var, axis: int, start: int, stop: int, depth: int) -> Any:
         s = self.s
         shape = _with(a.shape, axis, stop - start)
         maker = s.maker(a)
-        if maker is None or maker.primitive.name not in SLICED:
+        if maker is None or maker.primitive.name not in SLICED or not depth:
             entries = [slice(None)] * len(a.shape)
             entries[axis] = slice(start, stop)
             return s.emit("getitem", [a], shape, a.dtype, index=Index(entries))
@@ -233,7 +237,7 @@ class Windows:
             its = np.shape(b) if not isinstance(b, Var) else b.shape
             k = axis - (len(a.shape) - len(its))
             whole = k < 0 or its[k] == 1
-            inputs.append(b if whole else self.sliced(b, k, start, stop))
+            inputs.append(b if whole else self.sliced(b, k, start, stop, depth - 1))
         return s.emit(maker.primitive.name, inputs, shape, a.dtype, **maker.params)
 
 
