@@ -146,6 +146,7 @@ def test_results_that_carry_no_derivative():
 
     with pytest.raises(errors.OutputError, match="object array"):
         linad.grad(boxed)(1.0)
+
     class Labelled:
         """What xarray does: an array, traced or not, with names for its axes."""
 
