@@ -53,7 +53,7 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     if type(value) in leaf_types:
         return [value], LEAF
     if type(value) is tuple and leaf_types.issuperset(map(type, value)):
-        return list(value), _row(len(value))
+        return list(value), row(len(value))
     leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
     new = [cls for cls in set(map(type, leaves)) if dataclasses.is_dataclass(cls)]
     if not new:
@@ -64,7 +64,7 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
 
 
 @functools.cache
-def _row(n: int) -> Any:
+def row(n: int) -> Any:
     """The structure of a tuple of n leaves."""
     leaves: Any = (0,) * n
     return optree.tree_structure(leaves, namespace=NAMESPACE)

@@ -179,8 +179,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
         return y, None
     spent = 1e3 * (time.perf_counter() - started)
     log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
-    width = tree.flatten(tuple([0.0] * len(inputs)))[1]
-    tape = Tape(name_of(f), inputs, equations, nodes, width, tree.flatten([0.0] * len(nodes))[1])
+    out_row = tree.flatten([0.0] * len(nodes))[1]
+    tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
     return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
 

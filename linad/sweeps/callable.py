@@ -159,7 +159,7 @@ def callable_from_numba(
             raise OutputError(
                 f"njit: {name} returns a {type(a).__name__}; results must be arrays or numbers"
             )
-    out_tree = tree.flatten(tuple([0.0] * len(outputs)))[1]
+    out_tree = tree.row(len(outputs))
     whole = Tape(tape.name, tape.inputs, tape.equations, outputs, tape.in_tree, out_tree)
     program = Program(simplify(whole), chosen)
     program.give_back(program.borrow())

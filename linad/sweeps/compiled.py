@@ -218,9 +218,7 @@ class Derived:
 
 
 def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
-    in_tree = tree.flatten(tuple([0.0] * len(inputs)))[1]
-    out_tree = tree.flatten(tuple([0.0] * len(outputs)))[1]
-    return Tape(name, inputs, equations, outputs, in_tree, out_tree)
+    return Tape(name, inputs, equations, outputs, tree.row(len(inputs)), tree.row(len(outputs)))
 
 
 def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:

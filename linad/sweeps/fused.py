@@ -217,8 +217,8 @@ def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Any:
         [t._node for t in inputs],
         needed(recorder.equations, nodes),
         nodes,
-        tree.flatten(tuple([0.0] * len(inputs)))[1],
-        tree.flatten((0.0,))[1],
+        tree.row(len(inputs)),
+        tree.row(1),
     )
     return _first(form).another(tape, example)
 
