@@ -15,6 +15,7 @@ from linad.overwriting import Overwriting
 from linad.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.shapes import Shape, check_function, size_of
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
+from linad.vectors import normal
 
 
 class UserPrimitive(Primitive):
@@ -116,7 +117,7 @@ class UserPrimitive(Primitive):
         ]
         _, L = linearize_pullback(self, list(args), active, params)
         rng = np.random.default_rng(0)
-        seeds = [_random(np.shape(r), np.asarray(r).dtype, rng) for r in results]
+        seeds = [normal(np.shape(r), np.asarray(r).dtype, rng) for r in results]
         found = pull(seeds[0] if self.outputs is None else tuple(seeds))
         found = found if isinstance(found, (tuple, list)) else (found,)
         for i, expected in zip(active, L.push_leaves(seeds), strict=True):
@@ -235,8 +236,8 @@ def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
 def check_adjoint(J: JacobianOperator, name: str) -> None:
     """Raise WrongRuleError unless <w, J v> = <J^H w, v> for random v and w."""
     rng = np.random.default_rng(0)
-    v = _random(J.in_shape, J.in_dtype, rng)
-    w = _random(J.out_shape, J.out_dtype, rng)
+    v = normal(J.in_shape, J.in_dtype, rng)
+    w = normal(J.out_shape, J.out_dtype, rng)
     Jv, JHw = J.pushforward(v), J.pullback(w)
     if isinstance(J, FromPullback):
         # Its pushforward is made of its pullback, so only linearity is left to test.
@@ -249,13 +250,6 @@ def check_adjoint(J: JacobianOperator, name: str) -> None:
             f"{name}: its two directions are not adjoint: <w, J v> = {left:.6g} but "
             f"<J.H w, v> = {right:.6g} for random v and w"
         )
-
-
-def _random(shape: Shape, dtype: Any, rng: Any) -> Any:
-    x = rng.standard_normal(shape)
-    if dtype.kind == "c":
-        x = x + 1j * rng.standard_normal(shape)
-    return np.asarray(x, dtype=dtype)
 
 
 def primitive(

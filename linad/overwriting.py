@@ -21,6 +21,7 @@ from linad.errors import MissingRuleError, TracerError, WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.primitive import Primitive, Traced, innermost_trace
 from linad.shapes import Shape
+from linad.vectors import normal
 
 
 class InPlaceCall(Primitive):
@@ -195,8 +196,8 @@ class Overwriting:
             return
         self._tested = True
         rng = np.random.default_rng(0)
-        given = [_random(np.shape(J.values[i]), J.dtype_of(i), rng) for i in J.active]
-        seed = _random(J.y.shape, J.y.dtype, rng)
+        given = [normal(np.shape(J.values[i]), J.dtype_of(i), rng) for i in J.active]
+        seed = normal(J.y.shape, J.y.dtype, rng)
         pushed, pulled = J.pushforward(tuple(given))[0], J.pullback((seed,))
         left = np.vdot(seed, pushed)
         right = sum([np.vdot(b, v) for b, v in zip(pulled, given, strict=True)])
@@ -209,11 +210,6 @@ class Overwriting:
                 f"{self.name}: tangent and adjoint are not adjoint: <w, J v> = {left:.6g} but "
                 f"<J.H w, v> = {right:.6g} for random v and w"
             )
-
-
-def _random(shape: Shape, dtype: Any, rng: Any) -> Any:
-    x = rng.standard_normal(shape)
-    return np.asarray(x + 1j * x[::-1] if dtype.kind == "c" and x.ndim else x, dtype)
 
 
 class InPlaceJacobian(JacobianOperator):

@@ -13,11 +13,12 @@ def random_like(value: Any, rng: np.random.Generator) -> Any:
     """Return a container like ``value`` with standard normal entries, complex where it is."""
     leaves, structure = tree.flatten(value)
     return tree.unflatten(
-        structure, [_normal(np.shape(x), np.asarray(x).dtype, rng) for x in leaves]
+        structure, [normal(np.shape(x), np.asarray(x).dtype, rng) for x in leaves]
     )
 
 
-def _normal(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Any:
+def normal(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator) -> Any:
+    """Return standard normal entries, complex where the dtype is."""
     x = rng.standard_normal(shape)
     if dtype.kind == "c":
         x = x + 1j * rng.standard_normal(shape)
