@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.primitive import Primitive
-from linad.regions import Region
+from linad.regions import Positions, Region, read_region
 from linad.shapes import Shape, size_of
 from linad.transforms.operands import is_frozen
 from linad.transforms.rewriting import params_key
@@ -176,18 +176,9 @@ def _find_view(primitive: Primitive, params: dict[str, Any], place: Place) -> An
 
 def window_place(region: Region, place: Place) -> Place | None:
     """The part of a place that a region is, where that is a view."""
-    if not place.contiguous or not size_of(place.shape):
-        return None
-    lead = len(place.shape) - region.ndim
-    if lead < 0:
-        return None
-    memory = np.empty(place.buffer.size, np.uint8)
-    array = place.array(memory)
-    view = region.take(array)
-    if not isinstance(view, np.ndarray) or not view.size or not np.may_share_memory(view, memory):
-        return None
-    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
-    return Place(place.buffer, offset, view.shape, view.strides, view.dtype)
+    if not place.contiguous or len(place.shape) < region.ndim or isinstance(region, Positions):
+        return None  # a list of entries is no view
+    return view_place(read_region, {"region": region}, place)
 
 
 def _viewed(primitive: Primitive, params: dict[str, Any], array: np.ndarray) -> Any:
