@@ -90,6 +90,12 @@ class Equation:
         set_(self, "outputs", outputs)
         set_(self, "source", source)
 
+    def with_inputs(self, inputs: tuple[Any, ...]) -> "Equation":
+        """The same operation on other operands; itself where they are the same objects."""
+        if all([a is b for a, b in zip(inputs, self.inputs, strict=True)]):
+            return self
+        return Equation(self.primitive, inputs, self.params, self.outputs, self.source)
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"equations are immutable; {name} cannot be set")
 

@@ -284,13 +284,7 @@ def _own_constants(equations: list[Equation]) -> list[Equation]:
             copies[id(a)].flags.writeable = False
         return copies[id(a)]
 
-    found = []
-    for eqn in equations:
-        inputs = tuple([own(a) for a in eqn.inputs])
-        if any([a is not b for a, b in zip(inputs, eqn.inputs, strict=True)]):
-            eqn = Equation(eqn.primitive, inputs, eqn.params, eqn.outputs, eqn.source)
-        found.append(eqn)
-    return found
+    return [eqn.with_inputs(tuple([own(a) for a in eqn.inputs])) for eqn in equations]
 
 
 def _plain(value: Any) -> Any:

@@ -25,7 +25,7 @@ from linad.primitive import Primitive
 from linad.regions import Part
 from linad.shapes import Shape, size_of
 from linad.tape import Equation, Var
-from linad.transforms.rewriting import rule
+from linad.transforms.rewriting import rule, standing_for
 
 MOST = 63
 """Entries of the largest array that is looked into."""
@@ -142,7 +142,7 @@ def without_overwritten(
             hidden = hidden.union(numbers)
             if len(hidden) == size_of(out.shape):
                 empty = new_var(out.shape, out.dtype)
-                kept.append(Equation(eqn.primitive, (empty, value), eqn.params, (out,), eqn.source))
+                kept.append(eqn.with_inputs((empty, value)))
                 zero = np.zeros((), out.dtype)
                 params = {"shape": out.shape}
                 kept.append(Equation(Primitive.registry["empty_like"], (zero,), params, (empty,)))
@@ -151,15 +151,6 @@ def without_overwritten(
         if is_small(x) and uses[x] == 1:
             unseen[x] = hidden
     kept.reverse()
-    return [_resolved(eqn, stands) for eqn in kept] if stands else kept
-
-
-def _resolved(eqn: Equation, stands: dict[Var, Any]) -> Equation:
-    if stands.keys().isdisjoint([a for a in eqn.inputs if isinstance(a, Var)]):
-        return eqn
-    inputs = []
-    for a in eqn.inputs:
-        while isinstance(a, Var) and a in stands:
-            a = stands[a]
-        inputs.append(a)
-    return Equation(eqn.primitive, tuple(inputs), eqn.params, eqn.outputs, eqn.source)
+    if not stands:
+        return kept
+    return [eqn.with_inputs(tuple([standing_for(a, stands) for a in eqn.inputs])) for eqn in kept]

@@ -5,7 +5,7 @@ place. `linad.transforms.identities` and `linad.transforms.contractions` are the
 `linad.transforms.simplify` applies them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,13 @@ def fits(a: Any, eqn: Equation) -> bool:
     """Whether an operand can stand for the result."""
     out = eqn.outputs[0]
     return isinstance(a, Var) and a.shape == out.shape and a.dtype == out.dtype
+
+
+def standing_for(a: Any, stands: Mapping[Var, Any]) -> Any:
+    """What stands for an operand in the end."""
+    while isinstance(a, Var) and a in stands:
+        a = stands[a]
+    return a
 
 
 # Equality.

@@ -20,7 +20,7 @@ from linad.shapes import Shape, size_of
 from linad.tape import Equation, Source, Tape, Var, needed
 from linad.transforms import contractions, entries, identities, statistics
 from linad.transforms.entries import without_overwritten
-from linad.transforms.rewriting import RULES, params_key, value_key
+from linad.transforms.rewriting import RULES, params_key, standing_for, value_key
 from linad.transforms.windows import Windows
 
 FOLDED_BYTES = 2**20
@@ -80,9 +80,7 @@ class Simplifier:
 
     def operand(self, a: Any) -> Any:
         """What stands for a variable now."""
-        while isinstance(a, Var) and a in self.stands:
-            a = self.stands[a]
-        return a
+        return standing_for(a, self.stands)
 
     def _settled(self, a: Any) -> Any:
         """The same, emitted if it was pending."""
@@ -103,13 +101,13 @@ class Simplifier:
         if inner is not None:
             self._inline(inner, inputs, eqn.outputs)
             return
-        if self.windows.take(_with_inputs(eqn, inputs)):
+        if self.windows.take(eqn.with_inputs(inputs)):
             return
         self.emit_equation(eqn)
 
     def emit_equation(self, eqn: Equation) -> Any:
         """Add an equation of the tape, with what stands for its operands."""
-        return self._add(_with_inputs(eqn, tuple([self._settled(a) for a in eqn.inputs])))
+        return self._add(eqn.with_inputs(tuple([self._settled(a) for a in eqn.inputs])))
 
     def _inline(self, inner: Tape, inputs: tuple[Any, ...], outputs: tuple[Var, ...]) -> None:
         """Take the equations of a compiled program in the place of its call."""
@@ -169,12 +167,6 @@ class Simplifier:
     def emit_like(self, name: str, inputs: Sequence[Any], eqn: Equation, /, **params: Any) -> Any:
         out = eqn.outputs[0]
         return self.emit(name, inputs, out.shape, out.dtype, **params)
-
-
-def _with_inputs(eqn: Equation, inputs: tuple[Any, ...]) -> Equation:
-    if all(a is b for a, b in zip(inputs, eqn.inputs, strict=True)):
-        return eqn
-    return Equation(eqn.primitive, inputs, eqn.params, eqn.outputs, eqn.source)
 
 
 # Repetition and constants.
