@@ -11,7 +11,6 @@ import numpy as np
 
 from linad.primitive import Primitive
 from linad.shapes import size_of
-from linad.sweeps import own
 from linad.sweeps.engine import GUARD_FAILED
 from linad.sweeps.native import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, new_place, view_place
@@ -35,8 +34,6 @@ def routine(*names: str) -> Any:
 
 def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instructions of an equation, if there are kernels for it."""
-    if hasattr(eqn.primitive, "overwrites"):
-        return own.lower(lowering, eqn)
     if eqn.outputs and not any(size_of(v.shape) for v in eqn.outputs):
         for v in eqn.outputs:
             lowering.result(v)  # of no entries

@@ -18,7 +18,7 @@ import numpy as np
 from linad.config import Settings, settings
 from linad.primitive import Primitive
 from linad.shapes import size_of
-from linad.sweeps import calls, lanes, products, systems
+from linad.sweeps import calls, lanes, own, products, systems
 from linad.sweeps.arena import plan_arena
 from linad.sweeps.instructions import Fallback, Instruction
 from linad.sweeps.library import spread_over
@@ -372,6 +372,9 @@ class Lowering:
             return
         if eqn.primitive.name == WRITE:
             if self._lower_write(k, eqn):
+                return
+        elif hasattr(eqn.primitive, "overwrites"):
+            if own.lower(self, eqn):
                 return
         elif calls.lower(self, eqn):
             return

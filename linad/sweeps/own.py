@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from linad.shapes import size_of
+from linad.sweeps.calls import contiguous
 from linad.sweeps.engine import NO_RESULT
 from linad.sweeps.native import name_of_dtype
-from linad.sweeps.places import Place, new_place
+from linad.sweeps.places import new_place
 from linad.tape import Equation
 
 
@@ -27,7 +28,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     if any(name_of_dtype(p.dtype) is None for p in (*places, *scratch)):
         return False
-    arguments = [p if p.contiguous else _copied(lowering, p) for p in places]
+    arguments = [contiguous(lowering, p) for p in places]
     for k, out in zip(call.overwrites, eqn.outputs, strict=True):  # type: ignore[attr-defined]
         target = lowering.result(out)
         lowering.copy(target, places[k])
@@ -61,9 +62,3 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     made = lowering.emit(source, 1, words, f"call of {call.name}")
     made.function = call.function  # type: ignore[attr-defined]
     return True
-
-
-def _copied(lowering: Any, place: Place) -> Place:
-    fresh = new_place(place.shape, place.dtype)
-    lowering.copy(fresh, place)
-    return fresh
