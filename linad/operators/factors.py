@@ -16,6 +16,7 @@ from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
 from linad.errors import SingularError
+from linad.primitive import Traced
 from linad.shapes import matrix_transpose
 
 
@@ -59,6 +60,13 @@ class Factored(LinearOperator):
 def double(dtype: Any) -> Any:
     """The dtype in which to factorise: single precision is solved in double, as in NumPy."""
     return np.promote_types(dtype, np.float64)
+
+
+def is_hermitian(a: Any) -> bool:
+    """Whether given matrices equal their conjugate transposes, entry by entry."""
+    if isinstance(a, Traced) or a.shape[-1] != a.shape[-2]:
+        return False
+    return bool(np.array_equal(a, np.conj(matrix_transpose(a))))
 
 
 WHAT = "inverse: the matrix"

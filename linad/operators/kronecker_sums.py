@@ -35,6 +35,7 @@ from linad.operators.factors import (
     check_condition,
     check_finite,
     double,
+    is_hermitian,
     reciprocal_condition,
 )
 from linad.operators.foreign import Foreign
@@ -286,11 +287,6 @@ class KroneckerSumInverse(Factored):
 
 def _worst(*matrices: Any) -> float:
     return max([float(np.linalg.cond(a)) for a in matrices])
-
-
-def is_hermitian(a: Any) -> bool:
-    """Whether a matrix equals its conjugate transpose, entry by entry."""
-    return np.array_equal(a, a.conj().T)
 
 
 def kronecker_sum_inverse(op: JacobianOperator) -> JacobianOperator | None:

@@ -28,6 +28,7 @@ from linad.operators.composites import (
     Transpose,
 )
 from linad.operators.cumulative import BackwardDifference, CumulativeSum, Recurrence
+from linad.operators.factors import is_hermitian
 from linad.operators.fourier import Fourier
 from linad.operators.joining import Roll
 from linad.operators.kronecker_sums import kronecker_sum
@@ -45,7 +46,6 @@ from linad.operators.structured import (
 )
 from linad.operators.tagged import Tagged
 from linad.primitive import Traced
-from linad.shapes import matrix_transpose
 
 ORDER = [
     "zero",
@@ -354,13 +354,6 @@ def _asserted(op: Tagged) -> int:
         return SEMIDEFINITE
     real = op.dtype.kind != "c"
     return HERMITIAN if "hermitian" in op.tags or (real and "symmetric" in op.tags) else NOTHING
-
-
-def is_hermitian(a: Any) -> bool:
-    """Whether given matrices equal their conjugate transposes, entry by entry."""
-    if isinstance(a, Traced) or a.shape[-1] != a.shape[-2]:
-        return False
-    return bool(np.array_equal(a, np.conj(matrix_transpose(a))))
 
 
 def _scaled(op: Scaled) -> int:
