@@ -99,6 +99,22 @@ def spread(lowering: Any, place: Place, shape: Shape, dtype: Any) -> Place:
     return fresh
 
 
+def _place_of_extreme(d: str, sign: str, stored: str) -> str:
+    """Source that looks for the first extreme entry; ``stored`` after all entries, or each."""
+    return HEAD + (
+        "    for o in range(start, stop):\n"
+        "        for i in range(m):\n"
+        f"            best = get_{d}(x, o * n * m + i, -1)\n"
+        "            found = 0\n"
+        "            for k in range(n):\n"
+        f"                t = get_{d}(x, (o * n + k) * m + i, -1)\n"
+        f"                if (t {sign} best or t != t) and best == best:\n"
+        "                    best = t\n                    found = k\n"
+        f"{stored}"
+        "    return 0\n"
+    )
+
+
 @routine("argmax", "argmin")
 def position(lowering: Any, eqn: Equation) -> bool:
     """Where the first extreme entry is; NaN counts as extreme."""
@@ -116,18 +132,7 @@ def position(lowering: Any, eqn: Equation) -> bool:
     else:
         outer, n, inner = split(place.shape, axis % len(place.shape))
     sign = ">" if eqn.primitive.name == "argmax" else "<"
-    text = HEAD + (
-        "    for o in range(start, stop):\n"
-        "        for i in range(m):\n"
-        f"            best = get_{d}(x, o * n * m + i, -1)\n"
-        "            found = 0\n"
-        "            for k in range(1, n):\n"
-        f"                t = get_{d}(x, (o * n + k) * m + i, -1)\n"
-        f"                if (t {sign} best or t != t) and best == best:\n"
-        "                    best = t\n                    found = k\n"
-        "            set_i8(y, o * m + i, found, 0)\n"
-        "    return 0\n"
-    )
+    text = _place_of_extreme(d, sign, "            set_i8(y, o * m + i, found, 0)\n")
     lowering.emit(text, outer, [*words_of(x, y), n, inner], eqn.primitive.name)
     return True
 
@@ -143,18 +148,8 @@ def first_attaining(lowering: Any, eqn: Equation) -> bool:
     x, y = contiguous(lowering, place), lowering.result(out)
     outer, n, inner = split(out.shape, eqn.params["axis"])
     sign = ">" if ufunc is np.maximum else "<"
-    text = HEAD + (
-        "    for o in range(start, stop):\n"
-        "        for i in range(m):\n"
-        f"            best = get_{d}(x, o * n * m + i, -1)\n"
-        "            found = 0\n"
-        "            for k in range(n):\n"
-        f"                t = get_{d}(x, (o * n + k) * m + i, -1)\n"
-        f"                if (t {sign} best or t != t) and best == best:\n"
-        "                    best = t\n                    found = k\n"
-        "                set_i8(y, (o * n + k) * m + i, found, 0)\n"
-        "    return 0\n"
-    )
+    stored = "                set_i8(y, (o * n + k) * m + i, found, 0)\n"
+    text = _place_of_extreme(d, sign, stored)
     lowering.emit(text, outer, [*words_of(x, y), n, inner], "first_attaining")
     return True
 

@@ -352,9 +352,7 @@ def _meeting(row: Scalar, result: Any, kinds: tuple[Any, ...]) -> list[str] | No
     """
     # A Python number itself takes part in promotion.
     weak = [k(1) if isinstance(k, type) else k for k in kinds]
-    own = [
-        np.asarray(w).dtype if isinstance(k, type) else k for k, w in zip(kinds, weak, strict=True)
-    ]
+    own = [np.dtype(k) for k in kinds]
     if row.meet == "result":
         common = [result] * len(own)
     elif row.meet == "choice":
