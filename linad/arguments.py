@@ -118,6 +118,16 @@ def native(x: Any) -> Any:
     return x if x.dtype is dtype else x.astype(dtype)
 
 
+def as_recorded(x: Any) -> Any:
+    """What a program is recorded on: an array or NumPy's number as `native`, else NumPy's number.
+
+    ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
+    """
+    if isinstance(x, (np.ndarray, np.generic)):
+        return native(x)
+    return np.dtype(type(x)).type(x)
+
+
 def _type_of(x: Any) -> tuple[Any, Any]:
     if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
         return np.dtype(type(x)), ()

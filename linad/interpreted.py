@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arguments import native
+from linad.arguments import as_recorded
 from linad.errors import GuardError
 from linad.tape import Tape
 from linad.tracer import Tracer
@@ -34,7 +34,8 @@ class Interpreted:
         GuardError
             If a Python decision would be taken otherwise.
         """
-        return tuple([_own(y) for y in self.tape.run([_as_recorded(v) for v in values])])
+        given = [v if isinstance(v, Tracer) else as_recorded(v) for v in values]
+        return tuple([_own(y) for y in self.tape.run(given)])
 
     impl = __call__
 
@@ -45,14 +46,6 @@ class Interpreted:
         except GuardError:
             return False
         return True
-
-
-def _as_recorded(value: Any) -> Any:
-    if isinstance(value, Tracer):
-        return value
-    if isinstance(value, (np.ndarray, np.generic)):
-        return native(value)
-    return np.dtype(type(value)).type(value)
 
 
 def _own(value: Any) -> Any:

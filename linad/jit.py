@@ -23,7 +23,7 @@ from linad.arguments import Arguments, share_memory
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
-from linad.shapes import name_of
+from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
 from linad.tape import Var
 from linad.tracer import Tracer
@@ -361,6 +361,5 @@ def jit(
 
 
 def _jitted(f: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> Jitted:
-    if not callable(f):
-        raise TypeError(f"jit: the first argument must be a function, got {f!r:.60}")
+    check_function("jit", f)
     return Jitted(f, StaticArguments(f, argnums, argnames))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.arguments import NARROW, Arguments, native, share_memory
+from linad.arguments import NARROW, Arguments, as_recorded, share_memory
 from linad.buffers import settle
 from linad.config import compiler_is_off, settings
 from linad.draws import Draws
@@ -129,11 +129,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     """
     started = time.perf_counter()
     recorder = RecordTrace()
-    # ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
-    given = [
-        native(x) if isinstance(x, (np.ndarray, np.generic)) else np.dtype(type(x)).type(x)
-        for x in arguments.arrays
-    ]
+    given = [as_recorded(x) for x in arguments.arrays]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
     draws = Draws(f, arguments.leaves)
