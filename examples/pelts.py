@@ -17,7 +17,7 @@ import argparse
 import numpy as np
 
 import linad
-from linad.demo import LOG_PELTS, NAMES, START, YEARS, model
+from linad.command.demo import LOG_PELTS, NAMES, START, YEARS, model
 
 
 def residual(theta, log_pelts):

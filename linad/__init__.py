@@ -3,15 +3,17 @@
 import importlib
 from typing import Any
 
-from linad import answers as answers, errors, numpy as numpy, rules
-from linad.config import config
-from linad.custom import primitive
-from linad.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
-from linad.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
-from linad.jit import jit
+from linad import errors, numpy as numpy, rules
+from linad.api.custom_primitives import primitive
+from linad.api.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
+from linad.api.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
+from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
+from linad.core import former_names
+from linad.core.settings import config
+from linad.jit.jitted import jit
+from linad.linalg import answers as answers
 from linad.operators.blocks import block_diag, eye, hstack, vstack
-from linad.sparse_derivatives import sparse_hessian, sparse_jacobian
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 
 __version__ = "0.1.0"
@@ -51,15 +53,18 @@ __all__ = [
 ]
 
 _LAZY = {
-    "explain": "linad.inspection",
-    "log_compiles": "linad.inspection",
+    "explain": "linad.api.inspection",
+    "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
-    "scipy_args": "linad.solve.sinks",
+    "scipy_args": "linad.solve.scipy_arguments",
     "solve": "linad.solve",
-    "solve_linear": "linad.systems",
+    "solve_linear": "linad.linalg.linear_systems",
     "tag": "linad.operators.tagged",
 }
 """Rooms, and what stands in them, that are imported when they are first asked for."""
+
+
+former_names.install({*__all__})
 
 
 def __getattr__(name: str) -> Any:

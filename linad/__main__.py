@@ -2,7 +2,7 @@
 
 import sys
 
-from linad.cli import main
+from linad.command.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

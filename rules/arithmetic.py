@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Diagonal, Identity, Zero
-from linad.primitive import Primitive
 from linad.rules.entrywise import binary, constant, copied, register, unary
 
 add = binary("add", np.add, None, None)

@@ -1,7 +1,8 @@
 """Functions that write into their first argument: np.put, np.copyto, np.add.at and their kind.
 
-Each is one write, or a few, of the kind ``x[index] = values``; `linad.buffers` differentiates
-those. A traced value cannot be written into a plain array, whose entries have no derivative.
+Each is one write, or a few, of the kind ``x[index] = values``, which `linad.arrays.buffers`
+differentiates. A traced value cannot be written into a plain array: its entries have no
+derivative.
 
     add.at      x[i] += v       an entry named k times collects k values
     others      k rounds        x[i_r] = f(x[i_r], v_r), round r taking what is named the r-th time
@@ -12,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.arrays.out_argument import copy_to
+from linad.core.dispatch import implements
+from linad.core.indices import Index
+from linad.core.primitive import Traced
 from linad.errors import TracerError
-from linad.outputs import copy_to
-from linad.primitive import Traced
 from linad.rules.indexing import add_at
-from linad.rules.indices import Index
 from linad.rules.shaping import as_array, broadcast_to, ravel
 
 implements(np.copyto)(copy_to)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import lanes, relates
 from linad.operators.relations import Relation
-from linad.primitive import Primitive
 
 
 def _solve_banded(ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> Any:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from linad.dispatch import implements
-from linad.primitive import Primitive
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
 from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
 from linad.rules.special import real_only, special, special_fan, ufunc_of
 

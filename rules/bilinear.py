@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import normalize_axis, sum_to_shape
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import relates
 from linad.operators.relations import Relation
 from linad.operators.structured import Contraction, Reshape, align
-from linad.primitive import Primitive
 from linad.rules.shaping import as_array
-from linad.shapes import normalize_axis, sum_to_shape
 
 # Kronecker product.
 

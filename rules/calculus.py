@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import normalize_axes, normalize_axis
 from linad.operators.base import JacobianOperator
-from linad.operators.cumulative import Difference, along
-from linad.primitive import Primitive
+from linad.operators.recurrences import Difference, along
 from linad.rules.shaping import as_array
-from linad.shapes import normalize_axes, normalize_axis
 
 # Differences.
 

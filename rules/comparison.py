@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
-from linad.primitive import Primitive
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.ufunc_keywords import refuse_out
 from linad.rules.entrywise import constant
-from linad.ufuncs import refuse_out
 
 # Order and equality.
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
-from linad.primitive import Primitive
 from linad.rules.comparison import constant
 from linad.rules.entrywise import register
 

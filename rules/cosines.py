@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import lanes, relates
-from linad.primitive import Primitive
-from linad.shapes import Shape
 
 
 def _transform(x: Any, *, kind: str, type: int, axis: int) -> Any:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.indices import Index
+from linad.core.primitive import Traced
+from linad.core.shapes import is_inexact, size_of
 from linad.errors import DTypeError, TracerError
-from linad.primitive import Traced
 from linad.rules.indexing import add_at
-from linad.rules.indices import Index
 from linad.rules.shaping import as_array, concrete, form, ravel, still
-from linad.shapes import is_inexact, size_of
 
 
 def tally(weights: Any, bins: Any, n: int) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from linad.primitive import Primitive
+from linad.core.primitive import Primitive
 from linad.rules.entrywise import NO_SLOPE, several
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive, Traced
 from linad.errors import UnsupportedError
-from linad.primitive import Primitive, Traced
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
 from linad.rules.shaping import (

@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements, implements_ufunc
+from linad.core.dispatch import implements, implements_ufunc
+from linad.core.primitive import Primitive
+from linad.core.shapes import normalize_axis
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
-from linad.operators.cumulative import CumulativeSum, Recurrence, SegmentSum, shift
+from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.structured import Diagonal, broadcast
-from linad.primitive import Primitive
 from linad.rules.reductions import cast
 from linad.rules.shaping import replaced
-from linad.shapes import normalize_axis
-from linad.ufuncs import refuse_out
 
 # The linear recurrence.
 

@@ -25,16 +25,16 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import Shape
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.matrix_inverse import Matrix
 from linad.operators.patterns import lanes, relates
 from linad.operators.relations import Gather
-from linad.operators.solve import Matrix
-from linad.primitive import Primitive, Traced
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out
-from linad.shapes import Shape
 
 QRResult = type(np.linalg.qr(np.eye(1)))
 

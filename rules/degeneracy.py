@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Primitive, Traced
 from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Identity, Zero
-from linad.primitive import Primitive, Traced
 from linad.rules.shaping import form
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.indices import WHOLE, Index
+from linad.core.primitive import Primitive
+from linad.core.shapes import normalize_axis
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Masked
-from linad.primitive import Primitive
 from linad.rules.indexing import Selection, add_at
-from linad.rules.indices import WHOLE, Index
 from linad.rules.joining import stack
 from linad.rules.rearranging import spread
 from linad.rules.shaping import (
@@ -28,8 +30,6 @@ from linad.rules.shaping import (
     ravel,
     reshape_,
 )
-from linad.shapes import normalize_axis
-from linad.ufuncs import refuse_out
 
 masked = Primitive("masked", lambda x, *, mask: np.where(mask, x, x.dtype.type(0)))
 

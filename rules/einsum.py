@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Contraction
-from linad.primitive import Primitive
 from linad.rules.diagonals import main_diagonal
 from linad.rules.shaping import as_array, form, laid_out, moveaxis
-from linad.ufuncs import refuse_out
 
 
 def _einsum(*operands: Any, labels: tuple[str, ...], out: str, optimize: Any) -> Any:

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import UFUNC_METHODS, UFUNCS
+from linad.core.dispatch import UFUNC_METHODS, UFUNCS
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
+from linad.core.ufunc_keywords import call_with_keywords
 from linad.errors import MissingRuleError
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import relates, same
 from linad.operators.structured import Broadcast, Diagonal, Identity, Masked, diagonal
-from linad.primitive import Primitive
-from linad.shapes import Shape
-from linad.ufuncs import call_with_keywords
 
 Slope = Callable[..., Any]
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.ufunc_keywords import refuse_out, scatter
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
-from linad.primitive import Primitive
 from linad.rules.entrywise import binary, masked, register, shape_of, unary
-from linad.ufuncs import refuse_out, scatter
 
 _UNSET = object()
 

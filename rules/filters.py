@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.filters import (
+from linad.operators.filtering import (
     AllPole,
     GridConvolution,
     GridKernel,
@@ -29,7 +30,6 @@ from linad.operators.filters import (
     TruncatedKernel,
 )
 from linad.operators.structured import Broadcast
-from linad.primitive import Primitive
 from linad.rules.polynomials import convolve_
 
 # Convolution on a grid.

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
+from linad.core.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
+from linad.core.shapes import drop_axes, normalize_axis
+from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.rules.cumulative import add_reduceat
 from linad.rules.reductions import NoValue, cast, given, kept, lane_size, reduction_axes, selected
 from linad.rules.shaping import as_array
-from linad.shapes import drop_axes, normalize_axis
-from linad.ufuncs import refuse_out
 
 
 def _lanes(a: Any, axes: tuple[int, ...]) -> Any:

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, normalize_axes, normalize_axis
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
-from linad.operators.fourier import OPPOSITE, Fit, Fourier, HermitianFourier, Norm, RealFourier
-from linad.primitive import Primitive
+from linad.operators.dft import OPPOSITE, Fit, Fourier, HermitianFourier, Norm, RealFourier
 from linad.rules.shaping import as_array
-from linad.shapes import Shape, normalize_axes, normalize_axis
-from linad.ufuncs import refuse_out
 
 # Crop and pad.
 

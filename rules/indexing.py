@@ -5,19 +5,21 @@ x = add_at(y, index)      its adjoint: zeros, with the values of y added at the 
 
 Each is the adjoint of the other, so the pair is closed under differentiation. Masks become
 integer arrays while the function runs (they do not move with x); any other index becomes a
-canonical one first, see `linad.rules.indices`.
+canonical one first, see `linad.core.indices`.
 """
 
 from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.indices import WHOLE, Index, canonical
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, normalize_axis
+from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import moved, relates
-from linad.primitive import Primitive
-from linad.rules.indices import WHOLE, Index, canonical
 from linad.rules.shaping import (
     as_array,
     copy_,
@@ -27,8 +29,6 @@ from linad.rules.shaping import (
     reshape_,
     transpose_,
 )
-from linad.shapes import Shape, normalize_axis
-from linad.ufuncs import refuse_out
 
 
 def _accumulate(total: Any, index: Index, values: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
-from linad.primitive import Primitive
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
 from linad.rules.shaping import as_array
 
 packbits_ = Primitive("packbits", np.packbits, constant=True)

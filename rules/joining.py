@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import normalize_axis
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
-from linad.operators.joining import Pad
-from linad.primitive import Primitive
+from linad.operators.placement import Pad
 from linad.rules.indexing import along, take
 from linad.rules.shaping import (
     as_array,
@@ -32,8 +34,6 @@ from linad.rules.shaping import (
     reshape_,
     transpose,
 )
-from linad.shapes import normalize_axis
-from linad.ufuncs import refuse_out
 
 concatenate_ = Primitive(
     "concatenate", lambda *arrays, axis: np.concatenate(arrays, axis), keeps=False

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Conjugation, Kronecker, Permutation
-from linad.primitive import Primitive
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
 from linad.rules.shaping import as_array
 from linad.rules.spectral import svdvals
-from linad.shapes import Shape, matrix_transpose
 
 
 def _adjoint_of(shape: Shape, dtype: Any) -> JacobianOperator:

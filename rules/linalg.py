@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.solve import Matrix, Solve
+from linad.operators.matrix_inverse import Matrix, Solve
 from linad.operators.structured import Broadcast, Diagonal, Kronecker, Zero
-from linad.primitive import Primitive
 from linad.rules.degeneracy import settle
 from linad.rules.shaping import as_array
-from linad.shapes import Shape, matrix_transpose, size_of
 
 LinAlgError = np.linalg.LinAlgError
 SlogdetResult = type(np.linalg.slogdet(np.eye(1)))

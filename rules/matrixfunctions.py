@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.primitive import Primitive
+from linad.core.shapes import matrix_transpose
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import lanes, relates
 from linad.operators.structured import Kronecker
-from linad.primitive import Primitive
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import form
-from linad.shapes import matrix_transpose
 
 Function = Callable[..., Any]
 

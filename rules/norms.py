@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import keep_axes, normalize_axes
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Broadcast, Diagonal, RealPart
-from linad.primitive import Primitive
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, reshape
 from linad.rules.spectral import svdvals
-from linad.shapes import keep_axes, normalize_axes
 
 
 def _p_norm(x: Any, *, p: float, axes: tuple[int, ...]) -> Any:

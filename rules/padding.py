@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive, Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.joining import Pad
-from linad.primitive import Primitive, Traced
+from linad.operators.placement import Pad
 from linad.rules.indexing import along, take
 from linad.rules.joining import concatenate
 from linad.rules.shaping import as_array, broadcast_to, copy_

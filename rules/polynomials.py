@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import size_of
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.structured import Broadcast, Contraction, Diagonal, Matrix
-from linad.primitive import Primitive
 from linad.rules.shaping import as_array, concrete
-from linad.shapes import size_of
 
 # Convolution along the last axis; either operand may have leading axes.
 

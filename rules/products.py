@@ -22,18 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements, implements_ufunc
+from linad.core.dispatch import implements, implements_ufunc
+from linad.core.primitive import Primitive
+from linad.core.shapes import matrix_transpose, normalize_axis, size_of
+from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Kronecker, Matrix, RowProducts
-from linad.primitive import Primitive
 from linad.rules.shaping import as_array
-from linad.shapes import (
-    matrix_transpose,
-    normalize_axis,
-    size_of,
-)
-from linad.ufuncs import refuse_out
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)

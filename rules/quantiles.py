@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Traced
+from linad.core.shapes import keep_axes
+from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
-from linad.primitive import Traced
 from linad.rules.reductions import kept, reduction_axes
 from linad.rules.shaping import as_array, still
-from linad.shapes import keep_axes
-from linad.ufuncs import refuse_out
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
 CONTINUOUS = {

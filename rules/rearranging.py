@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.joining import Roll
 from linad.operators.patterns import moved, relates
+from linad.operators.placement import Roll
 from linad.operators.structured import Broadcast
-from linad.primitive import Primitive
 from linad.rules.indexing import argwhere, getitem, take
 from linad.rules.shaping import (
     as_array,
@@ -29,7 +30,6 @@ from linad.rules.shaping import (
     reshape_,
     transpose,
 )
-from linad.shapes import Shape, normalize_axes, normalize_axis, size_of
 
 roll_ = Primitive("roll", lambda x, *, shifts, axes: np.roll(x, shifts, axes))
 

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements, implements_ufunc
+from linad.core.dispatch import implements, implements_ufunc
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import drop_axes, keep_axes, normalize_axes, size_of
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import ScaledSum, WeightedSum
-from linad.primitive import Primitive, Traced
 from linad.rules.shaping import replaced, reshape
-from linad.shapes import drop_axes, keep_axes, normalize_axes, size_of
-from linad.ufuncs import refuse_out
 
 NoValue = np._NoValue  # type: ignore[attr-defined]  # what NumPy's own defaults are
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
 from linad.rules.shaping import as_array, astype
 
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.indices import Index
+from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Sum
-from linad.operators.identities import full
-from linad.operators.joining import Pad, Roll
+from linad.operators.placement import Pad, Roll
 from linad.operators.rewrites import (
     PRODUCTS,
     SUMS,
@@ -29,6 +30,7 @@ from linad.operators.rewrites import (
     sum_of,
     summed,
 )
+from linad.operators.structural_rewrites import full
 from linad.operators.structured import (
     Broadcast,
     Diagonal,
@@ -39,8 +41,6 @@ from linad.operators.structured import (
     Zero,
 )
 from linad.rules.indexing import Selection
-from linad.rules.indices import Index
-from linad.shapes import size_of
 
 
 def numbered(shape: Any) -> Any:

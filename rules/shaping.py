@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.buffers import refresh
-from linad.dispatch import implements
+from linad.arrays.buffers import refresh
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Broadcast, Cast, Identity, Permutation, Reshape
-from linad.primitive import Primitive, Traced
-from linad.shapes import is_inexact, normalize_axes, normalize_axis
 
 reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
 transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import FUNCTIONS, implements, implements_ufunc
+from linad.core.dispatch import FUNCTIONS, implements, implements_ufunc
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import normalize_axis
 from linad.errors import UnsupportedError
-from linad.primitive import Primitive, Traced
 from linad.rules.shaping import as_array, concrete, ravel
-from linad.shapes import normalize_axis
 
 # Results that are integers or booleans.
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.shapes import normalize_axis
 from linad.rules.shaping import as_array
-from linad.shapes import normalize_axis
 
 
 def _weights(start: Any, stop: Any, num: Any, endpoint: bool, axis: int) -> tuple[Any, int]:

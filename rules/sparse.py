@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from linad.dispatch import FOREIGN
+from linad.core.dispatch import FOREIGN
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.foreign import apply_operator
-from linad.primitive import Traced
 
 
 def apply(A: Any, x: Any) -> Any:

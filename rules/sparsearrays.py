@@ -23,11 +23,11 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import lanes, relates
 from linad.operators.relations import Product, Relation
-from linad.primitive import Primitive
-from linad.shapes import Shape, size_of
 
 
 class Pattern:

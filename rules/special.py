@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.primitive import Primitive
 from linad.errors import MissingRuleError
-from linad.primitive import Primitive
 from linad.rules import elementary
 from linad.rules.comparison import rint
 from linad.rules.entrywise import NO_SLOPE, Slope, fan, register, several

@@ -36,11 +36,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import implements
+from linad.core.dispatch import implements
+from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.solve import Matrix
-from linad.primitive import Primitive
+from linad.operators.matrix_inverse import Matrix
 from linad.rules.decompositions import HermitianReading, symmetrized
 from linad.rules.degeneracy import equal_values, settle
 from linad.rules.linalg import LinAlgError, adjoint, check_square

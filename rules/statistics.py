@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import FUNCTIONS, implements
+from linad.core.dispatch import FUNCTIONS, implements
+from linad.core.primitive import Primitive
+from linad.core.shapes import is_inexact, keep_axes
+from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
-from linad.primitive import Primitive
 from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
 from linad.rules.shaping import as_array, replaced
-from linad.shapes import is_inexact, keep_axes
-from linad.ufuncs import refuse_out
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
 std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, matrix_transpose, sum_to_shape
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import relates
 from linad.operators.relations import Gather, Prefix, Product
 from linad.operators.rewrites import inverts
 from linad.operators.structured import Diagonal, Kronecker, align
-from linad.primitive import Primitive
 from linad.rules.linalg import adjoint
-from linad.shapes import Shape, matrix_transpose, sum_to_shape
 
 
 def _solve_triangular(a: Any, b: Any, *, lower: bool, unit: bool) -> Any:

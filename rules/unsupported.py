@@ -5,7 +5,7 @@ Files take plain numbers; dates, text and records have no derivative at all.
 
 import numpy as np
 
-from linad.dispatch import REMEDIES
+from linad.core.dispatch import REMEDIES
 
 _SAVE = "a file takes plain numbers: pass linad.stop_gradient(x), or save the returned result"
 _DATES = "dates have no derivative: pass plain arrays, linad.stop_gradient(x) of a traced one"

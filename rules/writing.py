@@ -4,15 +4,15 @@ read_region    y = the entries of x at a region           J = Extract
 write_region   y = x with v at the region                 J_x = Erase, J_v = Extract^H
 insert_region  y = zeros with v at the region             J = Extract^H
 
-While a function runs, the write itself happens in place; see `linad.buffers`.
+While a function runs, the write itself happens in place; see `linad.arrays.buffers`.
 """
 
 from typing import Any
 
+from linad.core.regions import insert_region, read_region, view_region, write_region
 from linad.operators.base import JacobianOperator
-from linad.operators.regions import Erase, Extract
+from linad.operators.region_writes import Erase, Extract
 from linad.operators.structured import broadcast
-from linad.regions import insert_region, read_region, view_region, write_region
 
 
 @read_region.jacobian(wrt=0)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import linad
-from linad.primitive import Primitive
+from linad.core.primitive import Primitive
 
 
 def traced(case):

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 
 import linad
-from linad.primitive import Primitive
+from linad.core.primitive import Primitive
+from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.instructions import Fallback
 from linad.sweeps.program import Program
-from linad.tape import Equation, Tape, Var
 
 
 def poisoned(tape):
@@ -62,10 +62,10 @@ def check_compiled(f, *args, rtol=1e-12):
     with np.errstate(all="ignore"):
         y, tape = linad.trace(f, *args)
         program = poisoned(tape)
-        leaves = [np.asarray(a, order="C") for a in linad.tree.flatten(args)[0]]
+        leaves = [np.asarray(a, order="C") for a in linad.core.tree.flatten(args)[0]]
         found = program.run(leaves)
     assert not fallbacks(program)
-    expected = linad.tree.flatten(y)[0]
+    expected = linad.core.tree.flatten(y)[0]
     for got, wanted in zip(found, expected, strict=True):
         wanted = np.asarray(wanted)
         assert got.dtype == wanted.dtype

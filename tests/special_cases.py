@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from linad.primitive import Primitive
-from linad.testing import Case
+from linad.core.primitive import Primitive
+from linad.testing.derivative_checks import Case
 
 
 def special_case(name, *args, **check):

@@ -23,8 +23,8 @@ import pytest
 from test_layers import floor_of
 
 import linad
-from linad.cli import main
-from linad.config import Settings
+from linad.command.cli import main
+from linad.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -329,7 +329,7 @@ class TestPelts:
     example = load("pelts")
 
     def test_is_the_fit_of_the_demonstration(self, pelts):
-        from linad.demo import fit_by_matrix
+        from linad.command.demo import fit_by_matrix
 
         found, _ = pelts
         demo = fit_by_matrix()

@@ -1,7 +1,8 @@
 """The house stands on its floors: a module imports only from floors below its own.
 
-The floors are those of ARCHITECTURE.md. On one floor modules may import each other, but never
-in a cycle. Imports inside functions count as well; those under ``if TYPE_CHECKING`` do not.
+Floors are folders, in the order of the drawing in ARCHITECTURE.md. On one floor modules may
+import each other, but never in a cycle. Imports inside functions count as well; those under
+``if TYPE_CHECKING`` do not.
 """
 
 import ast
@@ -12,27 +13,29 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The longest prefix of a module's name decides; a package stands for all within it.
-FLOORS = {
-    0: "kept errors shapes tree vectors config garbage",
-    1: "primitive tape dispatch ufuncs",
-    2: "tracer tracing arithmetic methods memory buffers regions outputs flat",
-    3: "operators",
-    4: "rules",
-    5: "transforms",
-    6: "sweeps cuda",
-    7: "answers systems derivatives gradients sparse_derivatives calls custom overwriting "
-    "static draws interpreted arguments variants jit inspection control kernel",
-    8: "solve export agreement testing numpy scipy coverage specimens",
-    9: "cli __main__ demo terminal checks loading",
-}
-FLOOR_OF = {f"linad.{name}": floor for floor, names in FLOORS.items() for name in names.split()}
+
+def read_floors(text):
+    """Map each room to its floor, from the drawing in ARCHITECTURE.md: ``" 3   operators/"``."""
+    drawing = text.split("## Floors", 1)[1].split("```text\n", 1)[1].split("```", 1)[0]
+    floors, floor = {}, None
+    for line in drawing.splitlines():
+        number, names = line[:2].strip(), line[2:48].split()
+        floor = int(number) if number else floor
+        floors |= {f"linad.{name.removesuffix('/').replace('/', '.')}": floor for name in names}
+    return floors
+
+
+FLOOR_OF = read_floors((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+ROOF = max(FLOOR_OF.values())
 
 
 def floor_of(module):
+    """The floor of the longest prefix of a module's name that is a room."""
     if module == "linad":
-        return 9
-    return FLOOR_OF.get(".".join(module.split(".")[:2]))
+        return ROOF
+    while module and module not in FLOOR_OF:
+        module = module.rpartition(".")[0]
+    return FLOOR_OF.get(module)
 
 
 def find_modules(root):
@@ -76,7 +79,7 @@ def imported_names(node, module, is_package):
 
 
 def resolve(name, modules):
-    """Longest prefix of a dotted name that is a module: ``linad.tree.flatten`` -> linad.tree."""
+    """The module in a dotted name, the longest: ``linad.core.tree.flatten`` -> linad.core.tree."""
     while name and name not in modules:
         name = name.rpartition(".")[0]
     return name
@@ -136,28 +139,32 @@ def write_tree(root, files):
     "files, problem",
     [
         pytest.param(
-            {"linad/tape.py": "import linad.tracer", "linad/tracer.py": ""},
-            f"{Path('linad/tape.py')}:1: floor 1 (linad.tape) imports floor 2 (linad.tracer)",
+            {"linad/core/tape.py": "import linad.arrays.tracer", "linad/arrays/tracer.py": ""},
+            f"{Path('linad/core/tape.py')}:1: "
+            "floor 1 (linad.core.tape) imports floor 2 (linad.arrays.tracer)",
             id="climbs",
         ),
         pytest.param(
             {
-                "linad/tape.py": "def f():\n    from linad.operators.base import Chain",
+                "linad/core/tape.py": "def f():\n    from linad.operators.base import Chain",
                 "linad/operators/base.py": "",
             },
-            f"{Path('linad/tape.py')}:2: "
-            "floor 1 (linad.tape) imports floor 3 (linad.operators.base)",
+            f"{Path('linad/core/tape.py')}:2: "
+            "floor 1 (linad.core.tape) imports floor 3 (linad.operators.base)",
             id="climbs-in-a-function",
         ),
         pytest.param(
-            {"linad/__init__.py": "", "linad/tree.py": "from linad import grad"},
-            f"{Path('linad/tree.py')}:1: floor 0 (linad.tree) imports floor 9 (linad)",
+            {"linad/__init__.py": "", "linad/core/tree.py": "from linad import grad"},
+            f"{Path('linad/core/tree.py')}:1: floor 1 (linad.core.tree) imports floor 11 (linad)",
             id="imports-the-roof",
         ),
         pytest.param(
-            {"linad/transforms/simplify.py": "from ..jit import jit", "linad/jit.py": ""},
+            {
+                "linad/transforms/simplify.py": "from ..jit.jitted import jit",
+                "linad/jit/jitted.py": "",
+            },
             f"{Path('linad/transforms/simplify.py')}:1: "
-            "floor 5 (linad.transforms.simplify) imports floor 7 (linad.jit)",
+            "floor 5 (linad.transforms.simplify) imports floor 8 (linad.jit.jitted)",
             id="climbs-by-a-relative-import",
         ),
         pytest.param(
@@ -188,20 +195,22 @@ def test_what_is_allowed(tmp_path):
     write_tree(
         tmp_path,
         {
-            "linad/__init__.py": "from linad.derivatives import grad\nimport linad.rules",
-            "linad/derivatives.py": "import numpy as np\nfrom linad.transforms.linearize import a",
-            "linad/transforms/linearize.py": "import linad.transforms.simplify",
-            "linad/transforms/simplify.py": "import linad.tape",
-            "linad/tape.py": (
-                "from typing import TYPE_CHECKING\n"
-                "if TYPE_CHECKING:\n    from linad.tracer import Tracer\n"
+            "linad/__init__.py": "from linad.api.derivatives import grad\nimport linad.rules",
+            "linad/api/derivatives.py": (
+                "import numpy as np\nfrom linad.transforms.linearize import a"
             ),
-            "linad/tracer.py": "from linad.tape import Tape",
+            "linad/transforms/linearize.py": "import linad.transforms.simplify",
+            "linad/transforms/simplify.py": "import linad.core.tape",
+            "linad/core/tape.py": (
+                "from typing import TYPE_CHECKING\n"
+                "if TYPE_CHECKING:\n    from linad.arrays.tracer import Tracer\n"
+            ),
+            "linad/arrays/tracer.py": "from linad.core.tape import Tape",
             "rules/__init__.py": "from linad.rules import fft",
             "rules/fft.py": "from linad.operators import base",
             "linad/operators/__init__.py": "",
-            "linad/operators/base.py": "from linad.shapes import size_of",
-            "linad/shapes.py": "import numpy",
+            "linad/operators/base.py": "from linad.core.shapes import size_of",
+            "linad/core/shapes.py": "import numpy",
         },
     )
     assert find_problems(tmp_path) == []

@@ -105,7 +105,7 @@ def test_wheel_carries_its_license_and_command(wheel):
         metadata = archive.read(f"{info}/METADATA").decode()
         assert "License-Expression: BSD-3-Clause" in metadata
         assert f"{info}/licenses/LICENSE" in archive.namelist()
-        assert "linad = linad.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+        assert "linad = linad.command.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
 
 
 def test_wheel_imports_alone(wheel, tmp_path):

@@ -4,9 +4,9 @@ import numpy as np
 import scipy.sparse
 
 import linad
-from linad.transforms.sparsity import structure
-from linad.transforms.sparsity.compress import plan_for
-from linad.transforms.sparsity.reach import pattern_of
+from linad.sparsity import pattern_keys as structure
+from linad.sparsity.compress import plan_for
+from linad.sparsity.reach import pattern_of
 
 from . import ratio
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
+from linad.core import tree
+from linad.core.shapes import name_of
+from linad.core.tape import Equation, Tape, Var, type_of
 from linad.export.module import Module
-from linad.export.templates import call
-from linad.jit import Jitted
-from linad.shapes import name_of
-from linad.tape import Equation, Tape, Var, type_of
+from linad.export.numpy_forms import call
+from linad.jit.jitted import Jitted
 from linad.transforms.programs import trace_vjp
 from linad.transforms.simplify import simplify
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.regions import Part, Region
+from linad.core.shapes import Shape, size_of
 from linad.errors import ExportError
 from linad.export.embedding import Embedder
-from linad.regions import Part, Region
-from linad.shapes import Shape, size_of
 
 PLAIN = 24
 """Entries up to which a constant array is written out number by number."""

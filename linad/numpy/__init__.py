@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import NAMESPACE
+from linad.arrays.traces import running_trace
+from linad.core.dispatch import NAMESPACE
+from linad.core.primitive import Traced
+from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
-from linad.primitive import Traced
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, ravel, require_finite
-from linad.shapes import is_inexact, size_of
-from linad.tracing import running_trace
 
 
 def __getattr__(name: str) -> Any:

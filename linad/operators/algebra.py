@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import aslinearoperator
 
+from linad.arrays.tracer import Tracer
+from linad.core.shapes import Shape, size_of
 from linad.errors import OperandError, ShapeError
-from linad.operators import (
-    contractions as contractions,  # these fill the table
-    identities as identities,
-)
 from linad.operators.base import ALGEBRA, JacobianOperator, is_operator
 from linad.operators.composites import (
     Adjoint,
@@ -38,8 +36,6 @@ from linad.operators.rewrites import (
     summed,
 )
 from linad.operators.structured import Cast, Diagonal, Identity, Matrix, Zero
-from linad.shapes import Shape, size_of
-from linad.tracer import Tracer
 
 
 def as_operator(a: Any) -> JacobianOperator:

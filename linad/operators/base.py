@@ -21,12 +21,12 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
-from linad.config import settings
+from linad.core.primitive import Traced
+from linad.core.settings import settings
+from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
-from linad.operators.questions import Questions
-from linad.operators.sparse_forms import SparseForms
-from linad.primitive import Traced
-from linad.shapes import Shape, memory_of, size_of
+from linad.operators.properties import Questions
+from linad.operators.sparse_properties import SparseForms
 
 ALGEBRA = SimpleNamespace()
 """What operators are composed with. `linad.operators.algebra` is made of operators, so it

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.shapes import is_inexact
 from linad.errors import ArgumentError, DTypeError, OperandError, ShapeError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Typed
 from linad.operators.structured import Identity
-from linad.shapes import is_inexact
 
 
 class Blocks(Typed):

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Scaled, Sum, Transpose
-from linad.operators.fourier import Fourier, HermitianFourier, RealFourier
-from linad.operators.joining import Roll
+from linad.operators.dft import Fourier, HermitianFourier, RealFourier
+from linad.operators.placement import Roll
 from linad.operators.structured import Cast, Diagonal, Identity, RealPart, Zero
-from linad.primitive import Traced
-from linad.shapes import Shape
 
 
 class Circulant(JacobianOperator):

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
+from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
-from linad.primitive import Traced
-from linad.shapes import Shape, size_of
 
 
 class Typed(JacobianOperator):

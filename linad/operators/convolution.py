@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
-from linad.shapes import Shape
 
 
 def flipped(kernel: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, is_inexact, size_of
 from linad.operators.base import JacobianOperator
-from linad.primitive import Primitive
-from linad.shapes import Shape, is_inexact, size_of
 
 
 def _apply(x: Any, *, op: Any, adjoint: bool) -> Any:

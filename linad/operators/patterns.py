@@ -15,11 +15,13 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.sparse import csr_array, issparse
 
+from linad.core.regions import Part, Region
+from linad.core.shapes import Shape, keep_axes, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
 from linad.operators.convolution import Convolution, ValidKernel
-from linad.operators.cumulative import CumulativeSum, Difference, Recurrence, SegmentSum
-from linad.operators.filters import (
+from linad.operators.dft import Fit, Fourier, HermitianFourier, RealFourier
+from linad.operators.filtering import (
     AllPole,
     GridConvolution,
     GridKernel,
@@ -27,12 +29,12 @@ from linad.operators.filters import (
     TruncatedKernel,
 )
 from linad.operators.foreign import Foreign
-from linad.operators.fourier import Fit, Fourier, HermitianFourier, RealFourier
-from linad.operators.joining import Pad, Roll
+from linad.operators.matrix_inverse import Solve
+from linad.operators.placement import Pad, Roll
+from linad.operators.recurrences import CumulativeSum, Difference, Recurrence, SegmentSum
 from linad.operators.reduction import ScaledSum, WeightedSum
-from linad.operators.regions import Erase, Extract, Insert
+from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Gather, Prefix, Product, Relation
-from linad.operators.solve import Solve
 from linad.operators.structured import (
     Broadcast,
     Cast,
@@ -49,8 +51,6 @@ from linad.operators.structured import (
     RowProducts,
     Zero,
 )
-from linad.regions import Part, Region
-from linad.shapes import Shape, keep_axes, size_of
 
 Relate = Callable[[Any], Any]
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
+from linad.core.shapes import Shape, drop_axes, keep_axes
 from linad.operators.base import JacobianOperator
-from linad.primitive import Traced
-from linad.shapes import Shape, drop_axes, keep_axes
 
 
 class ScaledSum(JacobianOperator):

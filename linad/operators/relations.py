@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from linad.config import settings
+from linad.core.settings import settings
+from linad.core.shapes import Shape, size_of
 from linad.errors import DensifyError
-from linad.shapes import Shape, size_of
 
 ALWAYS = 2**22
 """Pairs that may be written out on the way to a pattern, whatever its own limit."""

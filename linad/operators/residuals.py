@@ -8,9 +8,9 @@ can be an argument of a primitive.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
-from linad.operators.solve import Matrix
-from linad.primitive import Traced
+from linad.operators.matrix_inverse import Matrix
 
 HOLDERS = (JacobianOperator, Matrix)
 """Classes whose attributes are looked through."""

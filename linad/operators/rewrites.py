@@ -16,7 +16,7 @@ Those that cost nothing, or one pass over the numbers of a diagonal, are applied
 operators are composed: one look into a dictionary a composition. Others (``at_once=False``) do
 work that should be asked for, such as products of matrices: `simplified` applies them.
 
-`linad.operators.identities` fills the tables; a rule file may add to them.
+`linad.operators.structural_rewrites` fills the tables; a rule file may add to them.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.tracer import Tracer
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Extended, Reshaped, Scaled, Sum, Transpose
 from linad.operators.structured import Identity, Reshape, Zero
-from linad.tracer import Tracer
 
 Rewrite = Callable[..., Any]
 Pair = tuple[type, type]

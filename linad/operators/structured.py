@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
+from linad.core.shapes import Shape, keep_axes, matrix_transpose, size_of, sum_to_shape
 from linad.operators.base import JacobianOperator
-from linad.primitive import Traced
-from linad.shapes import Shape, keep_axes, matrix_transpose, size_of, sum_to_shape
 
 
 class Identity(JacobianOperator):

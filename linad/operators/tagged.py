@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.buffers import concrete
+from linad.arrays.buffers import concrete
 from linad.errors import OperandError, ShapeError, WrongTagError
 from linad.operators.algebra import as_operator
 from linad.operators.base import JacobianOperator

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
+from linad.core.shapes import is_inexact, normalize_axes
 from linad.errors import DTypeError, ShapeError, UnsupportedError
-from linad.primitive import Traced
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
-from linad.shapes import is_inexact, normalize_axes
 
 MODES = (
     *("reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap"),

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.fft
 import scipy.signal
 
+from linad.core.shapes import normalize_axes
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_
@@ -21,7 +22,6 @@ from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype, concrete, form
 from linad.scipy.fft import fftn, ifftn, irfftn, rfftn
 from linad.scipy.mirror import inexact, traced_form
-from linad.shapes import normalize_axes
 
 MODES = ("full", "valid", "same")
 

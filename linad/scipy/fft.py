@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import scipy.fft
 
-from linad.dispatch import FUNCTIONS
+from linad.core.dispatch import FUNCTIONS
+from linad.core.shapes import normalize_axes, normalize_axis
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
 from linad.rules.shaping import astype
 from linad.scipy.mirror import Function, holds_traced, traced_form
-from linad.shapes import normalize_axes, normalize_axis
 
 TRACED: dict[str, Function] = {}
 

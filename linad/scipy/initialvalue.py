@@ -23,11 +23,11 @@ import numpy as np
 import scipy.integrate
 from scipy.integrate import DOP853, RK23, RK45
 
-from linad import tree
+from linad.arrays.traces import running_trace
+from linad.core import tree
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.mirror import holds_traced
-from linad.tracing import running_trace
 
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {method: method for method in METHODS.values()}

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from linad.arrays.traces import running_trace
+from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form
 from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
-from linad.shapes import normalize_axis
-from linad.tracing import running_trace
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
@@ -25,7 +26,6 @@ from linad.scipy.piecewise import (
     PchipInterpolator as PchipInterpolator,
     PPoly as PPoly,
 )
-from linad.shapes import normalize_axis
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules import decompositions, linalg, spectral
 from linad.rules.banded import solve_banded_
@@ -38,7 +39,6 @@ from linad.scipy.matrices import (
     toeplitz as toeplitz,
 )
 from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
-from linad.shapes import matrix_transpose
 
 adjoint = linalg.adjoint
 

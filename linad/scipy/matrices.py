@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
-from linad.primitive import Traced
 from linad.rules import linalg, matrixfunctions
 from linad.rules.shaping import as_array, ravel
 from linad.scipy.mirror import check_finite as check, inexact, traced_form

@@ -4,12 +4,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from linad.arrays.traces import running_trace
+from linad.core.primitive import Traced
+from linad.core.shapes import is_inexact
 from linad.errors import UnsupportedError
-from linad.primitive import Traced
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
-from linad.shapes import is_inexact
-from linad.tracing import running_trace
 
 Function = Callable[..., Any]
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 
-from linad.derivatives import stop_gradient
+from linad.api.derivatives import stop_gradient
+from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_, running_mean_
@@ -25,7 +26,6 @@ from linad.scipy.sampling import (
     shift as shift,
     zoom as zoom,
 )
-from linad.shapes import normalize_axis
 
 
 def __getattr__(name: str) -> Any:

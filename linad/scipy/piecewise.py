@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact
-from linad.shapes import normalize_axis
 
 
 def interval(knots: Any, x: Any) -> Any:

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 
+from linad.core.shapes import is_real_float
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import concrete, still
 from linad.scipy.boundaries import beyond, check_mode, delivered, each, image
 from linad.scipy.mirror import inexact, traced_form
-from linad.shapes import is_real_float
 
 
 def _check_order(name: str, order: Any) -> None:

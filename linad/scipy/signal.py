@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
 from linad.rules.filters import allpole_
@@ -24,7 +25,6 @@ from linad.scipy.convolutions import (
 )
 from linad.scipy.fft import fft, ifft
 from linad.scipy.mirror import inexact, traced_form
-from linad.shapes import normalize_axis
 
 
 def __getattr__(name: str) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from linad.derivatives import stop_gradient
+from linad.api.derivatives import stop_gradient
+from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
-from linad.primitive import Traced
 from linad.rules.shaping import as_array
 from linad.scipy.mirror import inexact, refuse, traced_form
 

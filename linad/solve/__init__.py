@@ -6,11 +6,11 @@ return the solution itself, and are differentiated through.
 """
 
 from linad.solve.continuation import continuation
-from linad.solve.krylov import newton_krylov
 from linad.solve.lbfgs import lbfgs
 from linad.solve.least_squares import gauss_newton, levenberg_marquardt
 from linad.solve.newton import newton
 from linad.solve.newton_cg import newton_cg
+from linad.solve.newton_krylov import newton_krylov
 from linad.solve.solutions import fixed_point, least_squares, linear, minimum, root
 from linad.solve.status import Status
 from linad.solve.trust_region import trust_region

@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, ShapeError, SingularError
+from linad.linalg.factors import SparseLU
+from linad.linalg.linear_systems import System
 from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
-from linad.operators.factors import SparseLU
-from linad.shapes import name_of
 from linad.solve.newton import REUSED, largest
 from linad.solve.problems import Residual, args_tuple, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
-from linad.solve.systems import KeptFactors, check_solver, choose, seen_through, system
-from linad.systems import System
+from linad.solve.step_systems import KeptFactors, check_solver, choose, seen_through, system
 
 COLUMNS = ("parameter", "slope", "step")
 FOLD_STEPS = 30

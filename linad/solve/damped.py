@@ -20,10 +20,10 @@ from scipy.linalg import qr, solve_triangular
 from scipy.sparse.linalg import lsmr, splu
 
 from linad.errors import SingularError
-from linad.operators.structure import is_thin
+from linad.linalg.linear_systems import DENSE, SMALL
+from linad.linalg.structure import is_thin
 from linad.operators.structured import Diagonal
 from linad.solve.schur import Elimination, elimination_for
-from linad.systems import DENSE, SMALL
 
 MANY = 2_000_000
 """Entries of a dense Jacobian up to which its pattern is not even looked at."""

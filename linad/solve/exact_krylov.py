@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import gmres
 
-from linad.derivatives import linearize
+from linad.api.derivatives import linearize
 from linad.errors import LinadError
 
 REMEMBERED = 4

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.derivatives import linearize
+from linad.api.derivatives import linearize
+from linad.core import tree
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
-from linad.primitive import Primitive, Traced
-from linad.shapes import Shape, is_inexact, size_of
-from linad.solve.systems import system
-from linad.transforms.slots import Slot, common_dtype, joined, split
+from linad.solve.step_systems import system
+from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 
 class Form:
@@ -87,7 +87,7 @@ class Equation:
         ``solve(x0, theta) -> OptimizeResult`` on containers.
     x0, theta : Form
     linear_solver : str
-        For systems with J_x, one of `linad.solve.systems.SOLVERS`.
+        For systems with J_x, one of `linad.solve.step_systems.SOLVERS`.
     rtol : float or None
         Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
     """

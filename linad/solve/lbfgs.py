@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
+from linad.core import tree
 from linad.solve.problems import Objective, check_maxiter, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 

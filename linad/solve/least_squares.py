@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
+from linad.core import tree
+from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
-from linad.shapes import name_of
 from linad.solve.damped import Factory
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import check_solver, seen_through
+from linad.solve.step_systems import check_solver, seen_through
 
 COLUMNS = ("cost", "optimality", "step")
 

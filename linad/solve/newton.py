@@ -24,7 +24,7 @@ from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.problems import Equations, check_maxiter, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import KeptFactors, check_solver, seen_through, system
+from linad.solve.step_systems import KeptFactors, check_solver, seen_through, system
 
 BACKWARD = 8.0
 """Units in the last place of x within which it is an exact root of F: nothing is left to gain."""

@@ -17,7 +17,7 @@ import numpy as np
 from linad.solve.descent import COLUMNS, DOUBT, Descent, descent, forcing
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.systems import preconditioner as operator_from
+from linad.solve.step_systems import preconditioner as operator_from
 
 
 def newton_cg(

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.derivatives import linearize
+from linad.api.derivatives import linearize
+from linad.api.gradients import value_and_grad
+from linad.core import tree
+from linad.core.primitive import Traced
+from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
-from linad.gradients import value_and_grad
 from linad.operators.composites import Typed
-from linad.primitive import Traced
-from linad.shapes import is_inexact, name_of, size_of
-from linad.transforms.slots import Slot, common_dtype, joined, split
-from linad.transforms.sparsity.assemble import seeds_of
+from linad.sparsity.assemble import seeds_of
+from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 
 @dataclass

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.derivatives import vjp
+from linad.api.derivatives import vjp
+from linad.api.gradients import grad
+from linad.core import tree
+from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
-from linad.gradients import grad
-from linad.shapes import name_of
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
 from linad.solve.problems import Equations, Unknown
 from linad.solve.status import Status, Stop, make_result
-from linad.solve.systems import check_solver, seen_through, system
+from linad.solve.step_systems import check_solver, seen_through, system
 from linad.solve.trust_region import trust_region
 
 Solver = Callable[..., Any]

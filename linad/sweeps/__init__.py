@@ -3,7 +3,7 @@
 simplify (transforms)  ->  fuse  ->  lower  ->  Program  ->  a Workspace runs it
 """
 
-from linad.config import compiler_is_off
+from linad.core.settings import compiler_is_off
 from linad.errors import FallbackError
 
 if compiler_is_off():

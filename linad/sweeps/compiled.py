@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.config import Settings
+from linad.core import tree
+from linad.core.primitive import Primitive, innermost_trace
+from linad.core.settings import Settings
+from linad.core.shapes import Shape
+from linad.core.tape import Tape, Var, needed
 from linad.errors import GuardError
 from linad.operators.base import ALGEBRA, JacobianOperator
-from linad.primitive import Primitive, innermost_trace
-from linad.shapes import Shape
-from linad.sweeps import fused
+from linad.sweeps import fused_operators as fused
 from linad.sweeps.places import canonical
 from linad.sweeps.program import OtherArgumentsError, Program
-from linad.tape import Tape, Var, needed
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.simplify import simplify
-from linad.transforms.slots import Slot
+from linad.transforms.spaces import Slot
 
 MODES = ("pull", "push")
 

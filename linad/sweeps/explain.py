@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.shapes import size_of
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Source, type_of
 from linad.sweeps.instructions import Fallback, Instruction
 from linad.sweeps.places import Place
 from linad.sweeps.program import Program
-from linad.tape import Equation, Source, type_of
 
 SHOWN = 40
 """Most steps that a report lists; of longer programs it shows the beginning and the end."""

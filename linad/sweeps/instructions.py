@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from linad.core.tape import Equation
 from linad.sweeps.places import Buffer, Place
-from linad.tape import Equation
 
 
 class Instruction:

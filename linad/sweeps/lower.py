@@ -15,13 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from linad.config import Settings, settings
-from linad.primitive import Primitive
-from linad.shapes import size_of
-from linad.sweeps import calls, lanes, own, products, systems
+from linad.core.primitive import Primitive
+from linad.core.settings import Settings, settings
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.arena import plan_arena
+from linad.sweeps.cpu import (
+    along_axis as lanes,
+    data_movement as calls,
+    linear_routines as systems,
+    matrix_products as products,
+    user_functions as own,
+)
+from linad.sweeps.cpu.blas_lapack import spread_over
+from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.instructions import Fallback, Instruction
-from linad.sweeps.library import spread_over
+from linad.sweeps.loop_templates import written
 from linad.sweeps.places import (
     Buffer,
     Place,
@@ -32,9 +41,6 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
-from linad.sweeps.symmetric import decomposed
-from linad.sweeps.templates import written
-from linad.tape import Equation, Tape, Var
 
 TOPICS = (calls, lanes, products, systems)
 """Modules that say how to lower primitives; their routines register themselves."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.primitive import Primitive
-from linad.regions import Positions, Region, read_region
-from linad.shapes import Shape, size_of
-from linad.transforms.operands import is_frozen
+from linad.core.primitive import Primitive
+from linad.core.regions import Positions, Region, read_region
+from linad.core.shapes import Shape, size_of
+from linad.transforms.plain_operands import is_frozen
 from linad.transforms.rewriting import params_key
 
 REMEMBERED = 4096

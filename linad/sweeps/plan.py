@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.shapes import Shape, size_of
-from linad.sweeps.reductions import is_reduction, reduces_in_loop
-from linad.sweeps.scalars import cost_of, row_of
-from linad.tape import Equation, Tape, Var
+from linad.core.shapes import Shape, size_of
+from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.loop_reductions import is_reduction, reduces_in_loop
+from linad.sweeps.scalar_rows import cost_of, row_of
 
 WRITE = "write_region"
 STATEMENTS = 48

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.config import Settings, settings
+from linad.core.collection_pause import collection_paused
+from linad.core.settings import Settings, settings
+from linad.core.tape import Tape
 from linad.errors import GuardError
-from linad.garbage import collection_paused
-from linad.sweeps import cache, engine
+from linad.sweeps.cpu import engine, kernel_cache as cache
 from linad.sweeps.instructions import Fallback, Instruction
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Buffer, Place, canonical
-from linad.tape import Tape
 
 log = logging.getLogger("linad")
 
@@ -145,7 +145,7 @@ class Program:
         return outputs
 
     def _run_shared(self, workspace: "Workspace", arrays: tuple[np.ndarray, ...]) -> int:
-        from linad.sweeps.threads import Crew
+        from linad.sweeps.cpu.threads import Crew
 
         with Crew(workspace.code, settings().threads) as crew:
             if self.straight:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.shapes import size_of
-from linad.tape import Equation
+from linad.core.shapes import size_of
+from linad.core.tape import Equation
 from linad.transforms.rewriting import rule
 
 Labelled = tuple[str, Any]

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.arithmetic import OTHER_ARITHMETIC, refuse_arithmetic
-from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.regions import Region
+from linad.core.shapes import is_inexact
 from linad.errors import DTypeError, OutputError, UnsupportedError, WrongRuleError
 from linad.operators.base import JacobianOperator
-from linad.operators.regions import Erase, Insert
+from linad.operators.region_writes import Erase, Insert
 from linad.operators.structured import Cast, Identity
-from linad.primitive import Primitive
-from linad.regions import Region
-from linad.shapes import is_inexact
-from linad.tracer import Tracer
-from linad.tracing import Trace
-from linad.transforms.operands import PlainOperands
-from linad.transforms.slots import Slot
+from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
 
 

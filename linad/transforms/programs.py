@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from linad import tree
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.shapes import name_of
+from linad.core.tape import Source, Tape, Var, needed
 from linad.operators.base import JacobianOperator
-from linad.primitive import Primitive
-from linad.shapes import name_of
-from linad.tape import Source, Tape, Var, needed
 from linad.transforms.linearize import LinearTrace, linearize_leaves
 from linad.transforms.record import (
     RecordTrace,

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.regions import Region
+from linad.core.shapes import is_inexact, memory_of
 from linad.errors import OutputError
-from linad.primitive import Primitive
-from linad.regions import Region
-from linad.shapes import is_inexact, memory_of
-from linad.tracer import Tracer
-from linad.tracing import Trace
 from linad.transforms.linearize import (
     captured,
     check_constant,
@@ -20,7 +20,7 @@ from linad.transforms.linearize import (
     refuse_objects,
     widened,
 )
-from linad.transforms.slots import Slot
+from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import handed_out, push_onto
 
 

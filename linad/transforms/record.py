@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.regions import Region, write_region
+from linad.core.shapes import check_function, name_of
+from linad.core.tape import Equation, Source, Tape, Var, guard, needed
 from linad.errors import OutputError
-from linad.primitive import Primitive
-from linad.regions import Region, write_region
-from linad.shapes import check_function, name_of
-from linad.tape import Equation, Source, Tape, Var, guard, needed
-from linad.tracer import Tracer
-from linad.tracing import Trace
 from linad.transforms.linearize import (
     captured,
     check_constant,
     check_input,
     refuse_objects,
 )
-from linad.transforms.operands import PlainOperands
+from linad.transforms.plain_operands import PlainOperands
 
 
 class RecordTrace(Trace):

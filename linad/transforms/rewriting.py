@@ -1,7 +1,7 @@
 """The table of rewrites, and what its rows are written with.
 
 A rule looks at one equation and at how its operands were made, and names what can take its
-place. `linad.transforms.identities` and `linad.transforms.contractions` are the rows;
+place. `linad.transforms.array_identities` and `linad.transforms.contractions` are the rows;
 `linad.transforms.simplify` applies them.
 """
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.regions import Region
-from linad.tape import Equation, Var
+from linad.core.regions import Region
+from linad.core.tape import Equation, Var
 
 Rule = Callable[[Any, Equation], Any]
 """``rule(simplifier, equation)``: an operand that stands for the result, or None to keep the

@@ -14,14 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from linad.garbage import collection_paused
-from linad.primitive import Primitive
-from linad.shapes import Shape, size_of
-from linad.tape import Equation, Source, Tape, Var, needed
-from linad.transforms import contractions, entries, identities, statistics
-from linad.transforms.entries import without_overwritten
+from linad.core.collection_pause import collection_paused
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, size_of
+from linad.core.tape import Equation, Source, Tape, Var, needed
+from linad.transforms import (
+    array_identities as identities,
+    contractions,
+    small_arrays as entries,
+    sums_of_terms as statistics,
+)
 from linad.transforms.rewriting import RULES, params_key, standing_for, value_key
-from linad.transforms.windows import Windows
+from linad.transforms.shifted_sums import Windows
+from linad.transforms.small_arrays import without_overwritten
 
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""

@@ -9,20 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.buffers import concrete, root_of
+from linad.arrays.buffers import concrete, root_of
+from linad.arrays.tracer import Tracer
+from linad.core import tree
+from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
-from linad.operators.regions import Insert
-from linad.shapes import Shape, memory_of
-from linad.tracer import Tracer
-from linad.transforms.slots import (
-    Slot,
-    check_seeds,
-    common_dtype,
-    flat_shape,
-    joined,
-    split,
-)
+from linad.operators.region_writes import Insert
+from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
 Node = int
 Link = tuple[Node, JacobianOperator]

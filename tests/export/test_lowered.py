@@ -12,9 +12,9 @@ from programs import bundle, heat, hidden_markov, kalman, lstm, mixture, nbody, 
 
 import linad
 import linad.scipy.linalg
+from linad.core.regions import Positions, Window
 from linad.errors import ExportError
 from linad.export.module import Module
-from linad.regions import Positions, Window
 
 rng = np.random.default_rng(0)
 
@@ -165,7 +165,7 @@ with open(sys.argv[2], "wb") as f:
 
 
 def leaves(value):
-    return [np.asarray(v) for v in linad.tree.flatten(value)[0]]
+    return [np.asarray(v) for v in linad.core.tree.flatten(value)[0]]
 
 
 def cotangent_of(y):
@@ -188,7 +188,7 @@ def elsewhere(tmp_path_factory):
     for name, (f, args) in PROGRAMS.items():
         path = folder / f"{name.replace(' ', '_')}.py"
         linad.lower(f)(*args).save(path)
-        jobs[name] = str(path), linad.tree.flatten(args)[0], cotangent_of(f(*args))
+        jobs[name] = str(path), linad.core.tree.flatten(args)[0], cotangent_of(f(*args))
     given, result = folder / "jobs.pickle", folder / "found.pickle"
     given.write_bytes(pickle.dumps(jobs))
     subprocess.run([sys.executable, "-c", RUNNER, given, result], check=True, cwd=folder)
@@ -201,7 +201,7 @@ def test_the_module_gives_the_same_numbers(name, elsewhere):
     y, pull = linad.vjp(f, *args)
     weights = cotangent_of(y)
     seeds = weights if isinstance(weights, list) else [weights]
-    expected = leaves(pull(linad.tree.unflatten(linad.tree.flatten(y)[1], seeds)))
+    expected = leaves(pull(linad.core.tree.unflatten(linad.core.tree.flatten(y)[1], seeds)))
     found, once, twice, (again, cotangents) = elsewhere[name]
     rtol = 1e-5 if name == "single" else 1e-11
     for values in (found, again):

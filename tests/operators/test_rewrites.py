@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linad
+from linad.core.indices import Index
 from linad.operators.circulant import Circulant
 from linad.operators.composites import Adjoint, Chain, Scaled, Sum
-from linad.operators.cumulative import BackwardDifference, CumulativeSum, Recurrence
-from linad.operators.fourier import Fourier
-from linad.operators.joining import Pad, Roll
+from linad.operators.dft import Fourier
+from linad.operators.placement import Pad, Roll
+from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
 from linad.operators.rewrites import ADJOINTS, MULTIPLES, PRODUCTS, SUMS, adjoint_of, transpose_of
 from linad.operators.structured import (
     Broadcast,
@@ -26,7 +27,6 @@ from linad.operators.structured import (
 )
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
-from linad.rules.indices import Index
 
 DTYPES = zoo.REAL + zoo.COMPLEX
 

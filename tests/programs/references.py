@@ -3,8 +3,8 @@
 import numpy as np
 
 import linad
-from linad import tree
-from linad.vectors import difference, inner, random_like
+from linad.core import tree
+from linad.core.vectors import difference, inner, random_like
 
 
 def complex_step(f, *point):

@@ -5,7 +5,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 import linad
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 CAMERAS, POINTS = 3, 6

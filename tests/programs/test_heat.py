@@ -4,7 +4,7 @@ from programs import heat
 from programs.references import assert_close, check_program, complex_step
 
 import linad
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 N, STEPS, DT = 8, 6, 0.2

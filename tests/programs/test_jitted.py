@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import linad
+from linad.core import tree
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -32,10 +33,10 @@ def check(f, *args):
         return linad.jvp(pulled, (x,), (v,))[1]
 
     for function in (products, second):
-        expected = linad.tree.flatten(function(args[0], v, w))[0]
+        expected = tree.flatten(function(args[0], v, w))[0]
         jitted = linad.jit(function)
         for _ in range(3):
-            for a, b in zip(linad.tree.flatten(jitted(args[0], v, w))[0], expected, strict=True):
+            for a, b in zip(tree.flatten(jitted(args[0], v, w))[0], expected, strict=True):
                 scale = np.max(np.abs(b), initial=0)
                 np.testing.assert_allclose(a, b, rtol=0, atol=1e-11 * scale)
 

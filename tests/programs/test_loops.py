@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.testing import check_derivatives
-from linad.vectors import inner, random_like
+from linad.core.vectors import inner, random_like
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 N = 6

@@ -5,7 +5,7 @@ from programs.references import assert_close, check_program
 from scipy.integrate import solve_ivp
 
 import linad
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 N, SOFTENING = 4, 0.05

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.primitive import Primitive
-from linad.testing import Case
+from linad.core.primitive import Primitive
+from linad.testing.derivative_checks import Case
 
 A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])
 B = np.array([0.8, -1.1, 1.7])

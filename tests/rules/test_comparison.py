@@ -7,7 +7,7 @@ import pytest
 from numpy.testing.overrides import get_overridable_numpy_ufuncs
 
 import linad
-from linad.dispatch import UFUNCS
+from linad.core.dispatch import UFUNCS
 from linad.errors import TracerError, UnsupportedError
 
 CASES = []

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.primitive import Primitive
 from linad.errors import TracerError, UnsupportedError
-from linad.primitive import Primitive
-from linad.testing import Case
+from linad.testing.derivative_checks import Case
 from linad.transforms.record import trace
 
 A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])

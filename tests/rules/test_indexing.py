@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.indices import Index, canonical
+from linad.core.primitive import Primitive
 from linad.errors import TracerError
-from linad.primitive import Primitive
 from linad.rules import indexing
-from linad.rules.indices import Index, canonical
-from linad.testing import Case, check_derivatives
+from linad.testing.derivative_checks import Case, check_derivatives
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))

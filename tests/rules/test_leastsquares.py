@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.rules.leastsquares import lstsq_, pinv_
-from linad.testing import Case, check_derivatives
+from linad.testing.derivative_checks import Case, check_derivatives
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

@@ -6,7 +6,7 @@ import scipy.linalg
 
 import linad
 from linad.rules import matrixfunctions as m
-from linad.testing import Case
+from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(0)
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
-from linad.primitive import Primitive
 from linad.rules import padding
-from linad.testing import Case
+from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))

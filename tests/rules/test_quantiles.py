@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.errors import UnsupportedError
 from linad.rules.quantiles import CONTINUOUS, DISCRETE
-from linad.testing import Case
+from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(1)
 SCALAR = np.array(0.7)

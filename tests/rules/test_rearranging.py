@@ -7,10 +7,10 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import linad
+from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
-from linad.primitive import Primitive
 from linad.rules import rearranging
-from linad.testing import Case, check_derivatives
+from linad.testing.derivative_checks import Case, check_derivatives
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 3))

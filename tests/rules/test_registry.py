@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from linad.primitive import Primitive
-from linad.testing import Case
+from linad.core.primitive import Primitive
+from linad.testing.derivative_checks import Case
 
 
 def topics():

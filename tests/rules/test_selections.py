@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.indices import Index
 from linad.operators.structured import Diagonal, Identity, Zero
 from linad.rules.indexing import Selection
-from linad.rules.indices import Index
 from linad.rules.selections import is_permutation
 
 F8 = np.dtype(float)

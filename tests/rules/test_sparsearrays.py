@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.rules.sparsearrays import Factorized, Pattern, sparse_product, sparse_solve
-from linad.testing import Case
+from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(0)
 

@@ -115,7 +115,7 @@ def test_special_ufuncs_keep_single_precision():
 
 
 def test_most_ufuncs_of_scipy_special_are_traced():
-    from linad.dispatch import UFUNCS
+    from linad.core.dispatch import UFUNCS
 
     names = [n for n in dir(sp) if isinstance(getattr(sp, n), np.ufunc)]
     traced = [n for n in names if getattr(sp, n) in UFUNCS]

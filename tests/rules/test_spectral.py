@@ -6,7 +6,7 @@ import pytest
 import linad
 from linad.errors import UnsupportedError
 from linad.rules.spectral import eig_, eigh_, eigvals_, svd_
-from linad.testing import Case, check_rule
+from linad.testing.derivative_checks import Case, check_rule
 
 rng = np.random.default_rng(0)
 COMPLEX = {"complex_": True}

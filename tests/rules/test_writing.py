@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linad.regions import (
+from linad.core.regions import (
     Grid,
     Part,
     Positions,
@@ -12,7 +12,7 @@ from linad.regions import (
     view_region,
     write_region,
 )
-from linad.testing import Case
+from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3, 4))

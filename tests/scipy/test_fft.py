@@ -9,7 +9,7 @@ import scipy.fft
 import linad
 import linad.scipy.fft as sf
 from linad.errors import UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3, 4))

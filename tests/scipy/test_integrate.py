@@ -7,7 +7,7 @@ import scipy.integrate
 import linad
 import linad.scipy.integrate as si
 from linad.errors import ShapeError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 Y = rng.standard_normal((3, 6))

@@ -7,7 +7,7 @@ import scipy.interpolate
 import linad
 import linad.scipy.interpolate as li
 from linad.errors import DTypeError, LinadError, ShapeError, UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(9)
 X = np.cumsum(rng.random(6) + 0.2)

@@ -7,7 +7,7 @@ import scipy.linalg
 import linad
 import linad.scipy.linalg as sl
 from linad.errors import LinadError, UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((3, 3)) + 3 * np.eye(3)

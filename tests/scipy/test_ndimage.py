@@ -8,7 +8,7 @@ import linad
 import linad.scipy.ndimage as ln
 from linad.errors import DTypeError, LinadError, ShapeError, UnsupportedError
 from linad.scipy.boundaries import MODES
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(8)
 X = rng.standard_normal((5, 4))

@@ -8,9 +8,9 @@ import scipy.signal
 
 import linad
 import linad.scipy.signal as ls
+from linad.core.primitive import Traced
 from linad.errors import LinadError, ShapeError
-from linad.primitive import Traced
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((3, 7))

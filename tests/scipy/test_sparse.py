@@ -9,7 +9,7 @@ import linad
 import linad.scipy.sparse as ls
 import linad.scipy.sparse.linalg as lsl
 from linad.errors import LinadError, ShapeError, UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 D = rng.standard_normal((4, 3)) * (rng.random((4, 3)) < 0.7)

@@ -9,7 +9,7 @@ import linad
 import linad.scipy.sparse as ls
 import linad.scipy.sparse.linalg as lsl
 from linad.errors import LinadError, ShapeError, TracerError, UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 ROWS, COLS = np.array([2, 0, 1, 1, 0, 1]), np.array([1, 0, 2, 0, 4, 2])  # (1, 2) twice
@@ -189,7 +189,7 @@ def test_iterations(name):
         lambda f: linad.value_and_grad(f, argnums=(0, 1))(*point),
         lambda f: linad.hvp(f, point, (point[0] ** 2, W**2)),
     ):
-        found, expected = (linad.tree.flatten(derivative(f))[0] for f in (iterated, direct))
+        found, expected = (linad.core.tree.flatten(derivative(f))[0] for f in (iterated, direct))
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
     for A in (symmetric, scipy.sparse.linalg.aslinearoperator(symmetric), symmetric.toarray()):

@@ -7,7 +7,7 @@ import scipy.special
 import linad
 import linad.scipy.special as sp
 from linad.errors import UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 X = np.array([[0.3, -1.2, 2.0], [0.1, 0.7, -0.4]])
 W = np.array([1.0, 0.5, 2.0])

@@ -9,7 +9,7 @@ import scipy.stats
 import linad
 import linad.scipy.stats as ls
 from linad.errors import LinadError, ShapeError, UnsupportedError
-from linad.testing import check_derivatives
+from linad.testing.derivative_checks import check_derivatives
 
 rng = np.random.default_rng(0)
 CONTINUOUS = {
@@ -124,9 +124,9 @@ def test_no_nan_outside_or_at_the_ends(name):
             return linad.grad(f, argnums=everything)(*p)
 
         with np.errstate(all="ignore"):
-            values = linad.tree.flatten(gradient(*point))[0]
+            values = linad.core.tree.flatten(gradient(*point))[0]
             ones = tuple(np.ones_like(p) for p in point)
-            values += linad.tree.flatten(linad.jvp(gradient, point, ones)[1])[0]
+            values += linad.core.tree.flatten(linad.jvp(gradient, point, ones)[1])[0]
         assert not any(np.isnan(v).any() for v in values), (name, function)
 
 

@@ -10,20 +10,21 @@ import scipy.sparse
 from operator_zoo import COMPLEX, REAL, everything
 
 import linad
+from linad.core.indices import Index
+from linad.core.regions import Grid, Positions, Window
 from linad.errors import NotHolomorphicError
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import Convolution, ValidKernel
-from linad.operators.cumulative import CumulativeSum, Difference, Recurrence, SegmentSum
-from linad.operators.filters import AllPole, GridConvolution, GridKernel, RunningMean
+from linad.operators.dft import Fit, Fourier, RealFourier
+from linad.operators.filtering import AllPole, GridConvolution, GridKernel, RunningMean
 from linad.operators.foreign import Foreign
-from linad.operators.fourier import Fit, Fourier, RealFourier
-from linad.operators.joining import Pad, Roll
+from linad.operators.matrix_inverse import Solve
+from linad.operators.placement import Pad, Roll
+from linad.operators.recurrences import CumulativeSum, Difference, Recurrence, SegmentSum
 from linad.operators.reduction import ScaledSum, WeightedSum
-from linad.operators.regions import Erase, Extract, Insert
+from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
-from linad.operators.solve import Solve
 from linad.operators.structured import Broadcast, Contraction, Diagonal, Kronecker, RowProducts
-from linad.regions import Grid, Positions, Window
 from linad.rules.banded import BandedProduct, BandedSolve
 from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform
@@ -31,12 +32,11 @@ from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
 from linad.rules.filters import allpole_, convolve_grid_, running_mean_
 from linad.rules.indexing import Selection
-from linad.rules.indices import Index
 from linad.rules.polynomials import convolve_
 from linad.rules.rearranging import Windows
 from linad.rules.triangular import TriangularSolve
-from linad.testing import _restricted
-from linad.transforms.sparsity.reach import pattern_of, reach
+from linad.sparsity.reach import pattern_of, reach
+from linad.testing.derivative_checks import _restricted
 
 D = np.dtype(float)
 

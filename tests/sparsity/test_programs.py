@@ -9,8 +9,8 @@ from hypothesis import given, settings, strategies as st
 
 import linad
 from linad.errors import DensifyError, OptionError, TracerError
-from linad.transforms.sparsity import assemble, structure
-from linad.transforms.sparsity.assemble import knowledge_of
+from linad.sparsity import assemble, pattern_keys as structure
+from linad.sparsity.assemble import knowledge_of
 
 rng = np.random.default_rng(3)
 N = 8

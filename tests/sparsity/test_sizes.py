@@ -12,10 +12,10 @@ import linad
 from linad.errors import DensifyError
 from linad.operators import relations
 from linad.operators.relations import Relation, Sets
-from linad.transforms.sparsity.assemble import knowledge_of
-from linad.transforms.sparsity.compress import plan_for, stored
-from linad.transforms.sparsity.products import fewest_seeds
-from linad.transforms.sparsity.reach import Compact, pattern_of
+from linad.sparsity.assemble import knowledge_of
+from linad.sparsity.compress import plan_for, stored
+from linad.sparsity.reach import Compact, pattern_of
+from linad.sparsity.sparse_products import fewest_seeds
 
 rng = np.random.default_rng(4)
 M = 100_000

@@ -188,7 +188,7 @@ def test_program(name):
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
-    leaves = linad.tree.flatten(result)[0]
+    leaves = linad.core.tree.flatten(result)[0]
     own = 160 + 112 * len(leaves)  # the array objects themselves, tuples around them
     assert peak <= sum([np.asarray(x).nbytes for x in leaves]) + own
 

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from random_programs import assert_same, near_a_jump, programs, rounding
 
 import linad
-from linad import tree
+from linad.core import tree
 from linad.sweeps.program import Program
 from linad.transforms.simplify import simplify
 

@@ -7,7 +7,7 @@ import pytest
 
 import linad
 from linad.errors import OptionError
-from linad.sweeps import cache
+from linad.sweeps.cpu import kernel_cache as cache
 
 
 def programs(f):

@@ -5,7 +5,8 @@ import pytest
 from compiled_runs import fallbacks, poisoned
 
 import linad
-from linad.primitive import Primitive
+from linad.core import tree
+from linad.core.primitive import Primitive
 from linad.transforms.simplify import simplify
 
 hermitian = Primitive.registry["hermitian"]
@@ -32,7 +33,7 @@ def check(f, x, rtol):
         program = poisoned(simplify(tape))
         found = program.run([x])
     assert not fallbacks(program)
-    for got, wanted in zip(found, linad.tree.flatten(y)[0], strict=True):
+    for got, wanted in zip(found, tree.flatten(y)[0], strict=True):
         assert got.dtype == np.asarray(wanted).dtype
         np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol)
 
@@ -44,7 +45,7 @@ def test_values_and_gradients(name, dtype):
     f = FUNCTIONS[name]
     rtol = 1e-12 if dtype is np.float64 else 2e-5
     check(f, x, rtol)
-    check(linad.grad(lambda x: sum(np.sum(y * y) for y in linad.tree.flatten(f(x))[0])), x, rtol)
+    check(linad.grad(lambda x: sum(np.sum(y * y) for y in tree.flatten(f(x))[0])), x, rtol)
 
 
 @pytest.mark.parametrize("name", ["logsumexp", "base 2", "2-norm", "1-norm", "var", "diff"])

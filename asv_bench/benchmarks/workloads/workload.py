@@ -154,7 +154,7 @@ def seeds_of(y: np.ndarray) -> np.ndarray:
 
 def same(found: Any, wanted: Any, rtol: float) -> None:
     """Raise AssertionError unless two results agree, whatever containers they come in."""
-    flat = [linad.tree.flatten(_lists(x))[0] for x in (found, wanted)]
+    flat = [linad.core.tree.flatten(_lists(x))[0] for x in (found, wanted)]
     assert len(flat[0]) == len(flat[1]), f"{len(flat[0])} results, not {len(flat[1])}"
     for a, b in zip(*flat, strict=True):
         a, b = np.asarray(a), np.asarray(b)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype
 from linad.rules.sparsearrays import Pattern, sparse_product
-from linad.shapes import normalize_axis
 
 
 class SparseArray:
@@ -110,7 +110,7 @@ class SparseArray:
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
         if sys._getframe(1).f_code.co_name == "_matmul_dispatch":
-            # SciPy's sparse arrays ask so before they multiply; see `linad.tracer`.
+            # SciPy's sparse arrays ask so before they multiply; see `linad.arrays.tracer`.
             shell = np.empty((), object)
             shell[()] = self
             return shell

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.arrays.traces import running_trace
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
-from linad.primitive import Traced
 from linad.rules.sparsearrays import Pattern
 from linad.scipy.mirror import holds_traced, inexact
 from linad.scipy.sparse.arrays import SparseArray
-from linad.tracing import running_trace
 
 
 def _integers(x: Any, name: str) -> Any:

@@ -16,9 +16,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
-from linad.primitive import Traced
 from linad.rules.shaping import concrete
 from linad.rules.sparsearrays import System, sparse_solve
 from linad.scipy.mirror import holds_traced, inexact, traced_form

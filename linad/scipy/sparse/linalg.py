@@ -16,9 +16,9 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
-from linad.primitive import Traced
 from linad.rules import sparse as products
 from linad.rules.shaping import astype
 from linad.rules.sparsearrays import Factorized, sparse_solve

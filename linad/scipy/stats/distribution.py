@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.stats
 
+from linad.arrays.traces import running_trace
+from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
-from linad.primitive import Traced
 from linad.rules.shaping import as_array, still
 from linad.scipy.mirror import holds_traced
-from linad.tracing import running_trace
 
 
 def log_of(p: Any) -> Any:

@@ -1,0 +1,320 @@
+"""A user's own primitive: ``@linad.primitive`` and the forms its rules may take."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from linad.api.overwriting_primitives import Overwriting
+from linad.core import tree
+from linad.core.primitive import Primitive, Rule, Traced, innermost_trace
+from linad.core.shapes import Shape, check_function, size_of
+from linad.core.vectors import normal
+from linad.errors import ArgumentError, ShapeError, WrongRuleError
+from linad.operators.algebra import as_operator, matching
+from linad.operators.base import JacobianOperator
+from linad.transforms.linearize import linearize_leaves, linearize_pullback
+
+
+class UserPrimitive(Primitive):
+    """A function that linad does not look into, with a rule of its own.
+
+    Made by `primitive`. Rules are registered with `jacobian`, one an argument, or with
+    `pullback`, one for all arguments. Each is tested at its first use: both directions
+    against each other, at random vectors.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str, outputs: int | None) -> None:
+        def impl(*args: Any, **params: Any) -> Any:
+            y = function(*args, **params)
+            return np.asarray(y)[()] if outputs is None else tuple(np.asarray(v)[()] for v in y)
+
+        super().__init__(name, impl, outputs=outputs, register=False)
+        functools.update_wrapper(self, function)
+        self._tested: set[int | str] = set()
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name by which tapes call it; a mark tells it from one of linad's own."""
+        return f"@{self._name}" if self._name in self.registry else self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
+
+    def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
+        """Register the rule of one argument; see `primitive` for what it may return."""
+        if not isinstance(wrt, int):
+            raise ArgumentError(f"{self.name}: wrt must be an argument position, got {wrt!r:.60}")
+        name = f"{self.name}: the Jacobian rule of argument {wrt}"
+
+        def register(rule: Rule) -> Rule:
+            def checked(y: Any, *args: Any, **params: Any) -> JacobianOperator:
+                J = as_jacobian(rule(y, *args, **params), y, args[wrt], name)
+                tested = wrt in self._tested or self.outputs is not None
+                if not tested and innermost_trace((y, *args)) is None:
+                    check_adjoint(J, name)
+                    self._tested.add(wrt)
+                return J
+
+            self.rules[wrt] = checked
+            return rule
+
+        return register
+
+    def pullback(self, rule: Rule) -> Rule:
+        """Register a rule with a pullback closure, for all arguments at once.
+
+        Parameters
+        ----------
+        rule : callable
+            ``rule(*arrays, **params) -> (y, pullback)``, where ``pullback(cotangent)``
+            returns a tuple with a cotangent for each argument (None for zero). Both are
+            written in NumPy.
+
+        Returns
+        -------
+        rule
+            Unchanged.
+
+        Notes
+        -----
+        The closure is traced and split into primitive operations; the tape keeps these, not
+        the closure. Forward mode applies their adjoints in the opposite order.
+        """
+
+        def joint(*args: Any, **params: Any) -> Any:
+            y, pull = rule(*args, **params)
+            return _plain(y, self.outputs), pull
+
+        self.joint = self._test_linear(joint)
+        return rule
+
+    def _test_linear(self, joint: Rule) -> Rule:
+        """``joint``, tested at its first use on plain arrays: its pullback must be linear."""
+
+        def tested(*args: Any, **params: Any) -> Any:
+            y, pull = joint(*args, **params)
+            results = y if self.outputs is not None else (y,)
+            if "joint" not in self._tested and not innermost_trace((*args, *results)):
+                self._tested.add("joint")
+                try:
+                    self._compare(args, params, pull, results)
+                except BaseException:
+                    self._tested.discard("joint")
+                    raise
+            return y, pull
+
+        return tested
+
+    def _compare(self, args: Any, params: Any, pull: Any, results: Any) -> None:
+        active = [
+            i
+            for i, a in enumerate(args)
+            if isinstance(a, (np.ndarray, np.floating, np.complexfloating)) and a.dtype.kind in "fc"
+        ]
+        _, L = linearize_pullback(self, list(args), active, params)
+        rng = np.random.default_rng(0)
+        seeds = [normal(np.shape(r), np.asarray(r).dtype, rng) for r in results]
+        found = pull(seeds[0] if self.outputs is None else tuple(seeds))
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        for i, expected in zip(active, L.push_leaves(seeds), strict=True):
+            given = np.zeros(np.shape(args[i])) if found[i] is None else np.asarray(found[i])
+            check_linear(given, expected, f"{self.name}: argument {i}")
+
+
+def _plain(y: Any, outputs: int | None) -> Any:
+    """Results as arrays or NumPy scalars; traced ones stay."""
+    if outputs is not None:
+        return tuple(_plain(v, None) for v in y)
+    return y if isinstance(y, Traced) else np.asarray(y)[()]
+
+
+class FromFunctions(JacobianOperator):
+    """An operator made of a user's two functions, which take one seed at a time."""
+
+    fresh = False
+
+    def __init__(
+        self, push: Any, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str
+    ) -> None:
+        self.push, self.pull, self.name = push, pull, name
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self._each(self.push, tangent, self.in_shape, self.out_shape, "pushforward")
+
+    def pullback(self, cotangent: Any) -> Any:
+        return self._each(self.pull, cotangent, self.out_shape, self.in_shape, "pullback")
+
+    def _each(self, function: Any, seeds: Any, taken: Shape, given: Shape, what: str) -> Any:
+        lead = seeds.shape[: seeds.ndim - len(taken)]
+        rows = seeds.reshape((size_of(lead), *taken)) if lead else [seeds]
+        results = []
+        for k in range(len(rows)):
+            y = function(rows[k])
+            y = y if isinstance(y, Traced) else np.asarray(y)[()]
+            if y.shape != given:
+                raise ShapeError(
+                    f"{self.name}: its {what} returned shape {y.shape}, {given} is needed"
+                )
+            results.append(y)
+        if not lead:
+            return results[0]
+        return np.stack(results).reshape(lead + given) if results else np.zeros(lead + given)
+
+
+class FromPullback(JacobianOperator):
+    """An operator made of a pullback closure, written in NumPy; its adjoint is traced."""
+
+    def __init__(self, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str) -> None:
+        self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)
+        _, self.L = linearize_leaves(
+            lambda seeds: self.pulled.pullback(seeds[0]), [np.ones(out_shape, dtype)], tree.LEAF
+        )
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.L.pullback(tangent)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return self.L.pushforward(cotangent)
+
+
+def check_linear(given: Any, expected: Any, name: str) -> None:
+    """Raise WrongRuleError unless what a pullback gave is what its linear part gives."""
+    error, size = np.linalg.norm(given - expected), np.linalg.norm(expected)
+    if not error <= 1e3 * np.finfo(expected.dtype).eps * (size + np.linalg.norm(given)):
+        raise WrongRuleError(
+            f"{name}: the pullback is not linear in the cotangent: it differs from its linear "
+            f"part by {error:.3g}"
+        )
+
+
+def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
+    """Return what a user's rule gave as an operator between the shapes of x and y.
+
+    Parameters
+    ----------
+    found : object
+        A JacobianOperator; any LinearOperator, array (m, n) or sparse array; a pair
+        ``(pushforward, pullback)`` of functions; or a pullback function alone.
+    y, x : array
+        The result (a tuple for several), and the argument.
+    name : str
+        For messages.
+
+    Raises
+    ------
+    WrongRuleError
+        If it is none of these, or has another size.
+    """
+    if isinstance(y, tuple):
+        if isinstance(found, JacobianOperator):
+            return found
+        raise WrongRuleError(
+            f"{name} returned a {type(found).__name__}; a primitive with several results needs "
+            f"a JacobianOperator on tuples, or a rule registered with @f.pullback"
+        )
+    if isinstance(found, tuple) and len(found) == 2 and all(map(callable, found)):
+        return FromFunctions(*found, y.shape, x.shape, y.dtype, name)
+    if callable(found) and not hasattr(found, "shape"):
+        return FromPullback(found, y.shape, x.shape, y.dtype, name)
+    if hasattr(found, "shape") or issparse(found):
+        needed = (size_of(y.shape), size_of(x.shape))
+        if tuple(found.shape) != needed:
+            raise WrongRuleError(f"{name} returned shape {tuple(found.shape)}, {needed} is needed")
+        return matching(as_operator(found), y.shape, x.shape)
+    raise WrongRuleError(
+        f"{name} returned a {type(found).__name__}; return a LinearOperator, a matrix, a pair "
+        f"(pushforward, pullback) of functions, or a pullback function"
+    )
+
+
+def check_adjoint(J: JacobianOperator, name: str) -> None:
+    """Raise WrongRuleError unless <w, J v> = <J^H w, v> for random v and w."""
+    rng = np.random.default_rng(0)
+    v = normal(J.in_shape, J.in_dtype, rng)
+    w = normal(J.out_shape, J.out_dtype, rng)
+    Jv, JHw = J.pushforward(v), J.pullback(w)
+    if isinstance(J, FromPullback):
+        # Its pushforward is made of its pullback, so only linearity is left to test.
+        check_linear(J.pulled.pullback(w), JHw, name)
+    left, right = np.vdot(w, Jv), np.vdot(JHw, v)
+    size = np.linalg.norm(w) * np.linalg.norm(Jv) + np.linalg.norm(JHw) * np.linalg.norm(v)
+    eps = np.finfo(np.result_type(v, w)).eps
+    if not abs(left - right) <= 1e3 * eps * size:
+        raise WrongRuleError(
+            f"{name}: its two directions are not adjoint: <w, J v> = {left:.6g} but "
+            f"<J.H w, v> = {right:.6g} for random v and w"
+        )
+
+
+def primitive(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    outputs: int | None = None,
+    writes: str | int | None = None,
+    state: Callable[..., Any] | None = None,
+) -> Any:
+    """Make a function a primitive, with a Jacobian of its own. A decorator.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(*arrays, **params)`` on plain arrays: compiled code, a call of a library,
+        anything. It must not write into its arguments.
+    name : str, optional
+        How tapes and messages call it; the function's name by default.
+    outputs : int, optional
+        Number of results when it returns a tuple.
+    writes : str or int, optional
+        The argument that the function overwrites, by name or position; it returns nothing then.
+        Its rules overwrite as well: ``@f.tangent`` and ``@f.adjoint``, see
+        `linad.api.overwriting_primitives.Overwriting`. All three may be compiled by Numba;
+        compiled programs call such functions without Python.
+    state : callable, optional
+        With ``writes``: of the arguments, returns an array or a tuple of arrays like the scratch
+        memory that the function takes behind its arguments. It is made once for each shape,
+        and lent to one call at a time; what is in it at the beginning means nothing.
+
+    Returns
+    -------
+    UserPrimitive or Overwriting
+        Call it like the function. Register rules with ``@f.jacobian(wrt=i)``, which gets
+        ``(y, *arrays, **params)`` and returns a LinearOperator, a matrix (dense or sparse), a
+        pair of functions ``(pushforward, pullback)`` or a pullback function; or with
+        ``@f.pullback``, which gets ``(*arrays, **params)`` and returns ``(y, pullback)``.
+
+    Raises
+    ------
+    WrongRuleError
+        At first use, when the two directions of a rule are not adjoint, or a pullback is
+        not linear.
+
+    Notes
+    -----
+    A rule written in NumPy calls is differentiated again for higher orders. Write elementary
+    operations, not compiled calls, in rules.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> @linad.primitive
+    ... def cube(x):
+    ...     return x**3
+    >>> @cube.jacobian(wrt=0)
+    ... def cube_wrt_x(y, x):
+    ...     return lambda dx: 3 * x**2 * dx, lambda ybar: 3 * x**2 * ybar
+    >>> linad.derivative(cube)(2.0)
+    np.float64(12.0)
+    """
+    if function is None:
+        return functools.partial(primitive, name=name, outputs=outputs, writes=writes, state=state)
+    if writes is not None:
+        return Overwriting(function, writes, name or function.__name__, state)
+    check_function("primitive", function)
+    return UserPrimitive(function, name or function.__name__, outputs)

@@ -1,0 +1,169 @@
+"""A call to differentiate: which leaves of its arguments, and what to hand back."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import refresh, share_storage, storage_of
+from linad.arrays.tracer import Tracer
+from linad.core import tree
+from linad.core.shapes import check_function, name_of
+from linad.errors import ArgumentError, OutputError, TracerError, TreeError
+from linad.transforms.linearize import check_input, linearize_leaves
+from linad.transforms.tape_operator import TapeOperator
+
+Argnums = int | Sequence[int] | None
+
+
+class Call:
+    """A call ``f(*args, **kwargs)`` split into the leaves to differentiate and the rest.
+
+    Attributes
+    ----------
+    values : list of array
+        Leaves of the chosen arguments.
+    in_tree : structure
+        Of the one chosen argument, or of a tuple of them.
+    aux : object
+        What ``f`` returned beside its result, after a run with ``has_aux``.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        *,
+        has_aux: bool = False,
+        keep: bool = False,
+    ) -> None:
+        self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
+        self.keep = keep
+        self.aux: Any = None
+        self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
+        self.argnums = _positions(argnums, len(args), f)
+        chosen = [args[i] for i in self.argnums]
+        leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
+        self.given = leaves
+        self._neighbours: dict[int, Any] | None = None
+        self.values = [
+            check_input(v, functools.partial(self._leaf_name, k)) for k, v in enumerate(leaves)
+        ]
+        if not leaves:
+            raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
+        if keep:
+            # The operator outlives this call, and with it the caller's right to leave his
+            # arrays alone: residuals must not change when he writes into them.
+            self.values = [np.array(v) if type(v) is np.ndarray else v for v in self.values]
+        else:
+            # What f writes into is a copy, and a copy has no gaps in memory.
+            self.values = [np.array(v) if _has_gaps(v) else v for v in self.values]
+
+    def _leaf_name(self, k: int) -> str:
+        path = tree.leaf_paths(self.in_tree)[k]
+        if self.single:
+            return f"{name_of(self.f)}: argument {self.argnums[0]}{path}"
+        return f"{name_of(self.f)}: arguments{path}"
+
+    def check_alone(self, k: int) -> None:
+        """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
+        argument: NumPy would change both, and linad differentiates them apart."""
+        if self._neighbours is None:
+            self._neighbours = self._by_memory()
+        mine = self.given[k]
+        for other, j, argument in self._neighbours.get(storage_of(mine), ()):
+            if j != k and share_storage(mine, other):
+                name = f"the argument {argument!r} that is not differentiated"
+                raise TracerError(
+                    f"{self._leaf_name(k)} is written into, and shares memory with "
+                    f"{name if j is None else self._leaf_name(j)}; pass a copy (x.copy()) of one "
+                    f"of them"
+                )
+
+    def _by_memory(self) -> dict[int, list[tuple[Any, int | None, Any]]]:
+        """The arrays given, by the memory they live in, each with its number as a leaf or the
+        argument it came in."""
+        given: list[Any] = [(v, k, None) for k, v in enumerate(self.given)]
+        rest = [(i, a) for i, a in enumerate(self.args) if i not in self.argnums]
+        for argument, value in [*rest, *self.kwargs.items()]:
+            given += [(v, None, argument) for v in tree.flatten(value)[0]]
+        groups: dict[int, list[Any]] = {}
+        for entry in given:
+            if isinstance(entry[0], (np.ndarray, Tracer)):
+                groups.setdefault(storage_of(entry[0]), []).append(entry)
+        return groups
+
+    def __call__(self, leaves: list[Any]) -> Any:
+        leaves[0]._trace.arguments = {id(t): (k, t) for k, t in enumerate(leaves)}, self
+        given = tree.unflatten(self.in_tree, leaves)
+        args = list(self.args)
+        if self.single:
+            args[self.argnums[0]] = given
+        else:
+            for i, value in zip(self.argnums, given, strict=True):
+                args[i] = value
+        result = self.f(*args, **self.kwargs)
+        if not self.has_aux:
+            return result
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise OutputError(f"{name_of(self.f)}: with has_aux=True it must return (result, aux)")
+        result, self.aux = result
+        return result
+
+    def linearize(self) -> tuple[Any, TapeOperator]:
+        """Return the untraced result and the operator; strip tracers from aux."""
+        results, J = linearize_leaves(self, self.values, self.in_tree)
+        if self.keep:
+            # A result may be a residual, and it is the caller's to write into.
+            results = [np.array(y) if type(y) is np.ndarray else y for y in results]
+        self.aux = untraced(self.aux)
+        return tree.unflatten(J.out_tree, results), J
+
+
+def check_transform(name: str, f: Any, argnums: Argnums) -> None:
+    """Raise if what ``linad.<name>`` was given is no function, or are no ``argnums``."""
+    check_function(name, f)
+    given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    if not all([isinstance(i, (int, np.integer)) for i in given]):
+        raise ArgumentError(
+            f"{name}: argnums must be positions of arguments, got {argnums!r:.60}; the point goes "
+            f"to the function that {name} returns: linad.{name}({name_of(f)})(x)"
+        )
+
+
+def _has_gaps(v: Any) -> bool:
+    return type(v) is np.ndarray and not v.flags.forc
+
+
+def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
+    if argnums is None:
+        return tuple(range(n))
+    given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    for i in given:
+        if not isinstance(i, (int, np.integer)) or not -n <= i < n:
+            raise ArgumentError(
+                f"{name_of(f)}: argnums={argnums!r} names no positional argument; {n} were given "
+                f"(arguments passed by keyword are not differentiated)"
+            )
+    positions = tuple([int(i) % n for i in given])
+    if len(set(positions)) < len(positions):
+        raise ArgumentError(f"{name_of(f)}: argnums={argnums!r} names an argument twice")
+    return positions
+
+
+def untraced(value: Any) -> Any:
+    """``value`` with finished tracers replaced by what they carry."""
+    if value is None:
+        return None
+    leaves, structure = tree.flatten(value)
+    return tree.unflatten(structure, [_settled(leaf) for leaf in leaves])
+
+
+def _settled(leaf: Any) -> Any:
+    while isinstance(leaf, Tracer) and leaf._trace.finished:
+        refresh(leaf)
+        leaf = leaf._value
+    return leaf

@@ -1,0 +1,81 @@
+"""Looking at what `linad.jit` compiles: `explain` and `log_compiles`."""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from linad.core.shapes import name_of
+from linad.jit.jitted import Jitted, jit
+
+log = logging.getLogger("linad")
+
+
+def explain(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Describe the program that `linad.jit` makes of a function.
+
+    Parameters
+    ----------
+    f : callable
+        Plain or jitted.
+
+    Returns
+    -------
+    callable
+        Of the arguments of ``f``. It returns a `linad.sweeps.explain.Report`: ``print`` it, or
+        read its attributes. The arguments are not changed.
+
+    Notes
+    -----
+    Compiles the program, if that has not happened yet. A report lists the steps of a call
+    and the memory they touch, which of them run in NumPy and the lines they come from, and
+    what decisions of Python are checked.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> report = linad.explain(linad.grad(lambda x: np.sum(np.sin(x) * x)))(np.ones(3))
+    >>> report.kernels, len(report.fallbacks), report.arena_bytes
+    (1, 0, 0)
+    >>> report.steps[0].primitives
+    ['sin', 'cos', 'multiply', 'add']
+    """
+    jitted = f if isinstance(f, Jitted) else jit(f)
+
+    def explained(*args: Any, **kwargs: Any) -> Any:
+        from linad.sweeps.explain import report_of
+
+        return report_of(jitted.variant(*args, **kwargs).compiled, name_of(jitted.function))
+
+    return explained
+
+
+@contextmanager
+def log_compiles() -> Iterator[None]:
+    """Show, on standard error, a line for each function that is traced or compiled.
+
+    Notes
+    -----
+    A context manager. The lines go to the logger ``linad`` at level INFO, which is quiet
+    otherwise; a handler of one's own gets them as well. All threads are shown.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> g = linad.jit(np.sin)
+    >>> with linad.log_compiles():
+    ...     y = g(np.ones(3))                # traced
+    ...     y = g(np.ones(3))                # compiled
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("linad: %(message)s"))
+    level = log.level
+    log.addHandler(handler)
+    if not log.isEnabledFor(logging.INFO):
+        log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

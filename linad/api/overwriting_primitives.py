@@ -1,0 +1,289 @@
+"""Primitives that overwrite one of their arguments: ``@linad.primitive(writes=...)``.
+
+The function, and its two derivative rules, work in place, as numerical libraries do:
+
+    function(C, A, B)                          C := f(C, A, B)
+    tangent(dC, dA, dB, y, C, A, B)            dC := df;  y is the new C, C the old one
+    adjoint(C_bar, A_bar, B_bar, y, C, A, B)   A_bar += ..., B_bar += ...; C_bar := of the old C
+
+To linad each is a function of what it overwrites: a copy is made, the call writes into it, and
+the copy is the result. So sweeps can be repeated, and nothing of the forward run is lost.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.primitive import Primitive, Traced, innermost_trace
+from linad.core.shapes import Shape
+from linad.core.vectors import normal
+from linad.errors import MissingRuleError, TracerError, WrongRuleError
+from linad.operators.base import JacobianOperator
+
+
+class InPlaceCall(Primitive):
+    """A function that overwrites arguments, as a primitive that returns what it wrote.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        In NumPy, or compiled by Numba.
+    overwrites : tuple of int
+        Positions of the arguments that it overwrites, in the order of the results.
+    state : callable, optional
+        Of the arguments; returns arrays, one or a tuple, that say what scratch memory the
+        function wants behind its arguments.
+
+    Attributes
+    ----------
+    compiled : bool
+        Whether Numba compiled it; then programs call it by address.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        overwrites: tuple[int, ...],
+        state: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(f"@{name}", self._run, outputs=len(overwrites), register=False)
+        self.function, self.overwrites, self.state = function, overwrites, state
+        self.compiled = hasattr(function, "py_func")
+        self.owner: Overwriting | None = None
+        self._free: dict[Any, list[tuple[np.ndarray, ...]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.owner is not None:
+            return getattr, (self.owner, "call")
+        return InPlaceCall, (
+            self.name.removeprefix("@"),
+            self.function,
+            self.overwrites,
+            self.state,
+        )
+
+    def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """New scratch arrays for arguments of these shapes and dtypes."""
+        if self.state is None:
+            return ()
+        made = self.state(*[np.broadcast_to(np.zeros((), a.dtype), a.shape) for a in arguments])
+        return tuple(np.array(m) for m in (made if isinstance(made, tuple) else (made,)))
+
+    def overwrite(self, arguments: Sequence[Any]) -> None:
+        """Call the function, with scratch arrays that nobody else uses."""
+        if self.state is None:
+            self.function(*arguments)
+            return
+        known = [a if hasattr(a, "dtype") else np.asarray(a) for a in arguments]
+        free = self._free.setdefault(tuple([(a.shape, a.dtype) for a in known]), [])
+        try:
+            scratch = free.pop()
+        except IndexError:
+            scratch = self.scratch(known)
+        try:
+            self.function(*arguments, *scratch)
+        finally:
+            free.append(scratch)
+
+    def _run(self, *arguments: Any) -> tuple[Any, ...]:
+        given = list(arguments)
+        if self.compiled:
+            given = [np.ascontiguousarray(a) if np.ndim(a) else a for a in given]
+        for k in self.overwrites:
+            given[k] = np.array(arguments[k], order="C")
+        self.overwrite(given)
+        return tuple([given[k] for k in self.overwrites])
+
+
+class Overwriting:
+    """A function that overwrites an argument, with a derivative; made by `linad.primitive`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        writes: str | int,
+        name: str,
+        state: Callable[..., Any] | None,
+    ) -> None:
+        names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+        if isinstance(writes, str) and writes in names:
+            self.position = names.index(writes)
+        elif isinstance(writes, int) and 0 <= writes < len(names):
+            self.position = writes
+        else:
+            raise TypeError(
+                f"primitive: writes must be one of the arguments {names} of {name}, or its "
+                f"position; got {writes!r}"
+            )
+        functools.update_wrapper(self, function)
+        self.name = name
+        self.call = InPlaceCall(name, function, (self.position,), state)
+        self.call.whole, self.call.owner = self._linearized, self
+        self._tangent: Any = None
+        self._adjoint: Any = None
+        self._tested = False
+
+    def tangent(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the forward rule; it overwrites the tangent of what the function overwrites.
+
+        Parameters
+        ----------
+        rule : callable
+            ``rule(*tangents, y, *arguments)``: a tangent for each argument, the result, and
+            the arguments as they were before. In NumPy, or compiled by Numba.
+        """
+        self._tangent = rule
+        return rule
+
+    def adjoint(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Register the reverse rule; it overwrites cotangents.
+
+        Parameters
+        ----------
+        rule : callable
+            ``rule(*cotangents, y, *arguments)``. At the position of what the function
+            overwrites comes the cotangent of the result, to be turned into that of the old
+            value; the others come as zeros, to be added to.
+        """
+        self._adjoint = rule
+        return rule
+
+    def __call__(self, *arguments: Any) -> None:
+        """Overwrite the argument."""
+        target = arguments[self.position]
+        if innermost_trace(arguments) is None:
+            if not isinstance(target, np.ndarray):
+                raise TypeError(
+                    f"{self.name}: argument {self.position} is overwritten and must be an array, "
+                    f"got a {type(target).__name__}"
+                )
+            self.call.overwrite(arguments)
+            return
+        if not isinstance(target, Traced):
+            raise TracerError(
+                f"{self.name} would write a traced value into a plain array; make argument "
+                f"{self.position} with np.zeros_like(x), or np.zeros(shape, like=x)"
+            )
+        target[...] = self.call(*arguments)[0]  # type: ignore[index]
+
+    def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        y = self.call(*values)
+        J = InPlaceJacobian(self, list(values), y[0], tuple(active))
+        if not self._tested and innermost_trace((*values, *y)) is None:
+            self._test(J)
+        return y, J
+
+    def __reduce__(self) -> str:
+        return str(self.__qualname__)  # type: ignore[attr-defined]  # found by its name
+
+    def rule(self, kind: str) -> Any:
+        """The rule "tangent" or "adjoint"."""
+        found = self._tangent if kind == "tangent" else self._adjoint
+        if found is None:
+            raise MissingRuleError(
+                f"{self.name}: there is no {kind} rule; register one with @{self.name}.{kind}"
+            )
+        return found
+
+    def _test(self, J: "InPlaceJacobian") -> None:
+        """Test at the first use that the rules are adjoint to each other."""
+        if self._tangent is None or self._adjoint is None:
+            return
+        self._tested = True
+        rng = np.random.default_rng(0)
+        given = [normal(np.shape(J.values[i]), J.dtype_of(i), rng) for i in J.active]
+        seed = normal(J.y.shape, J.y.dtype, rng)
+        pushed, pulled = J.pushforward(tuple(given))[0], J.pullback((seed,))
+        left = np.vdot(seed, pushed)
+        right = sum([np.vdot(b, v) for b, v in zip(pulled, given, strict=True)])
+        size = np.linalg.norm(seed) * np.linalg.norm(pushed) + 1e-300
+        for b, v in zip(pulled, given, strict=True):
+            size += np.linalg.norm(b) * np.linalg.norm(v)
+        if not abs(left - right) <= 1e3 * np.finfo(J.y.dtype).eps * size:
+            self._tested = False
+            raise WrongRuleError(
+                f"{self.name}: tangent and adjoint are not adjoint: <w, J v> = {left:.6g} but "
+                f"<J.H w, v> = {right:.6g} for random v and w"
+            )
+
+
+class InPlaceJacobian(JacobianOperator):
+    """From tangents of the active arguments to that of the result, by rules that overwrite.
+
+    Parameters
+    ----------
+    owner : Overwriting
+    values : list
+        The arguments, plain or traced.
+    y : array
+        The result.
+    active : tuple of int
+    """
+
+    fresh = True
+
+    def __init__(
+        self, owner: Overwriting, values: list[Any], y: Any, active: tuple[int, ...]
+    ) -> None:
+        self.owner, self.values, self.y, self.active = owner, values, y, active
+        super().__init__((), (), y.dtype)
+
+    def dtype_of(self, i: int) -> Any:
+        """Of the tangents of an argument."""
+        dtype = getattr(self.values[i], "dtype", np.dtype(float))
+        return dtype if dtype.kind in "fc" else self.y.dtype
+
+    def _overwritten(self, kind: str, seeds: list[Any], written: tuple[int, ...]) -> list[Any]:
+        """What a rule makes of the tangents, or cotangents, in ``seeds``; None is zero."""
+        rule = self.owner.rule(kind)
+        known = [s for s in seeds if s is not None] + [self.y, *self.values]
+        trace = innermost_trace(tuple(known))
+        like = next((a for a in known if isinstance(a, Traced) and a._trace is trace), None)
+        buffers = []
+        for i, seed in enumerate(seeds):
+            value = self.values[i]
+            buffer = np.zeros(np.shape(value), self.dtype_of(i), like=like)
+            if seed is not None:
+                buffer[...] = seed
+            buffers.append(buffer)
+        if hasattr(rule, "py_func"):
+            call = InPlaceCall(f"{self.owner.name}.{kind}", rule, written)
+            return list(call(*buffers, self.y, *self.values))
+        rule(*buffers, self.y, *self.values)
+        return [buffers[i] for i in written]
+
+    def _seeded(self, given: Sequence[Any], shapes: Sequence[Shape], apply: Any) -> tuple[Any, ...]:
+        """Apply a rule seed by seed, where there are leading axes."""
+        lead: Shape = next(
+            g.shape[: g.ndim - len(s)] for g, s in zip(given, shapes, strict=True) if g is not None
+        )
+        if not lead:
+            return tuple(apply(given))
+        each = [apply([None if g is None else g[k] for g in given]) for k in np.ndindex(*lead)]
+        if not each:
+            none = apply([None] * len(given))
+            return tuple([np.zeros(lead + np.shape(v), self.dtype) for v in none])
+        return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
+
+    def pushforward(self, tangent: Any) -> Any:
+        def apply(given: Sequence[Any]) -> list[Any]:
+            seeds: list[Any] = [None] * len(self.values)
+            for i, t in zip(self.active, given, strict=True):
+                seeds[i] = t
+            return self._overwritten("tangent", seeds, (self.owner.position,))
+
+        return self._seeded(tangent, [np.shape(self.values[i]) for i in self.active], apply)
+
+    def pullback(self, cotangent: Any) -> Any:
+        def apply(given: Sequence[Any]) -> list[Any]:
+            seeds: list[Any] = [None] * len(self.values)
+            seeds[self.owner.position] = given[0]
+            found = self._overwritten("adjoint", seeds, tuple(range(len(seeds))))
+            return [found[i] for i in self.active]
+
+        return self._seeded(cotangent, [self.y.shape], apply)

@@ -1,0 +1,133 @@
+"""Sparse Jacobians and Hessians of functions, their patterns found by linad."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linad.api.differentiated_call import Call
+from linad.api.gradients import hessian_operator
+from linad.jit.jitted import Jitted
+from linad.sparsity.forms import check_format
+
+
+def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that `jit` was given: of a compiled one only the whole is known, not what
+    depends on what."""
+    while isinstance(f, Jitted):
+        f = f.function
+    return f
+
+
+def sparse_jacobian(
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    format: str = "csr",
+) -> Any:
+    """Return the Jacobian of ``f`` at a point as a sparse array.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, or containers of arrays, in plain NumPy.
+    *args
+        The point.
+    argnums : int or sequence of int
+        Which arguments to differentiate in.
+    format : str
+        One of SciPy's: "csr", "csc", "coo", "bsr", "dia", "dok", "lil".
+
+    Returns
+    -------
+    scipy.sparse.sparray
+        Of shape (size of the result, size of the arguments): results and arguments count as
+        flat vectors, the leaves of containers one after the other. Every entry that may differ
+        from zero at some point is stored.
+
+    Raises
+    ------
+    OptionError
+        For another format.
+    DTypeError
+        If an argument to differentiate is not floating or complex.
+    NotHolomorphicError
+        If the argument is complex and ``f`` is not holomorphic there.
+    TracerError
+        If the point is traced: SciPy's sparse arrays hold plain numbers.
+
+    Notes
+    -----
+    One run of ``f``, then as `JacobianOperator.tosparse`: one sweep of as many seeds as the
+    matrix has colours. Pattern and colouring are found from what ``f`` does with its arrays.
+    They are kept, and used again at a new point when the run there did the same operations with
+    the same indices; when it did not, they are found anew.
+
+    As a solver's ``jac``: ``functools.partial(linad.sparse_jacobian, f)``.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> J = linad.sparse_jacobian(lambda x: x[1:] * x[:-1], np.array([1.0, 2.0, 3.0]))
+    >>> J.toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+    """
+    check_format(format, "sparse_jacobian")
+    _, J = Call(operation_by_operation(f), args, {}, argnums).linearize()
+    return J.tosparse(format)
+
+
+def sparse_hessian(
+    f: Callable[..., Any],
+    *args: Any,
+    argnums: int | Sequence[int] = 0,
+    format: str = "csr",
+) -> Any:
+    """Return the Hessian of the scalar function ``f`` at a point as a sparse array.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a real scalar.
+    *args
+        The point.
+    argnums : int or sequence of int
+        Which arguments to differentiate in.
+    format : str
+        One of SciPy's: "csr", "csc", "coo", "bsr", "dia", "dok", "lil".
+
+    Returns
+    -------
+    scipy.sparse.sparray
+        Symmetric, of shape (n, n) where the arguments have n entries.
+
+    Raises
+    ------
+    OptionError
+        For another format.
+    OutputError
+        If ``f`` does not return a real scalar.
+    NotHolomorphicError
+        If the arguments are complex.
+    TracerError
+        If the point is traced.
+
+    Notes
+    -----
+    One gradient, and forward sweeps over it with as many seeds as a star colouring of the
+    pattern has colours: of two entries that mirror each other one is enough. Pattern and
+    colouring are kept as in `sparse_jacobian`.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> H = linad.sparse_hessian(lambda x: np.sum(x[1:] ** 2 * x[:-1]), np.ones(3))
+    >>> H.toarray()
+    array([[0., 2., 0.],
+           [2., 2., 2.],
+           [0., 2., 2.]])
+    """
+    from linad.sparsity.assemble import symmetric_matrix_of
+
+    check_format(format, "sparse_hessian")
+    H = hessian_operator(operation_by_operation(f), *args, argnums=argnums)
+    return symmetric_matrix_of(H).asformat(format)

@@ -1,0 +1,1 @@
+"""The duck array: traced values, their views and writes, and who is told of an operation."""

@@ -1,0 +1,147 @@
+"""An ndarray is bytes at an address; a traced array is not. What is left of that side of it.
+
+Where the bytes lie is answered for the value that stands there (``strides``, ``flags``); what
+would hand them out or read them as something else raises, and names what to do instead.
+"""
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linad.arrays.buffers import refresh, root_of
+from linad.core.dispatch import NAMESPACE
+from linad.core.primitive import Traced
+from linad.errors import BytesError, TracerError, UnsupportedError
+
+OUTSIDE = "call linad.stop_gradient(x) first"
+
+
+_ARRAY: Any = np.empty(0)  # answers for all of them
+
+
+def _tolist(x: Any) -> Any:
+    return np.asarray(x).tolist()
+
+
+def _item(x: Any, *index: Any) -> Any:
+    return np.asarray(x).item(*index)
+
+
+def label(x: Any) -> str:
+    """How messages call a traced array."""
+    return f"(shape {x.shape}, {x.dtype})"
+
+
+def escape(how: str, remedy: str, exact: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """A method that would give the value away without its derivative, and refuses to.
+
+    Integers and booleans have none to lose: for these ``exact`` answers from the plain value.
+    """
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if exact is not None and self.dtype.kind in "biu":
+            return exact(self.decided, *args, **kwargs)
+        raise TracerError(
+            f"{how} would take a traced value {label(self)} out of the trace and lose its "
+            f"derivative; {remedy}"
+        )
+
+    return refuse
+
+
+def _no_bytes(name: str, remedy: str) -> Any:
+    """An attribute that an array without bytes does not have: ``hasattr`` says so too."""
+
+    def refuse(self: Any) -> NoReturn:
+        raise BytesError(f"{name}: a traced value {label(self)} lends no memory; {remedy}")
+
+    return property(refuse, doc="Not to be had from a traced array.")
+
+
+def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
+    """A method that reads or writes the bytes as something else."""
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnsupportedError(
+            f"{name}: the bytes of a traced value {label(self)} cannot be read as something "
+            f"else, which has no derivative; {remedy}"
+        )
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+class Memory(Traced):
+    """The attributes and methods of ndarray that are about its memory."""
+
+    __slots__ = ()
+
+    # What the value that stands there answers.
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from an entry to the next along each axis."""
+        refresh(self)
+        return self.laid.strides  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def flags(self) -> Any:
+        """Layout of the value; setting a flag has no effect on the array."""
+        refresh(self)
+        return self.laid[...].flags  # type: ignore[attr-defined]
+
+    @property
+    def base(self) -> Any:
+        """The traced array whose entries a view shows; None for one that is no view."""
+        root = root_of(self)
+        return None if root is self else root
+
+    device = "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Any:
+        """As `numpy.ndarray.to_device`: the array itself, which is on the CPU."""
+        _ARRAY.to_device(device, stream=stream)  # raises for others
+        return self
+
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
+        _ARRAY.__array_namespace__(api_version=api_version)  # raises for unknown ones
+        return NAMESPACE[0]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _ARRAY.__dlpack_device__()
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """As `numpy.ndarray.view`, of the array's own dtype."""
+        if dtype is None or dtype is np.ndarray or np.dtype(dtype) == self.dtype:
+            return self.reshape(self.shape)
+        return self._refuse_view(dtype)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """As `numpy.ndarray.setflags`, which a traced array has no use for."""
+        if write is not None and not write:
+            raise UnsupportedError(
+                "setflags: a traced array cannot be made read-only; leave it out, linad never "
+                "changes an array of yours"
+            )
+
+    # What would hand the bytes out, or read them as something else.
+
+    data = _no_bytes("data", "linad.stop_gradient(x).data is that of the value")
+    ctypes = _no_bytes("ctypes", "linad.stop_gradient(x).ctypes is that of the value")
+    _refuse_view = _reread(
+        "view", "use x.astype(dtype), or np.stack([z.real, z.imag], -1) for z.view(float)"
+    )
+    getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
+    setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
+    byteswap = _reread("byteswap", OUTSIDE)
+    item = escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item)
+    tolist = escape("tolist()", "iterate over the array instead", _tolist)
+    tobytes = escape("tobytes()", OUTSIDE)
+    if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
+        tostring = escape("tostring()", OUTSIDE)
+    tofile = escape("tofile()", OUTSIDE)
+    dump = escape("dump()", OUTSIDE)
+    dumps = escape("dumps()", OUTSIDE)
+    __dlpack__ = escape("exporting by DLPack", OUTSIDE)
+    __reduce__ = escape("pickling", "return the value from the traced function")

@@ -1,0 +1,187 @@
+"""The methods of ndarray, for a traced array: each calls the traced form of a NumPy function."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import write
+from linad.arrays.flat_iterator import Flat
+from linad.arrays.memory import Memory
+from linad.arrays.out_argument import call_into, output_position
+from linad.core.dispatch import FUNCTIONS, remedy
+from linad.errors import UnsupportedError
+
+
+def called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the traced form of a NumPy function, and write its result where ``out`` says."""
+    function = traced_function(numpy_function)
+    if kwargs.get("out") is not None or len(args) > output_position(numpy_function, function):
+        return call_into(numpy_function, function, args, kwargs)
+    return function(*args, **kwargs)
+
+
+def traced_function(numpy_function: Any) -> Any:
+    """Return linad's form of a NumPy function, or raise UnsupportedError."""
+    try:
+        return FUNCTIONS[numpy_function]
+    except KeyError:
+        name = f"{numpy_function.__module__}.{numpy_function.__name__}"
+        raise UnsupportedError(f"{name} is not traced by linad; {remedy(name)}") from None
+
+
+def _method(numpy_function: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return called(numpy_function, (self, *args), kwargs)
+
+    method.__name__ = numpy_function.__name__
+    method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."
+    return method
+
+
+class Methods(Memory):
+    """What an array can do by itself: methods, transposes, parts."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Any:
+        """All axes reversed."""
+        return traced_function(np.transpose)(self)
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes swapped."""
+        return traced_function(np.matrix_transpose)(self)
+
+    @property
+    def real(self) -> Any:
+        """Real part."""
+        return traced_function(np.real)(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        write(self.real, ..., value)
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part."""
+        return traced_function(np.imag)(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        write(self.imag, ..., value)
+
+    @property
+    def flat(self) -> Flat:
+        """The entries in C order, to iterate over, to read and to write."""
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        Flat(self)[...] = value
+
+    # Methods of ndarray.
+
+    sum = _method(np.sum)
+    mean = _method(np.mean)
+    prod = _method(np.prod)
+    max = _method(np.max)
+    min = _method(np.min)
+    var = _method(np.var)
+    std = _method(np.std)
+    cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
+    any = _method(np.any)
+    all = _method(np.all)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    argsort = _method(np.argsort)
+    argpartition = _method(np.argpartition)
+    searchsorted = _method(np.searchsorted)
+    nonzero = _method(np.nonzero)
+    clip = _method(np.clip)
+    round = _method(np.round)
+    squeeze = _method(np.squeeze)
+    ravel = _method(np.ravel)
+    swapaxes = _method(np.swapaxes)
+    diagonal = _method(np.diagonal)
+    trace = _method(np.trace)
+    repeat = _method(np.repeat)
+    take = _method(np.take)
+    choose = _method(np.choose)
+    dot = _method(np.dot)
+
+    def conj(self) -> Any:
+        """As `numpy.ndarray.conj`: a real array is its own conjugate, and no copy of it."""
+        return traced_function(np.conjugate)(self) if self.dtype.kind == "c" else self
+
+    conjugate = conj
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """As `numpy.ndarray.compress`."""
+        return called(np.compress, (condition, self, axis), {} if out is None else {"out": out})
+
+    # What writes into the array.
+
+    def fill(self, value: Any) -> None:
+        """As `numpy.ndarray.fill`."""
+        if getattr(value, "ndim", 0):
+            raise ValueError("fill: a single number is needed")
+        write(self, ..., value)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **options: Any) -> None:
+        """As `numpy.ndarray.sort`: in place."""
+        write(self, ..., traced_function(np.sort)(self, axis, kind, order, **options))
+
+    def partition(
+        self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+    ) -> None:
+        """As `numpy.ndarray.partition`: in place."""
+        write(self, ..., traced_function(np.partition)(self, kth, axis, kind, order))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """As `numpy.ndarray.put`."""
+        traced_function(np.put)(self, indices, values, mode)
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """Not supported: the array would change its size under its views."""
+        raise UnsupportedError("resize: in place it is not supported; use np.resize(x, shape)")
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """As `numpy.ndarray.reshape`."""
+        target = shape[0] if len(shape) == 1 else shape
+        return traced_function(np.reshape)(self, target, order=order, copy=copy)
+
+    def transpose(self, *axes: Any) -> Any:
+        """As `numpy.ndarray.transpose`."""
+        order = axes[0] if len(axes) == 1 else (axes or None)
+        return traced_function(np.transpose)(self, order)
+
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
+        """As `numpy.ndarray.astype`."""
+        if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(f"astype: cannot cast {self.dtype} to {np.dtype(dtype)} by {casting!r}")
+        y = traced_function(np.astype)(self, dtype, copy=copy)
+        return y if order == "K" else traced_function(np.asarray)(y, order=order)
+
+    def copy(self, order: str = "C") -> Any:
+        """As `numpy.ndarray.copy`."""
+        return traced_function(np.copy)(self, order)
+
+    def flatten(self, order: str = "C") -> Any:
+        """As `numpy.ndarray.flatten`."""
+        return traced_function(np.copy)(traced_function(np.ravel)(self, order))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()

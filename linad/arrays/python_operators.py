@@ -1,0 +1,153 @@
+"""The operators of a traced array, and what may stand beside it."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import overwrite
+from linad.arrays.methods import Methods, traced_function
+from linad.core.dispatch import FOREIGN, UFUNCS
+from linad.core.primitive import Primitive, Traced
+from linad.errors import UnsupportedError
+
+# Beside one of these the trace is known without asking every argument.
+_UNTRACED = {np.ndarray, float, int, np.float64}
+_PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
+OTHER_ARITHMETIC = (np.matrix, np.ma.MaskedArray)
+
+
+def refuse_arithmetic(value: Any, name: str) -> None:
+    """Raise: an array does not calculate as `numpy.ndarray` does."""
+    masked = isinstance(value, np.ma.MaskedArray)
+    raise UnsupportedError(
+        f"{name} is a {type(value).__name__}, whose arithmetic linad does not differentiate; use a "
+        f"plain array: {'np.where(m.mask, 0.0, m.data)' if masked else 'np.asarray(A), and @'}"
+    )
+
+
+def operand(other: Any) -> Any:
+    """An operand of a binary operator; NotImplemented for types with operators of their own."""
+    if isinstance(other, _PLAIN):
+        if isinstance(other, OTHER_ARITHMETIC):
+            refuse_arithmetic(other, "an operand")
+        return other
+    if isinstance(other, (list, tuple)):
+        return np.asarray(other)
+    if _is_pandas(other):
+        return other.to_numpy()
+    return NotImplemented
+
+
+def _is_pandas(x: Any) -> bool:
+    """Whether it is a Series, a DataFrame or an Index; pandas is not imported to know."""
+    return hasattr(x, "to_numpy") and any(
+        [cls.__module__.startswith("pandas.") for cls in type(x).__mro__]
+    )
+
+
+def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
+    """``ufunc(*operands)``, of which ``foreign`` is neither an array nor a number."""
+    for cls in type(foreign).__mro__:
+        if cls in FOREIGN:
+            return FOREIGN[cls](ufunc, *operands)
+    return NotImplemented
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
+    def forward(self: Any, other: Any) -> Any:
+        function = UFUNCS[ufunc]
+        if type(function) is Primitive and (
+            type(other) in _UNTRACED or (type(other) is type(self) and other._trace is self._trace)
+        ):
+            return self._trace.apply(function, (self, other), {})
+        known = operand(other)
+        if known is NotImplemented:
+            return foreign(ufunc, other, self, other)
+        return function(self, known)
+
+    def reflected(self: Any, other: Any) -> Any:
+        function = UFUNCS[ufunc]
+        if type(function) is Primitive and type(other) in _UNTRACED:
+            return self._trace.apply(function, (other, self), {})
+        known = operand(other)
+        if known is NotImplemented:
+            return foreign(ufunc, other, other, self)
+        return function(known, self)
+
+    return forward, reflected
+
+
+def _unary(ufunc: np.ufunc) -> Any:
+    def operator(self: Any) -> Any:
+        return UFUNCS[ufunc](self)
+
+    return operator
+
+
+def _in_place(forward: Any) -> Any:
+    def operator(self: Any, other: Any) -> Any:
+        result = forward(self, other)
+        if result is NotImplemented or isinstance(self.concrete, np.generic):
+            return result  # a NumPy scalar is replaced, not changed
+        if result.shape != self.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {self.shape} doesn't match the "
+                f"broadcast shape {result.shape}"
+            )
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise TypeError(f"an in-place operation cannot cast {result.dtype} to {self.dtype}")
+        overwrite(self, result)
+        return self
+
+    return operator
+
+
+class Arithmetic(Methods):
+    """``+ - * / // % ** @ & | ^ ~ < <= == ...``, reflected and in place."""
+
+    __slots__ = ()
+
+    __add__, __radd__ = _binary(np.add)
+    __sub__, __rsub__ = _binary(np.subtract)
+    __mul__, __rmul__ = _binary(np.multiply)
+    __truediv__, __rtruediv__ = _binary(np.true_divide)
+    __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
+    __mod__, __rmod__ = _binary(np.remainder)
+    __pow__, __rpow__ = _binary(np.power)
+    __matmul__, __rmatmul__ = _binary(np.matmul)
+    __and__, __rand__ = _binary(np.bitwise_and)
+    __or__, __ror__ = _binary(np.bitwise_or)
+    __xor__, __rxor__ = _binary(np.bitwise_xor)
+    __lshift__, __rlshift__ = _binary(np.left_shift)
+    __rshift__, __rrshift__ = _binary(np.right_shift)
+    __divmod__, __rdivmod__ = _binary(np.divmod)
+    __lt__ = _binary(np.less)[0]
+    __le__ = _binary(np.less_equal)[0]
+    __gt__ = _binary(np.greater)[0]
+    __ge__ = _binary(np.greater_equal)[0]
+    __eq__ = _binary(np.equal)[0]
+    __ne__ = _binary(np.not_equal)[0]
+    __neg__ = _unary(np.negative)
+    __pos__ = _unary(np.positive)
+    __abs__ = _unary(np.absolute)
+    __invert__ = _unary(np.invert)
+    __floor__ = _unary(np.floor)
+    __ceil__ = _unary(np.ceil)
+    __trunc__ = _unary(np.trunc)
+
+    __iadd__ = _in_place(__add__)
+    __isub__ = _in_place(__sub__)
+    __imul__ = _in_place(__mul__)
+    __itruediv__ = _in_place(__truediv__)
+    __ifloordiv__ = _in_place(__floordiv__)
+    __imod__ = _in_place(__mod__)
+    __ipow__ = _in_place(__pow__)
+    __imatmul__ = _in_place(__matmul__)
+    __iand__ = _in_place(__and__)
+    __ior__ = _in_place(__or__)
+    __ixor__ = _in_place(__xor__)
+    __ilshift__ = _in_place(__lshift__)
+    __irshift__ = _in_place(__rshift__)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return traced_function(np.round)(self, ndigits or 0)

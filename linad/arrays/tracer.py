@@ -1,0 +1,295 @@
+"""The traced value: a duck array that carries its concrete value and its place in a trace.
+
+A Tracer behaves as the array it stands for: operators, ufuncs, NumPy functions and the
+ndarray methods all work, give the concrete result and tell the trace what happened. What
+would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) raises.
+"""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import is_private, refresh, settle, write, write_into
+from linad.arrays.memory import escape
+from linad.arrays.methods import called
+from linad.arrays.out_argument import ufunc_into
+from linad.arrays.python_operators import Arithmetic, foreign, operand
+from linad.arrays.traces import Trace
+from linad.core import tree
+from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
+from linad.core.primitive import Primitive, Traced
+from linad.core.regions import Region
+from linad.core.ufunc_keywords import call_with_keywords
+from linad.errors import UnsupportedError
+
+CREATORS: set[Any] = {
+    *(np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange),
+    *(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require),
+    *(np.fromiter, np.fromfunction, np.frombuffer, np.fromfile, np.fromstring),
+    *(np.loadtxt, np.genfromtxt),
+}
+_ARRAYS = (np.ndarray, Traced)
+
+
+def _in_package(frame: Any, package: str) -> bool:
+    return frame.f_globals.get("__name__", "").startswith(package + ".")
+
+
+class Tracer(Arithmetic):
+    """A traced array.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace that owns it.
+    node : object
+        Its place in the trace; what it is only the trace knows.
+    value : ndarray, NumPy scalar or Tracer of a lower level
+        The concrete value.
+    """
+
+    __slots__ = ("__weakref__", "_buffer", "_node", "_value")
+    __array_priority__ = 1500.0  # above pandas, below linad's operators
+    __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
+    __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
+
+    def __init__(self, trace: Trace, node: Any, value: Any) -> None:
+        self._trace = trace
+        self._node = node
+        self._value = value
+        self._buffer: Any = None  # a View, or a Storage once it has views or was written
+
+    def frozen(self) -> "Tracer":
+        """A handle on the array as it is now, that later writes do not change."""
+        return self.copy("K") if is_private(self) else self.alias()
+
+    def alias(self) -> "Tracer":
+        """Another handle on the array as it is now; what is written to it stays its own."""
+        settle(self)
+        return Tracer(self._trace, self._node, self._value)
+
+    def write_at(self, region: Region, value: Any) -> None:
+        """Write a value at a region of the array, which is the root of its views."""
+        write_into(self, region, value)
+
+    # What an array knows of itself.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self._value.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        if self._buffer is not None:
+            raise UnsupportedError(
+                "setting the shape of a traced array that has views, is one, or was written into "
+                "is not supported; use y = x.reshape(shape), a view"
+            )
+        new = self.reshape(shape)
+        if new._buffer is None:
+            raise AttributeError("the shape cannot be set without a copy; use reshape")
+        self._node, self._value, self._buffer = new._node, new._value, None
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._value.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self._value.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one entry."""
+        return self._value.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return self._value.size * self._value.dtype.itemsize
+
+    @property
+    def concrete(self) -> Any:
+        """The value as a plain array, for looking at; it carries no derivative."""
+        refresh(self)
+        value = self._value
+        while isinstance(value, Tracer):
+            value = value._value
+        return value
+
+    @property
+    def decided(self) -> Any:
+        """As `concrete`, for Python to decide on: a recorded program holds for this value only."""
+        value: Any = self
+        while isinstance(value, Tracer):
+            value._trace.looked_at(value)
+            refresh(value)
+            value = value._value
+        return value
+
+    @property
+    def laid(self) -> Any:
+        """As `concrete`, to ask how it lies in memory: a recorded program holds for arguments
+        that lie as those it was recorded with.
+        """
+        value: Any = self
+        while isinstance(value, Tracer):
+            value._trace.layout_counts = True
+            value = value._value
+        return self.concrete
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers
+        by it and dispatches nothing, a traced array is an array.
+        """
+        name = sys._getframe(1).f_globals.get("__name__", "")
+        return np.ndarray if name.startswith("numpy.polynomial.") else Tracer
+
+    # NumPy's protocols.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            return ufunc_into(ufunc, method, inputs, kwargs)
+        if method == "__call__":
+            function = UFUNCS.get(ufunc)
+            if len(inputs) == 1 and type(function) is Primitive and not kwargs:
+                return self._trace.apply(function, inputs, kwargs)
+        elif method == "at":
+            return FUNCTIONS[np.ufunc.at](ufunc, *inputs)
+        else:
+            function = UFUNC_METHODS.get((ufunc, method))
+        if function is None:
+            suffix = "" if method == "__call__" else f".{method}"
+            raise UnsupportedError(
+                f"{ufunc.__name__}{suffix} is not traced by linad; "
+                f"{remedy(f'numpy.{ufunc.__name__}{suffix}')}"
+            )
+        for x in inputs:
+            if type(x) is not Tracer and type(x) is not np.ndarray:
+                operands = tuple([operand(x) for x in inputs])
+                if NotImplemented in [x for x in operands if not isinstance(x, _ARRAYS)]:
+                    x = next(x for x in inputs if operand(x) is NotImplemented)
+                    return foreign(ufunc, x, *inputs) if method == "__call__" else NotImplemented
+                inputs = operands
+                break
+        if method == "__call__" and kwargs:
+            return call_with_keywords(ufunc, function, inputs, kwargs)
+        return function(*inputs, **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        result = called(func, args, kwargs)
+        if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
+            # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
+            return self._trace.constant(result)
+        return result
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if self.dtype.kind in "biu":
+            return self._trace.answer(self, np.array)
+        caller = sys._getframe(1)
+        if caller.f_code.co_name == "_matmul_dispatch":
+            # SciPy's sparse arrays ask whether an operand is an array before they multiply.
+            # A 0-d object array says no, and Python goes on to __rmatmul__.
+            shell = np.empty((), object)
+            shell[()] = self
+            return shell
+        while _in_package(caller, "numpy") and caller.f_back is not None:
+            caller = caller.f_back
+        if _in_package(caller, "scipy"):
+            return self._refuse_scipy()
+        if _in_package(caller, "pandas"):
+            return self._refuse_pandas()
+        return self._refuse_array()
+
+    # Sequence.
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Any:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, index: Any) -> Any:
+        return FUNCTIONS[np.ndarray.__getitem__](self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        write(self, index, value)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    # What leaves the trace.
+
+    def __bool__(self) -> bool:
+        return self._trace.answer(self, bool)
+
+    def __int__(self) -> int:
+        if self.dtype.kind in "fc":
+            return self._refuse_int()
+        return self._trace.answer(self, int)
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu" or self.ndim:
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return self._trace.answer(self, int)
+
+    _refuse_array = escape(
+        "making a plain NumPy array, of a list or by writing into one,",
+        "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
+        "import linad.numpy as np, whose array(), zeros() and others trace",
+    )
+    _refuse_scipy = escape(
+        "making a plain NumPy array, as this SciPy function does,",
+        "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
+        "@linad.primitive wraps any function",
+    )
+    _refuse_pandas = escape(
+        "making a plain NumPy array, as pandas does,",
+        "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
+    )
+    __float__ = escape(
+        "float() or a math function, or writing it into a plain array,",
+        "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
+        "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
+        float,
+    )
+    _refuse_int = escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
+    __complex__ = escape("complex()", "use x + 1j * y")
+
+    # For people.
+
+    def __repr__(self) -> str:
+        return f"Tracer({self.concrete!r}, level={self._trace.level})"
+
+    def __str__(self) -> str:
+        return str(self._printed())
+
+    def __format__(self, spec: str) -> str:
+        return format(self._printed(), spec)
+
+    def _printed(self) -> Any:
+        """The value for a text. That of an integer, a key perhaps, counts as a decision."""
+        if self.dtype.kind in "biu":
+            return self.decided
+        value: Any = self
+        while isinstance(value, Tracer):
+            value._trace.shown(value)
+            value = value._value
+        return self.concrete
+
+
+tree.leaf_types.add(Tracer)

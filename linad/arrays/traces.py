@@ -1,0 +1,113 @@
+"""Traces: what is told of each operation on a traced value, and which of them is innermost."""
+
+import itertools
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from linad.arrays.buffers import refresh
+from linad.core.primitive import Primitive, Traced
+from linad.core.regions import Region
+from linad.errors import LeakedTracerError, LinadError, TracerError
+
+if TYPE_CHECKING:
+    from linad.arrays.tracer import Tracer
+
+_levels = itertools.count(1)
+_running: ContextVar["Trace | None"] = ContextVar("linad_running_trace", default=None)
+
+
+def running_trace() -> "Trace | None":
+    """The innermost trace whose function is running in this thread; None outside of any."""
+    return _running.get()
+
+
+class Trace:
+    """What a function ran on tracers leaves behind.
+
+    The function runs inside ``with trace:``, whichever way it ends.
+
+    Attributes
+    ----------
+    level : int
+        Later traces have higher levels, so an inner derivative always sits above the one
+        around it and the two cannot be confused.
+    finished : bool
+        Set when the traced function has returned or raised; its tracers are dead then.
+    arguments : tuple or None
+        The traced arguments of the function, and what knows the caller's arrays.
+    """
+
+    layout_counts = False
+    """Whether somebody has asked how an array lies in memory."""
+
+    records = False
+    """Whether what happens is kept as a program, to be run with other values."""
+
+    def __init__(self) -> None:
+        self.level = next(_levels)
+        self.finished = False
+        self.arguments: Any = None
+        self._around: Token[Trace | None]
+
+    def __enter__(self) -> "Trace":
+        self._around = _running.set(self)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        _running.reset(self._around)
+        del self._around
+        self.finished = True
+        self.arguments = None  # they refer to this trace
+        cause = getattr(error, "__cause__", None)
+        if isinstance(cause, TracerError) and not isinstance(error, LinadError):
+            # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.
+            raise cause.with_traceback(traceback) from None
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Run a primitive on arguments of which at least one belongs to this trace."""
+        raise NotImplementedError
+
+    def answer(self, tracer: "Tracer", question: Callable[[Any], Any]) -> Any:
+        """Answer ``bool``, ``int`` or ``np.array`` (of an index) from the concrete value."""
+        refresh(tracer)
+        return question(tracer._value)
+
+    def check_alone(self, root: "Tracer") -> None:
+        """Raise if an array is an argument that shares memory with another argument."""
+        if self.arguments is not None:
+            tracers, call = self.arguments
+            if id(root) in tracers:
+                call.check_alone(tracers[id(root)][0])
+
+    def constant(self, value: Any) -> "Tracer":
+        """Return a traced array that depends on nothing, to be written into."""
+        raise NotImplementedError
+
+    def write(self, root: "Tracer", region: Region, value: Any) -> None:
+        """Write ``value`` at a region of an array of this trace that owns its storage."""
+        raise NotImplementedError
+
+    def looked_at(self, tracer: "Tracer") -> None:
+        """Take note that Python learns the value, to decide on it."""
+
+    def shown(self, tracer: "Tracer") -> None:
+        """Take note that the value is part of a text."""
+
+    def detach(self, tracer: "Tracer") -> Any:
+        """Return the value of a tracer without derivative: itself where a program is recorded."""
+        refresh(tracer)
+        value = tracer._value
+        if isinstance(value, Traced):
+            return value._trace.detach(value)
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def check_alive(self) -> None:
+        """Raise if the traced function has returned already."""
+        if self.finished:
+            raise LeakedTracerError(
+                "a traced value was used after the function that traced it had returned; "
+                "return what you need from the function instead of storing it outside"
+            )

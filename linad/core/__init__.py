@@ -1,0 +1,1 @@
+"""The ground: shapes, containers, settings; primitives, equations and tapes."""

@@ -1,0 +1,114 @@
+"""Modules under the names they had before linad had rooms: what old pickles ask for.
+
+``linad.tape`` and ``linad.core.tape`` are one module; no code of linad's uses the old name.
+"""
+
+import importlib
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+FORMER = {
+    ("linad", "linad.core"): (
+        "shapes tree vectors config=settings garbage=collection_pause kept=machine_code "
+        "primitive tape dispatch ufuncs=ufunc_keywords regions"
+    ),
+    ("linad.rules", "linad.core"): ("indices"),
+    ("linad", "linad.arrays"): (
+        "tracer tracing=traces arithmetic=python_operators methods memory buffers "
+        "flat=flat_iterator outputs=out_argument"
+    ),
+    ("linad.operators", "linad.operators"): (
+        "regions=region_writes filters=filtering fourier=dft joining=placement "
+        "cumulative=recurrences contractions=einsum_rewrites "
+        "identities=structural_rewrites questions=properties solve=matrix_inverse "
+        "sparse_forms=sparse_properties"
+    ),
+    ("linad.operators", "linad.linalg"): (
+        "structure estimates probing inverses krylov=iterative_inverses factors "
+        "blocksolve=block_substitution kronecker_sums"
+    ),
+    ("linad", "linad.linalg"): ("answers systems=linear_systems"),
+    ("linad.transforms.sparsity", "linad.sparsity"): (
+        "assemble colouring compress instructions=value_programs kernels=graph_kernels "
+        "picture products=sparse_products reach replay structure=pattern_keys"
+    ),
+    ("linad.transforms", "linad.sparsity"): ("sparse=forms"),
+    ("linad.transforms", "linad.transforms"): (
+        "entries=small_arrays identities=array_identities operands=plain_operands "
+        "slots=spaces statistics=sums_of_terms windows=shifted_sums"
+    ),
+    ("linad.sweeps", "linad.sweeps"): (
+        "templates=loop_templates reductions=loop_reductions fused=fused_operators "
+        "scalars=scalar_rows"
+    ),
+    ("linad.sweeps", "linad.sweeps.cpu"): (
+        "engine native threads atomic vecmath=vector_math library=blas_lapack "
+        "special=special_functions cache=kernel_cache callable=njit_function "
+        "short=short_calls own=user_functions loops=loop_source calls=data_movement "
+        "lanes=along_axis products=matrix_products systems=linear_routines "
+        "symmetric=symmetric_systems complexes=complex_numbers numbers=number_pairs"
+    ),
+    ("linad", "linad.jit"): (
+        "arguments static variants=specializations draws=random_draws interpreted=numpy_backend"
+    ),
+    ("linad", "linad.api"): (
+        "calls=differentiated_call derivatives gradients custom=custom_primitives "
+        "overwriting=overwriting_primitives inspection sparse_derivatives"
+    ),
+    ("linad.solve", "linad.solve"): (
+        "sinks=scipy_arguments systems=step_systems krylov=newton_krylov"
+    ),
+    ("linad.export", "linad.export"): ("templates=numpy_forms"),
+    ("linad", "linad.testing"): ("agreement"),
+    ("linad", "linad.command"): ("cli demo terminal loading checks"),
+}
+"""Names by where they were and where they are; ``old=new`` where the name changed as well."""
+
+
+def _table() -> dict[str, str]:
+    found = {}
+    for (before, room), names in FORMER.items():
+        for name in names.split():
+            old, _, new = name.partition("=")
+            found[f"{before}.{old}"] = f"{room}.{new or old}"
+    found["linad.transforms.sparsity"] = "linad.sparsity"
+    return found
+
+
+TABLE = _table()
+
+
+class FormerNames(MetaPathFinder, Loader):
+    """Finds a module under its former name: the module itself, not a second copy."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in TABLE else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(TABLE[spec.name])
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        assert spec is not None
+        module.__spec__ = spec.loader_state
+
+
+def install(public: set[str]) -> None:
+    """Let modules be found under their former names.
+
+    Parameters
+    ----------
+    public : set of str
+        Names of functions of ``linad``. Importing a module sets its name in the package, so
+        modules that had such a name are entered as imported.
+    """
+    # First, so that a former package is not searched for second copies of its modules.
+    sys.meta_path.insert(0, FormerNames())
+    for old, new in TABLE.items():
+        if old.removeprefix("linad.") in public:
+            sys.modules.setdefault(old, importlib.import_module(new))

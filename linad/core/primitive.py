@@ -1,0 +1,174 @@
+"""Primitives: the functions a tape is made of.
+
+A primitive is a name, a meaning (its NumPy implementation) and one Jacobian rule an
+argument. Calling it on plain arrays runs the implementation; calling it with a traced
+value hands the call to the innermost trace among the arguments.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from linad.errors import MissingRuleError
+
+Rule = Callable[..., Any]
+
+
+class Traced:
+    """A value that belongs to a trace: the base of `linad.arrays.tracer.Tracer`, its one kind."""
+
+    __slots__ = ("_trace",)
+
+    if TYPE_CHECKING:  # an array like any other, to those who use it
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def innermost_trace(args: tuple[Any, ...]) -> Any:
+    """Return the trace of highest level among the traced ``args``; None if none is traced."""
+    top = None
+    for a in args:
+        if isinstance(a, Traced):
+            trace = a._trace
+            if top is None or trace.level > top.level:
+                top = trace
+    return top
+
+
+class Primitive:
+    """A function with Jacobian rules.
+
+    Parameters
+    ----------
+    name : str
+        How tapes and messages call it. Unique among linad's own primitives.
+    impl : callable
+        ``impl(*arrays, **params)`` on plain arrays; returns an array, or a tuple of arrays
+        when ``outputs`` is not None. Must not write into its arguments.
+    constant : bool
+        True when the derivative is zero wherever it exists (comparison, rounding, argmax):
+        no rule is needed, and boolean or integer results leave the trace.
+    outputs : int, optional
+        Number of results when there are several.
+    view : bool
+        Whether the result may share memory with the first argument, as a slice does.
+    keeps : bool
+        Whether its operators may refer to the arguments; a sum's do not.
+    register : bool
+        Whether `registry` lists it; linad's own primitives are listed, a user's are not.
+
+    Attributes
+    ----------
+    rules : dict
+        The Jacobian rules, by argument.
+    entrywise : bool
+        Whether it is a function y = f(x) of one array, without parameters, entry by entry.
+    joint : callable or None
+        A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
+        takes the place of the Jacobian rules.
+    whole : callable or None
+        A rule that gives one operator for all arguments at once,
+        ``whole(arrays, active) -> (y, J)``: the results, and a map from tuples of tangents of
+        the active arguments to tuples of tangents of the results. In place of Jacobian rules.
+
+    Notes
+    -----
+    Arrays are positional, static parameters keyword-only. A rule has the signature
+    ``rule(y, *arrays, **params) -> JacobianOperator`` from the argument's shape to the
+    result's. With several results its pushforward returns a tuple (None is zero), and its
+    pullback takes one (None where nothing used a result).
+    """
+
+    registry: ClassVar[dict[str, "Primitive"]] = {}
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        *,
+        constant: bool = False,
+        outputs: int | None = None,
+        view: bool = False,
+        keeps: bool = True,
+        register: bool = True,
+    ) -> None:
+        if register:
+            if name in self.registry:
+                raise ValueError(f"a primitive named {name!r} is registered already")
+            self.registry[name] = self
+        self.name = self.__name__ = self.__qualname__ = name
+        self.impl = impl
+        self.constant = constant
+        self.outputs = outputs
+        self.view = view
+        self.keeps = keeps
+        self.__doc__ = impl.__doc__
+        self.entrywise = False
+        self.joint: Rule | None = None
+        self.whole: Rule | None = None
+        self.rules: dict[int, Rule] = {}
+        self._each: Rule | None = None
+
+    def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
+        """Register the Jacobian rule of one argument.
+
+        Parameters
+        ----------
+        wrt : int or "each"
+            Position of the argument. With "each" one rule serves every argument of a
+            variadic primitive and has the signature ``rule(i, y, *arrays, **params)``.
+
+        Returns
+        -------
+        decorator
+            Gives the rule back unchanged.
+        """
+
+        def register(rule: Rule) -> Rule:
+            if wrt == "each":
+                self._each = rule
+            elif isinstance(wrt, int):
+                self.rules[wrt] = rule
+            else:
+                raise TypeError(f"{self.name}: wrt must be an argument position or 'each'")
+            return rule
+
+        return register
+
+    def rule_of(self, i: int) -> Rule:
+        """Return the rule of argument ``i``, called as ``rule(y, *arrays, **params)``.
+
+        Raises
+        ------
+        MissingRuleError
+            When no rule is registered for that argument.
+        """
+        rule = self.rules.get(i)
+        if rule is None:
+            if self._each is None:
+                raise MissingRuleError(
+                    f"{self.name}: no Jacobian for argument {i}; register one with "
+                    f"@{self.name}.jacobian(wrt={i})"
+                )
+            rule = self.rules[i] = functools.partial(self._each, i)
+        return rule
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        trace = innermost_trace(args)
+        if trace is None:
+            return self.impl(*args, **params)
+        return trace.apply(self, args, params)
+
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        # A copy, pickled or not, is the primitive itself, found by its name.
+        if self.registry.get(self.name) is self:
+            return registered, (self.name,)
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+def registered(name: str) -> Primitive:
+    """Return linad's own primitive of that name."""
+    return Primitive.registry[name]

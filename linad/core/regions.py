@@ -1,0 +1,454 @@
+"""Regions: the entries of an array that a view of it shows, as data.
+
+A NumPy view is an address and strides. Kept relative to the array it looks at, it can be laid
+over any array of the same shape: over the storage of the next version, over a tangent, over
+many tangents at once. Reading, writing and inserting at a region are primitives.
+
+    Window      affine in the numbers 0 ... n-1 of the entries: views of arrays in C order
+    Grid        affine in each index: views of arrays in another order
+    Positions   a list of entries: what is left, and indices that are arrays
+    Part        the real or imaginary parts of the entries of another region
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import Shape, size_of
+from linad.errors import UnsupportedError
+
+
+class Region:
+    """Entries of an array, as another array: where a view reads and writes.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of what is read there.
+    ndim : int
+        Number of axes of the array; axes in front of them are seeds.
+    scalar : bool
+        Whether the one entry is read as a NumPy scalar, as ``x[i]`` reads it.
+
+    Notes
+    -----
+    No entry occurs twice. A subclass writes `view_of` or, where NumPy has no such view, `take`
+    and `put`.
+    """
+
+    __slots__ = ("ndim", "scalar", "shape")
+
+    shape: Shape
+    ndim: int
+    scalar: bool
+
+    def view_of(self, array: np.ndarray) -> np.ndarray:
+        """The NumPy view of a plain array (*seeds, ...)."""
+        raise NotImplementedError
+
+    def take(self, array: np.ndarray) -> Any:
+        """The entries of a plain array (*seeds, ...), as (*seeds, *shape)."""
+        return self.view_of(array)
+
+    def put(self, array: np.ndarray, value: Any) -> None:
+        """Write into a plain array in place."""
+        self.view_of(array)[...] = value
+
+    def numbers(self, shape: Shape) -> np.ndarray:
+        """Numbers of the entries in an array of that shape, counted in C order."""
+        return self.take(np.arange(size_of(shape)).reshape(shape))
+
+    def numbers_at(self, index: Any, shape: Shape) -> np.ndarray:
+        """The same of the entries that an advanced index of the region names."""
+        offset, strides = self._in_c_order(shape)
+        total: Any = offset
+        for place, stride in zip(_each_axis(index, self.shape), strides, strict=True):
+            total = total + stride * place
+        return np.asarray(total)
+
+    def _in_c_order(self, shape: Shape) -> tuple[int, Shape]:
+        """Offset and strides of the region in an array of that shape in C order."""
+        raise NotImplementedError
+
+    def among(self, flat: np.ndarray) -> "Region":
+        """The region of entries of these numbers."""
+        return Positions(flat, self.ndim)
+
+    def covers(self, size: int) -> bool:
+        """Whether these are all entries of an array of ``size`` entries."""
+        return size_of(self.shape) == size
+
+    def read(self, array: Any) -> Any:
+        """The entries of an array (*seeds, ...), as (*seeds, *shape); a view if possible."""
+        if isinstance(array, Traced):
+            return view_region(array, region=self)
+        entries = self.take(array)
+        return entries[()] if self.scalar else entries
+
+    def assign(self, array: Any, value: Any) -> None:
+        """Write into an array (*seeds, ...) in place; ``value`` broadcasts."""
+        if isinstance(array, Traced):
+            array.write_at(self, value)  # type: ignore[attr-defined]  # a Tracer
+        else:
+            self.put(array, value)
+
+    def add(self, array: Any, value: Any) -> None:
+        """Add in place."""
+        self.assign(array, self.read(array) + value)
+
+    def same(self, other: "Region") -> bool:
+        """Whether another region has the same entries, in the same order, of any array."""
+        return self.key == other.key
+
+    @property
+    def key(self) -> Any:
+        """What regions of the same entries have equal; hashable."""
+        return type(self), self._identity()
+
+    def _identity(self) -> Any:
+        """What equal regions have equal."""
+        raise NotImplementedError
+
+    # What an array must be made of for its region to be of some dtype, and the reverse.
+
+    def dtype_in(self, dtype: Any) -> Any:
+        """Type of what is read in an array of a dtype."""
+        return dtype
+
+    def dtype_around(self, dtype: Any) -> Any:
+        """Type of the array in which entries of a dtype are read."""
+        return dtype
+
+
+class Window(Region):
+    """Entries numbered ``offset + i_0 strides_0 + i_1 strides_1 + ...`` in C order."""
+
+    __slots__ = ("offset", "strides")
+
+    def __init__(self, offset: int, shape: Shape, strides: Shape, ndim: int) -> None:
+        self.offset, self.shape, self.strides, self.ndim = offset, shape, strides, ndim
+        self.scalar = False
+
+    def view_of(self, array: np.ndarray) -> np.ndarray:
+        size, lead = array.itemsize, array.ndim - self.ndim
+        return np.ndarray(
+            array.shape[:lead] + self.shape,
+            array.dtype,
+            array,
+            self.offset * size,
+            array.strides[:lead] + tuple([s * size for s in self.strides]),
+        )
+
+    def take(self, array: np.ndarray) -> Any:
+        if not array.size:
+            return np.zeros(array.shape[: array.ndim - self.ndim] + self.shape, array.dtype)
+        if not array.flags.c_contiguous:
+            array = np.array(array, order="C")
+        return self.view_of(array)
+
+    def put(self, array: np.ndarray, value: Any) -> None:
+        if not array.size:
+            return
+        if array.flags.c_contiguous:
+            self.view_of(array)[...] = value
+        else:
+            shape = array.shape[array.ndim - self.ndim :]
+            Positions(self.numbers(shape), self.ndim).put(array, value)
+
+    def _in_c_order(self, shape: Shape) -> tuple[int, Shape]:
+        return self.offset, self.strides
+
+    def add(self, array: Any, value: Any) -> None:
+        if type(array) is np.ndarray and array.size and array.flags.c_contiguous:
+            self.view_of(array)[...] += value
+        else:
+            super().add(array, value)
+
+    def _identity(self) -> Any:
+        return self.offset, self.shape, self.strides, self.ndim, self.scalar
+
+    def __repr__(self) -> str:
+        return f"window({self.offset}, {self.shape}, strides={self.strides})"
+
+
+class Grid(Region):
+    """Entries ``start + i_0 steps_0 + i_1 steps_1 + ...``, each an index of as many axes."""
+
+    __slots__ = ("start", "steps")
+
+    def __init__(self, start: Shape, steps: tuple[Shape, ...], shape: Shape) -> None:
+        self.start, self.steps, self.shape, self.ndim = start, steps, shape, len(start)
+        self.scalar = False
+
+    def view_of(self, array: np.ndarray) -> np.ndarray:
+        lead = array.ndim - self.ndim
+        inner = array.strides[lead:]
+        corner: Any = (..., *[slice(s, None) for s in self.start])
+        first = array[corner]
+        strides = [sum([k * s for k, s in zip(step, inner, strict=True)]) for step in self.steps]
+        return as_strided(
+            first, array.shape[:lead] + self.shape, array.strides[:lead] + tuple(strides)
+        )
+
+    def _in_c_order(self, shape: Shape) -> tuple[int, Shape]:
+        scale = [size_of(shape[k + 1 :]) for k in range(len(shape))]
+
+        def along(step: Shape) -> int:
+            return sum([k * s for k, s in zip(step, scale, strict=True)])
+
+        return along(self.start), tuple([along(step) for step in self.steps])
+
+    def _identity(self) -> Any:
+        return self.start, self.steps, self.shape, self.scalar
+
+    def __repr__(self) -> str:
+        return f"grid({self.start}, {self.shape}, steps={self.steps})"
+
+
+class Positions(Region):
+    """Entries of given numbers, counted in C order.
+
+    Parameters
+    ----------
+    flat : ndarray of int
+        No number occurs twice.
+    ndim : int
+    memory : tuple, optional
+        ``(strides of the array, offset, strides)`` in bytes: arrays laid out like that have
+        the region as a NumPy view.
+    """
+
+    __slots__ = ("flat", "memory")
+
+    def __init__(self, flat: np.ndarray, ndim: int, memory: Any = None) -> None:
+        self.flat, self.shape, self.ndim, self.memory = flat, flat.shape, ndim, memory
+        self.scalar = False
+
+    def _index(self, array: np.ndarray) -> tuple[Any, ...]:
+        return (..., *np.unravel_index(self.flat, array.shape[array.ndim - self.ndim :]))
+
+    def take(self, array: np.ndarray) -> Any:
+        if self.memory is not None and array.strides == self.memory[0]:
+            _, offset, strides = self.memory
+            return np.ndarray(self.shape, array.dtype, array.ravel("K"), offset, strides)
+        if array.flags.c_contiguous:
+            return self._rows(array)[..., self.flat]
+        return array[self._index(array)]
+
+    def put(self, array: np.ndarray, value: Any) -> None:
+        if array.flags.c_contiguous:
+            self._rows(array)[..., self.flat] = value
+        else:
+            array[self._index(array)] = value
+
+    def numbers_at(self, index: Any, shape: Shape) -> np.ndarray:
+        return self.flat[index]
+
+    def _rows(self, array: np.ndarray) -> np.ndarray:
+        lead = array.shape[: array.ndim - self.ndim]
+        return array.reshape((*lead, size_of(array.shape[len(lead) :])))
+
+    def _identity(self) -> Any:
+        return self.flat.tobytes(), self.shape, self.ndim, self.scalar
+
+    def __repr__(self) -> str:
+        return f"positions({np.array2string(self.flat, threshold=6, separator=',')})"
+
+
+class Part(Region):
+    """Real or imaginary parts of the entries of a region: ``z.real`` as a view of z."""
+
+    __slots__ = ("inner", "name")
+
+    def __init__(self, inner: Region, name: str) -> None:
+        self.inner, self.name, self.shape, self.ndim = inner, name, inner.shape, inner.ndim
+        self.scalar = False
+
+    def take(self, array: np.ndarray) -> Any:
+        return getattr(self.inner.take(array), self.name)
+
+    def put(self, array: np.ndarray, value: Any) -> None:
+        entries = np.array(self.inner.take(array))
+        setattr(entries, self.name, value)
+        self.inner.put(array, entries)
+
+    def numbers(self, shape: Shape) -> np.ndarray:
+        return self.inner.numbers(shape)
+
+    def numbers_at(self, index: Any, shape: Shape) -> np.ndarray:
+        return self.inner.numbers_at(index, shape)
+
+    def among(self, flat: np.ndarray) -> Region:
+        return Part(self.inner.among(flat), self.name)
+
+    def covers(self, size: int) -> bool:
+        return size == 0
+
+    def dtype_in(self, dtype: Any) -> Any:
+        return np.empty(0, dtype).real.dtype
+
+    def dtype_around(self, dtype: Any) -> Any:
+        return np.result_type(dtype, np.complex64)
+
+    def _identity(self) -> Any:
+        return self.name, self.inner.key, self.scalar
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.inner!r})"
+
+
+def _each_axis(index: Any, shape: Shape) -> list[Any]:
+    """Where the entries that an advanced index names lie along each axis."""
+    entries = index if isinstance(index, tuple) else (index,)
+    entries = tuple([np.asarray(e) if isinstance(e, list) else e for e in entries])
+    if len(entries) == len(shape) and all([_is_integer(e) for e in entries]):
+        # As many integers as there are axes: no longer than the index itself.
+        places = [_counted(e, n, k) for k, (e, n) in enumerate(zip(entries, shape, strict=True))]
+        return list(np.broadcast_arrays(*places))
+    axes = []
+    for k, n in enumerate(shape):
+        numbers = np.arange(n).reshape((-1,) + (1,) * (len(shape) - 1 - k))
+        axes.append(np.broadcast_to(numbers, shape)[index])
+    return axes
+
+
+def _is_integer(entry: Any) -> bool:
+    return isinstance(entry, (int, np.integer, np.ndarray)) and np.asarray(entry).dtype.kind in "iu"
+
+
+def _counted(entry: Any, n: int, axis: int) -> Any:
+    """Integers of an index, counted from the start of an axis of length n."""
+    entry = np.asarray(entry)
+    if ((entry < -n) | (entry >= n)).any():
+        raise IndexError(f"an index is out of bounds for axis {axis} with size {n}")
+    return np.where(entry < 0, entry + n, entry)
+
+
+# The region of a NumPy view.
+
+
+def region_of(view: np.ndarray, base: np.ndarray) -> Region:
+    """The entries of ``base`` that a NumPy view of it shows.
+
+    Raises
+    ------
+    UnsupportedError
+        If it reads them as another dtype, or lies across gaps in the memory of ``base``.
+    """
+    offset = _address(view) - _address(base)
+    if view.dtype == base.dtype:
+        return _region(offset, view.shape, view.strides, base)
+    size = view.itemsize
+    if base.dtype.kind == "c" and view.dtype == np.empty(0, base.dtype).real.dtype:
+        imaginary = offset // size % 2 if view.size else 0
+        inner = _region(offset - imaginary * size, view.shape, view.strides, base)
+        return Part(inner, "imag" if imaginary else "real")
+    raise UnsupportedError(
+        f"a view of dtype {view.dtype} of a traced array of dtype {base.dtype} is not supported; "
+        f"use astype, which copies"
+    )
+
+
+def _region(offset: int, shape: Shape, strides: Shape, base: np.ndarray) -> Region:
+    if not size_of(shape):
+        offset, strides = 0, (0,) * len(shape)
+    if base.flags.c_contiguous:
+        size = base.itemsize
+        return Window(offset // size, shape, tuple([s // size for s in strides]), base.ndim)
+    return _grid(offset, shape, strides, base) or _positions(offset, shape, strides, base)
+
+
+def _grid(offset: int, shape: Shape, strides: Shape, base: np.ndarray) -> Grid | None:
+    """The region as a grid, if each step along an axis moves every index by as much."""
+    start = _decode(offset, base)
+    if start is None:
+        return None
+    steps, low, high = [], list(start), list(start)
+    for n, stride in zip(shape, strides, strict=True):
+        end = _decode(offset + (n - 1) * stride, base) if n > 1 else start
+        if end is None:
+            return None
+        moved = [b - a for a, b in zip(start, end, strict=True)]
+        if any([m % (n - 1) for m in moved] if n > 1 else ()):
+            return None
+        for k, m in enumerate(moved):
+            low[k] += min(m, 0)
+            high[k] += max(m, 0)
+        steps.append(tuple([m // (n - 1) if n > 1 else 0 for m in moved]))
+    if min(low, default=0) < 0 or any([h >= n for h, n in zip(high, base.shape, strict=True)]):
+        return None
+    return Grid(start, tuple(steps), shape)
+
+
+def _decode(offset: int, base: np.ndarray) -> Shape | None:
+    """The index in ``base`` of what lies ``offset`` bytes after its first entry."""
+    index = [0] * base.ndim
+    axes = [k for k, n in enumerate(base.shape) if n > 1]
+    for k in axes:  # count from the lowest address
+        if base.strides[k] < 0:
+            offset -= base.strides[k] * (base.shape[k] - 1)
+    for k in sorted(axes, key=lambda k: -abs(base.strides[k])):
+        if not base.strides[k]:
+            return None
+        index[k], offset = divmod(offset, abs(base.strides[k]))
+        if base.strides[k] < 0:
+            index[k] = base.shape[k] - 1 - index[k]
+    inside = all([0 <= i < max(n, 1) for i, n in zip(index, base.shape, strict=True)])
+    return tuple(index) if inside and offset == 0 else None
+
+
+def _positions(offset: int, shape: Shape, strides: Shape, base: np.ndarray) -> Positions:
+    """The region as a list: number the entries, and look at the numbers through the view."""
+    numbers = np.empty_like(base, dtype=np.intp)
+    numbers[...] = np.arange(base.size).reshape(base.shape)
+    size, scale = base.itemsize, numbers.itemsize
+    if numbers.strides != tuple([s // size * scale for s in base.strides]):
+        raise UnsupportedError(
+            "a view of a traced array with gaps in memory is not supported here; copy it first"
+        )
+    scaled = tuple([s // size * scale for s in strides])
+    flat = np.ndarray(shape, np.intp, numbers.ravel("K"), offset // size * scale, scaled)
+    return Positions(flat.copy(), base.ndim, (base.strides, offset, strides))
+
+
+def _address(a: np.ndarray) -> int:
+    return a.__array_interface__["data"][0]
+
+
+def repeats(view: np.ndarray) -> bool:
+    """Whether a view may show an entry twice, as a broadcast one and overlapping windows do."""
+    reach = view.itemsize
+    for stride, n in sorted([(abs(s), n) for s, n in zip(view.strides, view.shape, strict=True)]):
+        if n > 1:
+            if stride < reach:
+                return view.size > 0
+            reach += stride * (n - 1)
+    return False
+
+
+# The primitives.
+
+
+def _written(x: Any, value: Any, *, region: Region) -> Any:
+    """A copy of ``x`` with ``value`` written at the region."""
+    y = np.array(x, order="C")
+    region.assign(y, value)
+    return y
+
+
+def _inserted(value: Any, *, region: Region, shape: Shape) -> Any:
+    """Zeros (*seeds, *shape) with ``value`` (*seeds, *region.shape) at the region."""
+    value = np.asarray(value)
+    lead = value.shape[: value.ndim - len(region.shape)]
+    y = np.zeros(lead + shape, region.dtype_around(value.dtype))
+    region.assign(y, value)
+    return y
+
+
+read_region = Primitive("read_region", lambda x, *, region: region.read(x), view=True)
+# The same, for use as a view: it reads what later writes leave.
+view_region = Primitive("view_region", lambda x, *, region: region.read(x), view=True)
+write_region = Primitive("write_region", _written)
+insert_region = Primitive("insert_region", _inserted)

@@ -1,0 +1,365 @@
+"""`jit`: functions, derivatives and linearizations as compiled programs.
+
+The first call runs the function as it is, on traced values, and keeps the tape. Later calls
+with arguments of the same containers, shapes and dtypes run the tape, compiled (`linad.sweeps`;
+Numba is imported then). What Python decided on the way is guarded: where it would decide
+otherwise, the function runs again and another variant is kept.
+"""
+
+import functools
+import logging
+import sys
+import threading
+import types
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.tracer import Tracer
+from linad.core import tree
+from linad.core.collection_pause import collection_paused
+from linad.core.settings import compiler_is_off, settings
+from linad.core.shapes import check_function, name_of
+from linad.core.tape import Var
+from linad.errors import GuardError, TracerError
+from linad.jit.arguments import Arguments, share_memory
+from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
+from linad.jit.static import StaticArguments
+from linad.transforms.record import RecordTrace
+
+log = logging.getLogger("linad")
+
+SIGNATURES = 256
+"""Kinds of arguments that a jitted function remembers; the longest unused goes."""
+
+
+class Jitted:
+    """A function that runs compiled from its second call on; see `jit`."""
+
+    def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
+        self.function, self.static = f, static
+        self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
+        self._short: Any = None
+        self._other: Any = None  # what a short call says to arguments of another kind
+        self._warned = False
+        self._narrow = False  # whether it computes in single precision, whatever comes in
+        self._lock = threading.Lock()
+        functools.update_wrapper(self, f, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        short = self._short
+        if short is not None and not kwargs:
+            found = short(args)
+            if found is not self._other:
+                return found
+        return self._call(args, kwargs)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
+        traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
+        if traced and any(_is_recorded(x) for x in traced):
+            return self.function(*args, **kwargs)  # becomes part of the program around it
+        variants = self._variants_of(arguments)
+        if traced:
+            return self._derived(arguments, variants)
+        return self._run(arguments, variants, args, kwargs)
+
+    def _variants_of(self, arguments: Arguments) -> list[Variant]:
+        """The paths known for arguments of this kind, under the settings in force."""
+        chosen = settings()
+        key = (arguments.key, chosen.vector_math, chosen.fast_math)
+        with self._lock:
+            variants = self.variants.setdefault(key, [])
+            self.variants.move_to_end(key)
+            if len(self.variants) > SIGNATURES:
+                self.variants.popitem(last=False)
+        return variants
+
+    def variant(self, *args: Any, **kwargs: Any) -> Variant:
+        """The path that a call takes, recorded if it is new; the arguments are not changed.
+
+        Raises
+        ------
+        TracerError
+            If the arguments, or what the function uses beside them, are traced.
+        """
+        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
+        variants = self._variants_of(arguments)
+        path = None
+        if not any(isinstance(x, Tracer) for x in arguments.arrays):
+            for variant in variants:
+                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.arrays):
+                    return variant
+            path = self._recorded_on_values(arguments)
+        if path is None:
+            raise TracerError(
+                f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
+                f"derivative around it is being taken; leave the derivative first"
+            )
+        return self._adopt(path, variants) if len(variants) < settings().variants else path
+
+    def njit(self, *args: Any, **kwargs: Any) -> Any:
+        """The program that a call runs, as a function that Numba's own functions can call.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments like those it will be called with: their shapes and dtypes count, and
+            what Python decides on their values.
+
+        Returns
+        -------
+        dispatcher
+            Of one signature, compiled. It takes the arrays and floats among the arguments, in
+            order, then one array for each result that is an array, to be written into; it
+            returns the results that are numbers: none, one, or a tuple. Arrays are C-ordered;
+            those that are only read may be read-only. A function that writes into an argument
+            writes into it.
+
+        Raises
+        ------
+        FallbackError
+            If the program calls NumPy; the message names the primitives.
+        OutputError
+            If a result is neither an array nor a number.
+
+        Notes
+        -----
+        It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
+        is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
+        of other shapes, or that overlap, `GuardError` where Python would decide otherwise, and
+        ArithmeticError where a matrix is singular.
+
+        Examples
+        --------
+        >>> import numba, numpy as np, linad
+        >>> g = linad.jit(linad.value_and_grad(lambda x: np.sum(x**2))).njit(np.zeros(2))
+        >>> @numba.njit
+        ... def descend(x, gradient):
+        ...     for _ in range(100):
+        ...         value = g(x, gradient)
+        ...         x -= 0.1 * gradient
+        ...     return value
+        >>> bool(descend(np.ones(2), np.empty(2)) < 1e-15)
+        True
+        """
+        return self.variant(*args, **kwargs).callable_from_numba(name_of(self.function))
+
+    def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
+        for variant in list(variants):
+            if not variant.fits(arguments.arrays):
+                continue
+            if share_memory(arguments.arrays, variant.written):
+                return self.function(*args, **kwargs)
+            try:
+                values = variant.compiled.impl(*arguments.arrays)
+            except GuardError:
+                continue
+            except ArithmeticError as stopped:
+                # NumPy says what is wrong, or knows what to return.
+                log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
+                return self.function(*args, **kwargs)
+            self._shorten(arguments, variant)
+            return variant.finish(values, arguments.arrays)
+        if len(variants) >= settings().variants:
+            self._warn(variants)
+            return self.function(*args, **kwargs)
+        with collection_paused():
+            y, path = record(self.function, arguments)
+        if path is None:
+            return y
+        if self._numbers_met_single_precision(arguments, path):
+            return self._call(args, kwargs)
+        self._adopt(path, variants)
+        return y
+
+    def _numbers_met_single_precision(self, arguments: Arguments, path: Variant) -> bool:
+        """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
+        if self._narrow or not arguments.hold_python_numbers():
+            return False
+        self._narrow = in_single_precision(path.tape)
+        return self._narrow
+
+    def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
+        """Keep a path, unless another thread has found it meanwhile."""
+        with self._lock:
+            for known in variants:
+                if same_path(known, path):
+                    return known
+            variants.append(path)
+        return path
+
+    def _derived(self, arguments: Arguments, variants: list[Variant]) -> Any:
+        """A call with traced values: one operation of the derivative around it."""
+        for variant in list(variants):
+            if not variant.fits(arguments.arrays):
+                continue
+            if share_memory(arguments.arrays, variant.written):
+                break
+            try:
+                values = variant.applied(arguments.arrays)
+            except GuardError:
+                continue
+            except ArithmeticError:
+                break
+            return variant.finish(values, arguments.arrays)
+        else:
+            if len(variants) < settings().variants:
+                path = self._recorded_on_values(arguments)
+                if path is not None and not share_memory(arguments.arrays, path.written):
+                    path = self._adopt(path, variants)
+                    return path.finish(path.applied(arguments.arrays), arguments.arrays)
+            else:
+                self._warn(variants)
+        return arguments.call(self.function, arguments.arrays)
+
+    def _recorded_on_values(self, arguments: Arguments) -> Variant | None:
+        """The path that the function takes on the values of traced arguments."""
+        leaves = list(arguments.leaves)
+        for k in arguments.dynamic:
+            x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
+            leaves[k] = np.array(x) if isinstance(x, np.ndarray) else x
+        fixed = set(range(len(leaves))) - set(arguments.dynamic)
+        return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
+
+    def _warn(self, variants: list[Variant]) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        guards = [e for e in variants[-1].tape.equations if e.primitive.name == "guard"]
+        place = f" at {guards[-1].source}" if guards and guards[-1].source else ""
+        warnings.warn(
+            f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "
+            f"{len(variants)} times{place}; from now on other paths run uncompiled. "
+            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths",
+            stacklevel=4,
+        )
+
+    def _shorten(self, arguments: Arguments, variant: Variant) -> None:
+        """Make the way of the next call of this kind as short as it can be."""
+        chosen = settings()
+        if variant.short is not None and variant.short[0] is chosen:
+            self._short = variant.short[1]
+            return
+        self._short = None
+        args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
+        if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+            return
+        if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
+            return
+        from linad.sweeps.cpu.short_calls import OTHER, short_call
+
+        self._other = OTHER
+
+        slots = list(variant.tape.outputs)
+        slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
+        result = tree.unflatten(variant.out_tree, slots)
+        self._short = short_call(variant.compiled.program, args, arguments.arrays, result, slots)
+        variant.short = chosen, self._short
+
+    def __reduce__(self) -> Any:
+        # A decorated function is found by its name, as functions are.
+        module = sys.modules.get(getattr(self, "__module__", ""))
+        found: Any = module
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return name
+        return _jitted, (self.function, self.static.argnums, self.static.argnames)
+
+    def __repr__(self) -> str:
+        return f"<jit {name_of(self.function)}>"
+
+
+def _is_recorded(x: Any) -> bool:
+    """Whether a traced value is, at some level, part of a program that is being recorded."""
+    while isinstance(x, Tracer):
+        if isinstance(x._trace, RecordTrace):
+            return True
+        x = x._value
+    return False
+
+
+def jit(
+    f: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """Compile a function: its second call, and every later one, runs machine code.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays, or containers of arrays, in plain NumPy. Left out: a decorator.
+    static_argnums : int or sequence of int
+        Positions of arguments that are part of the program, not data; negative ones count from
+        the end. An argument is static by keyword, too.
+    static_argnames : str or sequence of str
+        The same by name.
+
+    Returns
+    -------
+    callable
+        With the signature and results of ``f``. It can be differentiated, jitted again, and
+        called inside other jitted or differentiated functions.
+
+    Raises
+    ------
+    TypeError
+        If ``f`` is no function.
+    OptionError
+        If ``f`` has no argument of that position or name.
+    OutputError
+        When called, if ``f`` returns nothing and writes into no argument, or returns something
+        other than arrays, numbers and strings in containers.
+
+    Warns
+    -----
+    UserWarning
+        When ``f`` takes more paths than ``linad.config(variants=...)``, and when it draws random
+        numbers while it is traced.
+
+    Notes
+    -----
+    The first call runs ``f`` itself and returns its result. Programs are kept by containers,
+    shapes and dtypes of the arguments. Arrays, and floats, are data; integers, booleans,
+    strings and other objects are part of the program, as is everything else that ``f`` uses:
+    arrays that it finds in a closure are read once. Objects of a user's classes are told apart by
+    their attributes. Random numbers that ``f`` draws would be the same at every call; a warning
+    says so.
+
+    Python decisions on values (``if x[0] > 0``) are checked at each call; another path is
+    another program. A primitive without a kernel runs in NumPy, inside the program; what
+    happens where, `linad.explain` shows.
+
+    A call of a function of one array costs about 0.5 us, beside the work.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> g = linad.jit(linad.grad(lambda x: np.sum(np.sin(x))))
+    >>> for _ in range(3):
+    ...     y = g(np.zeros(2))
+    >>> y
+    array([1., 1.])
+    """
+    if f is None:
+        return functools.partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames
+        )
+    if isinstance(f, (classmethod, staticmethod)):
+        return type(f)(_jitted(f.__func__, static_argnums, static_argnames))
+    return _jitted(f, static_argnums, static_argnames)
+
+
+def _jitted(f: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> Jitted:
+    check_function("jit", f)
+    return Jitted(f, StaticArguments(f, argnums, argnames))

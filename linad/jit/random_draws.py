@@ -1,0 +1,137 @@
+"""Random numbers that a function draws while it is traced.
+
+They become constants of the program: every later call would use the same ones, in silence. So
+the states of the generators that a function can reach are compared before and after, and a
+warning says what was found. Reached are NumPy's and Python's own generators, and those in the
+closure, in the globals that the code names, and in attributes of the arguments. A generator
+that the function makes itself gives the same numbers at every call anyway.
+"""
+
+import functools
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from linad.core.shapes import name_of
+from linad.errors import UnsupportedError
+
+DEPTH = 4
+"""How far functions that call functions are followed."""
+
+FUNCTIONS = (functools.partial, types.MethodType, types.FunctionType)
+
+
+class Draws:
+    """The states of the generators that a function can reach.
+
+    Parameters
+    ----------
+    f : callable
+    leaves : list
+        Of its arguments.
+    """
+
+    def __init__(self, f: Callable[..., Any], leaves: Sequence[Any]) -> None:
+        self.f = f
+        found = [*_of_modules(), *_reached(f, DEPTH, set())]
+        found += [g for x in leaves for g in (x, *_attributes(x)) if is_generator(g)]
+        self.generators = list({id(g): g for g in found}.values())
+        self.before = [_state(g) for g in self.generators]
+
+    def check(self) -> None:
+        """Warn if one of them has moved."""
+        for generator, before in zip(self.generators, self.before, strict=True):
+            if _state(generator) != before:
+                warnings.warn(
+                    f"linad.jit: {name_of(self.f)} drew random numbers while it was traced; later "
+                    f"calls use the same ones. Draw them outside, and pass them as arguments",
+                    stacklevel=6,
+                )
+                return
+
+
+def is_generator(x: Any) -> bool:
+    """Whether an object is a source of random numbers."""
+    numpy, python = sys.modules.get("numpy.random"), sys.modules.get("random")
+    kinds = [numpy.Generator, numpy.RandomState, numpy.BitGenerator] if numpy else []
+    return isinstance(x, tuple(kinds + ([python.Random] if python else [])))
+
+
+def refuse_generator(x: Any) -> None:
+    """Raise if an argument is a generator.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if is_generator(x):
+        raise UnsupportedError(
+            f"jit: an argument is a {type(x).__name__}; the numbers drawn from it would be "
+            f"the same at every call: draw them outside, and pass them as arguments"
+        )
+
+
+def _of_modules() -> Iterator[Any]:
+    """The generators behind ``numpy.random.normal`` and ``random.random``."""
+    for name, function in (("numpy.random", "normal"), ("random", "random")):
+        if name in sys.modules:
+            yield getattr(sys.modules[name], function).__self__
+
+
+def _reached(f: Any, depth: int, seen: set[int]) -> Iterator[Any]:
+    """Generators in what a function refers to."""
+    if not depth or id(f) in seen:
+        return
+    seen.add(id(f))
+    if isinstance(f, functools.partial):
+        given = [*f.args, *f.keywords.values()]
+        near = [f.func, *given, *[a for x in given for a in _attributes(x)]]
+    elif isinstance(f, types.MethodType):
+        near = [f.__func__, *_attributes(f.__self__)]
+    elif isinstance(f, types.FunctionType):
+        cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
+        near = [*cells, *[f.__globals__[n] for n in _names(f.__code__) if n in f.__globals__]]
+    else:
+        near = [getattr(f, "function", None)]  # a jitted function's own
+    for x in near:
+        if is_generator(x):
+            yield x
+        elif isinstance(x, FUNCTIONS) or hasattr(x, "function"):
+            yield from _reached(x, depth - 1, seen)
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _attributes(x: Any) -> Sequence[Any]:
+    found = getattr(x, "__dict__", None)
+    return list(found.values()) if isinstance(found, dict) else []
+
+
+def _state(generator: Any) -> Any:
+    if hasattr(generator, "getstate"):
+        return generator.getstate()
+    if hasattr(generator, "get_state"):
+        return _frozen(generator.get_state(legacy=False))
+    return _frozen(getattr(generator, "bit_generator", generator).state)
+
+
+def _frozen(state: Any) -> Any:
+    """A state that stays as it is, to compare with a later one."""
+    if isinstance(state, dict):
+        return [(key, _frozen(value)) for key, value in state.items()]
+    return state.tobytes() if hasattr(state, "tobytes") else state

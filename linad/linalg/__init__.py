@@ -1,0 +1,1 @@
+"""What operators are asked: structure, estimates, factors, inverses, linear systems."""

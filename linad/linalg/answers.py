@@ -1,0 +1,58 @@
+"""The answers to what operators are asked, in modules that are loaded when first needed."""
+
+from typing import Any
+
+from linad.operators.base import JacobianOperator
+from linad.operators.properties import ANSWERS
+
+
+def simplified(op: JacobianOperator) -> JacobianOperator:
+    from linad.operators import rewrites
+    from linad.transforms import fold  # noqa: F401 (tells the table of linearized functions)
+
+    return rewrites.simplified(op)
+
+
+def structure(op: JacobianOperator) -> tuple[str, ...]:
+    from linad.linalg.structure import structure
+    from linad.transforms import fold  # noqa: F401
+
+    return structure(op)
+
+
+def diagonal(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
+    from linad.linalg.estimates import diagonal
+    from linad.transforms import fold  # noqa: F401
+
+    return diagonal(op, exact, samples, rng)
+
+
+def trace(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
+    from linad.linalg.estimates import trace
+    from linad.transforms import fold  # noqa: F401
+
+    return trace(op, exact, samples, rng)
+
+
+def norm_estimate(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
+    from linad.linalg.estimates import norm_estimate
+    from linad.transforms import fold  # noqa: F401
+
+    return norm_estimate(op, exact, samples, rng)
+
+
+def column_norms(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
+    from linad.linalg.estimates import column_norms
+    from linad.transforms import fold  # noqa: F401
+
+    return column_norms(op, exact, samples, rng)
+
+
+def inverse(op: JacobianOperator) -> JacobianOperator:
+    from linad.linalg.linear_systems import inverse
+
+    return inverse(op)
+
+
+for answer in (simplified, structure, diagonal, trace, norm_estimate, column_norms, inverse):
+    setattr(ANSWERS, answer.__name__, answer)

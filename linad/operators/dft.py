@@ -1,0 +1,164 @@
+"""The discrete Fourier transform as an operator, and its real forms.
+
+    F: y_k = c Σ_j x_j exp(-2πi jk/n)        F^H: x_j = c Σ_k y_k exp(+2πi jk/n)
+
+The adjoint of a transform is the transform in the other direction with the same factor c,
+which in NumPy's words is the opposite norm: "backward" <-> "forward", "ortho" stays.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from linad.core.shapes import Shape
+from linad.operators.base import JacobianOperator
+
+Norm = Literal["backward", "ortho", "forward"]
+
+OPPOSITE: dict[Norm, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+class Fourier(JacobianOperator):
+    """The complex transform over some axes, or its inverse.
+
+    Parameters
+    ----------
+    axes : tuple of int
+        Distinct axes, counted from the end (-1 is the last).
+    inverse : bool
+        Whether the exponent is positive.
+    norm : {"backward", "ortho", "forward"}
+        As in `numpy.fft`.
+    shape : tuple of int
+    dtype : numpy.dtype
+        Complex.
+
+    Notes
+    -----
+    O(N log N) an application.
+    """
+
+    fresh = True
+
+    def __init__(
+        self, axes: tuple[int, ...], inverse: bool, norm: Norm, shape: Shape, dtype: Any
+    ) -> None:
+        self.axes, self.backward, self.norm = axes, inverse, norm
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        transform = np.fft.ifftn if self.backward else np.fft.fftn
+        return transform(tangent, axes=self.axes, norm=self.norm)
+
+    def pullback(self, cotangent: Any) -> Any:
+        transform = np.fft.fftn if self.backward else np.fft.ifftn
+        return transform(cotangent, axes=self.axes, norm=OPPOSITE[self.norm])
+
+
+class RealFourier(JacobianOperator):
+    """The transform of real entries along one axis: its first n//2 + 1 coefficients.
+
+    Parameters
+    ----------
+    axis : int
+        Counted from the end.
+    norm : {"backward", "ortho", "forward"}
+    out_shape, in_shape : tuple of int
+    dtype, real_dtype : numpy.dtype
+        Of the coefficients and of the entries.
+
+    Notes
+    -----
+    Its adjoint is Re Σ_k c y_k exp(+2πi jk/n) over the coefficients that are there, while
+    irfft counts all but the first, and the last of an even n, twice: so they are halved.
+    """
+
+    fresh = True
+
+    def __init__(
+        self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
+    ) -> None:
+        self.axis, self.norm, self._real = axis, norm, real_dtype
+        self._halves = 1 / multiplicity(in_shape[axis], axis, real_dtype)
+        super().__init__(out_shape, in_shape, dtype)
+
+    @property
+    def in_dtype(self) -> Any:
+        return self._real
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.fft.rfft(tangent, axis=self.axis, norm=self.norm)
+
+    def pullback(self, cotangent: Any) -> Any:
+        n = self.in_shape[self.axis]
+        return np.fft.irfft(cotangent * self._halves, n, self.axis, OPPOSITE[self.norm])
+
+
+class HermitianFourier(JacobianOperator):
+    """The inverse of `RealFourier`: n real entries from n//2 + 1 coefficients.
+
+    The imaginary part of the first coefficient, and of the last of an even n, is not read;
+    so the map is linear over the reals only.
+
+    Parameters
+    ----------
+    axis : int
+        Counted from the end.
+    norm : {"backward", "ortho", "forward"}
+    out_shape, in_shape : tuple of int
+    dtype, real_dtype : numpy.dtype
+        Of the coefficients and of the entries.
+    """
+
+    fresh = True
+    clinear = False
+
+    def __init__(
+        self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
+    ) -> None:
+        self.axis, self.norm, self._real = axis, norm, real_dtype
+        self._twice = multiplicity(out_shape[axis], axis, real_dtype)
+        super().__init__(out_shape, in_shape, dtype)
+
+    @property
+    def out_dtype(self) -> Any:
+        return self._real
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.fft.irfft(tangent, self.out_shape[self.axis], self.axis, self.norm)
+
+    def pullback(self, cotangent: Any) -> Any:
+        transform = np.fft.rfft(cotangent, axis=self.axis, norm=OPPOSITE[self.norm])
+        return transform * self._twice
+
+
+def multiplicity(n: int, axis: int, dtype: Any) -> Any:
+    """How often a full transform of n real entries holds each of the n//2 + 1 coefficients.
+
+    Shaped to multiply along ``axis`` (counted from the end).
+    """
+    times = np.full(n // 2 + 1, 2, dtype)
+    times[0] = 1
+    if n % 2 == 0:
+        times[-1] = 1
+    return times.reshape((-1, *(1,) * (-axis - 1)))
+
+
+class Fit(JacobianOperator):
+    """Crop or pad with zeros at the end of each axis; the adjoint does the opposite."""
+
+    fresh = True
+
+    def pushforward(self, tangent: Any) -> Any:
+        return _fitted(tangent, self.in_shape, self.out_shape)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return _fitted(cotangent, self.out_shape, self.in_shape)
+
+
+def _fitted(x: Any, before: Shape, after: Shape) -> Any:
+    """x (*seeds, *before) in the shape (*seeds, *after)."""
+    seeds = x.ndim - len(before)
+    kept = x[(..., *[slice(min(m, n)) for m, n in zip(before, after, strict=True)])]
+    missing = [(0, max(n - m, 0)) for m, n in zip(before, after, strict=True)]
+    return np.pad(kept, [(0, 0)] * seeds + missing)

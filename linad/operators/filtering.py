@@ -1,0 +1,197 @@
+"""Filters: convolution on a grid of several axes, recursive filters, running means."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.shapes import Shape, sum_to_shape
+from linad.operators.base import JacobianOperator
+from linad.operators.convolution import flipped
+from linad.operators.recurrences import reverse
+
+
+def turned(kernel: Any, axes: int) -> Any:
+    """The conjugate of a kernel, backwards along its last axes."""
+    kernel = kernel[(..., *[slice(None, None, -1)] * axes)]
+    return np.conj(kernel) if kernel.dtype.kind == "c" else kernel
+
+
+class GridConvolution(JacobianOperator):
+    """x -> x * kernel along the last axes, block Toeplitz with Toeplitz blocks.
+
+    Parameters
+    ----------
+    convolve : callable
+        The primitive ``convolve(x, kernel, mode=, axes=)`` along the last ``axes`` axes.
+    kernel : array
+        Kept by reference.
+    mode : {"full", "valid"}
+        In mode "valid" the kernel must not be longer than x, along any axis.
+    axes : int
+        How many there are.
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    The adjoint of a full convolution is the valid one with the turned kernel, and the other
+    way round.
+    """
+
+    fresh = True
+
+    def __init__(
+        self,
+        convolve: Any,
+        kernel: Any,
+        mode: str,
+        axes: int,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: Any,
+    ) -> None:
+        self.convolve, self.kernel, self.mode, self.axes = convolve, kernel, mode, axes
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.convolve(tangent, self.kernel, mode=self.mode, axes=self.axes)
+
+    def pullback(self, cotangent: Any) -> Any:
+        mode = "valid" if self.mode == "full" else "full"
+        return self.convolve(cotangent, turned(self.kernel, self.axes), mode=mode, axes=self.axes)
+
+
+class GridKernel(JacobianOperator):
+    """kernel -> valid convolution of a fixed signal with it, along the last axes.
+
+    Parameters
+    ----------
+    convolve : callable
+        As in `GridConvolution`.
+    signal : array
+        Not shorter than the kernel along any axis; kept by reference.
+    axes : int
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(
+        self,
+        convolve: Any,
+        signal: Any,
+        axes: int,
+        out_shape: Shape,
+        in_shape: Shape,
+        dtype: Any,
+    ) -> None:
+        self.convolve, self.signal, self.axes = convolve, signal, axes
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.convolve(self.signal, tangent, mode="valid", axes=self.axes)
+
+    def pullback(self, cotangent: Any) -> Any:
+        signal = turned(self.signal, self.axes)
+        return self.convolve(signal, cotangent, mode="valid", axes=self.axes)
+
+
+class AllPole(JacobianOperator):
+    """r -> y with Σ_k a_k y_{n-k} = r_n along the last axis: T(a)^-1, lower triangular Toeplitz.
+
+    Parameters
+    ----------
+    solve : callable
+        The primitive ``solve(a, r)``.
+    a : array (m,)
+        Kept by reference.
+    shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    T(a)^-H is the filter with conj(a), run from the other end. Both cost O(n m).
+    """
+
+    fresh = True
+
+    def __init__(self, solve: Any, a: Any, shape: Shape, dtype: Any) -> None:
+        self.solve, self.a = solve, a
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.solve(self.a, tangent)
+
+    def pullback(self, cotangent: Any) -> Any:
+        a = np.conj(self.a) if self.a.dtype.kind == "c" else self.a
+        return reverse(self.solve(a, reverse(cotangent, -1)), -1)
+
+
+class TruncatedKernel(JacobianOperator):
+    """k -> (y * k)_n for n below the length of y: the columns are y, delayed.
+
+    Parameters
+    ----------
+    convolve : callable
+        The primitive ``convolve(x, kernel, mode=)`` along the last axis.
+    y : array (*lead, n)
+        Kept by reference.
+    m : int
+        Length of k.
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    The adjoint is k̄_j = Σ_n conj(y_{n-j}) ȳ_n, summed over leading axes: a valid convolution.
+    Both cost O(n m).
+    """
+
+    fresh = True
+
+    def __init__(self, convolve: Any, y: Any, m: int, dtype: Any) -> None:
+        self.convolve, self.y = convolve, y
+        super().__init__(y.shape, (m,), dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        seeds, [m] = tangent.shape[:-1], self.in_shape
+        lead = (1,) * (len(self.out_shape) - 1)
+        product = self.convolve(self.y, tangent.reshape((*seeds, *lead, m)), mode="full")
+        return product[..., : self.out_shape[-1]]
+
+    def pullback(self, cotangent: Any) -> Any:
+        [m] = self.in_shape
+        zeros = np.zeros((*cotangent.shape[:-1], m - 1), cotangent.dtype)
+        longer = np.concatenate([cotangent, zeros], axis=-1)
+        found = self.convolve(longer, flipped(self.y), mode="valid")
+        return sum_to_shape(found, self.in_shape, len(self.out_shape))
+
+
+class RunningMean(JacobianOperator):
+    """The mean of ``size`` consecutive entries of the last axis, where all of them exist.
+
+    Parameters
+    ----------
+    mean : callable
+        The primitive ``mean(x, size=)``.
+    size : int
+    out_shape, in_shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    The adjoint is the same mean, of the cotangent between zeros. Both cost O(n).
+    """
+
+    fresh = True
+
+    def __init__(self, mean: Any, size: int, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+        self.mean, self.size = mean, size
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self.mean(tangent, size=self.size)
+
+    def pullback(self, cotangent: Any) -> Any:
+        edge = np.zeros((*cotangent.shape[:-1], self.size - 1), cotangent.dtype)
+        return self.mean(np.concatenate([edge, cotangent, edge], axis=-1), size=self.size)

@@ -1,0 +1,74 @@
+"""Operators that place an array inside a larger one, turn it round, or read it in windows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.primitive import Traced
+from linad.core.shapes import Shape
+from linad.operators.base import JacobianOperator
+
+
+class Pad(JacobianOperator):
+    """y = x with zeros around it; the adjoint cuts them off.
+
+    Parameters
+    ----------
+    before : tuple of int
+        Number of zeros in front of x, one an axis.
+    out_shape, in_shape : tuple of int
+        How many come behind follows from these.
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    The pullback is a view.
+    """
+
+    def __init__(
+        self, before: Sequence[int], out_shape: Shape, in_shape: Shape, dtype: Any
+    ) -> None:
+        self.before = tuple(before)
+        self.spreads = out_shape != ()
+        self._inner: Any = (
+            ...,
+            *[slice(b, b + n) for b, n in zip(self.before, in_shape, strict=True)],
+        )
+        super().__init__(out_shape, in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        lead = tangent.ndim - len(self.in_shape)
+        traced = isinstance(tangent, Traced)
+        if traced:
+            sizes = zip(self.before, self.in_shape, self.out_shape, strict=True)
+            return np.pad(tangent, [(0, 0)] * lead + [(b, m - n - b) for b, n, m in sizes])
+        full = np.zeros(tangent.shape[:lead] + self.out_shape, tangent.dtype)
+        full[self._inner] = tangent
+        return full
+
+    def pushforward_into(self, tangent: Any, total: Any) -> None:
+        total[self._inner] += tangent
+
+    def pullback(self, cotangent: Any) -> Any:
+        return cotangent[self._inner]
+
+
+class Roll(JacobianOperator):
+    """y = x shifted cyclically by ``shifts`` along ``axes``."""
+
+    fresh = True
+
+    def __init__(
+        self, shifts: Sequence[int], axes: Sequence[int], shape: Shape, dtype: Any
+    ) -> None:
+        self.shifts = tuple(shifts)
+        # Counted from the end, so that leading seed axes do not move them.
+        self._axes = tuple([k - len(shape) for k in axes])
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.roll(tangent, self.shifts, self._axes)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return np.roll(cotangent, tuple([-s for s in self.shifts]), self._axes)

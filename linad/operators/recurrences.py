@@ -1,0 +1,201 @@
+"""Operators that run along an axis: running sums, differences, linear recurrences."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.shapes import Shape
+from linad.operators.base import JacobianOperator
+
+
+def along(axis: int, index: Any) -> tuple[Any, ...]:
+    """The index that applies ``index`` to an axis counted from the end."""
+    return (..., index, *[slice(None)] * (-axis - 1))
+
+
+def reverse(x: Any, axis: int) -> Any:
+    """``x`` backwards along an axis counted from the end."""
+    return x[along(axis, slice(None, None, -1))]
+
+
+def shift(x: Any, axis: int, by: int, fill: float = 0.0) -> Any:
+    """``x`` moved by one along an axis counted from the end; ``fill`` where nothing came."""
+    shape = list(x.shape)
+    shape[axis] = min(1, shape[axis])
+    edge = np.full(shape, fill, x.dtype)
+    if by > 0:
+        return np.concatenate([edge, x[along(axis, slice(None, -1))]], axis=axis)
+    return np.concatenate([x[along(axis, slice(1, None))], edge], axis=axis)
+
+
+class CumulativeSum(JacobianOperator):
+    """y_k = x_0 + ... + x_k along an axis; its adjoint sums from the other end.
+
+    Parameters
+    ----------
+    axis : int
+        Of ``shape``, non-negative.
+    shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, axis: int, shape: Shape, dtype: Any) -> None:
+        self._axis = axis - len(shape)
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.add.accumulate(tangent, axis=self._axis)
+
+    def pullback(self, cotangent: Any) -> Any:
+        total = np.add.accumulate(reverse(cotangent, self._axis), axis=self._axis)
+        return reverse(total, self._axis)
+
+
+class Difference(JacobianOperator):
+    """y_k = x_{k+1} - x_k along an axis; its adjoint is minus the difference, zeros beyond.
+
+    Parameters
+    ----------
+    axis : int
+        Of ``in_shape``, non-negative.
+    in_shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, axis: int, in_shape: Shape, dtype: Any) -> None:
+        self._axis = axis - len(in_shape)
+        shape = list(in_shape)
+        shape[axis] = max(shape[axis] - 1, 0)
+        super().__init__(tuple(shape), in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.diff(tangent, axis=self._axis)
+
+    def pullback(self, cotangent: Any) -> Any:
+        shape = list(cotangent.shape)
+        if self.in_shape[self._axis] == 0:
+            return cotangent.reshape(shape)
+        shape[self._axis] = 1
+        edge = np.zeros(shape, self.dtype)
+        return -np.diff(np.concatenate([edge, cotangent, edge], axis=self._axis), axis=self._axis)
+
+
+class SegmentSum(JacobianOperator):
+    """y_i = the sum of x over the i-th of consecutive segments of an axis.
+
+    Parameters
+    ----------
+    starts : ndarray of int
+        Where each segment begins, strictly increasing; the last one goes to the end.
+    axis : int
+        Of ``in_shape``, non-negative.
+    in_shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    fresh = True
+
+    def __init__(self, starts: Any, axis: int, in_shape: Shape, dtype: Any) -> None:
+        self.starts = starts
+        self._axis = axis - len(in_shape)
+        shape = list(in_shape)
+        shape[axis] = len(starts)
+        super().__init__(tuple(shape), in_shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return np.add.reduceat(tangent, self.starts, axis=self._axis)
+
+    def pullback(self, cotangent: Any) -> Any:
+        n, first = self.in_shape[self._axis], int(self.starts[0])
+        shape = list(cotangent.shape)
+        shape[self._axis] = first
+        owner = np.searchsorted(self.starts, np.arange(first, n), side="right") - 1
+        repeated = cotangent[along(self._axis, owner)]
+        return np.concatenate([np.zeros(shape, self.dtype), repeated], axis=self._axis)
+
+
+class Recurrence(JacobianOperator):
+    """h_k = a_k h_{k-1} + b_k along an axis, a linear map of b; h before the first is 0.
+
+    Parameters
+    ----------
+    solve : callable
+        The primitive ``solve(a, b, axis=, backward=)`` that computes h; ``backward`` runs the
+        recurrence from the other end.
+    coefficients : array
+        a, broadcasts to the trailing axes of ``shape``.
+    axis : int
+        Counted from the end.
+    backward : bool
+    shape : tuple of int
+    dtype : numpy.dtype
+
+    Notes
+    -----
+    With S the shift by one, h = (I - A S)^-1 b. The adjoint (I - S^T A^H)^-1 is the
+    recurrence from the other end, with coefficients moved by one.
+    """
+
+    fresh = True
+
+    def __init__(
+        self, solve: Any, coefficients: Any, axis: int, backward: bool, shape: Shape, dtype: Any
+    ) -> None:
+        self.solve, self.coefficients = solve, coefficients
+        self._axis, self._backward = axis, backward
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        a = self.coefficients
+        return self.solve(a, tangent, axis=self._axis, backward=self._backward)
+
+    def pullback(self, cotangent: Any) -> Any:
+        a = self.moved()
+        if self.dtype.kind == "c":
+            a = np.conj(a)
+        return self.solve(a, cotangent, axis=self._axis, backward=not self._backward)
+
+    def moved(self) -> Any:
+        """The coefficients as the recurrence from the other end meets them."""
+        return shift(self.coefficients, self._axis, 1 if self._backward else -1)
+
+
+class BackwardDifference(JacobianOperator):
+    """y_k = x_k - a_k x_{k-1} along an axis, with x before the first 0: `Recurrence` undone.
+
+    Parameters
+    ----------
+    axis : int
+        Counted from the end.
+    shape : tuple of int
+    dtype : numpy.dtype
+    coefficients : array, optional
+        a, broadcasts to the trailing axes of ``shape``; None is 1, and undoes a running sum.
+    backward : bool
+        Whether the entry after x_k takes the place of the one before.
+    """
+
+    fresh = True
+
+    def __init__(
+        self, axis: int, shape: Shape, dtype: Any, coefficients: Any = None, backward: bool = False
+    ) -> None:
+        self._axis, self.coefficients, self._backward = axis, coefficients, backward
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        before = shift(tangent, self._axis, -1 if self._backward else 1)
+        return tangent - (before if self.coefficients is None else self.coefficients * before)
+
+    def pullback(self, cotangent: Any) -> Any:
+        if self.coefficients is None:
+            taken = cotangent
+        elif self.dtype.kind == "c":
+            taken = np.conj(self.coefficients) * cotangent
+        else:
+            taken = self.coefficients * cotangent
+        return cotangent - shift(taken, self._axis, 1 if self._backward else -1)

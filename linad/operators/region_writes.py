@@ -1,0 +1,89 @@
+"""Operators of writes into arrays: take a region out, put it in, erase it.
+
+x1 = x0 with v written at the region:   dx1 = Erase dx0 + Insert dv
+
+Erase is a projection, its own adjoint; the adjoint of Insert is Extract. A sweep that holds a
+tangent or cotangent alone writes into it, so a write costs it the region, not the array. The
+region may be the real or imaginary parts of complex entries: these maps are linear over the
+reals only, and the adjoint of taking the imaginary part v out is to put i v in.
+"""
+
+from typing import Any
+
+from linad.core.primitive import Traced
+from linad.core.regions import Part, Region, insert_region, read_region, write_region
+from linad.core.shapes import Shape
+from linad.operators.base import JacobianOperator
+
+
+class Extract(JacobianOperator):
+    """y = the entries of x at a region; ``dtype`` is that of x."""
+
+    fresh = True
+
+    def __init__(self, region: Region, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
+        self.region = region
+        self.scatters = in_shape != ()
+        self.clinear = type(region) is not Part
+        super().__init__(out_shape, in_shape, dtype)
+
+    @property
+    def out_dtype(self) -> Any:
+        return self.region.dtype_in(self.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return read_region(tangent, region=self.region).copy()
+
+    def pullback(self, cotangent: Any) -> Any:
+        return insert_region(cotangent, region=self.region, shape=self._inner())
+
+    def _inner(self) -> Shape:
+        """Shape of the array that the region is of; axes of x before it are seeds."""
+        return self.in_shape[len(self.in_shape) - self.region.ndim :]
+
+    def pullback_into(self, cotangent: Any, total: Any) -> None:
+        if isinstance(total, Traced) or total.flags.c_contiguous:
+            self.region.add(total, cotangent)
+        else:
+            total += self.pullback(cotangent)
+
+
+class Insert(JacobianOperator):
+    """y = zeros with x at a region: the part of a write that comes from the value."""
+
+    fresh = True
+
+    def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
+        self.region = region
+        self.clinear = type(region) is not Part
+        lead = shape[: len(shape) - region.ndim]
+        super().__init__(shape, lead + region.shape, dtype)
+
+    @property
+    def in_dtype(self) -> Any:
+        return self.region.dtype_in(self.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        shape = self.out_shape[len(self.out_shape) - self.region.ndim :]
+        return insert_region(tangent, region=self.region, shape=shape)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return read_region(cotangent, region=self.region).copy()
+
+
+class Erase(JacobianOperator):
+    """y = x with zeros at a region: the part of a write that comes from the array."""
+
+    fresh = True
+    writes = True
+
+    def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
+        self.region = region
+        self.clinear = type(region) is not Part
+        super().__init__(shape, shape, dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return write_region(tangent, 0, region=self.region)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return write_region(cotangent, 0, region=self.region)

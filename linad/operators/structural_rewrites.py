@@ -1,0 +1,443 @@
+"""The rewrites of structured operators, each with its identity.
+
+⊗ is Kronecker's product, P a permutation of entries, B a broadcast, F a Fourier transform,
+E the pad that places an array among zeros. Operators of a table have one dtype in and out.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.shapes import matrix_transpose, size_of
+from linad.operators.base import JacobianOperator
+from linad.operators.circulant import Circulant, sandwich
+from linad.operators.composites import Adjoint, Chain
+from linad.operators.dft import Fourier
+from linad.operators.placement import Pad, Roll
+from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
+from linad.operators.rewrites import adjoint, multiple, plainer, product, total, whole
+from linad.operators.structured import (
+    Broadcast,
+    Diagonal,
+    Identity,
+    Kronecker,
+    Masked,
+    Matrix,
+    Permutation,
+    Reshape,
+    Zero,
+)
+
+WORK = 2**30
+"""Most multiplications that a rewrite spends on a product of matrices."""
+
+
+def full(op: Any) -> Any:
+    """The numbers of a diagonal operator, an array of its shape."""
+    return op.entries + np.zeros(op.in_shape, op.dtype)
+
+
+def as_entries(op: Any) -> Any:
+    """The numbers of an Identity, Masked or Diagonal."""
+    if type(op) is Identity:
+        return 1.0
+    return op.mask.astype(op.dtype) if type(op) is Masked else op.entries
+
+
+# Diagonals.
+
+
+@product(Diagonal, Diagonal)
+def _(a: Diagonal, b: Diagonal) -> Diagonal:
+    # diag(d) diag(e) = diag(d e)
+    return Diagonal(a.entries * b.entries, a.in_shape, a.dtype)
+
+
+@product(Masked, Diagonal, at_once=False)
+def _(a: Masked, b: Diagonal) -> Diagonal:
+    # diag(m) diag(d) = diag(m d), and 0 wherever m is, even if d is not finite
+    return Diagonal(np.where(a.mask, b.entries, np.zeros((), b.dtype)), b.in_shape, b.dtype)
+
+
+@product(Diagonal, Masked, at_once=False)
+def _(a: Diagonal, b: Masked) -> Diagonal:
+    # diag(d) diag(m) = diag(m d)
+    return Diagonal(np.where(b.mask, a.entries, np.zeros((), a.dtype)), a.in_shape, a.dtype)
+
+
+@product(Masked, Masked, at_once=False)
+def _(a: Masked, b: Masked) -> Masked:
+    # diag(m) diag(n) = diag(m and n)
+    return Masked(a.mask & b.mask, a.in_shape, a.dtype)
+
+
+@total(Diagonal, Diagonal)
+@total(Diagonal, Identity)
+@total(Identity, Identity)
+def _add_diagonals(a: Any, b: Any) -> Diagonal:
+    # diag(d) + diag(e) = diag(d + e)
+    return Diagonal(as_entries(a) + as_entries(b), a.in_shape, a.dtype)
+
+
+@total(Masked, Masked, at_once=False)
+@total(Masked, Diagonal, at_once=False)
+@total(Masked, Identity, at_once=False)
+def _add_masked(a: Any, b: Any) -> Diagonal:
+    # diag(m) + diag(d) = diag(m + d)
+    return _add_diagonals(a, b)
+
+
+@multiple(Diagonal)
+@multiple(Identity)
+def _scale_diagonal(alpha: Any, a: Any) -> Diagonal:
+    # α diag(d) = diag(α d)
+    return Diagonal(alpha * as_entries(a), a.in_shape, a.dtype)
+
+
+@multiple(Zero)
+def _(alpha: Any, a: Zero) -> Zero:
+    # α 0 = 0
+    return a
+
+
+@adjoint(Identity)
+@adjoint(Masked)
+def _(a: Any, conj: Any) -> Any:
+    # I^H = I
+    return a
+
+
+@adjoint(Zero)
+def _(a: Zero, conj: Any) -> Zero:
+    # 0^H = 0
+    return Zero(a.in_shape, a.out_shape, a.dtype)
+
+
+@adjoint(Diagonal)
+def _(a: Diagonal, conj: Any) -> Diagonal:
+    # diag(d)^H = diag(conj d)
+    return Diagonal(conj(a.entries), a.in_shape, a.dtype)
+
+
+# Orders of entries. A diagonal in front of one is taken to its left: P diag(d) = diag(P d) P.
+
+
+@product(Permutation, Permutation)
+def _(a: Permutation, b: Permutation) -> JacobianOperator:
+    # P_q P_p = P_{p∘q}
+    axes = [b.axes[k] for k in a.axes]
+    if axes == sorted(axes):
+        return Identity(b.in_shape, b.dtype)
+    return Permutation(axes, b.in_shape, b.dtype)
+
+
+@product(Reshape, Reshape)
+def _(a: Reshape, b: Reshape) -> JacobianOperator:
+    # Two reshapes are one.
+    if a.out_shape == b.in_shape:
+        return Identity(b.in_shape, b.dtype)
+    return Reshape(a.out_shape, b.in_shape, b.dtype)
+
+
+@plainer(Permutation)
+def _(a: Permutation, simplify: Any) -> Identity | None:
+    return Identity(a.in_shape, a.dtype) if list(a.axes) == sorted(a.axes) else None
+
+
+@plainer(Reshape)
+def _(a: Reshape, simplify: Any) -> Identity | None:
+    return Identity(a.in_shape, a.dtype) if a.out_shape == a.in_shape else None
+
+
+@product(Roll, Roll, at_once=False)
+def _(a: Roll, b: Roll) -> JacobianOperator:
+    # Shifts add.
+    shifts: dict[int, int] = {}
+    for op in (a, b):
+        for s, axis in zip(op.shifts, op._axes, strict=True):
+            shifts[axis] = (shifts.get(axis, 0) + s) % max(a.in_shape[axis], 1)
+    if not any(shifts.values()):
+        return Identity(a.in_shape, a.dtype)
+    ndim = len(a.in_shape)
+    axes = [k + ndim for k in shifts]
+    return Roll(list(shifts.values()), axes, a.in_shape, a.dtype)
+
+
+@product(Permutation, Diagonal, at_once=False)
+@product(Reshape, Diagonal, at_once=False)
+@product(Roll, Diagonal, at_once=False)
+def _(a: Any, b: Diagonal) -> Chain:
+    moved = b.entries if np.ndim(b.entries) == 0 else a.pushforward(full(b))
+    return Chain((Diagonal(moved, a.out_shape, a.dtype), a))
+
+
+@adjoint(Permutation)
+def _(a: Permutation, conj: Any) -> Permutation:
+    # P^T = P^-1
+    return Permutation(a._inverse, a.out_shape, a.dtype)
+
+
+@adjoint(Reshape)
+def _(a: Reshape, conj: Any) -> Reshape:
+    return Reshape(a.in_shape, a.out_shape, a.dtype)
+
+
+@adjoint(Roll)
+def _(a: Roll, conj: Any) -> Roll:
+    axes = [k + len(a.in_shape) for k in a._axes]
+    return Roll([-s for s in a.shifts], axes, a.in_shape, a.dtype)
+
+
+# Broadcasts and pads.
+
+
+def repeated_axes(a: Broadcast) -> set[int]:
+    """Axes of the result along which entries are repeated, counted from the front."""
+    return {k + len(a.out_shape) for k in a._axes}
+
+
+def same_broadcast(a: Any, b: Any) -> bool:
+    """Whether two operators are the same broadcast."""
+    return (
+        type(a) is type(b) is Broadcast
+        and a.out_shape == b.out_shape
+        and a.in_shape == b.in_shape
+        and a._kept == b._kept
+    )
+
+
+@product(Broadcast, Broadcast)
+def _(a: Broadcast, b: Broadcast) -> Broadcast:
+    # One broadcast after another. Axes of length 1 carry nothing; the others keep their order.
+    outer, inner = repeated_axes(a), repeated_axes(b)
+    carried = [k for k, n in enumerate(a.out_shape) if k not in outer and n != 1]
+    between = [k for k, n in enumerate(b.out_shape) if n != 1]
+    also = [k for k, j in zip(carried, between, strict=True) if j in inner]
+    return Broadcast(a.out_shape, b.in_shape, b.dtype, sorted({*outer, *also}))
+
+
+@product(Adjoint, Broadcast)
+def _(a: Adjoint, b: Broadcast) -> JacobianOperator | None:
+    # B^H B = c I: each entry is repeated c times
+    if not same_broadcast(a.op, b):
+        return None
+    copies = size_of(b.out_shape) // max(size_of(b.in_shape), 1)
+    return Diagonal(float(copies), b.in_shape, b.dtype)
+
+
+@product(Pad, Pad, at_once=False)
+def _(a: Pad, b: Pad) -> Pad:
+    # Offsets add.
+    before = [i + j for i, j in zip(a.before, b.before, strict=True)]
+    return Pad(before, a.out_shape, b.in_shape, b.dtype)
+
+
+@product(Adjoint, Pad, at_once=False)
+def _(a: Adjoint, b: Pad) -> JacobianOperator | None:
+    # E_i^H E_j = I for the same place, 0 for places apart
+    if type(a.op) is not Pad:
+        return None
+    if a.op.before == b.before and a.op.in_shape == b.in_shape:
+        return Identity(b.in_shape, b.dtype)
+    places = zip(a.op.before, a.op.in_shape, b.before, b.in_shape, strict=True)
+    if any(i + m <= j or j + n <= i for i, m, j, n in places):
+        return Zero(a.out_shape, b.in_shape, b.dtype)
+    return None
+
+
+@total(Chain, Chain, at_once=False)
+def _(a: Chain, b: Chain) -> Chain | None:
+    # diag(d) B + diag(e) B = diag(d + e) B
+    if len(a.factors) == len(b.factors) == 2 and type(a.factors[0]) is type(b.factors[0]):
+        d, e = a.factors[0], b.factors[0]
+        one = a.factors[1] is b.factors[1] or same_broadcast(a.factors[1], b.factors[1])
+        if type(d) is Diagonal and one:
+            return Chain((_add_diagonals(d, e), a.factors[1]))
+    return None
+
+
+# Matrices and Kronecker products.
+
+
+def is_smaller(left: Any, right: Any) -> bool:
+    """Whether a product of matrices holds no more numbers than its factors, at fair cost."""
+    m, k, n = left.shape[-2], left.shape[-1], right.shape[-1]
+    batch = max(left.size // max(m * k, 1), right.size // max(k * n, 1))
+    return m * n <= m * k + k * n and batch * m * k * n <= WORK
+
+
+def _times(left: Any, right: Any) -> Any:
+    """``left @ right``, where None is the identity."""
+    if left is None or right is None:
+        return left if right is None else right
+    return left @ right
+
+
+def is_plain(a: Kronecker) -> bool:
+    """Whether no batch axis is repeated on the way."""
+    return a.in_shape[:-2] == a.out_shape[:-2]
+
+
+@product(Kronecker, Kronecker, at_once=False)
+def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
+    # (L ⊗ R)(M ⊗ S) = L M ⊗ R S
+    pairs = [(a.left, b.left), (a.right, b.right)]
+    if any(p is not None and q is not None and not is_smaller(p, q) for p, q in pairs):
+        return None
+    left, right = _times(a.left, b.left), _times(a.right, b.right)
+    return Kronecker(left, right, a.out_shape, b.in_shape, b.dtype)
+
+
+@total(Kronecker, Kronecker, at_once=False)
+def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
+    # L ⊗ R + L ⊗ S = L ⊗ (R + S), and the same on the left
+    if a.in_shape[:-2] != b.in_shape[:-2]:
+        return None
+    if a.left is b.left and a.right is not None and b.right is not None:
+        return Kronecker(a.left, a.right + b.right, a.out_shape, a.in_shape, a.dtype)
+    if a.right is b.right and a.left is not None and b.left is not None:
+        return Kronecker(a.left + b.left, a.right, a.out_shape, a.in_shape, a.dtype)
+    return None
+
+
+@multiple(Kronecker, at_once=False)
+def _(alpha: Any, a: Kronecker) -> Kronecker:
+    # α (L ⊗ R) = α L ⊗ R
+    if a.left is not None:
+        return Kronecker(alpha * a.left, a.right, a.out_shape, a.in_shape, a.dtype)
+    return Kronecker(None, alpha * a.right, a.out_shape, a.in_shape, a.dtype)
+
+
+@adjoint(Kronecker)
+def _(a: Kronecker, conj: Any) -> Kronecker | None:
+    # (L ⊗ R)^H = L^H ⊗ R^H
+    if not is_plain(a):
+        return None
+    left, right = [f if f is None else conj(matrix_transpose(f)) for f in (a.left, a.right)]
+    return Kronecker(left, right, a.in_shape, a.out_shape, a.dtype)
+
+
+@product(Matrix, Matrix, at_once=False)
+def _(a: Matrix, b: Matrix) -> Matrix | None:
+    return Matrix(a.a @ b.a, a.dtype) if is_smaller(a.a, b.a) else None
+
+
+@product(Diagonal, Matrix, at_once=False)
+def _(a: Diagonal, b: Matrix) -> Matrix:
+    # diag(d) A: rows times d
+    return Matrix(full(a)[:, None] * b.a, b.dtype)
+
+
+@product(Matrix, Diagonal, at_once=False)
+def _(a: Matrix, b: Diagonal) -> Matrix:
+    # A diag(d): columns times d
+    return Matrix(a.a * full(b), a.dtype)
+
+
+@total(Matrix, Matrix, at_once=False)
+def _(a: Matrix, b: Matrix) -> Matrix:
+    return Matrix(a.a + b.a, a.dtype)
+
+
+@total(Matrix, Diagonal, at_once=False)
+def _(a: Matrix, b: Diagonal) -> Matrix:
+    return Matrix(a.a + full(b)[:, None] * np.eye(a.shape[0], dtype=a.dtype), a.dtype)
+
+
+@total(Matrix, Identity, at_once=False)
+def _(a: Matrix, b: Identity) -> Matrix:
+    return Matrix(a.a + np.eye(a.shape[0], dtype=a.dtype), a.dtype)
+
+
+@multiple(Matrix, at_once=False)
+def _(alpha: Any, a: Matrix) -> Matrix:
+    return Matrix(alpha * a.a, a.dtype)
+
+
+@adjoint(Matrix)
+def _(a: Matrix, conj: Any) -> Matrix:
+    return Matrix(conj(matrix_transpose(a.a)), a.dtype)
+
+
+# Fourier transforms and circulants.
+
+
+@product(Fourier, Fourier, at_once=False)
+def _(a: Fourier, b: Fourier) -> JacobianOperator | None:
+    # F^-1 F = I, and c n I for other normalisations; here as F^H F = n c^2 I
+    if a.backward == b.backward or set(a.axes) != set(b.axes):
+        return None
+    n = size_of([b.in_shape[k] for k in b.axes])
+    scale = _fourier_factor(a, n) * _fourier_factor(b, n) * n
+    return Identity(b.in_shape, b.dtype) if scale == 1 else Diagonal(scale, b.in_shape, b.dtype)
+
+
+def _fourier_factor(a: Fourier, n: int) -> float:
+    if a.norm == "ortho":
+        return float(n) ** -0.5
+    return 1 / n if (a.norm == "backward") == a.backward else 1.0
+
+
+@adjoint(Fourier)
+def _(a: Fourier, conj: Any) -> Fourier | None:
+    # F^H = n F^-1: the other direction with the opposite norm. F^T = F
+    if conj(1j) == 1j:
+        return a
+    opposite: Any = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+    return Fourier(a.axes, not a.backward, opposite[a.norm], a.in_shape, a.dtype)
+
+
+@whole
+def _(a: Chain) -> Circulant | None:
+    # F^-1 diag(λ) F is circulant
+    found = sandwich(a) if a.in_shape == a.out_shape and a.in_dtype == a.out_dtype else None
+    return found and Circulant(*found, a.in_shape, a.dtype)
+
+
+@product(Circulant, Circulant, at_once=False)
+def _(a: Circulant, b: Circulant) -> Circulant | None:
+    # F^-1 Λ F F^-1 M F = F^-1 Λ M F
+    if a.axes != b.axes:
+        return None
+    return Circulant(a.eigenvalues * b.eigenvalues, a.axes, a.in_shape, a.dtype)
+
+
+@total(Circulant, Circulant, at_once=False)
+def _(a: Circulant, b: Circulant) -> Circulant | None:
+    if a.axes != b.axes:
+        return None
+    return Circulant(a.eigenvalues + b.eigenvalues, a.axes, a.in_shape, a.dtype)
+
+
+@total(Circulant, Identity, at_once=False)
+@total(Circulant, Diagonal, at_once=False)
+def _(a: Circulant, b: Any) -> Circulant | None:
+    # F^-1 Λ F + c I = F^-1 (Λ + c) F
+    c = as_entries(b)
+    if np.ndim(c):
+        return None
+    return Circulant(a.eigenvalues + c, a.axes, a.in_shape, a.dtype)
+
+
+@multiple(Circulant, at_once=False)
+def _(alpha: Any, a: Circulant) -> Circulant:
+    return Circulant(alpha * a.eigenvalues, a.axes, a.in_shape, a.dtype)
+
+
+# Running sums.
+
+
+@product(CumulativeSum, BackwardDifference, at_once=False)
+@product(BackwardDifference, CumulativeSum, at_once=False)
+def _(a: Any, b: Any) -> Identity | None:
+    # Sums of differences, and differences of sums
+    steps = a if type(a) is BackwardDifference else b
+    if a._axis != b._axis or steps.coefficients is not None or steps._backward:
+        return None
+    return Identity(a.in_shape, a.dtype)
+
+
+@adjoint(Recurrence)
+def _(a: Recurrence, conj: Any) -> Recurrence:
+    # ((I - A S)^-1)^H = (I - S^T A^H)^-1, the recurrence from the other end
+    return Recurrence(a.solve, conj(a.moved()), a._axis, not a._backward, a.in_shape, a.dtype)

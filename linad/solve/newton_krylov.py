@@ -1,0 +1,140 @@
+"""Newton-Krylov: inexact Newton steps by GMRES on exact Jacobian products.
+
+    |F + J p| <= η |F|        η_k = 0.9 (|F_k| / |F_k-1|)²   (Eisenstat and Walker's choice 2)
+
+with η_k >= 0.9 η_k-1² where that exceeds 0.1, so that one lucky step does not ask for too much,
+η <= 0.9, and no smaller than half of what the tolerance still needs.
+
+Source: S. C. Eisenstat, H. F. Walker, "Choosing the forcing terms in an inexact Newton method",
+SIAM Journal on Scientific Computing 17, 1996.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import gmres
+
+from linad.errors import ConvergenceError
+from linad.solve.newton import RootSearch
+from linad.solve.problems import Equations
+from linad.solve.status import Callback, Monitor
+from linad.solve.step_systems import PRODUCTS, preconditioner, seen_through
+
+GAMMA = 0.9
+ETA_MAX = 0.9
+
+
+def newton_krylov(
+    f: Callable[..., Any],
+    x0: Any,
+    args: Any = (),
+    *,
+    xtol: float | None = None,
+    ftol: float | None = None,
+    maxiter: int = 100,
+    preconditioner: Any = None,
+    restart: int = 50,
+    inner_maxiter: int = PRODUCTS,
+    callback: Callback = None,
+    disp: bool = False,
+) -> Any:
+    """Find a root of ``f`` without ever forming its Jacobian.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *args)`` in plain NumPy; returns as many numbers as ``x`` has.
+    x0 : array or container of arrays
+        Where to start; complex for a holomorphic ``f``.
+    args : tuple
+        Further arguments of ``f``.
+    xtol, ftol : float, optional
+        As for `newton`.
+    maxiter : int
+        Most Newton steps.
+    preconditioner : optional
+        About the inverse of the Jacobian: "diagonal"; "ilu", an incomplete factorisation of
+        the sparse Jacobian; an operator (n, n); or a function ``(x, J)`` that returns one, with
+        J the Jacobian operator at x. Made anew at each step.
+    restart, inner_maxiter : int
+        GMRES: vectors kept, and most products a Newton step.
+    callback, disp
+        As for `newton`.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        As of `newton`; ``njvp`` tells the products with the Jacobian.
+
+    Raises
+    ------
+    ShapeError, DTypeError, TreeError, OutputError, OperandError
+        If an argument or what ``f`` returns cannot be meant.
+
+    Notes
+    -----
+    A step costs one linearization, and a forward sweep for each Krylov vector. Memory is that
+    of `linad.linearize` and ``restart`` vectors.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> f = lambda x: x - np.exp(-np.roll(x, 1) / 2)
+    >>> found = linad.solve.newton_krylov(f, np.zeros(1000))
+    >>> found.success, bool(np.abs(f(found.x)).max() < 1e-12)
+    (True, True)
+    """
+    if isinstance(preconditioner, str):
+        f = seen_through(f, "sparse", x0)
+    search = RootSearch(Equations(f, x0, args, "newton_krylov"), xtol, ftol, maxiter)
+    forcing = Forcing(preconditioner, restart, inner_maxiter)
+    return search.run(forcing, Monitor("newton_krylov", callback, disp, ("F", "step")))
+
+
+class Forcing:
+    """Inexact Newton directions, each solved as far as the progress so far deserves."""
+
+    def __init__(self, given: Any, restart: int, inner_maxiter: int) -> None:
+        self.given, self.restart, self.inner_maxiter = given, restart, inner_maxiter
+        self.eta = 0.5
+        self.size: float | None = None
+
+    def __call__(self, search: RootSearch) -> tuple[Any, float]:
+        size = float(np.linalg.norm(search.r))
+        eta = self._next(size, search)
+        M = None
+        if self.given is not None:
+            point = search.problem.x.container(search.x)
+            M = preconditioner(self.given, point, search.J, search.problem.name)
+        p, reached = self._gmres(search.J, -search.r, eta, M)
+        if not reached < 1.0 - 1e-8:
+            raise ConvergenceError(
+                f"GMRES made no progress in {self.inner_maxiter} products (relative residual "
+                f"{reached:.2g}); the Jacobian may be singular, or needs a preconditioner"
+            )
+        self.eta, self.size = max(eta, reached), size
+        return p, max(reached, search.eps)
+
+    def _gmres(self, J: Any, b: Any, rtol: float, M: Any) -> tuple[Any, float]:
+        """What GMRES finds, and the relative residual that it truly has."""
+        size = float(np.linalg.norm(b))
+        if size == 0.0:
+            return np.zeros_like(b), 0.0
+        restart = min(self.restart, b.size)
+        cycles = max(1, self.inner_maxiter // restart)
+        x, _ = gmres(J, b, rtol=rtol, atol=0.0, restart=restart, maxiter=cycles, M=M)
+        return x, float(np.linalg.norm(b - J @ x)) / size
+
+    def _next(self, size: float, search: RootSearch) -> float:
+        if self.size is None:
+            eta = self.eta
+        else:
+            eta = GAMMA * (size / self.size) ** 2
+            safeguard = GAMMA * self.eta**2
+            if safeguard > 0.1:
+                eta = max(eta, safeguard)
+        eta = min(eta, ETA_MAX)
+        if search.ftol:
+            eta = max(eta, min(ETA_MAX, 0.5 * search.ftol / size))
+        return max(eta, 4 * search.eps)

@@ -1,0 +1,187 @@
+"""Linear systems of the solvers: which way to solve them, and factors that serve many points.
+
+The ways are those of `linad.solve_linear`: dense up to `SMALL` unknowns; above that sparse where
+the pattern is thin; by a closed form where the structure of the Jacobian has one; dense again up
+to `DENSE`, and Krylov iteration beyond.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from linad.api.sparse_derivatives import operation_by_operation
+from linad.core import tree
+from linad.errors import OperandError, SingularError, UnsupportedError
+from linad.linalg.linear_systems import DENSE, SMALL, System
+from linad.linalg.structure import is_thin
+from linad.solve.right_gmres import right_gmres
+
+SOLVERS = ("auto", "dense", "sparse", "krylov")
+
+REUSES = 15
+"""Most GMRES steps with factors of another point."""
+
+PRODUCTS = 500
+"""Most products of a Krylov iteration with the Jacobian."""
+
+
+def check_solver(linear_solver: str, name: str) -> None:
+    """Raise ValueError for a choice that is none of `SOLVERS`."""
+    if linear_solver not in SOLVERS:
+        raise ValueError(
+            f"{name}: linear_solver={linear_solver!r} came, one of {', '.join(SOLVERS)} is needed"
+        )
+
+
+def seen_through(f: Any, linear_solver: str, x0: Any) -> Any:
+    """A function whose Jacobian may be treated as a sparse matrix: not as `linad.jit` made it.
+
+    Of a compiled function only the whole is known, not what depends on what; so the function that
+    it was made of takes its place, unless the systems are dense or iterated anyway.
+    """
+    n = sum([getattr(leaf, "size", 1) for leaf in tree.flatten(x0)[0]])
+    if linear_solver == "sparse" or (linear_solver == "auto" and n > SMALL):
+        return operation_by_operation(f)
+    return f
+
+
+def choose(J: Any, linear_solver: str) -> str:
+    """Which of the ways to solve fits an operator, where "auto" leaves it open."""
+    if linear_solver != "auto":
+        return linear_solver
+    n = J.shape[1]
+    if n <= SMALL:
+        return "dense"
+    if is_thin(J):
+        return "sparse"
+    return "dense" if n <= DENSE else "krylov"
+
+
+def system(J: Any, linear_solver: str, rtol: float) -> System:
+    """Make ``J x = b`` ready to be solved.
+
+    Parameters
+    ----------
+    J : JacobianOperator (n, n)
+    linear_solver : str
+        One of `SOLVERS`.
+    rtol : float
+        Of a Krylov iteration.
+
+    Raises
+    ------
+    SingularError
+        If a factorised matrix is singular.
+    """
+    kind, n = choose(J, linear_solver), J.shape[1]
+    if linear_solver == "auto" and kind != "sparse" and n > SMALL:
+        with suppress(UnsupportedError):
+            return System(getattr(J, "bare", J), "closed form", rtol, what="the Jacobian")
+    return System(J, kind, rtol, PRODUCTS, what="the Jacobian")
+
+
+class KeptFactors:
+    """Sparse factors that serve the systems of nearby points as well.
+
+    A factorisation costs as much as many solves with it. So it is used again, as the
+    preconditioner of a few GMRES steps, and made anew only where these do not do.
+    """
+
+    def __init__(self) -> None:
+        self.apply: Callable[[Any], Any] | None = None
+
+    def solve(self, J: Any, b: Any, rtol: float, make: Callable[[], Any]) -> tuple[Any, float]:
+        """Solve J x = b; the solution, and its relative residual, 0 where it is exact.
+
+        Parameters
+        ----------
+        J : operator
+        b : array (n,)
+        rtol : float
+            Relative residual to reach with factors of another point.
+        make : callable
+            Returns a system of J, as `system` does.
+        """
+        if self.apply is not None:
+            x, reached = right_gmres(J, b, rtol, self.apply, REUSES)
+            if reached <= rtol:
+                return x, reached
+        self.apply = None
+        made = make()
+        if made.method == "sparse LU":
+            self.apply = getattr(made, "apply", made.solve)
+        return made.solve(b), made.rtol if made.iteration is not None else 0.0
+
+
+def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
+    """What a user gave as a preconditioner, as an operator near the inverse of ``J``.
+
+    Parameters
+    ----------
+    given : None, str, LinearOperator or callable
+        "diagonal", "ilu", an operator, or ``given(x, J)`` that returns one.
+    x : container
+        The point.
+    J : Counted
+    name : str
+
+    Raises
+    ------
+    OperandError
+        For anything else, or an operator of another shape.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given == "diagonal":
+            return _diagonal(J)
+        if given == "ilu":
+            return _incomplete(J)
+        raise OperandError(
+            f"{name}: preconditioner={given!r} came; 'diagonal', 'ilu', an operator, or a "
+            f"function (x, J) that returns one is needed"
+        )
+    M = (
+        given(x, getattr(J, "bare", J))
+        if callable(given) and not hasattr(given, "shape")
+        else given
+    )
+    if getattr(M, "shape", None) != J.shape:
+        raise OperandError(
+            f"{name}: the preconditioner has shape {getattr(M, 'shape', None)}, {J.shape} is needed"
+        )
+    return M
+
+
+def _diagonal(J: Any) -> Any:
+    d = J.tosparse("csr").diagonal() if is_thin(J) else np.asarray(J.diagonal(rng=0))
+    d = np.where(d == 0, 1.0, d)
+
+    def apply(x: Any) -> Any:
+        return x / d
+
+    def apply_adjoint(x: Any) -> Any:
+        return x / np.conj(d)
+
+    return LinearOperator(J.shape, matvec=apply, rmatvec=apply_adjoint, dtype=J.dtype)
+
+
+def _incomplete(J: Any) -> Any:
+    from scipy.sparse.linalg import spilu
+
+    matrix = J.tosparse("csc")
+    try:
+        factors = spilu(matrix.astype(np.promote_types(matrix.dtype, float)), 1e-4, 20.0)
+    except RuntimeError as error:
+        raise SingularError(f"the incomplete factorisation failed: {error}") from error
+
+    def apply(x: Any) -> Any:
+        return factors.solve(np.asarray(x, matrix.dtype).astype(factors.L.dtype, copy=False))
+
+    def apply_adjoint(x: Any) -> Any:
+        return factors.solve(x.astype(factors.L.dtype, copy=False), "H")
+
+    return LinearOperator(J.shape, matvec=apply, rmatvec=apply_adjoint, dtype=J.dtype)

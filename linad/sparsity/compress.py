@@ -1,0 +1,200 @@
+"""Values of a sparse matrix from few seeds: colours in, entries out.
+
+A plan is made for a pattern once. It says which columns (or rows) go together, and where in the
+results of the sweeps each entry is found; it serves every operator of that pattern.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from linad.core.primitive import Traced
+from linad.core.settings import settings
+from linad.errors import TracerError
+from linad.operators.base import JacobianOperator
+from linad.operators.relations import Relation, index_dtype
+from linad.sparsity.colouring import colour_columns, colour_stars
+
+CACHE_BYTES = 2**20
+"""Seeds and results that go through together: what stays in a processor's cache between steps."""
+
+
+class Seeds:
+    """Seeds of one direction, and the entries read from their results.
+
+    Parameters
+    ----------
+    adjoint : bool
+        Whether rows are seeded, and pulled back, instead of columns.
+    groups : ndarray of int
+        The seed of each column (row), -1 for none.
+    take : ndarray of int
+        Where the entries are in the results, counted in C order.
+    put : ndarray of int, or None
+        Which entries of the matrix they are; None: all.
+    """
+
+    def __init__(
+        self, adjoint: bool, groups: np.ndarray, take: np.ndarray, put: np.ndarray | None
+    ) -> None:
+        self.adjoint, self.groups, self.take, self.put = adjoint, groups, take, put
+        self.count = int(groups.max(initial=-1)) + 1
+        self._members = np.flatnonzero(groups >= 0)
+        order = np.argsort(groups[self._members], kind="stable")
+        self._members = self._members[order]
+        self._bounds = np.searchsorted(groups[self._members], np.arange(self.count + 1))
+
+    def entries(self, op: JacobianOperator) -> Any:
+        """Sweep the seeds through an operator and read the entries."""
+        m, n = op.shape
+        dtype = op.out_dtype if self.adjoint else op.in_dtype
+        step = max(1, min(settings().block_bytes, CACHE_BYTES) // (dtype.itemsize * (m + n + 1)))
+        if self.count <= step:
+            return np.take(self._sweep(op, 0, self.count, dtype), self.take)
+        # Block by block: all results together may be far more than the entries that are read.
+        order, sorted_take = self._in_order
+        length = m + n - len(self.groups)
+        found = np.empty(len(self.take), op.dtype)
+        for start in range(0, self.count, step):
+            stop = min(start + step, self.count)
+            a, b = np.searchsorted(sorted_take, [start * length, stop * length])
+            if a < b:
+                results = self._sweep(op, start, stop, dtype).ravel()
+                found[order[a:b]] = results[sorted_take[a:b] - start * length]
+        return found
+
+    @cached_property
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray]:
+        """The entries as the sweeps bring them: which they are, and where they are found."""
+        order = np.argsort(self.take, kind="stable")
+        return order, self.take[order]
+
+    def _sweep(self, op: JacobianOperator, start: int, stop: int, dtype: Any) -> Any:
+        members = self._members[self._bounds[start] : self._bounds[stop]]
+        seeds = np.zeros((stop - start, len(self.groups)), dtype)
+        seeds[self.groups[members] - start, members] = 1
+        results = op._apply_rows(seeds, self.adjoint)
+        if isinstance(results, Traced):
+            raise TracerError(
+                f"{op._label()} is itself being differentiated, and SciPy's sparse arrays cannot "
+                f"hold traced values; apply it (J @ v, J.T @ w), or take J.todense()"
+            )
+        return results.conj() if self.adjoint and results.dtype.kind == "c" else results
+
+
+class Plan:
+    """How to fill a pattern: the seeds of one or both directions."""
+
+    def __init__(self, pattern: Relation, parts: list[Seeds]) -> None:
+        self.pattern, self.parts = pattern, parts
+
+    @property
+    def count(self) -> int:
+        """Number of seeds."""
+        return sum([part.count for part in self.parts])
+
+    def matrix(self, op: JacobianOperator) -> Any:
+        """The matrix of an operator of this pattern, as a CSR array."""
+        return stored(self.pattern, self.entries(op))
+
+    def entries(self, op: JacobianOperator) -> Any:
+        """The entries of the pattern in an operator's matrix."""
+        if len(self.parts) == 1 and self.parts[0].put is None:
+            return self.parts[0].entries(op).astype(op.dtype, copy=False)
+        data = np.empty(self.pattern.nnz, op.dtype)
+        for part in self.parts:
+            data[slice(None) if part.put is None else part.put] = part.entries(op)
+        return data
+
+
+def stored(pattern: Relation, data: Any) -> Any:
+    """A CSR array with an entry, zero perhaps, wherever the pattern has one."""
+    # Copies, since the caller may change the matrix in place.
+    matrix = csr_array(
+        (data, pattern.indices.copy(), pattern.indptr.copy()), shape=(pattern.m, pattern.n)
+    )
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    return matrix
+
+
+def plan_for(pattern: Relation) -> Plan:
+    """Choose the seeds for a pattern.
+
+    Notes
+    -----
+    Columns are coloured without the longest rows, as many of them as pay off, and these rows
+    are pulled back; or rows are coloured without the longest columns. The direction is taken
+    that needs fewer seeds.
+    """
+    forward, long_rows = _cut(pattern.counts)
+    backward, long_columns = _cut(pattern.T.counts)
+    plans = []
+    if forward <= backward:
+        plans.append(_plan(pattern, long_rows, False))
+    if backward < forward or plans[0].count > 2 * backward:
+        plans.append(_plan(pattern, long_columns, True))
+    return min(plans, key=lambda plan: plan.count)
+
+
+def _cut(counts: np.ndarray) -> tuple[int, np.ndarray]:
+    """Least number of seeds for rows of these lengths, and the rows not to be coloured with."""
+    order = np.argsort(-counts, kind="stable")
+    seeds = np.arange(len(counts) + 1) + np.append(counts[order], 0)
+    cut = int(np.argmin(seeds))
+    return int(seeds[cut]), order[:cut]
+
+
+def _plan(pattern: Relation, apart: np.ndarray, adjoint: bool) -> Plan:
+    """Colour the columns (rows, of the adjoint), and pull some rows (columns) the other way."""
+    coloured = pattern.T if adjoint else pattern
+    if not len(apart):
+        return Plan(pattern, [_seeds(pattern, colour_columns(coloured), adjoint, None)])
+    longest = np.zeros(coloured.m, bool)
+    longest[apart] = True
+    across = np.full(coloured.m, -1)
+    rest = coloured.taken(np.where(longest, -1, np.arange(coloured.m)))
+    across[apart] = colour_columns(coloured.taken(apart).T)
+    lines = pattern.indices if adjoint else pattern.rows
+    parts = [_seeds(pattern, across, not adjoint, np.flatnonzero(longest[lines]))]
+    if rest.nnz:
+        short = np.flatnonzero(~longest[lines])
+        parts.append(_seeds(pattern, colour_columns(rest), adjoint, short))
+    return Plan(pattern, parts)
+
+
+def _seeds(pattern: Relation, groups: Any, adjoint: bool, put: np.ndarray | None) -> Seeds:
+    rows, columns = pattern.rows, pattern.indices
+    if put is not None:
+        rows, columns = rows[put], columns[put]
+    seeded, read, length = (rows, columns, pattern.n) if adjoint else (columns, rows, pattern.m)
+    dtype = index_dtype((int(groups.max(initial=0)) + 1) * length)
+    return Seeds(adjoint, groups, groups.astype(dtype)[seeded] * length + read, put)
+
+
+def symmetric_plan_for(pattern: Relation) -> Plan:
+    """Seeds for a symmetric matrix of a symmetric pattern, by star colouring.
+
+    Notes
+    -----
+    In two colours that meet, one vertex of each edge, the tip of a star, has no other neighbour
+    of the colour of its middle: the entry is read in the row of the tip.
+    """
+    n = pattern.n
+    groups = colour_stars(pattern)
+    count = int(groups.max(initial=-1)) + 1
+    rows, columns = pattern.rows.astype(np.int64), pattern.indices.astype(np.int64)
+    key = rows * count + groups[columns]
+    _, place, often = np.unique(key, return_inverse=True, return_counts=True)
+    alone = often[place] == 1  # no other entry of this row is seeded with it
+    # Both of a pair are read in the same place, so that they are equal.
+    mirror = (
+        csr_array((np.arange(pattern.nnz), pattern.indices, pattern.indptr), shape=(n, n))
+        .T.tocsr()
+        .data
+    )
+    upper = np.where(rows <= columns, alone, alone[mirror])
+    first, last = np.minimum(rows, columns), np.maximum(rows, columns)
+    take = np.where(upper, groups[last] * n + first, groups[first] * n + last)
+    return Plan(pattern, [Seeds(False, groups, take, None)])

@@ -1,0 +1,52 @@
+"""Sparse matrices of operators: what `JacobianOperator` hands on, loaded when first asked for."""
+
+from typing import Any
+
+from linad.errors import OptionError
+from linad.operators.base import JacobianOperator
+from linad.operators.sparse_properties import SPARSITY
+
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
+
+
+def check_format(format: str, name: str) -> None:
+    """Raise unless SciPy has a sparse array of this name."""
+    if format not in FORMATS:
+        raise OptionError(f"{name}: format={format!r} came, one of {', '.join(FORMATS)} is needed")
+
+
+def tosparse(op: JacobianOperator, format: str) -> Any:
+    from linad.sparsity.assemble import matrix_of
+
+    check_format(format, "tosparse")
+    return matrix_of(op).asformat(format)
+
+
+def known(op: JacobianOperator) -> Any:
+    """What has been found out about an operator's pattern, written out only where it is read."""
+    from linad.sparsity.assemble import knowledge_of
+
+    return knowledge_of(op.flat)
+
+
+def pattern(op: JacobianOperator) -> Any:
+    return known(op).pattern.matrix.copy()
+
+
+def count(op: JacobianOperator) -> int:
+    return int(known(op).compact.nnz)
+
+
+def bandwidth(op: JacobianOperator) -> tuple[int, int]:
+    found: tuple[int, int] = known(op).compact.bandwidth()
+    return found
+
+
+def picture(op: JacobianOperator) -> str:
+    from linad.sparsity.picture import html
+
+    return html(op)
+
+
+SPARSITY.tosparse, SPARSITY.pattern, SPARSITY.count = tosparse, pattern, count
+SPARSITY.bandwidth, SPARSITY.picture = bandwidth, picture

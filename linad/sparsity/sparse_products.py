@@ -1,0 +1,184 @@
+"""Sparse matrices of operators from those of their parts, and what that would cost.
+
+The unit of cost is one entry of one seed that a sweep touches.
+"""
+
+import itertools
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from linad.core.primitive import Traced
+from linad.core.settings import settings
+from linad.operators.base import JacobianOperator
+from linad.operators.composites import Chain
+from linad.operators.foreign import Foreign
+from linad.operators.patterns import RELATIONS, sparse_matrix
+from linad.operators.relations import Relation, Sets
+from linad.operators.structured import Matrix
+from linad.sparsity.compress import stored
+from linad.sparsity.reach import reach, united
+from linad.transforms.tape_operator import Node, TapeOperator
+
+PRODUCT = 20.0
+"""Cost of one multiplication of two stored entries."""
+
+
+def is_plain(op: JacobianOperator) -> bool:
+    """Whether an operator's maps and its matrix say the same: no real parts are kept."""
+    return op.clinear and not op.wide and op.in_dtype.kind == op.out_dtype.kind
+
+
+def given_matrix(op: JacobianOperator) -> Any:
+    """The CSR array of an operator that holds its matrix, or None."""
+    if type(op) is Foreign and len(op.in_shape) == 1:
+        matrix = sparse_matrix(op)
+        if matrix is not None:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+            return csr_array(matrix.astype(op.dtype, copy=False))
+    if type(op) is Matrix and not isinstance(op.a, Traced):
+        m, n = op.shape
+        dense = Relation(np.arange(m + 1) * n, np.tile(np.arange(n), m), n)
+        return stored(dense, np.array(op.a, op.dtype).ravel())
+    return None
+
+
+def filled(pattern: Relation, matrix: Any, dtype: Any) -> Any:
+    """A CSR array with the entries of ``matrix``, and zeros in the rest of the pattern."""
+    matrix = csr_array(matrix)
+    matrix.sum_duplicates()
+    data = np.zeros(pattern.nnz, dtype)
+    if matrix.nnz == pattern.nnz:
+        data[:] = matrix.data
+    else:
+        rows = np.repeat(np.arange(pattern.m), np.diff(matrix.indptr))
+        data[np.searchsorted(pattern.keys, rows * pattern.n + matrix.indices)] = matrix.data
+    return stored(pattern, data)
+
+
+# Costs.
+
+
+def touched(op: JacobianOperator) -> float:
+    """Entries that one seed meets on its way through an operator."""
+    if isinstance(op, TapeOperator):
+        return sum([touched(J) for _, links, _ in op._scheduled() for _, J in links])
+    for name in ("factors", "terms"):
+        parts = getattr(op, name, None)
+        if isinstance(parts, tuple):
+            return sum([touched(part) for part in parts])
+    inner = getattr(op, "op", None)
+    if isinstance(inner, JacobianOperator):
+        return touched(inner)
+    held = sparse_matrix(op) if type(op) is Foreign else getattr(op, "a", None)
+    return float(sum(op.shape)) + float(getattr(held, "size", 0))
+
+
+def fewest_seeds(sets: Sets) -> int:
+    """A bound from below on the seeds that columns alone, or rows alone, need."""
+    return min(sets.longest)
+
+
+def _own(J: JacobianOperator, sets: Sets) -> float:
+    """Cost of the matrix of an operator that is not made of others; infinite where it is too
+    large to be written out."""
+    if sets.nnz > settings().densify_limit:
+        return np.inf
+    if type(J) is Foreign or type(J) is Matrix:
+        return float(sets.nnz)
+    return fewest_seeds(sets) * touched(J)
+
+
+def chain_cost(op: Chain, limit: float) -> float:
+    """Cost of the sparse matrices of the factors and of their product; infinite where that
+    exceeds the limit."""
+    total = 0.0
+    known = Sets.identity(op.shape[1])
+    for factor in reversed(op.factors):
+        own = reach(factor, Sets.identity(factor.shape[1]), False)
+        total += _own(factor, own)
+        if total > limit:
+            return np.inf
+        total += PRODUCT * _multiplications(own, known)
+        known = reach(factor, known, False)
+    return total
+
+
+def tape_cost(op: TapeOperator, limit: float) -> float:
+    """Cost of multiplying sparse matrices along a traced function; infinite where that is not
+    possible, or exceeds the limit."""
+    total = 0.0
+    known = dict(zip(op.inputs, _starts(op), strict=True))
+    for out, links, dead in op._scheduled():
+        found = []
+        for node, J in links:
+            if node not in known:
+                continue
+            if type(out) is not int or not is_plain(J) or not _is_simple(J):
+                return np.inf
+            own = reach(J, Sets.identity(J.shape[1]), False)
+            total += _own(J, own)
+            if total > limit:
+                return np.inf
+            total += PRODUCT * _multiplications(own, known[node])
+            found.append(reach(J, known[node], False))
+        if found:
+            known[out] = united(found)
+        for node in dead:
+            known.pop(node, None)
+    return total
+
+
+def _is_simple(J: JacobianOperator) -> bool:
+    parts = J.factors if isinstance(J, Chain) else (J,)
+    return all([type(part) in RELATIONS for part in parts])
+
+
+def _starts(op: TapeOperator) -> list[Sets]:
+    """The columns of each input."""
+    everything = Sets.identity(op.flat.shape[1])
+    ends = np.cumsum([0] + [slot.size for slot in op.in_slots])
+    return [everything.part(slice(a, b)) for a, b in itertools.pairwise(ends)]
+
+
+def _multiplications(left: Sets, right: Sets) -> float:
+    """Pairs of stored entries that meet in the product of two matrices."""
+    counts = right.table.counts
+    if right.source is not None:
+        counts = np.append(counts, 0)[right.source]
+    met = counts[left.table.indices] * np.repeat(left.uses, left.table.counts)
+    return float(met.sum(dtype=float))
+
+
+# Products.
+
+
+def chain_product(matrices: list[Any]) -> Any:
+    """The product of the matrices of the factors of a chain, the last two first."""
+    return reduce(lambda product, matrix: matrix @ product, reversed(matrices))
+
+
+def tape_product(op: TapeOperator, matrix_of: Any) -> Any:
+    """The product and sum of the matrices of the links of a traced function."""
+    n = op.flat.shape[1]
+    known: dict[Node, Any] = {}
+    start = 0
+    for node, slot in zip(op.inputs, op.in_slots, strict=True):
+        rows = np.arange(slot.size)
+        ones = np.ones(slot.size, op.dtype)
+        known[node] = csr_array((ones, (rows, start + rows)), shape=(slot.size, n))
+        start += slot.size
+    for out, links, dead in op._scheduled():
+        parts = [matrix_of(J) @ known[node] for node, J in links if node in known]
+        if parts:
+            known[out] = sum(parts[1:], parts[0])
+        for node in dead:
+            known.pop(node, None)
+    results = [
+        known[node] if node in known else csr_array((slot.size, n), dtype=op.dtype)
+        for node, slot in zip(op.outputs, op.out_slots, strict=True)
+    ]
+    return vstack(results, format="csr")

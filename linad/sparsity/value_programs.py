@@ -1,0 +1,170 @@
+"""What is done with the numbers of sparse matrices; where they are was worked out before.
+
+Each instruction reads slots, arrays of numbers, and gives a new one.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.shapes import Shape
+
+Slots = dict[int, Any]
+
+
+class Instruction:
+    """One step.
+
+    Attributes
+    ----------
+    out : int
+        The slot it fills.
+    inputs : list of int
+        Those it reads.
+    leaf : int or None
+        The operator whose factors it needs.
+    """
+
+    leaf: int | None = None
+
+    def __init__(self, out: int, inputs: list[int]) -> None:
+        self.out, self.inputs = out, inputs
+
+    @property
+    def held(self) -> int:
+        """Numbers in the arrays that say where things are."""
+        found = [a for a in vars(self).values() if isinstance(a, np.ndarray)]
+        found += [a for pair in vars(self).get("where", ()) for a in pair if a is not None]
+        return sum([a.size for a in found])
+
+    def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
+        raise NotImplementedError
+
+
+class Scale(Instruction):
+    """All numbers times one factor."""
+
+    def __init__(self, out: int, inputs: list[int], leaf: int) -> None:
+        super().__init__(out, inputs)
+        self.leaf = leaf
+
+    def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
+        assert self.leaf is not None
+        return slots[self.inputs[0]] * numbers[self.leaf]
+
+
+class Weigh(Instruction):
+    """Each row times a factor of its own, or masked.
+
+    Parameters
+    ----------
+    places : ndarray of int, or None
+        Which numbers are read.
+    counts : int or ndarray of int
+        How many there are in each row; one number if in all rows equally many.
+    shape : tuple of int
+        Of the factors, one a row.
+    mask : bool
+        Whether factors are true and false: what is masked out is 0, even if it is NaN.
+    """
+
+    def __init__(
+        self,
+        out: int,
+        inputs: list[int],
+        leaf: int,
+        places: Any,
+        counts: Any,
+        shape: Shape,
+        mask: bool,
+    ) -> None:
+        super().__init__(out, inputs)
+        self.leaf, self.places, self.counts = leaf, places, counts
+        self.shape, self.mask = shape, mask
+
+    def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
+        assert self.leaf is not None
+        data = slots[self.inputs[0]]
+        if self.places is not None:
+            data = data[self.places]
+        factors = np.broadcast_to(numbers[self.leaf], self.shape).ravel()
+        if isinstance(self.counts, int):
+            data = data.reshape((len(factors), self.counts))
+            factors = factors[:, None]
+        else:
+            factors = np.repeat(factors, self.counts)
+        return (np.where(factors, data, 0) if self.mask else data * factors).ravel()
+
+
+class Combine(Instruction):
+    """A product with a sparse matrix: sums of numbers, each perhaps times an entry of it.
+
+    Parameters
+    ----------
+    target : ndarray of int
+        Where each summand goes.
+    size : int
+        How many sums there are.
+    places : ndarray of int
+        The number that each summand is.
+    factors : ndarray of int, or None
+        The entry of the matrix that it is multiplied with.
+    weights : ndarray, optional
+        The entries; without, they are those of the operator ``leaf``.
+    """
+
+    def __init__(
+        self,
+        out: int,
+        inputs: list[int],
+        target: Any,
+        size: int,
+        places: Any,
+        factors: Any,
+        weights: Any = None,
+        leaf: int | None = None,
+    ) -> None:
+        super().__init__(out, inputs)
+        self.target, self.size, self.places, self.factors = target, size, places, factors
+        self.weights, self.leaf = weights, leaf
+
+    def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
+        data = slots[self.inputs[0]][self.places]
+        if self.factors is not None:
+            weights = self.weights if self.leaf is None else numbers[self.leaf]
+            data = data * weights[self.factors]
+        return np.bincount(self.target, data, self.size)
+
+
+class Unite(Instruction):
+    """Sums of matrices of different patterns, or matrices on top of each other.
+
+    Parameters
+    ----------
+    where : list of (places, target)
+        For each, the numbers that are read and where they go; None: all, in order.
+    size : int
+        How many numbers there are in the end.
+    """
+
+    def __init__(self, out: int, inputs: list[int], where: list[Any], size: int) -> None:
+        super().__init__(out, inputs)
+        self.where, self.size = where, size
+
+    def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
+        total = None
+        for slot, (places, target) in zip(self.inputs, self.where, strict=True):
+            data = slots[slot]
+            if places is not None:
+                data = data[places]
+            if total is None and target is None:
+                total = data if places is not None else data.copy()
+                continue
+            if total is None:
+                total = np.zeros(self.size, data.dtype)
+                total[target] = data
+            elif target is None:
+                total += data
+            else:
+                total[target] += data  # no place comes twice
+        return total

@@ -1,0 +1,1 @@
+"""Sweeps on the CPU: kernels by Numba, routines of BLAS and LAPACK, threads."""

@@ -1,0 +1,235 @@
+"""Instructions that are no loops: copies, gathers, scatters, guards.
+
+Each function takes a `linad.sweeps.lower.Lowering` and an equation, adds instructions, and
+says whether it could. What is left runs in NumPy.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.core.primitive import Primitive
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Var
+from linad.sweeps.cpu.engine import GUARD_FAILED
+from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.loop_templates import written
+from linad.sweeps.places import Place, constant_place, moved, new_place, view_place
+from linad.sweeps.plan import Loop
+
+ROUTINES: dict[str, Callable[[Any, Equation], bool]] = {}
+
+
+def routine(*names: str) -> Any:
+    """Register how to lower the primitives of these names."""
+
+    def register(function: Callable[[Any, Equation], bool]) -> Callable[[Any, Equation], bool]:
+        for name in names:
+            ROUTINES[name] = function
+        return function
+
+    return register
+
+
+def lower(lowering: Any, eqn: Equation) -> bool:
+    """Add the instructions of an equation, if there are kernels for it."""
+    if eqn.outputs and not any(size_of(v.shape) for v in eqn.outputs):
+        for v in eqn.outputs:
+            lowering.result(v)  # of no entries
+        return True
+    found = ROUTINES.get(eqn.primitive.name)
+    return found is not None and found(lowering, eqn)
+
+
+def plain(place: Place) -> bool:
+    """Whether kernels know the dtype."""
+    return name_of_dtype(place.dtype) is not None
+
+
+# Copies.
+
+
+def copy(target: Place, source: Place) -> tuple[str, int, list[Any]]:
+    """An instruction that copies, casts and broadcasts ``source`` to ``target``."""
+    x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
+    eqn = Equation(Primitive.registry["astype"], (x,), {}, (y,))
+    made = written(Loop(target.shape, [eqn]), {x: source, y: target}, {y}, False)
+    return made.text, made.extent, made.words
+
+
+def fill(target: Place, value: Any) -> tuple[str, int, list[Any]]:
+    """An instruction that sets all entries of ``target`` to a number."""
+    y = Var(0, target.shape, target.dtype)
+    number = np.asarray(value).astype(target.dtype)
+    eqn = Equation(Primitive.registry["astype"], (number,), {}, (y,))
+    made = written(Loop(target.shape, [eqn]), {y: target}, {y}, False)
+    return made.text, made.extent, made.words
+
+
+def contiguous(lowering: Any, place: Place) -> Place:
+    """The place, copied if it has gaps."""
+    if place.contiguous:
+        return place
+    fresh = new_place(place.shape, place.dtype)
+    lowering.copy(fresh, place)
+    return fresh
+
+
+@routine("empty_like")
+def empty(lowering: Any, eqn: Equation) -> bool:
+    """Memory that will be written."""
+    lowering.result(eqn.outputs[0])
+    return True
+
+
+@routine("concatenate")
+def concatenate(lowering: Any, eqn: Equation) -> bool:
+    out = eqn.outputs[0]
+    pieces = [lowering.place_of(a) for a in eqn.inputs]
+    if name_of_dtype(out.dtype) is None or not all(plain(p) for p in pieces):
+        return False
+    target = lowering.places.get(out) or lowering.result(out)
+    for k, source in enumerate(pieces):
+        part = piece(target, eqn, k)
+        if size_of(source.shape) and not source.same(part):
+            lowering.copy(part, source)
+    return True
+
+
+@routine("pad")
+def pad(lowering: Any, eqn: Equation) -> bool:
+    """A constant border."""
+    out, widths = eqn.outputs[0], eqn.params["widths"]
+    x = lowering.place_of(eqn.inputs[0])
+    values = np.unique(np.asarray(eqn.params["values"]))
+    if values.size != 1 or not plain(x) or x.dtype != out.dtype or not size_of(x.shape):
+        return False
+    target = lowering.result(out)
+    lowering.fill(target, values[0])
+    start = sum([before * s for (before, _), s in zip(widths, target.strides, strict=True)])
+    inside = Place(target.buffer, target.offset + start, x.shape, target.strides, out.dtype)
+    lowering.copy(inside, x)
+    return True
+
+
+def piece(target: Place, eqn: Equation, k: int) -> Place:
+    """Where the k-th operand of a concatenation goes."""
+    axis = eqn.params["axis"]
+    start = sum([a.shape[axis] for a in eqn.inputs[:k]])
+    offset = target.offset + start * target.strides[axis]
+    return Place(target.buffer, offset, eqn.inputs[k].shape, target.strides, target.dtype)
+
+
+# Entries by number.
+
+
+@routine("getitem", "read_region", "roll", "reshape", "transpose", "diagonal", "main_diagonal")
+def gather(lowering: Any, eqn: Equation) -> bool:
+    """A selection of entries that is no view."""
+    out = eqn.outputs[0]
+    place = lowering.place_of(eqn.inputs[0])
+    if not plain(place) or place.dtype != out.dtype or not size_of(out.shape):
+        return False
+    offsets = eqn.primitive.impl(moved(place, None), **eqn.params)
+    table = constant_place(np.asarray(offsets, np.int64))
+    target = lowering.result(out)
+    d = name_of_dtype(out.dtype)
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q = operand(p, 0)\n    x = operand(p, 1)\n    y = operand(p, 2)\n"
+        "    for i in range(start, stop):\n"
+        f"        set_{d}(y, i, get_{d}(x + get_i8(q, i, -1), 0, -1), 0)\n"
+        "    return 0\n"
+    )
+    words = [(table.buffer, 0), (place.buffer, 0), (target.buffer, 0)]
+    lowering.emit(text, size_of(out.shape), words, eqn.primitive.name)
+    return True
+
+
+def scatter(lowering: Any, target: Place, numbers: Any, source: Place, add: bool) -> None:
+    """Set, or add to, the entries of ``target`` of these numbers, one after the other."""
+    d = name_of_dtype(target.dtype)
+    held = f"get_{d}(y + get_i8(q, i, -1), 0, 0) + " if add else ""
+    value = f"{held}get_{d}(x, i, -1)"
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q = operand(p, 0)\n    x = operand(p, 1)\n    y = operand(p, 2)\n"
+        "    for i in range(start, stop):\n"
+        f"        set_{d}(y + get_i8(q, i, -1), 0, to_{d}({value}), 0)\n"
+        "    return 0\n"
+    )
+    table = constant_place(moved(target, np.asarray(numbers).ravel()))
+    source = contiguous(lowering, source)
+    words = [(table.buffer, 0), (source.buffer, source.offset), (target.buffer, 0)]
+    lowering.emit(text, table.shape[0], words, "scatter add" if add else "scatter")
+
+
+def scatter_write(lowering: Any, target: Place, region: Any, value: Any) -> bool:
+    """Write into entries that are no view."""
+    if not plain(target) or region.dtype_in(target.dtype) != target.dtype:
+        return False
+    numbers = region.numbers(target.shape)
+    source = lowering.place_of(value)
+    spread = new_place(numbers.shape, target.dtype)
+    lowering.copy(spread, source)
+    scatter(lowering, target, numbers, spread, add=False)
+    return True
+
+
+@routine("add_at")
+def add_at(lowering: Any, eqn: Equation) -> bool:
+    values, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
+    if not plain(values) or not size_of(out.shape) or values.dtype != out.dtype:
+        return False
+    target = lowering.result(out)
+    lowering.fill(target, 0)
+    if not size_of(values.shape):
+        return True
+    index = eqn.params["index"]
+    if not index.advanced:
+        part = view_place(Primitive.registry["getitem"], {"index": index}, target)
+        if part is not None and part.shape == values.shape:
+            lowering.copy(part, values)
+            return True
+    numbers = np.arange(size_of(out.shape)).reshape(out.shape)[index.seeded]
+    scatter(lowering, target, numbers, values, add=True)
+    return True
+
+
+@routine("insert_region")
+def insert_region(lowering: Any, eqn: Equation) -> bool:
+    value, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
+    region = eqn.params["region"]
+    if not plain(value) or not size_of(out.shape) or value.dtype != out.dtype:
+        return False
+    target = lowering.result(out)
+    lowering.fill(target, 0)
+    return scatter_write(lowering, target, region, eqn.inputs[0])
+
+
+# Guards.
+
+
+@routine("guard")
+def guard(lowering: Any, eqn: Equation) -> bool:
+    place = lowering.place_of(eqn.inputs[0])
+    expected = np.asarray(eqn.params["expected"])
+    d = name_of_dtype(place.dtype)
+    if d is None or expected.shape != place.shape:
+        return False
+    wanted = constant_place(expected.astype(place.dtype))
+    place = contiguous(lowering, place)
+    unlike = "a != b and (a == a or b == b)" if place.dtype.kind in "fc" else "a != b"
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q = operand(p, 0)\n    e = operand(p, 1)\n"
+        "    for i in range(start, stop):\n"
+        f"        a, b = get_{d}(q, i, -1), get_{d}(e, i, -1)\n"
+        f"        if {unlike}:\n"
+        f"            return {GUARD_FAILED}\n"
+        "    return 0\n"
+    )
+    words = [(place.buffer, place.offset), (wanted.buffer, 0)]
+    lowering.emit(text, size_of(place.shape), words, "guard")
+    return True

@@ -1,0 +1,132 @@
+"""The sweep: one compiled loop that runs any program.
+
+A program is a list of 64-bit words, the instructions one after the other:
+
+    [kernel address, extent, work, number of operands, operands ...]
+
+``extent`` is the length of the range that a kernel works through, the one thing that may be
+split over threads (`linad.sweeps.cpu.threads`); ``work`` says how much there is to split, 0 where
+the range must be gone through in one. Operands are sizes, strides and addresses. Kernels
+return a status; the sweep stops at the first that is not zero and returns it.
+
+Addresses of a caller's arrays are not known when the program is made. `enter` checks that
+the arrays are what the program was made for, and writes their addresses where the program
+lists their use.
+"""
+
+from numba.core import types
+
+from linad.core.machine_code import kept
+from linad.sweeps.cpu.native import (
+    ARRAY_DATA,
+    ARRAY_DTYPE,
+    ARRAY_FLAGS,
+    ARRAY_NDIM,
+    ARRAY_SHAPE,
+    HEADER,
+    TUPLE_ITEMS,
+    address_of,
+    call_kernel,
+    object_address,
+    set_word,
+    word,
+    word32,
+)
+
+OTHER_ARGUMENTS = -1
+"""Status of `enter` when the arguments are not those the program was made for."""
+
+GUARD_FAILED = 1
+"""Status of a kernel whose guard found another value than the one recorded."""
+
+NO_RESULT = 2
+"""Status of a kernel that could not do its work: a matrix was singular, say."""
+
+C_ORDER_ALIGNED = 0x0001 | 0x0100
+WRITEABLE = 0x0400
+
+
+EXTENT, WORK, OPERANDS, INSTRUCTION = 8, 16, 24, 32
+"""Bytes from the beginning of an instruction to its words, and to its operands."""
+
+
+@kept(types.int64(types.int64, types.int64), nogil=True)
+def sweep(code, end):
+    """Run the instructions between two addresses."""
+    status = 0
+    while code < end:
+        status = call_kernel(word(code), code + INSTRUCTION, 0, word(code + EXTENT))
+        if status != 0:
+            break
+        code += INSTRUCTION + 8 * word(code + OPERANDS)
+    return status
+
+
+@kept(types.int64(types.int64, types.int64), nogil=True)
+def patch(header, arrays):
+    """Check the arrays of a tuple, and write their addresses into the program."""
+    # header: [number of arrays, array type, code, end of code, then for each array:
+    #          dtype, ndim, shape ..., number of uses, addresses to write to ...]
+    n = word(header)
+    if word(arrays + HEADER) != n:
+        return OTHER_ARGUMENTS
+    at = header + 32
+    for i in range(n):
+        array = word(arrays + TUPLE_ITEMS + 8 * i)
+        if (
+            word(array + HEADER - 8) != word(header + 8)
+            or word(array + ARRAY_DTYPE) != word(at)
+            or word32(array + ARRAY_FLAGS) & C_ORDER_ALIGNED != C_ORDER_ALIGNED
+        ):
+            return OTHER_ARGUMENTS
+        ndim = word(at + 8)
+        if word32(array + ARRAY_NDIM) != ndim:
+            return OTHER_ARGUMENTS
+        shape = word(array + ARRAY_SHAPE)
+        at += 16
+        for d in range(ndim):
+            if word(shape + 8 * d) != word(at):
+                return OTHER_ARGUMENTS
+            at += 8
+        data = word(array + ARRAY_DATA)
+        uses = word(at)
+        at += 8
+        for _ in range(uses):
+            # An operand is an address relative to the array: what is there is the offset.
+            set_word(word(at), data + word(at + 8))
+            at += 16
+    return 0
+
+
+def _patch(header, arrays):
+    return patch(word(address_of(header) + ARRAY_DATA), address_of(arrays))
+
+
+def _enter(header, arrays):
+    header = word(address_of(header) + ARRAY_DATA)
+    status = patch(header, address_of(arrays))
+    if status != 0:
+        return status
+    return sweep(word(header + 16), word(header + 24))
+
+
+_SIGNATURE = types.int64(object_address, object_address)
+
+enter_holding = kept(_SIGNATURE)(_enter)
+enter_releasing = kept(_SIGNATURE, nogil=True)(_enter)
+
+
+def entry_of(function):
+    """The C function behind a compiled function of one signature: no dispatch by types."""
+    (compiled,) = function.overloads.values()
+    return compiled.entry_point
+
+
+enter = entry_of(enter_holding)
+"""``enter(header, arrays)``: check, patch and run, holding the GIL: for short programs."""
+
+enter_long = entry_of(enter_releasing)
+"""The same, releasing the GIL."""
+
+patch_arrays = entry_of(kept(_SIGNATURE)(_patch))
+"""The same, without running."""

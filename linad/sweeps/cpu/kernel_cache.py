@@ -1,0 +1,241 @@
+"""Kernels on disk: a second process compiles nothing.
+
+A kernel's source decides everything about it, so a hash of the source, of the modules it is
+written with and of the versions involved is its name. Sources go to files of these names in
+a folder that only the user can write; Numba keeps the machine code beside them. A changed
+kernel is another name, so nothing stale is ever found.
+
+Numba's own rules for its index (time stamp, size, bytecode) would take two sources that
+differ in a constant for the same; names by content make that impossible.
+"""
+
+import functools
+import hashlib
+import logging
+import os
+import platform
+import stat
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from numba import carray, cfunc
+
+from linad.core.machine_code import default_folder
+from linad.core.settings import settings
+from linad.sweeps.cpu import (
+    complex_numbers as complexes,
+    native,
+    number_pairs as numbers,
+    special_functions as special,
+    vector_math as vecmath,
+)
+
+log = logging.getLogger("linad")
+
+
+@functools.cache
+def toolchain() -> str:
+    """What, beside its source, a kernel's machine code depends on."""
+    parts = [
+        f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}",
+        f"{platform.libc_ver()} {vecmath.libraries_loaded()}",
+    ]
+    for module in (native, vecmath, numbers, complexes, special):
+        assert module.__file__ is not None
+        parts.append(Path(module.__file__).read_text(encoding="utf-8"))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def key_of(source: str, fast: bool = False) -> str:
+    """The name under which a kernel of that source, and those options, is kept."""
+    kind = "fast" if fast else "exact"
+    return hashlib.sha256((toolchain() + kind + source).encode()).hexdigest()[:24]
+
+
+@functools.cache
+def usable_folder(path: str) -> Path | None:
+    """The folder, made and private, or None, with a warning, where kernels cannot be kept."""
+    folder = Path(path)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        if hasattr(os, "getuid"):
+            if found.st_uid != os.getuid():
+                raise PermissionError("it belongs to another user")
+            if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise PermissionError("others can write to it")
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as problem:
+        warnings.warn(
+            f"linad keeps no compiled kernels on disk: {folder} cannot be used ({problem}); "
+            f"set LINAD_CACHE_DIR to a folder of your own",
+            stacklevel=2,
+        )
+        return None
+    return folder
+
+
+def folder() -> Path | None:
+    """Where kernels are kept now, or None."""
+    if not settings().cache:
+        return None
+    return usable_folder(os.environ.get("LINAD_CACHE_DIR") or str(default_folder()))
+
+
+def write_source(path: Path, source: str) -> None:
+    """Put a source file in place at once, whatever other processes do."""
+    if path.exists() and path.read_bytes() == source.encode():
+        return
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".tmp", delete=False) as f:
+        f.write(source.encode())
+    # Numba tells files apart by their time; the content is in the name already.
+    os.utime(f.name, (1_000_000_000, 1_000_000_000))
+    Path(f.name).replace(path)
+
+
+def machine_code_of(path: Path) -> list[Path]:
+    """The files that Numba keeps beside the source of a kernel."""
+    beside = path.parent / "__pycache__"
+    return sorted(beside.glob(f"{path.stem}.*.nb?")) if beside.is_dir() else []
+
+
+def seal(path: Path) -> None:
+    """Write down what the machine code of a kernel is, so that damage to it is noticed."""
+    lines = [f"{_digest(file)} {file.name}\n" for file in machine_code_of(path)]
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False) as f:
+        f.writelines([f"{len(lines)}\n", *lines])
+    Path(f.name).replace(path.with_suffix(".sum"))
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether the machine code of a kernel is what was written. Damaged files are removed.
+
+    Numba would run whatever is there.
+    """
+    try:
+        count, *lines = path.with_suffix(".sum").read_text(encoding="utf-8").splitlines()
+        found = [line.split(" ", 1) for line in lines]
+        same = all([_digest(path.parent / "__pycache__" / n) == d for d, n in found])
+        if same and len(found) == int(count) > 0:
+            return True
+    except (OSError, ValueError):
+        pass
+    for file in machine_code_of(path):
+        file.unlink(missing_ok=True)
+    return False
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+class Counts:
+    """What compiling has cost in this process.
+
+    Attributes
+    ----------
+    compiled, loaded : int
+        Kernels compiled here, and kernels found on disk.
+    seconds : float
+        Time spent on both.
+    """
+
+    def __init__(self) -> None:
+        self.compiled = self.loaded = 0
+        self.seconds = 0.0
+
+
+counts = Counts()
+
+NAMESPACE: dict[str, Any] = {
+    "np": np,
+    **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word")},
+    "call_by_address": native.call_by_address,
+    "carray": carray,
+    "pointer": native.pointer,
+    "accumulate": native.accumulate,
+    "accumulate_product": native.accumulate_product,
+    **native.GETTERS,
+    **native.SETTERS,
+    **vecmath.FUNCTIONS,
+    **numbers.NAMES,
+    **complexes.NAMES,
+    **special.NAMES,
+    **{f"to_{name}": kind for name, kind in native.DTYPES.items()},
+}
+"""Names that the source of a kernel may use."""
+
+_kernels: dict[tuple[str, bool, Any], Any] = {}
+
+
+def kernel(source: str, fast: bool = False, function: Any = None) -> int:
+    """Return the address of the kernel that ``source`` defines, compiled or found.
+
+    Parameters
+    ----------
+    source : str
+        Of a function ``kernel(p, start, stop)`` in the names of `NAMESPACE`.
+    fast : bool
+        Whether arithmetic may be reordered, and NaN and infinity ignored.
+    function : dispatcher, optional
+        A compiled function of the user's that the kernel calls by the name ``function``. Such a
+        kernel is not kept on disk.
+
+    Notes
+    -----
+    Costs about 50 ms where it has to be compiled, 3 ms where it is on disk, and a look-up
+    where this process has it.
+    """
+    found = _kernels.get((source, fast, function))
+    if found is None:
+        found = _kernels[source, fast, function] = _load(source, fast, function)
+    return int(found.address)
+
+
+def _load(source: str, fast: bool, called: Any) -> Any:
+    started = time.perf_counter()
+    vecmath.libraries_loaded()
+    special.register(source)
+    options = {"error_model": "numpy", "fastmath": fast}
+    name = f"k{key_of(source, fast)}"
+    text = source.replace("def kernel(", f"def {name}(", 1)
+    home = folder() if called is None else None
+    if home is not None:
+        path = home / f"{name}.py"
+        try:
+            write_source(path, text)
+            sealed = is_sealed(path)
+            function = _define(text, name, str(path))
+            compiled = cfunc(native.KERNEL, cache=True, **options)(function)
+            if not sealed:
+                seal(path)
+        except Exception as problem:
+            # A damaged file, or a folder that went away; a fault of the kernel itself shows below.
+            log.warning("linad: kernel %s is not kept on disk: %s", name, problem)
+            home = None
+    if home is None:
+        function = _define(text, name, f"<linad kernel {name}>", called)
+        compiled = cfunc(native.KERNEL, **options)(function)
+    from_disk = compiled.cache_hits > 0
+    spent = time.perf_counter() - started
+    counts.loaded += from_disk
+    counts.compiled += not from_disk
+    counts.seconds += spent
+    log.debug("kernel %s %s in %.1f ms", name, "loaded" if from_disk else "compiled", spent * 1e3)
+    return compiled
+
+
+def _define(text: str, name: str, filename: str, called: Any = None) -> Callable[..., Any]:
+    # Numba looks its module up by name in the process that loads it from disk.
+    scope = dict(NAMESPACE, __name__="linad.sweeps.cpu.kernel_cache", function=called)
+    exec(compile(text, filename, "exec"), scope)
+    return scope[name]  # type: ignore[no-any-return]

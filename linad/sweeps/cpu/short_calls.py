@@ -1,0 +1,169 @@
+"""The shortest way through a compiled function, for arguments like those of the last call.
+
+What the general way does for any containers, a few lines of Python written for these do at
+once: take the arrays out, make the results, put them into their container. Types, dtypes,
+shapes and layout of the arrays `linad.sweeps.cpu.engine` checks in machine code. What does not
+fit goes the long way.
+
+    def call(args):
+        if current() is not settings: return OTHER
+        (a0, a1) = args
+        if type(a0) is not list or len(a0) != 2: return OTHER
+        ...
+        r0 = empty((3,), d0)
+        status = enter(workspace.header, (a0[0], a0[1], a1, r0))
+        return (r0[()], ...)
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.settings import current, settings
+from linad.sweeps.program import Program, Workspace
+
+OTHER: Any = object()
+"""What a short call returns when the arguments are not like those of the last call."""
+
+
+def short_call(
+    program: Program,
+    args: tuple[Any, ...],
+    dynamic: Sequence[Any],
+    result: Any,
+    slots: Sequence[Any],
+) -> Callable[[tuple[Any, ...]], Any] | None:
+    """Write the function.
+
+    Parameters
+    ----------
+    program : Program
+        Without fallbacks.
+    args : tuple
+        Arguments of the last call.
+    dynamic : list
+        Their leaves that are data, in order.
+    result : container
+        Like the result, its leaves being the entries of ``slots``.
+    slots : list
+        One object a result of the program, in order.
+
+    Returns
+    -------
+    callable or None
+        Of the tuple of arguments; None where there is no short way: containers other than
+        tuples, lists and dictionaries, or programs that call NumPy.
+    """
+    if not program.straight or (program.shared and settings().threads > 1):
+        return None
+    writer = _Writer(dynamic, slots)
+    try:
+        writer.take("args", args, checked=len(args))
+        made = writer.give(result)
+    except _NoShortWayError:
+        return None
+    scope = writer.scope | {
+        "current": current,
+        "settings": settings(),
+        "OTHER": OTHER,
+        "pool": program.pool,
+        "Workspace": Workspace,
+        "program": program,
+        "enter": program.enter,
+        "empty": np.empty,
+        "array": np.array,
+    }
+    names = [f"r{k}" for k in range(len(program.results))]
+    lines = ["def call(args):", "    if current() is not settings:", "        return OTHER"]
+    lines += writer.lines
+    for name, (shape, dtype) in zip(names, program.results, strict=True):
+        scope[f"d{name}"] = dtype
+        given = "" if dtype == np.dtype(float) else f", d{name}"
+        lines.append(f"    {name} = empty({shape!r}{given})")
+    arrays = ", ".join([*writer.arrays, *names])
+    lines += [
+        "    try:",
+        "        workspace = pool.pop()",
+        "    except IndexError:",
+        "        workspace = Workspace(program)",
+        f"    status = enter(workspace.header, ({arrays},))",
+        "    pool.append(workspace)",
+        "    if status:",
+        "        return OTHER",
+        f"    return {made}",
+    ]
+    exec("\n".join(lines), scope)
+    return scope["call"]  # type: ignore[no-any-return]
+
+
+class _NoShortWayError(Exception):
+    """A container or leaf that the long way is for."""
+
+
+class _Writer:
+    """The lines that take containers apart, and the expression that makes one."""
+
+    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any]) -> None:
+        self.dynamic = {id(x) for x in dynamic}
+        self.slots = {id(s): k for k, s in enumerate(slots)}
+        self.lines: list[str] = []
+        self.arrays: list[str] = []
+        self.scope: dict[str, Any] = {}
+        self.count = 0
+
+    def _name(self, value: Any) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def _unless(self, test: str) -> None:
+        self.lines += [f"    if not ({test}):", "        return OTHER"]
+
+    def take(self, text: str, value: Any, checked: int | None = None) -> None:
+        """Take a container apart that the expression ``text`` gives."""
+        kind = type(value)
+        if kind in (tuple, list):
+            if checked is None:
+                self._unless(f"type({text}) is {kind.__name__} and len({text}) == {len(value)}")
+            else:
+                self._unless(f"len({text}) == {checked}")
+            for k, item in enumerate(value):
+                name = f"v{self.count}"
+                self.count += 1
+                self.lines.append(f"    {name} = {text}[{k}]")
+                self.take(name, item)
+        elif kind is dict:
+            if not all(type(key) is str for key in value):
+                raise _NoShortWayError
+            self._unless(f"type({text}) is dict and list({text}) == {list(value)!r}")
+            for key in sorted(value):
+                name = f"v{self.count}"
+                self.count += 1
+                self.lines.append(f"    {name} = {text}[{key!r}]")
+                self.take(name, value[key])
+        elif kind is np.ndarray and id(value) in self.dynamic:
+            self.arrays.append(text)
+        elif kind is float and id(value) in self.dynamic:
+            self._unless(f"type({text}) is float")
+            self.arrays.append(f"array({text})")
+        elif kind in (int, bool, str):
+            self._unless(f"type({text}) is {kind.__name__} and {text} == {value!r}")
+        elif value is None:
+            self._unless(f"{text} is None")
+        else:
+            raise _NoShortWayError
+
+    def give(self, value: Any) -> str:
+        """An expression for the result."""
+        k = self.slots.get(id(value))
+        if k is not None:
+            return f"r{k}[()]" if value.shape == () else f"r{k}"
+        kind = type(value)
+        if kind is tuple:
+            return "(" + "".join([self.give(v) + ", " for v in value]) + ")"
+        if kind is list:
+            return "[" + ", ".join([self.give(v) for v in value]) + "]"
+        if kind is dict and all(type(key) is str for key in value):
+            return "{" + ", ".join([f"{key!r}: {self.give(v)}" for key, v in value.items()]) + "}"
+        raise _NoShortWayError

@@ -1,0 +1,260 @@
+"""Products and sums of compiled derivatives, as one program.
+
+    (J^T D J + λ I) v
+
+applied factor by factor is a sweep for each J, with Python between them and an array for each
+result. The factors' residuals, diagonals and numbers are arrays; with these as arguments the
+whole operator is a program of its own:
+
+    residuals of J, D, λ, v  ->  J^T (D (J v)) + λ v
+
+It belongs to the *form* of the operator, and is found again for the next J at another point,
+another D and λ. As with functions, the first application of a form runs as it is and the
+second compiles.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.tape import Tape, needed
+from linad.operators.base import JacobianOperator
+from linad.operators.composites import Adjoint, Chain, Scaled, Sum
+from linad.operators.structured import Diagonal, Identity, Matrix
+from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.tape_operator import TapeOperator, _Flat
+
+REMEMBERED = 64
+"""Forms with a compiled function whose programs it keeps."""
+
+
+class Form(NamedTuple):
+    """An operator taken apart.
+
+    Attributes
+    ----------
+    key : tuple
+        Equal for operators that differ in their arrays only.
+    arrays : list of ndarray
+        What they differ in.
+    built : callable
+        ``built(arrays)`` is the operator again, of the next arrays of an iterator.
+    """
+
+    key: Any
+    arrays: list[Any]
+    built: Callable[[Iterator[Any]], JacobianOperator]
+
+
+class OtherFormError(Exception):
+    """An operator of a kind that is applied as it is."""
+
+
+def form_of(op: JacobianOperator) -> Form:
+    """Take an operator apart.
+
+    Raises
+    ------
+    OtherFormError
+        If it has parts of other kinds than those of this module, or parts that are traced.
+    """
+    kind = type(op)
+    if kind not in _FORMS:
+        raise OtherFormError
+    return _FORMS[kind](op)
+
+
+def _of_parts(kind: Any, parts: tuple[JacobianOperator, ...]) -> Form:
+    forms = [form_of(p) for p in parts]
+    return Form(
+        (kind, *[f.key for f in forms]),
+        [a for f in forms for a in f.arrays],
+        lambda arrays: kind(tuple([f.built(arrays) for f in forms])),
+    )
+
+
+def _chain(op: Chain) -> Form:
+    return _of_parts(Chain, op.factors)
+
+
+def _sum(op: Sum) -> Form:
+    return _of_parts(Sum, op.terms)
+
+
+def _adjoint(op: Adjoint) -> Form:
+    inner = form_of(op.op)
+    return Form((Adjoint, inner.key), inner.arrays, lambda arrays: inner.built(arrays).H)
+
+
+def _flat(op: _Flat) -> Form:
+    inner = form_of(op.op)
+    return Form((_Flat, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat)
+
+
+def _identity(op: Identity) -> Form:
+    return Form((Identity, op.in_shape, op.dtype), [], lambda arrays: op)
+
+
+def _scaled(op: Scaled) -> Form:
+    if type(op.alpha) not in (int, float):
+        raise OtherFormError
+    inner = form_of(op.op)
+    alpha = _number(op.alpha, op)
+    return Form(
+        (Scaled, alpha.dtype, inner.key),
+        [alpha, *inner.arrays],
+        lambda arrays: Scaled(next(arrays), inner.built(arrays)),
+    )
+
+
+def _diagonal(op: Diagonal) -> Form:
+    entries = op.entries
+    entries = _number(entries, op) if type(entries) in (int, float) else _plain(entries)
+    return Form(
+        (Diagonal, entries.shape, entries.dtype, op.in_shape, op.dtype),
+        [entries],
+        lambda arrays: Diagonal(next(arrays), op.in_shape, op.dtype),
+    )
+
+
+def _matrix(op: Matrix) -> Form:
+    a = _plain(op.a)
+    return Form(
+        (Matrix, a.shape, a.dtype, op.dtype),
+        [a],
+        lambda arrays: Matrix(next(arrays), op.dtype),
+    )
+
+
+def _number(a: float, op: JacobianOperator) -> np.ndarray:
+    """A Python number, which does not change the precision, as an array that does not."""
+    return np.asarray(a, np.empty(0, op.dtype).real.dtype)
+
+
+def _plain(a: Any) -> np.ndarray:
+    if isinstance(a, (np.ndarray, np.generic)):
+        return np.asarray(a)
+    raise OtherFormError
+
+
+def _tape(op: TapeOperator) -> Form:
+    """The derivative of one compiled function."""
+    if not op.compiled:
+        raise OtherFormError
+    (together, entries), (results, ((_, whole),)) = op.steps
+    if not whole.plain:
+        raise OtherFormError
+    residuals = whole.residuals
+
+    def built(arrays: Iterator[Any]) -> JacobianOperator:
+        again = whole.with_residuals([next(arrays) for _ in residuals])
+        steps = [(together, entries), (results, [(together, again)])]
+        return TapeOperator(
+            steps,
+            False,
+            op.count,
+            op.inputs,
+            op.outputs,
+            op.in_slots,
+            op.out_slots,
+            op.in_tree,
+            op.out_tree,
+        )
+
+    nodes = tuple([(node, entry.k) for node, entry in entries])
+    key = whole.primitive, whole.active, nodes, results, tuple(op.inputs), tuple(op.outputs)
+    trees = op.in_tree, op.out_tree
+    return Form((TapeOperator, key, trees, _types(residuals)), residuals, built)
+
+
+def _types(arrays: list[Any]) -> tuple[Any, ...]:
+    return tuple([(np.shape(a), np.result_type(a)) for a in arrays])
+
+
+_FORMS: dict[Any, Callable[[Any], Form]] = {
+    Chain: _chain,
+    Sum: _sum,
+    Adjoint: _adjoint,
+    _Flat: _flat,
+    Identity: _identity,
+    Scaled: _scaled,
+    Diagonal: _diagonal,
+    Matrix: _matrix,
+    TapeOperator: _tape,
+}
+
+
+class Plan:
+    """The program of one form and direction; made when it is asked for the second time."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.program: Any = None
+
+    def run(self, form: Form, adjoint: bool, seed: np.ndarray) -> Any:
+        if self.program is None:
+            if not self.asked:
+                self.asked = True
+                return None
+            self.program = _recorded(form, adjoint, seed)
+        y = self.program.arrays([*form.arrays, seed])[0]
+        return y if y.ndim else y[()]
+
+
+def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Any:
+    recorder = RecordTrace()
+    example = [*form.arrays, seed.copy()]
+    inputs = [recorder.input(a) for a in example]
+    with recorder:
+        op = form.built(iter(inputs[:-1]))
+        y = op.pullback(inputs[-1]) if adjoint else op.pushforward(inputs[-1])
+    nodes = [node_of(recorder, y)]
+    tape = Tape(
+        "transposed operator" if adjoint else "operator",
+        [t._node for t in inputs],
+        needed(recorder.equations, nodes),
+        nodes,
+        tree.row(len(inputs)),
+        tree.row(1),
+    )
+    return _first(form).another(tape, example)
+
+
+def _first(form: Form) -> Any:
+    """One of the compiled functions in a form; it keeps the programs."""
+    return next(p for p in _parts(form.key) if isinstance(p, Primitive))
+
+
+def _parts(key: Any) -> Iterator[Any]:
+    for part in key:
+        if type(part) is tuple:
+            yield from _parts(part)
+        else:
+            yield part
+
+
+def applied(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
+    """Apply an operator as one program; None where it has to be applied part by part."""
+    if type(seed) is not np.ndarray or seed.shape != (op.out_shape if adjoint else op.in_shape):
+        return None
+    # The flat view of a derivative is made anew for each application.
+    known = op.op.__dict__ if type(op) is _Flat else op.__dict__
+    found = known.get("_fused")
+    if found is None:
+        found = known["_fused"] = _plans_of(op)
+    return found[1 + adjoint].run(found[0], adjoint, seed) if found else None
+
+
+def _plans_of(op: JacobianOperator) -> Any:
+    """Form, plan and plan of the adjoint of an operator; () if it has no form."""
+    try:
+        form = form_of(op)
+    except OtherFormError:
+        return ()
+    plans = _first(form).plans
+    if len(plans) >= REMEMBERED:
+        plans.clear()
+    return (form, *[plans.setdefault((adjoint, form.key), Plan()) for adjoint in (False, True)])

@@ -1,0 +1,7 @@
+"""Checks of derivatives: for a user's function, and for every rule of the registry."""
+
+from linad.testing.derivative_checks import (
+    Case as Case,
+    check_derivatives as check_derivatives,
+    check_rule as check_rule,
+)

@@ -1,0 +1,103 @@
+"""The arrays that a linearized function takes and gives: shapes, dtypes, and seeds for them."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.tracer import Tracer
+from linad.core import tree
+from linad.core.shapes import Shape, is_inexact, size_of
+from linad.errors import DTypeError, ShapeError
+
+
+class Slot:
+    """Shape and dtype of one input or output array."""
+
+    __slots__ = ("dtype", "shape", "size")
+
+    def __init__(self, value: Any) -> None:
+        self.shape: Shape = value.shape
+        self.size = size_of(self.shape)
+        dtype = value.dtype
+        # An integer result has the derivative zero, which is a real number.
+        self.dtype = dtype if is_inexact(dtype) else np.dtype(float)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+    def zeros(self, seeds: Shape = ()) -> Any:
+        """An array of zeros, with leading seed axes."""
+        return np.zeros(seeds + self.shape, self.dtype)
+
+    def seed(self, value: Any, what: str) -> tuple[Any, Shape]:
+        """Check a tangent or cotangent; return it as an array, and its leading seed axes."""
+        if type(value) is np.ndarray and value.dtype is self.dtype and value.shape == self.shape:
+            return value, ()
+        if not isinstance(value, Tracer):
+            value = np.asarray(value)
+        if not np.can_cast(value.dtype, self.dtype, "same_kind") or value.dtype.kind == "b":
+            raise DTypeError(f"{what}: dtype {value.dtype} came, {self.dtype} is needed")
+        lead = value.ndim - len(self.shape)
+        if lead < 0 or value.shape[lead:] != self.shape:
+            raise ShapeError(
+                f"{what}: shape {value.shape} came, {self.shape} is needed "
+                f"(after any leading seed axes)"
+            )
+        if value.dtype != self.dtype:
+            value = value.astype(self.dtype)
+        return value, value.shape[:lead]
+
+
+def check_seeds(
+    value: Any, structure: Any, slots: list[Slot], what: str
+) -> tuple[list[Any], Shape]:
+    """Check a container of tangents or cotangents; return its leaves and their seed axes."""
+    if structure is tree.LEAF and type(value) is np.ndarray:
+        leaf, seeds = slots[0].seed(value, what)
+        return [leaf], seeds
+    leaves = tree.flatten_like(value, structure, what)
+    checked = [slot.seed(leaf, what) for slot, leaf in zip(slots, leaves, strict=True)]
+    seeds = checked[0][1] if checked else ()
+    for (_, found), slot in zip(checked, slots, strict=True):
+        if found != seeds:
+            raise ShapeError(
+                f"{what}: the leaves must have the same leading seed axes, {seeds} came first "
+                f"and {found} for {slot}"
+            )
+    return [leaf for leaf, _ in checked], seeds
+
+
+def common_dtype(slots: list[Slot]) -> Any:
+    if not slots:
+        return np.dtype(float)
+    dtype = slots[0].dtype
+    for slot in slots[1:]:
+        if slot.dtype is not dtype:
+            dtype = np.promote_types(dtype, slot.dtype)
+    return dtype
+
+
+def flat_shape(slots: list[Slot], structure: Any) -> Shape:
+    return slots[0].shape if tree.is_leaf(structure) else (sum([s.size for s in slots]),)
+
+
+def split(flat: Any, slots: list[Slot]) -> list[Any]:
+    """Cut rows (*seeds, n) into one array a slot."""
+    leaves, start = [], 0
+    for slot in slots:
+        part = flat[..., start : start + slot.size].reshape(flat.shape[:-1] + slot.shape)
+        start += slot.size
+        if part.dtype != slot.dtype:
+            if part.dtype.kind == "c" and slot.dtype.kind != "c":
+                part = part.real
+            part = part.astype(slot.dtype)
+        leaves.append(part)
+    return leaves
+
+
+def joined(leaves: list[Any], seeds: Shape, dtype: Any) -> Any:
+    """One row (*seeds, n) of all the leaves."""
+    if not leaves:
+        return np.zeros((*seeds, 0), dtype)
+    rows = [leaf.reshape((*seeds, size_of(leaf.shape[len(seeds) :]))) for leaf in leaves]
+    return np.concatenate(rows, axis=-1)

@@ -1,0 +1,77 @@
+"""Jitted functions where Numba has been told to compile nothing."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import GuardError
+from linad.jit.numpy_backend import Interpreted
+
+SCRIPT = """
+import sys
+import numpy as np
+import linad
+
+def f(x, c):
+    c[:] = x * 2
+    return np.sum(np.sin(x) * c) if x[0] > 0 else np.sum(x)
+
+jitted, x = linad.jit(f), np.arange(1.0, 4.0)
+for s in (1, 1, -1, 1, -1):
+    c, d = np.zeros(3), np.zeros(3)
+    assert jitted(s * x, c) == f(s * x, d)
+    assert np.array_equal(c, d)
+
+def g(x):
+    return np.prod(x) * np.sum(np.tanh(x))
+
+for outer in (linad.grad, linad.hessian, linad.value_and_grad):
+    expected = outer(g)(x)
+    for function in (outer(linad.jit(g)), linad.jit(outer(g)), linad.jit(outer(linad.jit(g)))):
+        for _ in range(3):
+            for a, b in zip(tree.flatten(function(x))[0], tree.flatten(expected)[0]):
+                np.testing.assert_allclose(a, b, rtol=1e-13)
+y, J = linad.linearize(linad.jit(np.sin), x)
+np.testing.assert_allclose(J.T @ x, np.cos(x) * x)
+for refused in (lambda: linad.explain(g)(x), lambda: linad.jit(g).njit(x)):
+    try:
+        refused()
+    except linad.errors.FallbackError as error:
+        assert "NUMBA_DISABLE_JIT" in str(error)
+    else:
+        raise AssertionError
+assert "numba" not in sys.modules
+print("right")
+"""
+
+
+@pytest.mark.parametrize("off", ["1", "true"])
+def test_in_a_process(off):
+    environment = os.environ | {"NUMBA_DISABLE_JIT": off}
+    found = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True
+    )
+    assert found.stdout == "right\n", found.stderr
+
+
+def test_results_are_the_callers_own():
+    x = np.arange(3.0)
+    _, tape = linad.trace(lambda x: (x, x[1:], x * 2, np.sum(x)), x)
+    results = Interpreted(tape)(x)
+    for y in results[:-1]:
+        y[...] = -1
+    np.testing.assert_array_equal(x, [0, 1, 2])
+    assert type(results[-1]) is np.float64
+
+
+def test_guards():
+    _, tape = linad.trace(lambda x: x * 2 if x[0] > 0 else x, np.ones(2))
+    run = Interpreted(tape)
+    assert run.takes([np.ones(2)])
+    assert not run.takes([-np.ones(2)])
+    with pytest.raises(GuardError):
+        run(-np.ones(2))

@@ -1,0 +1,91 @@
+"""One call of each function of SciPy that needs more than a matrix: see `survey.numpy_calls`."""
+
+import numpy as np
+from scipy.sparse import csc_array, csr_array
+
+from survey.numpy_calls import INDICES, MATRIX, Call, positive
+
+TICKS = np.array([0.0, 0.4, 1.0])
+POINTS = np.array([0.1, 0.5, 0.9])
+
+CALLS: dict[str, Call] = {
+    "scipy.integrate.fixed_quad": lambda f, a: f(np.sin, a[0, 0], a[0, 1])[0],
+    "scipy.integrate.odeint": lambda f, a: f(lambda y, t: -y, a[0], [0.0, 0.5]),
+    "scipy.integrate.solve_ivp": lambda f, a: f(lambda t, y: -y, (0.0, 0.5), a[0]).y[:, -1],
+    "scipy.interpolate.CubicHermiteSpline": lambda f, a: f(TICKS, a[0], a[1])(POINTS),
+    "scipy.interpolate.CubicSpline": lambda f, a: f(TICKS, a[0])(POINTS),
+    "scipy.interpolate.PPoly": lambda f, a: f(a[:, :2], TICKS)(POINTS),
+    "scipy.interpolate.PchipInterpolator": lambda f, a: f(TICKS, a[0])(POINTS),
+    "scipy.interpolate.RegularGridInterpolator": lambda f, a: f((TICKS,), a)(POINTS),
+    "scipy.interpolate.interp1d": lambda f, a: f(TICKS, a)(POINTS),
+    "scipy.interpolate.interpn": lambda f, a: f((TICKS,), a, POINTS),
+    "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
+    "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
+    "scipy.linalg.cholesky": lambda f, a: f(positive(a)),
+    "scipy.linalg.eigh": lambda f, a: [np.abs(part) for part in f(positive(a))],
+    "scipy.linalg.eigvalsh": lambda f, a: f(positive(a)),
+    "scipy.linalg.fractional_matrix_power": lambda f, a: f(positive(a), 0.5),
+    "scipy.linalg.lu_solve": lambda f, a: f((a, INDICES), a[0]),
+    "scipy.linalg.solve_banded": lambda f, a: f((1, 1), a, a[0]),
+    "scipy.linalg.solve_sylvester": lambda f, a: f(a, positive(a), a.T),
+    "scipy.linalg.solve_triangular": lambda f, a: f(a, a[0], lower=True),
+    "scipy.ndimage.affine_transform": lambda f, a: f(a, np.eye(2) * 0.7, order=1),
+    "scipy.ndimage.convolve": lambda f, a: f(a, a.T),
+    "scipy.ndimage.convolve1d": lambda f, a: f(a, a[0]),
+    "scipy.ndimage.correlate": lambda f, a: f(a, a.T),
+    "scipy.ndimage.correlate1d": lambda f, a: f(a, a[0]),
+    "scipy.ndimage.gaussian_filter": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.gaussian_filter1d": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.gaussian_gradient_magnitude": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.gaussian_laplace": lambda f, a: f(a, 1.0),
+    "scipy.ndimage.map_coordinates": lambda f, a: f(a, 2 * a[:2], order=1),
+    "scipy.ndimage.shift": lambda f, a: f(a, 0.3, order=1),
+    "scipy.ndimage.uniform_filter1d": lambda f, a: f(a, 2),
+    "scipy.ndimage.zoom": lambda f, a: f(a, 1.5, order=1),
+    "scipy.signal.convolve": lambda f, a: f(a, a.T),
+    "scipy.signal.lfilter": lambda f, a: f(a[0], a[1], a[2]),
+    "scipy.signal.lfilter_zi": lambda f, a: f(a[0], a[1]),
+    "scipy.signal.sosfilt": lambda f, a: f([[1.0, 0.5, 0.2, 1.0, 0.3, 0.1]], a),
+    "scipy.sparse.coo_array": lambda f, a: f((a[0], (INDICES, INDICES))) @ a[1],
+    "scipy.sparse.csc_array": lambda f, a: f((a[0], (INDICES, INDICES))).T @ a[1],
+    "scipy.sparse.csr_array": lambda f, a: a[1] @ f((a[0], INDICES, np.arange(4))),
+    "scipy.sparse.diags_array": lambda f, a: f([a[0], a[1, :2]], offsets=[0, 1]).toarray(),
+    "scipy.sparse.linalg.aslinearoperator": lambda f, a: f(csr_array(MATRIX)) @ a[0],
+    "scipy.sparse.linalg.factorized": lambda f, a: f(csc_array(MATRIX))(a[0]),
+    "scipy.sparse.linalg.norm": lambda f, a: f(csr_array(MATRIX)) * a[0, 0],
+    "scipy.sparse.linalg.splu": lambda f, a: f(csc_array(MATRIX)).solve(a[0]),
+    "scipy.sparse.linalg.spsolve": lambda f, a: f(csr_array(MATRIX), a[0]),
+    "scipy.sparse.linalg.spsolve_triangular": lambda f, a: f(csr_array(np.tril(MATRIX)), a[0]),
+    "scipy.special.multigammaln": lambda f, a: f(a + 2, 3),
+    "scipy.special.polygamma": lambda f, a: f(1, a),
+}
+for _name in ("bicgstab", "cg", "gmres", "lgmres", "minres"):
+    CALLS[f"scipy.sparse.linalg.{_name}"] = lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0]
+
+_SHAPES: dict[str, tuple[float, ...]] = {
+    "norm": (),
+    "lognorm": (0.7,),
+    "expon": (),
+    "uniform": (),
+    "cauchy": (),
+    "laplace": (),
+    "logistic": (),
+    "gumbel_r": (),
+    "weibull_min": (1.7,),
+    "gamma": (2.3,),
+    "chi2": (3.4,),
+    "beta": (2.1, 3.2),
+    "t": (4.5,),
+    "multivariate_normal": (),
+}
+
+
+def _density(shapes: tuple[float, ...]) -> Call:
+    return lambda f, a: [f.pdf(a[0], *shapes), f.logpdf(a[0], *shapes)]
+
+
+for _name, _shapes in _SHAPES.items():
+    CALLS[f"scipy.stats.{_name}"] = _density(_shapes)
+for _name in ("poisson", "bernoulli", "geom"):
+    CALLS[f"scipy.stats.{_name}"] = lambda f, a: [f.pmf(1, a), f.cdf(1, a[0])]
+CALLS["scipy.stats.binom"] = lambda f, a: f.pmf(INDICES, 4, a)

@@ -1,0 +1,235 @@
+"""Kernels on disk: shared, private, never stale, and never needed."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import linad
+from linad.core.machine_code import kept
+from linad.sweeps.cpu import engine, kernel_cache as cache, native
+
+PROGRAM = """
+import numpy as np, linad
+from linad.sweeps import cache
+f = linad.jit(linad.grad(lambda x: np.sum(np.sin(x) * x * {constant})))
+x = np.linspace(0, 1, 4)
+f(x)
+found = f(x)
+expected = {constant} * (np.cos(x) * x + np.sin(x))
+np.testing.assert_allclose(found, expected, rtol=1e-14)
+print(cache.counts.compiled, cache.counts.loaded)
+"""
+
+
+def start(folder, constant=1.5, **environment):
+    """Run the program in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(PROGRAM.format(constant=constant))],
+        env=dict(os.environ, LINAD_CACHE_DIR=str(folder), **environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process):
+    """Kernels compiled and loaded, and what was said."""
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
+    compiled, loaded = map(int, out.split())
+    return compiled, loaded, err
+
+
+def run(folder, constant=1.5, **environment):
+    return finish(start(folder, constant, **environment))
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """A folder that holds the kernels of the program."""
+    folder = tmp_path_factory.mktemp("warm") / "kernels"
+    compiled, loaded, _ = run(folder)
+    assert compiled > 0
+    assert loaded == 0
+    return folder, compiled
+
+
+@pytest.fixture
+def copied(warm, tmp_path):
+    """A copy of it, to do damage to."""
+    folder = tmp_path / "kernels"
+    shutil.copytree(warm[0], folder)
+    return folder, warm[1]
+
+
+class TestSharing:
+    def test_a_second_process_compiles_nothing(self, warm):
+        folder, count = warm
+        assert run(folder)[:2] == (0, count)
+
+    def test_another_constant_is_the_same_kernel(self, warm):
+        folder, count = warm
+        assert run(folder, constant=-7.25)[:2] == (0, count)
+
+    def test_processes_at_the_same_time(self, tmp_path, warm):
+        folder = tmp_path / "kernels"
+        children = [start(folder, constant=1.0 + k) for k in range(3)]
+        for child in children:
+            compiled, loaded, err = finish(child)
+            assert compiled + loaded == warm[1]
+            assert not err
+        assert run(folder)[:2] == (0, warm[1])
+        assert not list(folder.glob("*.tmp"))
+
+    def test_only_the_user_can_look(self, warm):
+        if hasattr(os, "getuid"):
+            assert warm[0].stat().st_mode & 0o777 == 0o700
+
+    def test_copied_to_another_place(self, copied):
+        """Paths and times of files are part of Numba's own index: a copy compiles again, once."""
+        folder, count = copied
+        run(folder)
+        assert run(folder)[:2] == (0, count)
+
+
+class TestKeys:
+    def test_what_a_kernel_is_made_with(self, monkeypatch, tmp_path):
+        source = "def kernel(p, start, stop):\n    return 0\n"
+        key = cache.key_of(source)
+        assert key == cache.key_of(source)
+        assert key != cache.key_of(source + " ")
+        assert key != cache.key_of(source, fast=True)
+        changed = tmp_path / "native.py"
+        changed.write_text(Path(native.__file__).read_text(encoding="utf-8") + "\n# changed\n")
+        monkeypatch.setattr(native, "__file__", str(changed))
+        cache.toolchain.cache_clear()
+        try:
+            assert key != cache.key_of(source)
+        finally:
+            monkeypatch.undo()
+            cache.toolchain.cache_clear()
+        assert key == cache.key_of(source)
+
+
+def damaged(data, how):
+    middle = len(data) // 2
+    return {
+        "truncated": data[:middle],
+        "emptied": b"",
+        "flipped": data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :],
+        "garbage": b"garbage" * 100,
+    }[how]
+
+
+class TestDamage:
+    @pytest.mark.parametrize("how", ["truncated", "emptied", "flipped", "garbage", "removed"])
+    @pytest.mark.parametrize("suffix", ["nbi", "nbc", "sum"])
+    def test_is_noticed(self, copied, suffix, how):
+        """Before Numba is let at it."""
+        folder, _ = copied
+        for source in folder.glob("*.py"):
+            assert cache.is_sealed(source)
+            (file,) = [f for f in folder.rglob(f"*.{suffix}") if f.name.startswith(source.stem)]
+            if how == "removed":
+                file.unlink()
+            else:
+                file.write_bytes(damaged(file.read_bytes(), how))
+            assert not cache.is_sealed(source)
+            assert not cache.machine_code_of(source)
+
+    @pytest.mark.parametrize("suffix, how", [("nbc", "flipped"), ("py", "garbage")])
+    def test_files_are_made_again(self, copied, suffix, how):
+        folder, count = copied
+        for file in folder.rglob(f"*.{suffix}"):
+            file.write_bytes(damaged(file.read_bytes(), how))
+        compiled, loaded, _ = run(folder)
+        assert compiled + loaded == count
+        assert run(folder)[:2] == (0, count)
+
+
+class TestFolders:
+    def test_without_a_cache(self, tmp_path):
+        folder = tmp_path / "kernels"
+        compiled, loaded, _ = run(folder, LINAD_CACHE="0")
+        assert compiled > 0
+        assert loaded == 0
+        assert not folder.exists()
+
+    @pytest.mark.parametrize("case", ["a file", "below a file", "no such device"])
+    def test_unusable(self, tmp_path, case):
+        """A warning, and everything works in memory."""
+        file = tmp_path / "file"
+        file.write_text("")
+        folder = {"a file": file, "below a file": file / "kernels"}.get(case, "/proc/self/kernels")
+        cache.usable_folder.cache_clear()
+        with pytest.warns(UserWarning, match=r"keeps no compiled kernels.*LINAD_CACHE_DIR"):
+            assert cache.usable_folder(str(folder)) is None
+        assert cache.usable_folder(str(folder)) is None  # said once
+        compiled, loaded, _ = run_loudly(folder)
+        assert compiled > 0
+        assert loaded == 0
+
+    @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+    def test_others_could_write(self, tmp_path, mode):
+        folder = tmp_path / "kernels"
+        folder.mkdir()
+        folder.chmod(mode)
+        with pytest.warns(UserWarning, match="others can write to it"):
+            assert cache.usable_folder(str(folder)) is None
+
+    def test_somebody_elses(self, tmp_path, monkeypatch):
+        folder = tmp_path / "kernels"
+        folder.mkdir(mode=0o700)
+        monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+        with pytest.warns(UserWarning, match="belongs to another user"):
+            assert cache.usable_folder(str(folder)) is None
+
+    def test_a_folder_that_goes_away(self, tmp_path, monkeypatch):
+        """Kernels are compiled in memory when they can no longer be written."""
+        folder = tmp_path / "kernels"
+        monkeypatch.setenv("LINAD_CACHE_DIR", str(folder))
+        assert cache.folder() == folder
+        folder.rmdir()
+        folder.write_text("no folder")
+        f = linad.jit(lambda x: np.sin(x) * 3.5 - x / 1.25 + np.cos(x * x))
+        x = np.linspace(0, 1, 3)
+        for _ in range(3):
+            np.testing.assert_allclose(f(x), f.function(x), rtol=1e-14)
+
+
+def run_loudly(folder):
+    """As `run`, where warnings are expected."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM.format(constant=2.5))],
+        env=dict(os.environ, LINAD_CACHE_DIR=str(folder)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    found = finish(process)
+    assert "keeps no compiled kernels" in found[2]
+    return found
+
+
+class TestOwnFunctions:
+    def test_the_package_keeps_nothing(self):
+        """What an installer does not know of would stay behind, and hide the next install."""
+        package = Path(linad.__file__).parent
+        for function in (engine.sweep, engine.patch):
+            assert package not in Path(function.stats.cache_path).parents
+
+    def test_without_a_place_to_keep_them(self):
+        """A function whose file is nowhere has no place: compiled, and not kept."""
+        scope = {}
+        exec(compile("def twice(x):\n    return 2 * x\n", "/nowhere/at/all.py", "exec"), scope)
+        assert kept()(scope["twice"])(4) == 8
+
+    def test_in_a_process_without_a_home(self, tmp_path, warm):
+        compiled, loaded, _ = run(warm[0], HOME="/nowhere", NUMBA_CACHE_DIR=str(tmp_path / "n"))
+        assert compiled + loaded == warm[1]

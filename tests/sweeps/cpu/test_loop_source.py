@@ -1,0 +1,91 @@
+"""The order of a loop's axes, and short axes, which the source of a kernel spells out."""
+
+import itertools
+
+import numpy as np
+import pytest
+from compiled_runs import check_compiled
+
+import linad
+from linad.sweeps.cpu.loop_source import INNERMOST, SHORT
+from linad.sweeps.program import Program
+
+
+def sources(f, *args):
+    """Of the kernels of a program."""
+    program = Program(linad.trace(f, *args)[1])
+    program.run([np.asarray(a) for a in args])
+    return [i.source for i in program.lowering.instructions]
+
+
+def normal(*shape):
+    return np.random.default_rng(len(shape)).normal(size=shape)
+
+
+def turned(x, axes):
+    return np.transpose(x, axes) * 1.5 - 2.0
+
+
+@pytest.mark.parametrize("n", [3, INNERMOST, 20])
+def test_transposes(n):
+    """Whatever the order of the axes: of operands, of results, of both."""
+    x = normal(n, 17, 2)
+    for axes in itertools.permutations(range(3)):
+        check_compiled(lambda x, axes=axes: turned(x, axes), x)
+        check_compiled(lambda x, axes=axes: turned(x, axes) + turned(x * 2, axes), x)
+
+
+def test_factors_are_written_along_their_columns():
+    """LAPACK takes a copy, column by column: one jumps, so reading jumps and writing does not."""
+    (copy, *_) = sources(np.linalg.det, normal(20, 20))
+    assert "set_f8(q1_1, i1, " in copy
+
+
+SHORTS = {
+    "entry by entry": lambda x, v, s: x * v + np.sin(x) * s,
+    "sums": lambda x, v, s: np.sum(x * v, axis=-1),
+    "sums of everything": lambda x, v, s: np.sum(x * v),
+    "sums over the rows": lambda x, v, s: np.sum(x * v, axis=0),
+    "largest and all": lambda x, v, s: (np.max(x, -1), np.all(x > v, -1), np.argmax(x, -1)),
+    "broadcast along": lambda x, v, s: x * s[:, :1] + v[0] - s[0, 0],
+    "columns": lambda x, v, s: (x[:, :2] - v[:, -2:], x[:, :1] * v, x[:, 0] * v[:, 1]),
+    "turned round": lambda x, v, s: x[:, ::-1] * v + x[::-1],
+    "far apart": lambda x, v, s: s[:, :40:20] * s[:, 1::20] + s[0, 2:4],
+    "scaled to one": lambda x, v, s: x / np.sqrt(np.sum(x * x, axis=1, keepdims=True)),
+    "of another dtype": lambda x, v, s: x.astype(np.float32) * (v > 0),
+}
+
+
+@pytest.mark.parametrize("n", [2, 3, SHORT, SHORT + 1])
+@pytest.mark.parametrize("name", SHORTS)
+def test_short_axes(name, n):
+    f = SHORTS[name]
+    x, v = normal(6, n), normal(2, 6, n)[1]
+    s = normal(6, 41)[:, :n] if name != "far apart" else normal(6, 41)
+    check_compiled(f, x, v, s, rtol=1e-6 if "dtype" in name else 1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, SHORT])
+def test_short_axes_of_stacks(n):
+    """Three axes, and enough of them that sums are taken piece by piece."""
+    x, v = normal(3, 5, n), normal(5, n)
+    check_compiled(lambda x, v: (np.sum(x * v, axis=2), np.sum(x * v, axis=(0, 2)), x + v), x, v)
+    long = np.linspace(0.0, 1.0, 40_000 * n).reshape(-1, n)
+    check_compiled(lambda x: (np.sum(x * x), np.sum(x, axis=0), np.sum(x, axis=1)), long)
+
+
+def test_gradients_of_points():
+    x, v = normal(7, 3), normal(2, 7, 3)[0]
+
+    def f(x):
+        return np.sum(x / np.sqrt(np.sum(x * x, axis=1, keepdims=True)) * v)
+
+    check_compiled(linad.grad(f), x)
+    check_compiled(linad.hessian(f), x)
+
+
+def test_a_short_axis_is_spelled_out():
+    (text,) = sources(lambda x: np.sum(x * x, axis=1), normal(6, 3))
+    assert "range(0, 3)" in text
+    (text,) = sources(lambda x: np.sum(x * x, axis=1), normal(6, 9))
+    assert "range(0, 9)" not in text

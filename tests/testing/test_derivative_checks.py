@@ -1,0 +1,46 @@
+"""The checks find wrong derivatives, and no others."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.testing.derivative_checks import DerivativeError, check_derivatives
+
+X = np.array([0.3, -0.7, 1.9])
+
+
+def wrong_by(relative):
+    """A function that behaves otherwise when it is traced."""
+
+    def f(x):
+        return np.sin(x) if isinstance(x, np.ndarray) else np.sin(x) * (1 + relative)
+
+    return f
+
+
+@pytest.mark.parametrize("relative", [1.0, 1e-3, 1e-6])
+def test_a_wrong_derivative_is_found(relative):
+    with pytest.raises(DerivativeError, match="pushforward against differences"):
+        check_derivatives(wrong_by(relative), X)
+    check_derivatives(wrong_by(0.0), X)
+
+
+@pytest.mark.parametrize("relative", [1.0, 1e-6])
+def test_a_wrong_derivative_is_found_beside_large_entries(relative):
+    f = wrong_by(relative)
+    with pytest.raises(DerivativeError):
+        check_derivatives(lambda x, y: f(x) + y, X, np.array([1e3, 2e3, -1e3]))
+
+
+def test_a_wrong_second_derivative_is_found():
+    def f(x):
+        s = linad.stop_gradient(x)
+        return np.sin(s) + np.cos(s) * (x - s)
+
+    check_derivatives(f, X, order=1)
+    with pytest.raises(DerivativeError, match="derivative of the pullback"):
+        check_derivatives(f, X)
+
+
+def test_entries_of_very_different_size_are_no_error():
+    check_derivatives(lambda x: np.sin(x / [1e3, 0.1, 1.0]), np.array([500.0, 0.04, 1.0]))

@@ -1,0 +1,86 @@
+"""How many sweeps and colours a derivative takes, in numbers that are the same on every machine.
+
+They decide what a derivative costs, and here they cannot grow unseen. All are upper bounds, and
+were exact when they were written: where one falls, put the new number here. What compiled
+programs consist of is counted in `tests/sweeps/test_counts.py`.
+"""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.sparsity.compress import plan_for, symmetric_plan_for
+from linad.sparsity.reach import pattern_of
+from linad.transforms.tape_operator import TapeOperator
+
+
+def wave(x):
+    return np.sum(np.tanh(x) * np.sin(x) + x * x)
+
+
+def rosenbrock(x):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def bratu(u):
+    p = np.pad(u, 1)
+    return p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * u + np.exp(u)
+
+
+@pytest.fixture
+def sweeps(monkeypatch):
+    """The seed axes of each sweep, by direction."""
+    found = {"push": [], "pull": []}
+
+    def watched(kind, method):
+        def run(self, given, seeds=()):
+            found[kind].append(seeds)
+            return method(self, given, seeds)
+
+        return run
+
+    for kind in found:
+        name = f"{kind}_leaves"
+        monkeypatch.setattr(TapeOperator, name, watched(kind, getattr(TapeOperator, name)))
+    return found
+
+
+def test_sweeps_of_a_gradient(sweeps):
+    """One, backwards; a Hessian-vector product takes one more of each."""
+    linad.grad(wave)(np.ones(5))
+    assert sweeps == {"push": [], "pull": [()]}
+
+
+def test_sweeps_of_dense_jacobians(sweeps):
+    """One sweep with as many seeds as the shorter side is long."""
+    A = np.ones((4, 9))
+    linad.jacobian(lambda x: np.tanh(A @ x))(np.ones(9))
+    assert sweeps == {"push": [], "pull": [(4,)]}
+    sweeps["pull"].clear()
+    linad.jacobian(lambda x: np.tanh(A.T @ x))(np.ones(4))
+    assert sweeps == {"push": [(4,)], "pull": []}
+
+
+@pytest.mark.parametrize(
+    "f, x, colours",
+    [
+        (np.sin, np.ones(50), 1),
+        (lambda x: x[1:] - x[:-1] ** 2, np.ones(50), 2),
+        (lambda x: x[2:] - 2 * x[1:-1] + x[:-2], np.ones(50), 3),
+        (bratu, np.ones((12, 12)), 7),
+        (lambda x: x * np.sum(x), np.ones(20), 20),
+    ],
+    ids=["diagonal", "bidiagonal", "tridiagonal", "grid", "dense"],
+)
+def test_colours(f, x, colours):
+    """The grid could do with 5; the greedy colouring finds 7."""
+    J = linad.linearize(f, x)[1]
+    assert plan_for(pattern_of(J)).count <= colours
+
+
+def test_star_colours_of_hessians():
+    """A tridiagonal Hessian takes 3, an arrow 2."""
+    chain = linad.hessian_operator(rosenbrock, np.ones(50))
+    arrow = linad.hessian_operator(lambda x: np.sum(x[0] * x[1:] ** 2), np.ones(50))
+    assert symmetric_plan_for(pattern_of(chain)).count <= 3
+    assert symmetric_plan_for(pattern_of(arrow)).count <= 2
