@@ -12,7 +12,8 @@ import scipy.linalg
 
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import lanes, relates
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Relation
 
 
@@ -59,6 +60,8 @@ class BandedSolve(JacobianOperator):
     dtype : numpy.dtype
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, ab: Any, l_and_u: tuple[int, int], shape: Any, dtype: Any) -> None:
@@ -72,6 +75,9 @@ class BandedSolve(JacobianOperator):
         turned = adjoint_bands(self.ab, self.l_and_u)
         return solve_banded_(turned, cotangent, l_and_u=self.l_and_u[::-1])
 
+    def relation(self) -> Any:
+        return lanes(self.out_shape, self.in_shape, (-2,))
+
 
 class BandedProduct(JacobianOperator):
     """dab -> -dA X.
@@ -83,6 +89,8 @@ class BandedProduct(JacobianOperator):
     l_and_u : tuple of int
     dtype : numpy.dtype
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -105,20 +113,16 @@ class BandedProduct(JacobianOperator):
         spread = cotangent[..., self._sources, :]
         return -np.sum(spread * np.conj(self.x), axis=-1) * self._used
 
+    def relation(self) -> Relation:
+        """y_ik reads the bands r at their entries of row i, where these exist."""
+        y = np.arange(self.shape[0]).reshape(self.out_shape)
+        exists = self._exists[..., 0] != 0
+        band, i = np.nonzero(exists)
+        entry = band * self.in_shape[1] + self._columns[exists]
+        return Relation.of_pairs(y[i], entry[:, None], self.shape)
 
-@relates(BandedSolve)
-def banded_solve_pattern(op: BandedSolve) -> Any:
-    return lanes(op.out_shape, op.in_shape, (-2,))
-
-
-@relates(BandedProduct, by="l_and_u")
-def banded_product_pattern(op: BandedProduct) -> Relation:
-    """y_ik reads the bands r at their entries of row i, where these exist."""
-    y = np.arange(op.shape[0]).reshape(op.out_shape)
-    exists = op._exists[..., 0] != 0
-    band, i = np.nonzero(exists)
-    entry = band * op.in_shape[1] + op._columns[exists]
-    return Relation.of_pairs(y[i], entry[:, None], op.shape)
+    def relation_key(self) -> Any:
+        return self.l_and_u
 
 
 @solve_banded_.jacobian(wrt=0)

@@ -11,12 +11,13 @@ import numpy as np
 
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
-from linad.core.shapes import normalize_axis, sum_to_shape
+from linad.core.shapes import align, normalize_axis, sum_to_shape
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import relates
+from linad.operators.contraction import Contraction
+from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relations import Relation
-from linad.operators.structured import Contraction, Reshape, align
+from linad.operators.structured import Reshape
 from linad.rules.shaping import as_array
 
 # Kronecker product.
@@ -74,6 +75,8 @@ class CrossProduct(JacobianOperator):
     dtype : numpy.dtype
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, b: Any, out_shape: Any, in_shape: Any, dtype: Any) -> None:
@@ -87,13 +90,11 @@ class CrossProduct(JacobianOperator):
         b = np.conj(self.b) if self.dtype.kind == "c" else self.b
         return sum_to_shape(np.cross(b, cotangent), self.in_shape, len(self.out_shape))
 
-
-@relates(CrossProduct)
-def cross_pattern(op: CrossProduct) -> Relation:
-    """Each component reads the two others."""
-    x = np.arange(op.shape[1]).reshape(op.in_shape)
-    others = np.broadcast_to(x, op.out_shape)[..., [[1, 2], [0, 2], [0, 1]]]
-    return Relation.uniform(others.reshape(op.shape[0], 2), op.shape[1])
+    def relation(self) -> Relation:
+        """Each component reads the two others."""
+        x = np.arange(self.shape[1]).reshape(self.in_shape)
+        others = np.broadcast_to(x, self.out_shape)[..., [[1, 2], [0, 2], [0, 1]]]
+        return Relation.uniform(others.reshape(self.shape[0], 2), self.shape[1])
 
 
 @cross_.jacobian(wrt=0)

@@ -17,7 +17,8 @@ import numpy as np
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import lanes, relates
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import lanes
 
 
 def _transform(x: Any, *, kind: str, type: int, axis: int) -> Any:
@@ -42,6 +43,8 @@ class CosineTransform(JacobianOperator):
     axis : int
         From the end, negative.
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -70,10 +73,11 @@ class CosineTransform(JacobianOperator):
         back = cosines_(weighted, kind=self.kind, type=self._back, axis=self.axis)
         return back * self._out
 
+    def relation(self) -> Any:
+        return lanes(self.out_shape, self.in_shape, (self.axis,))
 
-@relates(CosineTransform, by="axis")
-def cosine_pattern(op: CosineTransform) -> Any:
-    return lanes(op.out_shape, op.in_shape, (op.axis,))
+    def relation_key(self) -> Any:
+        return self.axis
 
 
 @cosines_.jacobian(wrt=0)

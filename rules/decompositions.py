@@ -30,8 +30,9 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.matrix_inverse import Matrix
-from linad.operators.patterns import lanes, relates
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.matrices import SystemMatrix
+from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Gather
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out
@@ -53,6 +54,8 @@ class HermitianReading(JacobianOperator):
     lower : bool
         Which triangle is read.
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -78,13 +81,14 @@ class HermitianReading(JacobianOperator):
         real = np.real(cotangent) if self.dtype.kind == "c" else cotangent
         return self._parts(cotangent + adjoint(cotangent), real)
 
+    def relation(self) -> Gather:
+        """y_ij reads a_ij or a_ji, whichever lies in the triangle."""
+        numbers = np.arange(self.shape[1]).reshape(self.in_shape)
+        read = np.where(self._strict | self._diagonal, numbers, np.swapaxes(numbers, -1, -2))
+        return Gather(read.ravel(), self.shape[1])
 
-@relates(HermitianReading, by="_strict")
-def hermitian_pattern(op: HermitianReading) -> Gather:
-    """y_ij reads a_ij or a_ji, whichever lies in the triangle."""
-    numbers = np.arange(op.shape[1]).reshape(op.in_shape)
-    read = np.where(op._strict | op._diagonal, numbers, np.swapaxes(numbers, -1, -2))
-    return Gather(read.ravel(), op.shape[1])
+    def relation_key(self) -> Any:
+        return self._strict
 
 
 def _read_hermitian(a: Any, *, lower: bool) -> Any:
@@ -131,11 +135,13 @@ class CholeskyDerivative(JacobianOperator):
         L, kept by reference.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, lower: Any) -> None:
         self.lower = lower
-        self.matrix = Matrix(lower)
+        self.matrix = SystemMatrix(lower)
         n = lower.shape[-1]
         real = np.dtype(lower.dtype.char.lower())
         self._half = np.tri(n, dtype=real) - 0.5 * np.eye(n, dtype=real)
@@ -150,11 +156,9 @@ class CholeskyDerivative(JacobianOperator):
         x = adjoint(self.matrix.solve(x, adjoint=True))
         return adjoint(self.matrix.solve(x, adjoint=True))
 
-
-@relates(CholeskyDerivative)
-def matrixwise(op: JacobianOperator) -> Any:
-    """Each matrix of a stack on all entries of its own."""
-    return lanes(op.out_shape, op.in_shape, (-2, -1))
+    def relation(self) -> Any:
+        """Each matrix of a stack on all entries of its own."""
+        return lanes(self.out_shape, self.in_shape, (-2, -1))
 
 
 @cholesky_.jacobian(wrt=0)
@@ -190,7 +194,7 @@ class QRDerivative(JacobianOperator):
         self.q, self.r = q, r
         k = r.shape[-2]
         self._k = k
-        self._transposed = Matrix(np.swapaxes(r[..., :k], -1, -2))
+        self._transposed = SystemMatrix(np.swapaxes(r[..., :k], -1, -2))
         self._strict = np.tri(k, k=-1, dtype=bool)
         self._eye = np.eye(k, dtype=bool)
         self._zero = np.zeros((), q.dtype)

@@ -19,7 +19,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Contraction
+from linad.operators.contraction import Contraction
 from linad.rules.diagonals import main_diagonal
 from linad.rules.shaping import as_array, form, laid_out, moveaxis
 

@@ -19,7 +19,9 @@ from linad.core.shapes import Shape, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import moved, relates
+from linad.operators.facts import real_dtype
+from linad.operators.relation_shapes import moved
+from linad.operators.relations import Gather
 from linad.rules.shaping import (
     as_array,
     copy_,
@@ -66,6 +68,9 @@ class Selection(JacobianOperator):
     zeros of the size of x first.
     """
 
+    copies = True
+    unknown = "triangles definiteness diagonal_entries spectral_norm adjoint_form multiple"
+
     def __init__(self, index: Index, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.index = index
         self.fresh = index.advanced
@@ -83,8 +88,30 @@ class Selection(JacobianOperator):
     def pullback_into(self, cotangent: Any, total: Any) -> None:
         _accumulate(total, self.index, cotangent)
 
+    def relation(self) -> Gather:
+        return moved(self)
 
-relates(Selection, by="index")(moved)
+    def relation_key(self) -> Any:
+        return self.index
+
+    def is_permutation(self) -> bool:
+        """Whether every entry is read exactly once."""
+        return self.shape[0] == self.shape[1] and not self.index.repeats(self.in_shape)
+
+    def pattern_names(self) -> set[str]:
+        return {"permutation", "unitary"} if self.is_permutation() else {"selection"}
+
+    def isometric(self) -> bool:
+        return self.is_permutation()
+
+    def column_squares(self) -> Any:
+        """How often each entry is read."""
+        reads = np.bincount(self.relation().source, minlength=self.shape[1])
+        return reads.astype(real_dtype(self.dtype))
+
+    def inverse_form(self) -> JacobianOperator | None:
+        # S^-1 = S^T where S is a permutation
+        return self.H if self.is_permutation() else None
 
 
 @getitem_.jacobian(wrt=0)

@@ -31,8 +31,8 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.matrix_inverse import Matrix, Solve
-from linad.operators.structured import Broadcast, Diagonal, Kronecker, Zero
+from linad.operators.matrices import Kronecker, Solve, SystemMatrix
+from linad.operators.structured import Broadcast, Diagonal, Zero
 from linad.rules.degeneracy import settle
 from linad.rules.shaping import as_array
 
@@ -58,12 +58,12 @@ solve_ = Primitive("solve", lambda a, b: np.linalg.solve(a, b))
 _shared = threading.local()
 
 
-def _matrix(y: Any, a: Any) -> Matrix:
+def _matrix(y: Any, a: Any) -> SystemMatrix:
     """The matrix of the equation with result ``y``: one object, so one factorisation."""
     known = getattr(_shared, "latest", None)
     if known is not None and known[0]() is y:
         return known[1]
-    matrix = Matrix(a)
+    matrix = SystemMatrix(a)
     _shared.latest = (weakref.ref(y), matrix)
     return matrix
 

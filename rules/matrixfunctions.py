@@ -20,8 +20,9 @@ import scipy.linalg
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import lanes, relates
-from linad.operators.structured import Kronecker
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.matrices import Kronecker
+from linad.operators.relation_shapes import lanes
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import form
 
@@ -60,6 +61,8 @@ class FrechetDerivative(JacobianOperator):
     One f of a matrix of order 2n an application.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, function: Function, a: Any, dtype: Any) -> None:
@@ -82,6 +85,10 @@ class FrechetDerivative(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return np.conj(self._frechet(matrix_transpose(self.a), np.conj(cotangent)))
+
+    def relation(self) -> Any:
+        """Each matrix of a stack on all entries of its own."""
+        return lanes(self.out_shape, self.in_shape, (-2, -1))
 
 
 def matrix_function(name: str, function: Function) -> Primitive:
@@ -134,6 +141,8 @@ class SylvesterSolve(JacobianOperator):
     dtype : numpy.dtype
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, a: Any, b: Any, dtype: Any) -> None:
@@ -147,11 +156,9 @@ class SylvesterSolve(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return sylvester_(adjoint(self.a), adjoint(self.b), cotangent)
 
-
-@relates(FrechetDerivative, SylvesterSolve)
-def matrixwise(op: JacobianOperator) -> Any:
-    """Each matrix of a stack on all entries of its own."""
-    return lanes(op.out_shape, op.in_shape, (-2, -1))
+    def relation(self) -> Any:
+        """Each matrix of a stack on all entries of its own."""
+        return lanes(self.out_shape, self.in_shape, (-2, -1))
 
 
 @sylvester_.jacobian(wrt=0)

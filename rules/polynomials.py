@@ -19,8 +19,10 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
-from linad.operators.structured import Broadcast, Contraction, Diagonal, Matrix
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Broadcast, Diagonal
 from linad.rules.shaping import as_array, concrete
 
 # Convolution along the last axis; either operand may have leading axes.

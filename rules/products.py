@@ -28,7 +28,7 @@ from linad.core.shapes import matrix_transpose, normalize_axis, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Kronecker, Matrix, RowProducts
+from linad.operators.matrices import Kronecker, Matrix, RowProducts
 from linad.rules.shaping import as_array
 
 matmul_ = Primitive("matmul", np.matmul)

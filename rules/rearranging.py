@@ -19,8 +19,10 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import moved, relates
+from linad.operators.facts import UNSTRUCTURED
 from linad.operators.placement import Roll
+from linad.operators.relation_shapes import moved
+from linad.operators.relations import Gather
 from linad.operators.structured import Broadcast
 from linad.rules.indexing import argwhere, getitem, take
 from linad.rules.shaping import (
@@ -198,6 +200,9 @@ class Windows(JacobianOperator):
     steps as the window has entries.
     """
 
+    copies = True
+    unknown = UNSTRUCTURED
+
     def __init__(
         self, window: Shape, axes: tuple[int, ...], out_shape: Shape, in_shape: Shape, dtype: Any
     ) -> None:
@@ -211,8 +216,11 @@ class Windows(JacobianOperator):
         shape = cotangent.shape[: cotangent.ndim - len(self.out_shape)] + self.in_shape
         return overlap_add(cotangent, window=self.window, axes=self.axes, shape=shape)
 
+    def relation(self) -> Gather:
+        return moved(self)
 
-relates(Windows, by="window axes")(moved)
+    def relation_key(self) -> Any:
+        return self.window, self.axes
 
 
 @windows_.jacobian(wrt=0)

@@ -16,21 +16,17 @@ import numpy as np
 from linad.core.indices import Index
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Sum
+from linad.operators.composites import Adjoint, Chain, Sum, chain_of
 from linad.operators.placement import Pad, Roll
 from linad.operators.rewrites import (
     PRODUCTS,
     SUMS,
-    chain_of,
-    inverts,
     multiplied,
-    named,
     parts_of,
     product,
     sum_of,
     summed,
 )
-from linad.operators.structural_rewrites import full
 from linad.operators.structured import (
     Broadcast,
     Diagonal,
@@ -84,7 +80,7 @@ def _(a: Selection, b: Reshape) -> JacobianOperator | None:
 @product(Selection, Diagonal, at_once=False)
 def _(a: Selection, b: Diagonal) -> Chain:
     # S diag(d) = diag(S d) S
-    moved = b.entries if np.ndim(b.entries) == 0 else full(b)[a.index.seeded]
+    moved = b.entries if np.ndim(b.entries) == 0 else b.full()[a.index.seeded]
     return Chain((Diagonal(moved, a.out_shape, a.dtype), a))
 
 
@@ -130,22 +126,6 @@ def _(a: Selection, b: Sum) -> JacobianOperator | None:
         terms = summed(terms, chain_of(multiplied((a,), factors, PRODUCTS)), SUMS)
     found, limit = sum_of(terms), parts_of(b, 1000) + 1
     return found if parts_of(found, limit) <= limit else None
-
-
-def is_permutation(a: Selection) -> bool:
-    """Whether every entry is read exactly once."""
-    return size_of(a.out_shape) == size_of(a.in_shape) and not a.index.repeats(a.in_shape)
-
-
-@named(Selection)
-def _(a: Selection) -> set[str]:
-    return {"permutation", "unitary"} if is_permutation(a) else {"selection"}
-
-
-@inverts(Selection)
-def _(a: Selection) -> JacobianOperator | None:
-    # S^-1 = S^T where S is a permutation
-    return a.H if is_permutation(a) else None
 
 
 def _same(a: Selection, b: Selection) -> bool:

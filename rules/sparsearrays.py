@@ -26,7 +26,8 @@ import scipy.sparse.linalg
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import lanes, relates
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Product, Relation
 
 
@@ -110,6 +111,8 @@ class SparseProduct(JacobianOperator):
     One sparse product for all seeds.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, data: Any, pattern: Pattern, lead: Shape, dtype: Any) -> None:
@@ -123,6 +126,16 @@ class SparseProduct(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         data = np.conj(self.data) if self.dtype.kind == "c" else self.data
         return sparse_product(data, cotangent, pattern=self.places.T)
+
+    def relation(self) -> Relation:
+        lead = np.arange(size_of(self.in_shape[:-1]))[:, None]
+        m, n = self.places.shape
+        return Relation.of_pairs(
+            lead * m + self.places.rows, lead * n + self.places.cols, self.shape
+        )
+
+    def relation_key(self) -> Any:
+        return _places(self)
 
 
 class EntryProducts(JacobianOperator):
@@ -140,6 +153,8 @@ class EntryProducts(JacobianOperator):
     nnz multiplications a vector and seed, and as much memory.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, x: Any, pattern: Pattern, dtype: Any) -> None:
@@ -156,25 +171,19 @@ class EntryProducts(JacobianOperator):
         terms = cotangent[..., self.places.rows] * x[..., self.places.cols]
         return np.sum(terms, axis=tuple(range(-1 - self._lead, -1))) if self._lead else terms
 
+    def relation(self) -> Relation:
+        """Each vector's row i reads the entries of row i."""
+        lead = np.arange(size_of(self.out_shape[:-1]))[:, None]
+        entries = np.arange(self.shape[1])
+        return Relation.of_pairs(lead * self.out_shape[-1] + self.places.rows, entries, self.shape)
+
+    def relation_key(self) -> Any:
+        return _places(self)
+
 
 def _places(op: Any) -> Any:
     # Copies, since the matrix may be the caller's to change.
     return op.places.rows.copy(), op.places.cols.copy()
-
-
-@relates(SparseProduct, by=_places)
-def sparse_product_pattern(op: SparseProduct) -> Relation:
-    lead = np.arange(size_of(op.in_shape[:-1]))[:, None]
-    m, n = op.places.shape
-    return Relation.of_pairs(lead * m + op.places.rows, lead * n + op.places.cols, op.shape)
-
-
-@relates(EntryProducts, by=_places)
-def entry_products_pattern(op: EntryProducts) -> Relation:
-    """Each vector's row i reads the entries of row i."""
-    lead = np.arange(size_of(op.out_shape[:-1]))[:, None]
-    entries = np.arange(op.shape[1])
-    return Relation.of_pairs(lead * op.out_shape[-1] + op.places.rows, entries, op.shape)
 
 
 @sparse_product.jacobian(wrt=0)
@@ -301,6 +310,8 @@ class SparseInverse(JacobianOperator):
     One solution with factors that exist a vector and seed.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(
@@ -317,10 +328,8 @@ class SparseInverse(JacobianOperator):
         data = np.conj(self.data) if self.dtype.kind == "c" else self.data
         return sparse_solve(data, cotangent, system=self.system, transposed=not self.transposed)
 
-
-@relates(SparseInverse)
-def sparse_inverse_pattern(op: SparseInverse) -> Product:
-    return lanes(op.out_shape, op.in_shape, (-1,))
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, (-1,))
 
 
 @sparse_solve.jacobian(wrt=0)

@@ -40,7 +40,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.matrix_inverse import Matrix
+from linad.operators.matrices import SystemMatrix
 from linad.rules.decompositions import HermitianReading, symmetrized
 from linad.rules.degeneracy import equal_values, settle
 from linad.rules.linalg import LinAlgError, adjoint, check_square
@@ -175,7 +175,7 @@ class GeneralEigen(JacobianOperator):
     def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
         self.values, self.vectors = values, vectors
         self.gaps = reciprocal_gaps(values)
-        self.matrix = Matrix(vectors)
+        self.matrix = SystemMatrix(vectors)
         self._in_dtype = in_dtype
         self._complex = vectors.dtype.kind == "c"
         self.clinear = in_dtype.kind != "c"
@@ -195,10 +195,10 @@ class GeneralEigen(JacobianOperator):
     def out_dtype(self) -> Any:
         return self.vectors.dtype
 
-    def _settled(self, weights: Any) -> tuple[Any, Matrix]:
+    def _settled(self, weights: Any) -> tuple[Any, SystemMatrix]:
         """V, and V to solve with."""
         v = settle(self.vectors, self.values, weights, "eig")
-        return v, self.matrix if v is self.vectors else Matrix(v)
+        return v, self.matrix if v is self.vectors else SystemMatrix(v)
 
     def _weights(self) -> Any:
         """1 / v at the largest entry of each column v, 0 elsewhere."""

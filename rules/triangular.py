@@ -18,12 +18,11 @@ import numpy as np
 import scipy.linalg
 
 from linad.core.primitive import Primitive
-from linad.core.shapes import Shape, matrix_transpose, sum_to_shape
+from linad.core.shapes import Shape, align, matrix_transpose, sum_to_shape
 from linad.operators.base import JacobianOperator
-from linad.operators.patterns import relates
+from linad.operators.matrices import Kronecker
 from linad.operators.relations import Gather, Prefix, Product
-from linad.operators.rewrites import inverts
-from linad.operators.structured import Diagonal, Kronecker, align
+from linad.operators.structured import Diagonal
 from linad.rules.linalg import adjoint
 
 
@@ -69,6 +68,10 @@ class TriangularSolve(JacobianOperator):
     n^2 operations a column.
     """
 
+    unknown = (
+        "triangles definiteness diagonal_entries column_squares spectral_norm adjoint_form multiple"
+    )
+
     fresh = True
 
     def __init__(
@@ -85,27 +88,27 @@ class TriangularSolve(JacobianOperator):
         x = solve_triangular_(adjoint(self.a), cotangent, lower=not self.lower, unit=self.unit)
         return sum_to_shape(x, self.in_shape, len(self.out_shape))
 
+    def relation(self) -> Product:
+        """x_i reads b_j with j <= i for a lower T: the inverse of a triangle is one."""
+        numbers = np.arange(self.shape[1]).reshape(self.in_shape)
+        repeated = np.broadcast_to(numbers, self.out_shape).ravel()
+        return Product(
+            Prefix(self.out_shape, len(self.out_shape) - 2, not self.lower),
+            Gather(repeated, self.shape[1]),
+        )
 
-@relates(TriangularSolve, by="lower")
-def triangular_solve_pattern(op: TriangularSolve) -> Product:
-    """x_i reads b_j with j <= i for a lower T: the inverse of a triangle is one."""
-    numbers = np.arange(op.shape[1]).reshape(op.in_shape)
-    repeated = np.broadcast_to(numbers, op.out_shape).ravel()
-    return Product(
-        Prefix(op.out_shape, len(op.out_shape) - 2, not op.lower), Gather(repeated, op.shape[1])
-    )
+    def relation_key(self) -> Any:
+        return self.lower
 
-
-@inverts(TriangularSolve)
-def _(op: TriangularSolve) -> JacobianOperator | None:
-    # (T^-1)^-1 = T
-    if op.in_shape != op.out_shape:
-        return None
-    a = np.tril(op.a) if op.lower else np.triu(op.a)
-    if op.unit:
-        eye = np.eye(a.shape[-1], dtype=op.dtype)
-        a = a - a * eye + eye
-    return Kronecker(a, None, op.out_shape, op.in_shape, op.dtype)
+    def inverse_form(self) -> JacobianOperator | None:
+        # (T^-1)^-1 = T
+        if self.in_shape != self.out_shape:
+            return None
+        a = np.tril(self.a) if self.lower else np.triu(self.a)
+        if self.unit:
+            eye = np.eye(a.shape[-1], dtype=self.dtype)
+            a = a - a * eye + eye
+        return Kronecker(a, None, self.out_shape, self.in_shape, self.dtype)
 
 
 @solve_triangular_.jacobian(wrt=0)

@@ -3,16 +3,15 @@
 import numpy as np
 
 import linad
+from linad.operators.contraction import Contraction
+from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.structured import (
     Broadcast,
     Cast,
     Conjugation,
-    Contraction,
     Diagonal,
     Identity,
-    Kronecker,
     Masked,
-    Matrix,
     Permutation,
     RealPart,
     Reshape,

@@ -22,14 +22,11 @@ FORMER = {
     ),
     ("linad.operators", "linad.operators"): (
         "regions=region_writes filters=filtering fourier=dft joining=placement "
-        "cumulative=recurrences contractions=einsum_rewrites "
-        "identities=structural_rewrites questions=properties solve=matrix_inverse "
-        "sparse_forms=sparse_properties"
+        "cumulative=recurrences contractions=contraction "
+        "identities=structural_rewrites questions=properties solve=matrices "
+        "sparse_forms=sparse_properties patterns=relation_shapes blocksolve=block_substitution"
     ),
-    ("linad.operators", "linad.linalg"): (
-        "structure estimates probing inverses krylov=iterative_inverses factors "
-        "blocksolve=block_substitution kronecker_sums"
-    ),
+    ("linad.operators", "linad.linalg"): ("structure estimates probing krylov=iterative_inverses"),
     ("linad", "linad.linalg"): ("answers systems=linear_systems"),
     ("linad.transforms.sparsity", "linad.sparsity"): (
         "assemble colouring compress instructions=value_programs kernels=graph_kernels "
@@ -66,6 +63,24 @@ FORMER = {
     ("linad", "linad.command"): ("cli demo terminal loading checks"),
 }
 """Names by where they were and where they are; ``old=new`` where the name changed as well."""
+
+
+CLASSES = {
+    "linad.operators.structured": {
+        "Kronecker": "linad.operators.matrices",
+        "Matrix": "linad.operators.matrices",
+        "RowProducts": "linad.operators.matrices",
+        "Contraction": "linad.operators.contraction",
+    }
+}
+"""Classes that have left a module which keeps its name, by where they are."""
+
+
+def class_from(module: str, name: str) -> Any:
+    """What a module once had under a name; for its ``__getattr__``."""
+    if name not in CLASSES[module]:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(CLASSES[module][name]), name)
 
 
 def _table() -> dict[str, str]:

@@ -114,3 +114,11 @@ def check_function(name: str, f: Any) -> None:
     """Raise if what ``linad.<name>`` was given first is no function."""
     if not callable(f):
         raise ArgumentError(f"{name}: the first argument must be a function, got {f!r:.60}")
+
+
+def align(x: Any, ndim: int, full_ndim: int) -> Any:
+    """Insert axes after the seeds so that (*seeds, *shape) broadcasts to (*seeds, *full)."""
+    if full_ndim == ndim or x.ndim == ndim:
+        return x
+    seeds = x.ndim - ndim
+    return x.reshape(x.shape[:seeds] + (1,) * (full_ndim - ndim) + x.shape[seeds:])

@@ -8,42 +8,36 @@ from linad.operators.properties import ANSWERS
 
 def simplified(op: JacobianOperator) -> JacobianOperator:
     from linad.operators import rewrites
-    from linad.transforms import fold  # noqa: F401 (tells the table of linearized functions)
 
     return rewrites.simplified(op)
 
 
 def structure(op: JacobianOperator) -> tuple[str, ...]:
     from linad.linalg.structure import structure
-    from linad.transforms import fold  # noqa: F401
 
     return structure(op)
 
 
 def diagonal(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
     from linad.linalg.estimates import diagonal
-    from linad.transforms import fold  # noqa: F401
 
     return diagonal(op, exact, samples, rng)
 
 
 def trace(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
     from linad.linalg.estimates import trace
-    from linad.transforms import fold  # noqa: F401
 
     return trace(op, exact, samples, rng)
 
 
 def norm_estimate(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
     from linad.linalg.estimates import norm_estimate
-    from linad.transforms import fold  # noqa: F401
 
     return norm_estimate(op, exact, samples, rng)
 
 
 def column_norms(op: JacobianOperator, exact: bool | None, samples: int, rng: Any) -> Any:
     from linad.linalg.estimates import column_norms
-    from linad.transforms import fold  # noqa: F401
 
     return column_norms(op, exact, samples, rng)
 

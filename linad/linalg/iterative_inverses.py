@@ -20,8 +20,8 @@ from scipy.sparse.linalg import LinearOperator, cg, gmres, lsmr, minres
 from linad.core.primitive import Traced
 from linad.errors import ConvergenceError, OperandError, UnsupportedError
 from linad.linalg.probing import largest_singular_value
-from linad.linalg.structure import DEFINITE, HERMITIAN
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import DEFINITE, HERMITIAN
 
 METHODS = ("cg", "minres", "gmres", "lsmr")
 

@@ -2,7 +2,7 @@
 
 The ways, in the order in which they are considered:
 
-    closed form    the structure has an inverse (`linad.linalg.inverses`)
+    closed form    the structure has an inverse (`linad.operators.facts`)
     dense          n at most 200: Cholesky where the matrix is positive definite, LU else
     sparse LU      its pattern is thin
     dense          n at most 2000
@@ -30,8 +30,6 @@ from linad.core import tree
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact
 from linad.errors import DTypeError, OptionError, ShapeError, SingularError, UnsupportedError
-from linad.linalg.factors import Cholesky, DenseLU, SparseLU
-from linad.linalg.inverses import closed_form
 from linad.linalg.iterative_inverses import (
     METHODS,
     Iterative,
@@ -39,14 +37,17 @@ from linad.linalg.iterative_inverses import (
     as_preconditioner,
     method_for,
 )
-from linad.linalg.structure import DEFINITE, bare, definiteness, is_thin, structure, triangles
+from linad.linalg.structure import is_thin, structure
 from linad.operators.algebra import as_operator, compose, matching, scale
 from linad.operators.base import JacobianOperator
+from linad.operators.composites import bare
+from linad.operators.factors import Cholesky, DenseLU, SparseLU
+from linad.operators.facts import DEFINITE
 from linad.operators.foreign import Foreign
-from linad.operators.matrix_inverse import Solve
+from linad.operators.matrices import Matrix, Solve
 from linad.operators.residuals import Recipe, lifted
 from linad.operators.rewrites import simplified
-from linad.operators.structured import Matrix, Reshape
+from linad.operators.structured import Reshape
 from linad.operators.tagged import Tagged
 from linad.transforms import fold as fold  # tells the table of linearized functions
 from linad.transforms.linearize import linearize_leaves
@@ -188,7 +189,7 @@ class System:
         self.rtol, self.M = max(rtol, 4 * float(np.finfo(self.A.dtype).eps)), M
         self.maxiter = max(1000, 10 * self.n) if maxiter is None else maxiter
         self.traced, self.recipe = lifted(self.A)
-        self.level = definiteness(self.A) if self.m == self.n else 0
+        self.level = self.A.definiteness() if self.m == self.n else 0
         self.inverse = self._choose()
         log.debug("%s: %s, because %s", self.A._label(), self.method, self.reason)
 
@@ -204,9 +205,9 @@ class System:
             return self._by_iteration(None)
         if wanted in ("auto", "closed form"):
             simple = simplified(self.A)
-            if type(bare(simple)) is Matrix and triangles(bare(simple)) == (False, False):
+            if type(bare(simple)) is Matrix and bare(simple).triangles() == (False, False):
                 return self._dense("the matrix is given as an array", bare(simple).todense())
-            found = closed_form(simple)
+            found = simple.inverse_form()
             if found is not None:
                 names = structure(self.A)
                 self.method = "closed form"

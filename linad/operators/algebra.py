@@ -23,19 +23,12 @@ from linad.operators.composites import (
     Scaled,
     Sum,
     Transpose,
+    chain_of,
 )
 from linad.operators.foreign import Foreign
-from linad.operators.rewrites import (
-    AT_ONCE,
-    MULTIPLES_AT_ONCE,
-    SUMS_AT_ONCE,
-    chain_of,
-    direct,
-    multiplied,
-    sum_of,
-    summed,
-)
-from linad.operators.structured import Cast, Diagonal, Identity, Matrix, Zero
+from linad.operators.matrices import Matrix
+from linad.operators.rewrites import AT_ONCE, SUMS_AT_ONCE, direct, multiplied, sum_of, summed
+from linad.operators.structured import Cast, Diagonal, Identity, Zero
 
 
 def as_operator(a: Any) -> JacobianOperator:
@@ -158,8 +151,8 @@ def scale(alpha: Any, op: Any) -> JacobianOperator:
             alpha, op = alpha * op.alpha, op.op
         if alpha == 1:
             return op
-    rewrite = MULTIPLES_AT_ONCE.get(type(op))
-    return Scaled(alpha, op) if rewrite is None else rewrite(alpha, op)
+    found = op.multiple(alpha) if op.scales_at_once else None
+    return Scaled(alpha, op) if found is None else found
 
 
 def _number(alpha: Any, op: JacobianOperator) -> Any:

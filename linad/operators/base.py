@@ -25,6 +25,7 @@ from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
+from linad.operators.facts import Facts
 from linad.operators.properties import Questions
 from linad.operators.sparse_properties import SparseForms
 
@@ -33,7 +34,7 @@ ALGEBRA = SimpleNamespace()
 imports this module, and hands its functions down here."""
 
 
-class JacobianOperator(Questions, SparseForms, LinearOperator):
+class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
     Parameters

@@ -11,11 +11,21 @@ from typing import Any
 import numpy as np
 
 from linad.core.shapes import is_inexact
-from linad.errors import ArgumentError, DTypeError, OperandError, ShapeError
+from linad.errors import ArgumentError, DTypeError, OperandError, ShapeError, SingularError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Typed
-from linad.operators.structured import Identity
+from linad.operators.block_substitution import BlockTriangularSolve
+from linad.operators.composites import Typed, bare, matched
+from linad.operators.facts import (
+    NOTHING,
+    both,
+    column_squares_of,
+    diagonal_of,
+    norm_of,
+    real_dtype,
+    triangle_names,
+)
+from linad.operators.structured import Identity, Zero
 
 
 class Blocks(Typed):
@@ -33,6 +43,8 @@ class Blocks(Typed):
     -----
     One application of every block, and one copy of the result.
     """
+
+    unknown = "adjoint_form multiple relation"
 
     fresh = True
 
@@ -71,6 +83,96 @@ class Blocks(Typed):
             part = apply(op, x[..., taken[source]])
             parts[target] = part if parts[target] is None else parts[target] + part
         return np.concatenate(parts, axis=-1)
+
+    def places(self) -> set[tuple[int, int]]:
+        """Block rows and columns of the blocks that are not zero."""
+        return {(i, j) for i, j, block in self.blocks if type(block) is not Zero}
+
+    def pattern_names(self) -> set[str]:
+        places, square = self.places(), self.heights == self.widths
+        names = triangle_names(self)
+        if all(i == j for i, j in places):
+            return names | {"block diagonal"}
+        if square and all(i >= j for i, j in places):
+            return names | {"block lower triangular"}
+        if square and all(i <= j for i, j in places):
+            return names | {"block upper triangular"}
+        return names
+
+    def triangles(self) -> tuple[bool, bool]:
+        if self.heights != self.widths:
+            return False, False
+        blocks = [(i, j, block) for i, j, block in self.blocks if type(block) is not Zero]
+        return both(block.triangles() if i == j else (i > j, i < j) for i, j, block in blocks)
+
+    def definiteness(self) -> int:
+        if self.heights != self.widths or any(i != j for i, j, _ in self.blocks):
+            return NOTHING
+        return min(block.definiteness() for _, _, block in self.blocks)
+
+    def diagonal_entries(self) -> Any:
+        if self.heights != self.widths:
+            return None
+        parts = [np.zeros(k, self.dtype) for k in self.heights]
+        for i, j, block in self.blocks:
+            if i == j:
+                found = diagonal_of(bare(block))
+                if found is None:
+                    return None
+                parts[i] = parts[i] + found
+        return np.concatenate(parts)
+
+    def column_squares(self) -> Any:
+        if len({(i, j) for i, j, _ in self.blocks}) < len(self.blocks):
+            return None
+        parts = [np.zeros(k, real_dtype(self.dtype)) for k in self.widths]
+        for _, j, block in self.blocks:
+            found = column_squares_of(bare(block))
+            if found is None:
+                return None
+            parts[j] = parts[j] + found
+        return np.concatenate(parts)
+
+    def spectral_norm(self) -> Any:
+        if any(i != j for i, j, _ in self.blocks) or len(self.blocks) < len(self.heights):
+            return None
+        found = [norm_of(bare(block)) for _, _, block in self.blocks]
+        return None if None in found else max(found)
+
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        # Block by block
+        blocks = [(i, j, simplify(block)) for i, j, block in self.blocks]
+        if all(new is old for (_, _, new), (_, _, old) in zip(blocks, self.blocks, strict=True)):
+            return None
+        return Blocks(blocks, self.heights, self.widths)
+
+    def inverse_form(self) -> JacobianOperator | None:
+        if self.heights != self.widths or self.wide:
+            return None
+        places = [(i, j) for i, j, _ in self.blocks]
+        lower, upper = all(i >= j for i, j in places), all(i <= j for i, j in places)
+        if not (lower or upper) or len(set(places)) < len(places):
+            return None
+        diagonal: dict[int, JacobianOperator] = {}
+        for i, j, block in self.blocks:
+            if i == j:
+                found = block.inverse_form()
+                if found is None:
+                    return None
+                diagonal[i] = matched(found, (self.heights[i],), (self.heights[i],))
+        missing = set(range(len(self.heights))) - set(diagonal)
+        if any(self.heights[i] for i in missing):
+            raise SingularError(
+                f"inverse: {self._label()} is block triangular, and block {min(missing)} "
+                f"on its diagonal is zero"
+            )
+        if missing:
+            return None
+        inverses = [diagonal[i] for i in range(len(self.heights))]
+        if lower and upper:
+            return Blocks([(i, i, b) for i, b in enumerate(inverses)], self.heights, self.widths)
+        rest = [(i, j, block) for i, j, block in self.blocks if i != j]
+        return BlockTriangularSolve(inverses, rest, self.heights, lower)
 
 
 def _slices(lengths: list[int]) -> list[slice]:

@@ -11,12 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import concrete
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
+from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Scaled, Sum, Transpose
+from linad.operators.composites import Adjoint, Chain, Scaled, Sum, Transpose, recognises
 from linad.operators.dft import Fourier, HermitianFourier, RealFourier
+from linad.operators.facts import (
+    DEFINITE,
+    HERMITIAN,
+    NOTHING,
+    SEMIDEFINITE,
+    real_dtype,
+    squares,
+    triangle_names,
+)
 from linad.operators.placement import Roll
+from linad.operators.relation_shapes import lanes
+from linad.operators.relations import Product
 from linad.operators.structured import Cast, Diagonal, Identity, RealPart, Zero
 
 
@@ -39,6 +52,8 @@ class Circulant(JacobianOperator):
     Two Fourier transforms an application, O(N log N).
     """
 
+    unknown = "triangles"
+
     fresh = True
 
     def __init__(self, eigenvalues: Any, axes: tuple[int, ...], shape: Shape, dtype: Any) -> None:
@@ -57,7 +72,63 @@ class Circulant(JacobianOperator):
             y = np.real(y)
         return y.astype(self.dtype)
 
+    def pattern_names(self) -> set[str]:
+        return {"circulant"} | triangle_names(self)
 
+    def definiteness(self) -> int:
+        """By the eigenvalues, which carry the rounding of a Fourier transform."""
+        values = np.asarray(concrete(self.eigenvalues))
+        size = float(np.max(np.abs(values), initial=0.0))
+        noise = 8 * np.finfo(values.dtype).eps * size * np.log2(values.size + 2)
+        if not np.all(np.abs(values.imag) <= noise):
+            return NOTHING
+        low = float(np.min(values.real, initial=np.inf))
+        return DEFINITE if low > noise else SEMIDEFINITE if low >= -noise else HERMITIAN
+
+    def diagonal_entries(self) -> Any:
+        # The trace of each circulant block, shared equally: the mean of its eigenvalues
+        mean = np.mean(self.eigenvalues, axis=self.axes, keepdims=True)
+        mean = mean if self.dtype.kind == "c" else np.real(mean)
+        return (mean + np.zeros(self.in_shape)).reshape(self.shape[0]).astype(self.dtype)
+
+    def column_squares(self) -> Any:
+        mean = np.mean(squares(self.eigenvalues), axis=self.axes, keepdims=True)
+        full = mean + np.zeros(self.in_shape)
+        return full.reshape(self.shape[1]).astype(real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return np.max(np.abs(self.eigenvalues))
+
+    def multiple(self, alpha: Any) -> JacobianOperator:
+        return Circulant(alpha * self.eigenvalues, self.axes, self.in_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        # (F^-1 Λ F)^-1 = F^-1 Λ^-1 F
+        sizes = np.abs(np.asarray(concrete(self.eigenvalues)))
+        eps = np.finfo(self.dtype).eps
+        if sizes.size and not np.min(sizes) > eps * np.max(sizes):
+            raise SingularError(
+                f"inverse: {self._label()} is circulant with the eigenvalue {np.min(sizes):.1e}, "
+                f"which is zero to working precision"
+            )
+        return Circulant(1 / self.eigenvalues, self.axes, self.in_shape, self.dtype)
+
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, self.axes)
+
+    def relation_key(self) -> Any:
+        return self.axes
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        # C^H = F^-1 diag(conj λ) F, and C^T has λ_{-k}
+        if self.dtype.kind == "c" and conj(1j) == 1j:
+            turned = _negative(self.eigenvalues, self.axes)
+        else:
+            turned = np.conj(self.eigenvalues)
+        return Circulant(turned, self.axes, self.in_shape, self.dtype)
+
+
+@recognises(Sum, Chain)
 def circulant(op: JacobianOperator) -> Circulant | None:
     """``op`` as a `Circulant`, or None where it is not seen to be one.
 

@@ -6,6 +6,9 @@ import numpy as np
 
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import lanes, windows
+from linad.operators.relations import Product, Relation
 
 
 def flipped(kernel: Any) -> Any:
@@ -34,6 +37,8 @@ class Convolution(JacobianOperator):
     other way round.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(
@@ -48,6 +53,12 @@ class Convolution(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         mode = "valid" if self.mode == "full" else "full"
         return self.convolve(cotangent, flipped(self.kernel), mode=mode)
+
+    def relation(self) -> Relation:
+        return windows(self.out_shape, self.in_shape, self.kernel.shape[-1:], self.mode)
+
+    def relation_key(self) -> Any:
+        return self.kernel.shape[-1], self.mode
 
 
 class ValidKernel(JacobianOperator):
@@ -68,6 +79,8 @@ class ValidKernel(JacobianOperator):
     convolution of the flipped signal.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(
@@ -81,3 +94,6 @@ class ValidKernel(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return self.convolve(flipped(self.signal), cotangent, mode="valid")
+
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, (-1,))

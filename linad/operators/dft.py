@@ -10,8 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linad.core.shapes import Shape
+from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import UNSTRUCTURED, real_dtype
+from linad.operators.relation_shapes import lanes, moved
+from linad.operators.relations import Gather, Product
 
 Norm = Literal["backward", "ortho", "forward"]
 
@@ -38,6 +41,8 @@ class Fourier(JacobianOperator):
     O(N log N) an application.
     """
 
+    unknown = "triangles definiteness diagonal_entries multiple"
+
     fresh = True
 
     def __init__(
@@ -53,6 +58,44 @@ class Fourier(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         transform = np.fft.fftn if self.backward else np.fft.ifftn
         return transform(cotangent, axes=self.axes, norm=OPPOSITE[self.norm])
+
+    def factor(self) -> float:
+        """The number c in front of the sum."""
+        n = size_of([self.in_shape[k] for k in self.axes])
+        if self.norm == "ortho":
+            return float(n) ** -0.5
+        return 1 / n if (self.norm == "backward") == self.backward else 1.0
+
+    def pattern_names(self) -> set[str]:
+        return {"fourier", "unitary"} if self.norm == "ortho" else {"fourier"}
+
+    def isometric(self) -> bool:
+        return self.norm == "ortho"
+
+    def column_squares(self) -> Any:
+        # n entries of size c in each column
+        n = size_of([self.in_shape[k] for k in self.axes])
+        return np.full(self.shape[1], n * self.factor() ** 2, real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return self.factor() * size_of([self.in_shape[k] for k in self.axes]) ** 0.5
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        # F^H = n F^-1: the other direction with the opposite norm. F^T = F
+        if conj(1j) == 1j:
+            return self
+        norm = OPPOSITE[self.norm]
+        return Fourier(self.axes, not self.backward, norm, self.in_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        # F^-1 = F^H / n: the other direction, with NumPy's factor for this norm
+        return Fourier(self.axes, not self.backward, self.norm, self.in_shape, self.dtype)
+
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, self.axes)
+
+    def relation_key(self) -> Any:
+        return self.axes
 
 
 class RealFourier(JacobianOperator):
@@ -72,6 +115,8 @@ class RealFourier(JacobianOperator):
     Its adjoint is Re Σ_k c y_k exp(+2πi jk/n) over the coefficients that are there, while
     irfft counts all but the first, and the last of an even n, twice: so they are halved.
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -93,6 +138,12 @@ class RealFourier(JacobianOperator):
         n = self.in_shape[self.axis]
         return np.fft.irfft(cotangent * self._halves, n, self.axis, OPPOSITE[self.norm])
 
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, (self.axis,))
+
+    def relation_key(self) -> Any:
+        return self.axis
+
 
 class HermitianFourier(JacobianOperator):
     """The inverse of `RealFourier`: n real entries from n//2 + 1 coefficients.
@@ -109,6 +160,8 @@ class HermitianFourier(JacobianOperator):
     dtype, real_dtype : numpy.dtype
         Of the coefficients and of the entries.
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
     clinear = False
@@ -131,6 +184,12 @@ class HermitianFourier(JacobianOperator):
         transform = np.fft.rfft(cotangent, axis=self.axis, norm=OPPOSITE[self.norm])
         return transform * self._twice
 
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, (self.axis,))
+
+    def relation_key(self) -> Any:
+        return self.axis
+
 
 def multiplicity(n: int, axis: int, dtype: Any) -> Any:
     """How often a full transform of n real entries holds each of the n//2 + 1 coefficients.
@@ -147,6 +206,9 @@ def multiplicity(n: int, axis: int, dtype: Any) -> Any:
 class Fit(JacobianOperator):
     """Crop or pad with zeros at the end of each axis; the adjoint does the opposite."""
 
+    copies = True
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def pushforward(self, tangent: Any) -> Any:
@@ -154,6 +216,9 @@ class Fit(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return _fitted(cotangent, self.out_shape, self.in_shape)
+
+    def relation(self) -> Gather:
+        return moved(self)
 
 
 def _fitted(x: Any, before: Shape, after: Shape) -> Any:

@@ -7,7 +7,10 @@ import numpy as np
 from linad.core.shapes import Shape, sum_to_shape
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import flipped
+from linad.operators.facts import UNSTRUCTURED
 from linad.operators.recurrences import reverse
+from linad.operators.relation_shapes import lanes, windows
+from linad.operators.relations import Prefix, Product, Relation
 
 
 def turned(kernel: Any, axes: int) -> Any:
@@ -38,6 +41,8 @@ class GridConvolution(JacobianOperator):
     way round.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(
@@ -60,6 +65,12 @@ class GridConvolution(JacobianOperator):
         mode = "valid" if self.mode == "full" else "full"
         return self.convolve(cotangent, turned(self.kernel, self.axes), mode=mode, axes=self.axes)
 
+    def relation(self) -> Relation:
+        return windows(self.out_shape, self.in_shape, self.kernel.shape[-self.axes :], self.mode)
+
+    def relation_key(self) -> Any:
+        return self.kernel.shape[-self.axes :], self.mode
+
 
 class GridKernel(JacobianOperator):
     """kernel -> valid convolution of a fixed signal with it, along the last axes.
@@ -74,6 +85,8 @@ class GridKernel(JacobianOperator):
     out_shape, in_shape : tuple of int
     dtype : numpy.dtype
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -96,6 +109,12 @@ class GridKernel(JacobianOperator):
         signal = turned(self.signal, self.axes)
         return self.convolve(signal, cotangent, mode="valid", axes=self.axes)
 
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
+
+    def relation_key(self) -> Any:
+        return self.axes
+
 
 class AllPole(JacobianOperator):
     """r -> y with Σ_k a_k y_{n-k} = r_n along the last axis: T(a)^-1, lower triangular Toeplitz.
@@ -114,6 +133,8 @@ class AllPole(JacobianOperator):
     T(a)^-H is the filter with conj(a), run from the other end. Both cost O(n m).
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, solve: Any, a: Any, shape: Shape, dtype: Any) -> None:
@@ -126,6 +147,9 @@ class AllPole(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         a = np.conj(self.a) if self.a.dtype.kind == "c" else self.a
         return reverse(self.solve(a, reverse(cotangent, -1)), -1)
+
+    def relation(self) -> Prefix:
+        return Prefix(self.in_shape, -1)
 
 
 class TruncatedKernel(JacobianOperator):
@@ -147,6 +171,8 @@ class TruncatedKernel(JacobianOperator):
     Both cost O(n m).
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, convolve: Any, y: Any, m: int, dtype: Any) -> None:
@@ -166,6 +192,9 @@ class TruncatedKernel(JacobianOperator):
         found = self.convolve(longer, flipped(self.y), mode="valid")
         return sum_to_shape(found, self.in_shape, len(self.out_shape))
 
+    def relation(self) -> Product:
+        return lanes(self.out_shape, self.in_shape, (-1,))
+
 
 class RunningMean(JacobianOperator):
     """The mean of ``size`` consecutive entries of the last axis, where all of them exist.
@@ -183,6 +212,8 @@ class RunningMean(JacobianOperator):
     The adjoint is the same mean, of the cotangent between zeros. Both cost O(n).
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, mean: Any, size: int, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
@@ -195,3 +226,9 @@ class RunningMean(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         edge = np.zeros((*cotangent.shape[:-1], self.size - 1), cotangent.dtype)
         return self.mean(np.concatenate([edge, cotangent, edge], axis=-1), size=self.size)
+
+    def relation(self) -> Relation:
+        return windows(self.out_shape, self.in_shape, (self.size,), "valid")
+
+    def relation_key(self) -> Any:
+        return self.size

@@ -6,10 +6,14 @@ Applying one is a primitive, so it traces although SciPy itself cannot take a tr
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import lanes
+from linad.operators.relations import Relation
 
 
 def _apply(x: Any, *, op: Any, adjoint: bool) -> Any:
@@ -38,6 +42,8 @@ class Foreign(JacobianOperator):
         Axes in front of the vectors.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = False  # what SciPy's operator returns may be the vector it was given
 
     def __init__(self, op: Any, adjoint: bool = False, lead: Shape = ()) -> None:
@@ -53,6 +59,33 @@ class Foreign(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return apply_operator(cotangent, op=self.op, adjoint=not self.reverse)
+
+    def matrix(self) -> Any:
+        """The sparse array that is applied, or None."""
+        matrix: Any = getattr(self.op, "A", None)
+        if not issparse(matrix) or matrix.shape != self.op.shape:
+            return None
+        matrix = matrix.tocsr()
+        # Without SciPy's notes of what it once found out of the indices: they may have changed.
+        matrix = csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return matrix.conj().T.tocsr() if self.reverse else matrix
+
+    def relation(self) -> Any:
+        matrix = self.matrix()
+        if matrix is None:
+            return lanes(self.out_shape, self.in_shape, (-1,))
+        one = Relation.of_matrix(matrix)
+        count = size_of(self.in_shape[:-1])
+        if count == 1:
+            return one
+        lead = np.arange(count)[:, None]
+        rows, columns = lead * one.m + one.rows, lead * one.n + one.indices
+        return Relation.of_pairs(rows, columns, self.shape)
+
+    def relation_key(self) -> Any:
+        matrix = self.matrix()
+        # Copies, since the matrix is the caller's to change.
+        return None if matrix is None else (matrix.indptr.copy(), matrix.indices.copy())
 
 
 @apply_operator.jacobian(wrt=0)

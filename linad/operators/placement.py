@@ -8,6 +8,9 @@ import numpy as np
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import real_dtype
+from linad.operators.relation_shapes import moved
+from linad.operators.relations import Gather
 
 
 class Pad(JacobianOperator):
@@ -25,6 +28,9 @@ class Pad(JacobianOperator):
     -----
     The pullback is a view.
     """
+
+    copies = True
+    unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
     def __init__(
         self, before: Sequence[int], out_shape: Shape, in_shape: Shape, dtype: Any
@@ -53,9 +59,27 @@ class Pad(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return cotangent[self._inner]
 
+    def column_squares(self) -> Any:
+        return np.ones(self.shape[1], real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return 1.0
+
+    def isometric(self) -> bool:
+        return True
+
+    def relation(self) -> Gather:
+        return moved(self)
+
+    def relation_key(self) -> Any:
+        return self.before
+
 
 class Roll(JacobianOperator):
     """y = x shifted cyclically by ``shifts`` along ``axes``."""
+
+    copies = True
+    unknown = "triangles definiteness diagonal_entries multiple"
 
     fresh = True
 
@@ -72,3 +96,32 @@ class Roll(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return np.roll(cotangent, tuple([-s for s in self.shifts]), self._axes)
+
+    def pattern_names(self) -> set[str]:
+        return {"permutation", "unitary"}
+
+    def column_squares(self) -> Any:
+        return np.ones(self.shape[1], real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return 1.0
+
+    def isometric(self) -> bool:
+        return True
+
+    def turned(self) -> JacobianOperator:
+        """The shift back, which is the adjoint and the inverse."""
+        axes = [k + len(self.in_shape) for k in self._axes]
+        return Roll([-s for s in self.shifts], axes, self.in_shape, self.dtype)
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        return self.turned()
+
+    def inverse_form(self) -> JacobianOperator:
+        return self.turned()
+
+    def relation(self) -> Gather:
+        return moved(self)
+
+    def relation_key(self) -> Any:
+        return self.shifts, self._axes

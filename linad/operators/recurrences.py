@@ -6,6 +6,9 @@ import numpy as np
 
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import UNSTRUCTURED, real_dtype
+from linad.operators.relation_shapes import numbered
+from linad.operators.relations import Prefix, Relation
 
 
 def along(axis: int, index: Any) -> tuple[Any, ...]:
@@ -39,6 +42,8 @@ class CumulativeSum(JacobianOperator):
     dtype : numpy.dtype
     """
 
+    unknown = "definiteness adjoint_form multiple"
+
     fresh = True
 
     def __init__(self, axis: int, shape: Shape, dtype: Any) -> None:
@@ -52,6 +57,34 @@ class CumulativeSum(JacobianOperator):
         total = np.add.accumulate(reverse(cotangent, self._axis), axis=self._axis)
         return reverse(total, self._axis)
 
+    def triangles(self) -> tuple[bool, bool]:
+        return True, False
+
+    def diagonal_entries(self) -> Any:
+        return np.ones(self.shape[0], self.dtype)
+
+    def column_squares(self) -> Any:
+        # Column k is read by all rows from k on.
+        n = self.in_shape[self._axis]
+        counts = np.arange(n, 0, -1, dtype=real_dtype(self.dtype)).reshape(
+            -1, *(1,) * (-self._axis - 1)
+        )
+        return np.broadcast_to(counts, self.in_shape).reshape(self.shape[1]).copy()
+
+    def spectral_norm(self) -> Any:
+        # Singular values 1 / (2 sin((2k - 1) π / (4 n + 2))) of the matrix of ones below
+        return 0.5 / np.sin(np.pi / (4 * self.in_shape[self._axis] + 2))
+
+    def inverse_form(self) -> JacobianOperator:
+        # Differences undo running sums.
+        return BackwardDifference(self._axis, self.in_shape, self.dtype)
+
+    def relation(self) -> Prefix:
+        return Prefix(self.in_shape, self._axis)
+
+    def relation_key(self) -> Any:
+        return self._axis
+
 
 class Difference(JacobianOperator):
     """y_k = x_{k+1} - x_k along an axis; its adjoint is minus the difference, zeros beyond.
@@ -63,6 +96,8 @@ class Difference(JacobianOperator):
     in_shape : tuple of int
     dtype : numpy.dtype
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -83,6 +118,15 @@ class Difference(JacobianOperator):
         edge = np.zeros(shape, self.dtype)
         return -np.diff(np.concatenate([edge, cotangent, edge], axis=self._axis), axis=self._axis)
 
+    def relation(self) -> Relation:
+        x = np.moveaxis(numbered(self.in_shape), self._axis, -1)
+        pairs = np.stack([x[..., :-1], x[..., 1:]], axis=-1)
+        pairs = np.moveaxis(pairs, -2, self._axis - 1)
+        return Relation.uniform(pairs.reshape(self.shape[0], 2), self.shape[1])
+
+    def relation_key(self) -> Any:
+        return self._axis
+
 
 class SegmentSum(JacobianOperator):
     """y_i = the sum of x over the i-th of consecutive segments of an axis.
@@ -96,6 +140,8 @@ class SegmentSum(JacobianOperator):
     in_shape : tuple of int
     dtype : numpy.dtype
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -116,6 +162,16 @@ class SegmentSum(JacobianOperator):
         owner = np.searchsorted(self.starts, np.arange(first, n), side="right") - 1
         repeated = cotangent[along(self._axis, owner)]
         return np.concatenate([np.zeros(shape, self.dtype), repeated], axis=self._axis)
+
+    def relation(self) -> Relation:
+        x = np.moveaxis(numbered(self.in_shape), self._axis, -1)
+        y = np.moveaxis(numbered(self.out_shape), self._axis, -1)
+        first, n = int(self.starts[0]), x.shape[-1]
+        owner = np.searchsorted(self.starts, np.arange(first, n), side="right") - 1
+        return Relation.of_pairs(y[..., owner], x[..., first:], self.shape)
+
+    def relation_key(self) -> Any:
+        return self._axis, self.starts
 
 
 class Recurrence(JacobianOperator):
@@ -140,6 +196,8 @@ class Recurrence(JacobianOperator):
     recurrence from the other end, with coefficients moved by one.
     """
 
+    unknown = "definiteness column_squares spectral_norm multiple"
+
     fresh = True
 
     def __init__(
@@ -163,6 +221,29 @@ class Recurrence(JacobianOperator):
         """The coefficients as the recurrence from the other end meets them."""
         return shift(self.coefficients, self._axis, 1 if self._backward else -1)
 
+    def triangles(self) -> tuple[bool, bool]:
+        return not self._backward, self._backward
+
+    def diagonal_entries(self) -> Any:
+        return np.ones(self.shape[0], self.dtype)
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        # ((I - A S)^-1)^H = (I - S^T A^H)^-1, the recurrence from the other end
+        a = conj(self.moved())
+        return Recurrence(self.solve, a, self._axis, not self._backward, self.in_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        # h = (I - A S)^-1 b, hence b = h - A S h
+        return BackwardDifference(
+            self._axis, self.in_shape, self.dtype, self.coefficients, backward=self._backward
+        )
+
+    def relation(self) -> Prefix:
+        return Prefix(self.in_shape, self._axis, self._backward)
+
+    def relation_key(self) -> Any:
+        return self._axis, self._backward
+
 
 class BackwardDifference(JacobianOperator):
     """y_k = x_k - a_k x_{k-1} along an axis, with x before the first 0: `Recurrence` undone.
@@ -178,6 +259,8 @@ class BackwardDifference(JacobianOperator):
     backward : bool
         Whether the entry after x_k takes the place of the one before.
     """
+
+    unknown = "definiteness column_squares spectral_norm adjoint_form multiple"
 
     fresh = True
 
@@ -199,3 +282,27 @@ class BackwardDifference(JacobianOperator):
         else:
             taken = self.coefficients * cotangent
         return cotangent - shift(taken, self._axis, 1 if self._backward else -1)
+
+    def triangles(self) -> tuple[bool, bool]:
+        return not self._backward, self._backward
+
+    def diagonal_entries(self) -> Any:
+        return np.ones(self.shape[0], self.dtype)
+
+    def inverse_form(self) -> JacobianOperator | None:
+        # Running sums undo differences.
+        if self.coefficients is not None or self._backward:
+            return None
+        return CumulativeSum(self._axis + len(self.in_shape), self.in_shape, self.dtype)
+
+    def relation(self) -> Relation:
+        """Each entry, and the one before it along the axis."""
+        x = np.moveaxis(numbered(self.in_shape), self._axis, -1)
+        first, second = (slice(None, -1), slice(1, None))
+        later, earlier = (first, second) if self._backward else (second, first)
+        rows = [x.ravel(), x[..., later].ravel()]
+        columns = [x.ravel(), x[..., earlier].ravel()]
+        return Relation.of_pairs(np.concatenate(rows), np.concatenate(columns), self.shape)
+
+    def relation_key(self) -> Any:
+        return self._axis, self._backward

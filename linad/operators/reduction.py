@@ -7,6 +7,11 @@ import numpy as np
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, drop_axes, keep_axes
 from linad.operators.base import JacobianOperator
+from linad.operators.composites import Scaled
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import lanes
+from linad.operators.relations import Product
+from linad.operators.structured import Broadcast
 
 
 class ScaledSum(JacobianOperator):
@@ -21,6 +26,8 @@ class ScaledSum(JacobianOperator):
     factor : number, optional
         c, a Python number so that it widens nothing; None is 1.
     """
+
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -48,6 +55,18 @@ class ScaledSum(JacobianOperator):
         full[...] = kept
         return full
 
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        # Σ = B^H, of the broadcast B that repeats along the axes
+        axes = [k + len(self.in_shape) for k in self._axes]
+        total = Broadcast(self.in_shape, self.out_shape, self.dtype, axes).H
+        return total if self.factor is None else Scaled(self.factor, total)
+
+    def relation(self) -> Product:
+        return lanes(self._kept, self.in_shape, self._axes)
+
+    def relation_key(self) -> Any:
+        return self._axes
+
 
 class WeightedSum(JacobianOperator):
     """y = Σ w x over axes: one row a lane, never formed as a matrix.
@@ -66,6 +85,8 @@ class WeightedSum(JacobianOperator):
     One multiplication (and addition) an entry and application.
     """
 
+    unknown = UNSTRUCTURED
+
     fresh = True
 
     def __init__(self, weights: Any, axes: tuple[int, ...], in_shape: Shape, dtype: Any) -> None:
@@ -81,3 +102,9 @@ class WeightedSum(JacobianOperator):
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         weights = np.conj(self.weights) if self.dtype.kind == "c" else self.weights
         return cotangent.reshape(seeds + self._kept) * weights
+
+    def relation(self) -> Product:
+        return lanes(self._kept, self.in_shape, self._axes)
+
+    def relation_key(self) -> Any:
+        return self._axes

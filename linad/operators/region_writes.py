@@ -10,14 +10,22 @@ reals only, and the adjoint of taking the imaginary part v out is to put i v in.
 
 from typing import Any
 
+import numpy as np
+
 from linad.core.primitive import Traced
 from linad.core.regions import Part, Region, insert_region, read_region, write_region
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import UNSTRUCTURED
+from linad.operators.relation_shapes import region_numbers
+from linad.operators.relations import Gather
 
 
 class Extract(JacobianOperator):
     """y = the entries of x at a region; ``dtype`` is that of x."""
+
+    copies = True
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -47,9 +55,18 @@ class Extract(JacobianOperator):
         else:
             total += self.pullback(cotangent)
 
+    def relation(self) -> Gather:
+        return Gather(region_numbers(self.region, self.in_shape)[0], self.shape[1])
+
+    def relation_key(self) -> Any:
+        return self.region
+
 
 class Insert(JacobianOperator):
     """y = zeros with x at a region: the part of a write that comes from the value."""
+
+    copies = True
+    unknown = UNSTRUCTURED
 
     fresh = True
 
@@ -70,9 +87,21 @@ class Insert(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return read_region(cotangent, region=self.region).copy()
 
+    def relation(self) -> Gather:
+        m, n = self.shape
+        source = np.full(m, -1)
+        source[region_numbers(self.region, self.out_shape)[0]] = np.arange(n)
+        return Gather(source, n)
+
+    def relation_key(self) -> Any:
+        return self.region
+
 
 class Erase(JacobianOperator):
     """y = x with zeros at a region: the part of a write that comes from the array."""
+
+    copies = True
+    unknown = UNSTRUCTURED
 
     fresh = True
     writes = True
@@ -87,3 +116,13 @@ class Erase(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return write_region(cotangent, 0, region=self.region)
+
+    def relation(self) -> Gather:
+        n = self.shape[1]
+        source = np.arange(n)
+        if type(self.region) is not Part:
+            source[region_numbers(self.region, self.in_shape)[0]] = -1
+        return Gather(source, n)
+
+    def relation_key(self) -> Any:
+        return self.region

@@ -426,3 +426,9 @@ class Sets:
         )
         indices = np.concatenate([t.indices for t in tables])
         return Sets(np.concatenate(sources), Relation(indptr, indices, tables[0].n))
+
+
+def dense(shape: tuple[int, int]) -> Product:
+    """All of y on all of x: what one number would do that each x enters and each y reads."""
+    m, n = shape
+    return Product(Gather(np.zeros(m, np.int32), 1), Relation(np.array([0, n]), np.arange(n), n))

@@ -10,9 +10,9 @@ from typing import Any
 
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
-from linad.operators.matrix_inverse import Matrix
+from linad.operators.matrices import SystemMatrix
 
-HOLDERS = (JacobianOperator, Matrix)
+HOLDERS = (JacobianOperator, SystemMatrix)
 """Classes whose attributes are looked through."""
 
 DERIVED = ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim", "_factors")
@@ -72,7 +72,7 @@ def _mapped(x: Any, function: Any, known: dict[int, tuple[Any, Any]]) -> Any:
         if any(new[k] is not v for k, v in attributes.items()):
             result = object.__new__(type(x))
             result.__dict__.update(new)
-            if isinstance(x, Matrix):
+            if isinstance(x, SystemMatrix):
                 result._factors = None
     elif type(x) in (list, tuple):
         parts = [_mapped(v, function, known) for v in x]

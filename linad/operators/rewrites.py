@@ -1,16 +1,14 @@
-"""The algebra as a table: what products, sums, multiples and adjoints of operators become.
+"""The algebra as a table: what products and sums of operators become.
 
 A rewrite is a function registered for the types of its operands. It returns the operator that
 takes their place, or None where these two do not fit:
 
     @product(Diagonal, Diagonal)                     a @ b
     @total(Diagonal, Diagonal)                       a + b
-    @multiple(Diagonal)                              alpha * a
-    @adjoint(Diagonal)                               a.H, and a.T without conjugation
-    @plainer(Contraction)                            a alone, in better known parts
     @whole                                           a product of several factors
-    @inverts(Diagonal)                               a^-1; None where there is no closed form
-    @named(Diagonal)                                 names of the pattern, for `J.structure`
+
+What becomes of one operator alone (its multiple, adjoint, inverse) is a fact of its class, see
+`linad.operators.facts`.
 
 Those that cost nothing, or one pass over the numbers of a diagonal, are applied whenever
 operators are composed: one look into a dictionary a composition. Others (``at_once=False``) do
@@ -26,7 +24,19 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Extended, Reshaped, Scaled, Sum, Transpose
+from linad.operators.composites import (
+    Adjoint,
+    Chain,
+    Extended,
+    Reshaped,
+    Scaled,
+    Sum,
+    Transpose,
+    adjoint_of,
+    chain_of,
+    transpose_of,
+)
+from linad.operators.facts import knows
 from linad.operators.structured import Identity, Reshape, Zero
 
 Rewrite = Callable[..., Any]
@@ -36,13 +46,7 @@ AT_ONCE: dict[Pair, Rewrite] = {}
 PRODUCTS: dict[Pair, Rewrite] = {}
 SUMS_AT_ONCE: dict[Pair, Rewrite] = {}
 SUMS: dict[Pair, Rewrite] = {}
-MULTIPLES_AT_ONCE: dict[type, Rewrite] = {}
-MULTIPLES: dict[type, Rewrite] = {}
-ADJOINTS: dict[type, Rewrite] = {}
-PLAINER: dict[type, Rewrite] = {}
 WHOLE: list[Rewrite] = []
-INVERSES: dict[type, Rewrite] = {}
-NAMED: dict[type, Rewrite] = {}
 
 
 def product(a: type, b: type, at_once: bool = True) -> Callable[[Rewrite], Rewrite]:
@@ -70,51 +74,10 @@ def total(a: type, b: type, at_once: bool = True) -> Callable[[Rewrite], Rewrite
     return register
 
 
-def multiple(a: type, at_once: bool = True) -> Callable[[Rewrite], Rewrite]:
-    """Register ``rewrite(alpha, a)`` for ``alpha * a``; the result must have a's dtype."""
-
-    def register(rewrite: Rewrite) -> Rewrite:
-        MULTIPLES[a] = rewrite
-        if at_once:
-            MULTIPLES_AT_ONCE[a] = rewrite
-        return rewrite
-
-    return register
-
-
-def adjoint(a: type) -> Callable[[Rewrite], Rewrite]:
-    """Register ``rewrite(a, conj)`` for ``a.H``.
-
-    ``conj`` conjugates; for ``a.T``, and where a is real, it returns what it is given.
-    """
-    return lambda rewrite: ADJOINTS.setdefault(a, rewrite)
-
-
-def plainer(a: type) -> Callable[[Rewrite], Rewrite]:
-    """Register ``rewrite(a, simplify)``: a in better known parts, or None."""
-    return lambda rewrite: PLAINER.setdefault(a, rewrite)
-
-
 def whole(rewrite: Rewrite) -> Rewrite:
     """Register ``rewrite(chain)``: the operator that a whole product is, or None."""
     WHOLE.append(rewrite)
     return rewrite
-
-
-def inverts(*kinds: type) -> Callable[[Rewrite], Rewrite]:
-    """Register the function that inverts operators of some classes; it may return None."""
-
-    def register(function: Rewrite) -> Rewrite:
-        for kind in kinds:
-            INVERSES[kind] = function
-        return function
-
-    return register
-
-
-def named(kind: type) -> Callable[[Rewrite], Rewrite]:
-    """Register the function that names the pattern of operators of a class."""
-    return lambda function: NAMED.setdefault(kind, function)
 
 
 # Products.
@@ -171,11 +134,6 @@ def _nothing(a: JacobianOperator, b: JacobianOperator) -> Zero | None:
     return Zero(a.out_shape, b.in_shape, a.in_dtype)
 
 
-def chain_of(factors: tuple[JacobianOperator, ...]) -> JacobianOperator:
-    """A product as an operator."""
-    return factors[0] if len(factors) == 1 else Chain(factors)
-
-
 # Sums.
 
 
@@ -222,29 +180,6 @@ def parts_of(op: Any, limit: int) -> int:
 # Adjoints.
 
 
-def _same(x: Any) -> Any:
-    return x
-
-
-def _conjugate(x: Any) -> Any:
-    # The method, since np.conj would make a double of a Python number.
-    return x.conjugate()
-
-
-def adjoint_of(op: JacobianOperator) -> JacobianOperator:
-    """``op.H`` as an operator of a known kind, where there is one."""
-    rewrite = ADJOINTS.get(type(op))
-    found = rewrite(op, _conjugate if op.dtype.kind == "c" else _same) if rewrite else None
-    return op.H if found is None else found
-
-
-def transpose_of(op: JacobianOperator) -> JacobianOperator:
-    """``op.T`` as an operator of a known kind, where there is one."""
-    rewrite = ADJOINTS.get(type(op)) if op.dtype.kind == "c" else None
-    found = rewrite(op, _same) if rewrite else None
-    return op.T if found is None else found
-
-
 COMPOSITES = {Chain, Sum, Scaled}
 
 
@@ -255,33 +190,6 @@ def direct(op: JacobianOperator) -> JacobianOperator:
     if type(op) is Transpose and type(op.op) not in COMPOSITES:
         return transpose_of(op.op)
     return op
-
-
-@adjoint(Chain)
-def _(op: Chain, conj: Any) -> JacobianOperator | None:
-    # (A B)^H = B^H A^H
-    if op.wide or not op.clinear or op.in_dtype != op.out_dtype:
-        return None
-    turn = transpose_of if conj is _same and op.dtype.kind == "c" else adjoint_of
-    return Chain(tuple([turn(f) for f in reversed(op.factors)]))
-
-
-@adjoint(Sum)
-def _(op: Sum, conj: Any) -> JacobianOperator | None:
-    # (A + B)^H = A^H + B^H
-    if op.wide or not op.clinear or op.in_dtype != op.out_dtype:
-        return None
-    turn = transpose_of if conj is _same and op.dtype.kind == "c" else adjoint_of
-    return Sum(tuple([turn(t) for t in op.terms]))
-
-
-@adjoint(Scaled)
-def _(op: Scaled, conj: Any) -> JacobianOperator | None:
-    # (α A)^H = conj(α) A^H
-    if not op.clinear or op.in_dtype != op.out_dtype:
-        return None
-    turn = transpose_of if conj is _same and op.dtype.kind == "c" else adjoint_of
-    return Scaled(conj(op.alpha), turn(op.op))
 
 
 # Everything.
@@ -311,9 +219,8 @@ class Simplifier:
             inner = self(op.op)  # type: ignore[attr-defined]
             turned = adjoint_of(inner) if kind is Adjoint else transpose_of(inner)
             return turned if type(turned) is kind else self(turned)
-        rewrite = PLAINER.get(kind)
-        found = rewrite(op, self) if rewrite is not None else None
-        return op if found is None or found is op else found
+        found = op.plainer(self)
+        return op if found is None else found
 
     def product(self, factors: Sequence[JacobianOperator]) -> JacobianOperator:
         """The product of operators, rewritten as far as the tables go."""
@@ -347,10 +254,10 @@ def scaled(alpha: Any, op: JacobianOperator) -> JacobianOperator:
         return op
     if type(op) is Scaled:
         return scaled(alpha * op.alpha, op.op)
-    rewrite = MULTIPLES.get(type(op))
-    if rewrite is not None and op.in_dtype == op.out_dtype:
-        return rewrite(alpha, op)  # type: ignore[no-any-return]
-    if type(op) is Chain and type(op.factors[0]) in MULTIPLES:
+    found = op.multiple(alpha) if op.in_dtype == op.out_dtype else None
+    if found is not None:
+        return found
+    if type(op) is Chain and knows(op.factors[0], "multiple"):
         first = op.factors[0]
         if first.in_dtype == first.out_dtype and not (np.iscomplexobj(alpha) and op.wide):
             # α (A B) = (α A) B

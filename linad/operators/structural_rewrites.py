@@ -8,33 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.shapes import matrix_transpose, size_of
+from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant, sandwich
 from linad.operators.composites import Adjoint, Chain
 from linad.operators.dft import Fourier
+from linad.operators.facts import WORK
+from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
-from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
-from linad.operators.rewrites import adjoint, multiple, plainer, product, total, whole
+from linad.operators.recurrences import BackwardDifference, CumulativeSum
+from linad.operators.rewrites import product, total, whole
 from linad.operators.structured import (
     Broadcast,
     Diagonal,
     Identity,
-    Kronecker,
     Masked,
-    Matrix,
     Permutation,
     Reshape,
     Zero,
 )
-
-WORK = 2**30
-"""Most multiplications that a rewrite spends on a product of matrices."""
-
-
-def full(op: Any) -> Any:
-    """The numbers of a diagonal operator, an array of its shape."""
-    return op.entries + np.zeros(op.in_shape, op.dtype)
 
 
 def as_entries(op: Any) -> Any:
@@ -87,38 +79,6 @@ def _add_masked(a: Any, b: Any) -> Diagonal:
     return _add_diagonals(a, b)
 
 
-@multiple(Diagonal)
-@multiple(Identity)
-def _scale_diagonal(alpha: Any, a: Any) -> Diagonal:
-    # α diag(d) = diag(α d)
-    return Diagonal(alpha * as_entries(a), a.in_shape, a.dtype)
-
-
-@multiple(Zero)
-def _(alpha: Any, a: Zero) -> Zero:
-    # α 0 = 0
-    return a
-
-
-@adjoint(Identity)
-@adjoint(Masked)
-def _(a: Any, conj: Any) -> Any:
-    # I^H = I
-    return a
-
-
-@adjoint(Zero)
-def _(a: Zero, conj: Any) -> Zero:
-    # 0^H = 0
-    return Zero(a.in_shape, a.out_shape, a.dtype)
-
-
-@adjoint(Diagonal)
-def _(a: Diagonal, conj: Any) -> Diagonal:
-    # diag(d)^H = diag(conj d)
-    return Diagonal(conj(a.entries), a.in_shape, a.dtype)
-
-
 # Orders of entries. A diagonal in front of one is taken to its left: P diag(d) = diag(P d) P.
 
 
@@ -139,16 +99,6 @@ def _(a: Reshape, b: Reshape) -> JacobianOperator:
     return Reshape(a.out_shape, b.in_shape, b.dtype)
 
 
-@plainer(Permutation)
-def _(a: Permutation, simplify: Any) -> Identity | None:
-    return Identity(a.in_shape, a.dtype) if list(a.axes) == sorted(a.axes) else None
-
-
-@plainer(Reshape)
-def _(a: Reshape, simplify: Any) -> Identity | None:
-    return Identity(a.in_shape, a.dtype) if a.out_shape == a.in_shape else None
-
-
 @product(Roll, Roll, at_once=False)
 def _(a: Roll, b: Roll) -> JacobianOperator:
     # Shifts add.
@@ -167,33 +117,11 @@ def _(a: Roll, b: Roll) -> JacobianOperator:
 @product(Reshape, Diagonal, at_once=False)
 @product(Roll, Diagonal, at_once=False)
 def _(a: Any, b: Diagonal) -> Chain:
-    moved = b.entries if np.ndim(b.entries) == 0 else a.pushforward(full(b))
+    moved = b.entries if np.ndim(b.entries) == 0 else a.pushforward(b.full())
     return Chain((Diagonal(moved, a.out_shape, a.dtype), a))
 
 
-@adjoint(Permutation)
-def _(a: Permutation, conj: Any) -> Permutation:
-    # P^T = P^-1
-    return Permutation(a._inverse, a.out_shape, a.dtype)
-
-
-@adjoint(Reshape)
-def _(a: Reshape, conj: Any) -> Reshape:
-    return Reshape(a.in_shape, a.out_shape, a.dtype)
-
-
-@adjoint(Roll)
-def _(a: Roll, conj: Any) -> Roll:
-    axes = [k + len(a.in_shape) for k in a._axes]
-    return Roll([-s for s in a.shifts], axes, a.in_shape, a.dtype)
-
-
 # Broadcasts and pads.
-
-
-def repeated_axes(a: Broadcast) -> set[int]:
-    """Axes of the result along which entries are repeated, counted from the front."""
-    return {k + len(a.out_shape) for k in a._axes}
 
 
 def same_broadcast(a: Any, b: Any) -> bool:
@@ -209,7 +137,7 @@ def same_broadcast(a: Any, b: Any) -> bool:
 @product(Broadcast, Broadcast)
 def _(a: Broadcast, b: Broadcast) -> Broadcast:
     # One broadcast after another. Axes of length 1 carry nothing; the others keep their order.
-    outer, inner = repeated_axes(a), repeated_axes(b)
+    outer, inner = a.repeated_axes(), b.repeated_axes()
     carried = [k for k, n in enumerate(a.out_shape) if k not in outer and n != 1]
     between = [k for k, n in enumerate(b.out_shape) if n != 1]
     also = [k for k, j in zip(carried, between, strict=True) if j in inner]
@@ -221,8 +149,7 @@ def _(a: Adjoint, b: Broadcast) -> JacobianOperator | None:
     # B^H B = c I: each entry is repeated c times
     if not same_broadcast(a.op, b):
         return None
-    copies = size_of(b.out_shape) // max(size_of(b.in_shape), 1)
-    return Diagonal(float(copies), b.in_shape, b.dtype)
+    return Diagonal(b.repeats(), b.in_shape, b.dtype)
 
 
 @product(Pad, Pad, at_once=False)
@@ -273,11 +200,6 @@ def _times(left: Any, right: Any) -> Any:
     return left @ right
 
 
-def is_plain(a: Kronecker) -> bool:
-    """Whether no batch axis is repeated on the way."""
-    return a.in_shape[:-2] == a.out_shape[:-2]
-
-
 @product(Kronecker, Kronecker, at_once=False)
 def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
     # (L ⊗ R)(M ⊗ S) = L M ⊗ R S
@@ -300,23 +222,6 @@ def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
     return None
 
 
-@multiple(Kronecker, at_once=False)
-def _(alpha: Any, a: Kronecker) -> Kronecker:
-    # α (L ⊗ R) = α L ⊗ R
-    if a.left is not None:
-        return Kronecker(alpha * a.left, a.right, a.out_shape, a.in_shape, a.dtype)
-    return Kronecker(None, alpha * a.right, a.out_shape, a.in_shape, a.dtype)
-
-
-@adjoint(Kronecker)
-def _(a: Kronecker, conj: Any) -> Kronecker | None:
-    # (L ⊗ R)^H = L^H ⊗ R^H
-    if not is_plain(a):
-        return None
-    left, right = [f if f is None else conj(matrix_transpose(f)) for f in (a.left, a.right)]
-    return Kronecker(left, right, a.in_shape, a.out_shape, a.dtype)
-
-
 @product(Matrix, Matrix, at_once=False)
 def _(a: Matrix, b: Matrix) -> Matrix | None:
     return Matrix(a.a @ b.a, a.dtype) if is_smaller(a.a, b.a) else None
@@ -325,13 +230,13 @@ def _(a: Matrix, b: Matrix) -> Matrix | None:
 @product(Diagonal, Matrix, at_once=False)
 def _(a: Diagonal, b: Matrix) -> Matrix:
     # diag(d) A: rows times d
-    return Matrix(full(a)[:, None] * b.a, b.dtype)
+    return Matrix(a.full()[:, None] * b.a, b.dtype)
 
 
 @product(Matrix, Diagonal, at_once=False)
 def _(a: Matrix, b: Diagonal) -> Matrix:
     # A diag(d): columns times d
-    return Matrix(a.a * full(b), a.dtype)
+    return Matrix(a.a * b.full(), a.dtype)
 
 
 @total(Matrix, Matrix, at_once=False)
@@ -341,22 +246,12 @@ def _(a: Matrix, b: Matrix) -> Matrix:
 
 @total(Matrix, Diagonal, at_once=False)
 def _(a: Matrix, b: Diagonal) -> Matrix:
-    return Matrix(a.a + full(b)[:, None] * np.eye(a.shape[0], dtype=a.dtype), a.dtype)
+    return Matrix(a.a + b.full()[:, None] * np.eye(a.shape[0], dtype=a.dtype), a.dtype)
 
 
 @total(Matrix, Identity, at_once=False)
 def _(a: Matrix, b: Identity) -> Matrix:
     return Matrix(a.a + np.eye(a.shape[0], dtype=a.dtype), a.dtype)
-
-
-@multiple(Matrix, at_once=False)
-def _(alpha: Any, a: Matrix) -> Matrix:
-    return Matrix(alpha * a.a, a.dtype)
-
-
-@adjoint(Matrix)
-def _(a: Matrix, conj: Any) -> Matrix:
-    return Matrix(conj(matrix_transpose(a.a)), a.dtype)
 
 
 # Fourier transforms and circulants.
@@ -368,23 +263,8 @@ def _(a: Fourier, b: Fourier) -> JacobianOperator | None:
     if a.backward == b.backward or set(a.axes) != set(b.axes):
         return None
     n = size_of([b.in_shape[k] for k in b.axes])
-    scale = _fourier_factor(a, n) * _fourier_factor(b, n) * n
+    scale = a.factor() * b.factor() * n
     return Identity(b.in_shape, b.dtype) if scale == 1 else Diagonal(scale, b.in_shape, b.dtype)
-
-
-def _fourier_factor(a: Fourier, n: int) -> float:
-    if a.norm == "ortho":
-        return float(n) ** -0.5
-    return 1 / n if (a.norm == "backward") == a.backward else 1.0
-
-
-@adjoint(Fourier)
-def _(a: Fourier, conj: Any) -> Fourier | None:
-    # F^H = n F^-1: the other direction with the opposite norm. F^T = F
-    if conj(1j) == 1j:
-        return a
-    opposite: Any = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
-    return Fourier(a.axes, not a.backward, opposite[a.norm], a.in_shape, a.dtype)
 
 
 @whole
@@ -419,11 +299,6 @@ def _(a: Circulant, b: Any) -> Circulant | None:
     return Circulant(a.eigenvalues + c, a.axes, a.in_shape, a.dtype)
 
 
-@multiple(Circulant, at_once=False)
-def _(alpha: Any, a: Circulant) -> Circulant:
-    return Circulant(alpha * a.eigenvalues, a.axes, a.in_shape, a.dtype)
-
-
 # Running sums.
 
 
@@ -435,9 +310,3 @@ def _(a: Any, b: Any) -> Identity | None:
     if a._axis != b._axis or steps.coefficients is not None or steps._backward:
         return None
     return Identity(a.in_shape, a.dtype)
-
-
-@adjoint(Recurrence)
-def _(a: Recurrence, conj: Any) -> Recurrence:
-    # ((I - A S)^-1)^H = (I - S^T A^H)^-1, the recurrence from the other end
-    return Recurrence(a.solve, conj(a.moved()), a._axis, not a._backward, a.in_shape, a.dtype)

@@ -1,4 +1,4 @@
-"""Operators with a structure: identity, diagonal, broadcast, Kronecker, permutation ...
+"""Operators with a structure: identity, diagonal, broadcast, reshape, permutation ...
 
 Each is written in NumPy calls on arrays with leading seed axes, so it runs on arrays,
 records onto a tape and differentiates again.
@@ -9,13 +9,29 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import concrete
+from linad.core import former_names
 from linad.core.primitive import Traced
-from linad.core.shapes import Shape, keep_axes, matrix_transpose, size_of, sum_to_shape
+from linad.core.shapes import Shape, keep_axes, size_of
+from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import (
+    DEFINITE,
+    NOT_A_MATRIX,
+    NOTHING,
+    SEMIDEFINITE,
+    real_dtype,
+    sign_of,
+    squares,
+)
+from linad.operators.relation_shapes import moved
+from linad.operators.relations import Gather
 
 
 class Identity(JacobianOperator):
     """y = x."""
+
+    scales_at_once = True
 
     def __init__(self, shape: Shape, dtype: Any) -> None:
         self.out_shape = self.in_shape = shape
@@ -27,9 +43,44 @@ class Identity(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return cotangent
 
+    def pattern_names(self) -> set[str]:
+        return {"identity", "diagonal"}
+
+    def triangles(self) -> tuple[bool, bool]:
+        return True, True
+
+    def definiteness(self) -> int:
+        return DEFINITE
+
+    def diagonal_entries(self) -> Any:
+        return np.ones(self.shape[0], self.dtype)
+
+    def column_squares(self) -> Any:
+        return _ones(self)
+
+    def spectral_norm(self) -> Any:
+        return 1.0
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        return self
+
+    def multiple(self, alpha: Any) -> JacobianOperator:
+        return Diagonal(alpha * 1.0, self.in_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        return self
+
+    def relation(self) -> Any:
+        return None
+
+    def isometric(self) -> bool:
+        return True
+
 
 class Zero(JacobianOperator):
     """y = 0. Costs one array of zeros an application."""
+
+    scales_at_once = True
 
     fresh = True
 
@@ -38,6 +89,44 @@ class Zero(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return _zeros(cotangent, self.out_shape, self.in_shape, self.dtype)
+
+    def pattern_names(self) -> set[str]:
+        return {"zero", "diagonal"} if self.shape[0] == self.shape[1] else {"zero"}
+
+    def triangles(self) -> tuple[bool, bool]:
+        return True, True
+
+    def definiteness(self) -> int:
+        return SEMIDEFINITE if self.shape[0] == self.shape[1] else NOTHING
+
+    def rank_bound(self) -> int:
+        return 0
+
+    def diagonal_entries(self) -> Any:
+        return np.zeros(self.shape[0], self.dtype)
+
+    def column_squares(self) -> Any:
+        return np.zeros(self.shape[1], real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return 0.0
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        # 0^H = 0
+        return Zero(self.in_shape, self.out_shape, self.dtype)
+
+    def multiple(self, alpha: Any) -> JacobianOperator:
+        # α 0 = 0
+        return self
+
+    def inverse_form(self) -> JacobianOperator:
+        if self.shape[0]:
+            raise SingularError(f"inverse: {self._label()} is zero")
+        return Zero(self.in_shape, self.out_shape, self.dtype)
+
+    def relation(self) -> Gather:
+        m, n = self.shape
+        return Gather(np.full(m, -1, np.int32), n)
 
 
 def _zeros(seed: Any, taken: Shape, given: Shape, dtype: Any) -> Any:
@@ -61,6 +150,8 @@ class Diagonal(JacobianOperator):
     One multiplication an entry and application.
     """
 
+    scales_at_once = True
+
     fresh = True
 
     def __init__(self, diagonal: Any, shape: Shape, dtype: Any) -> None:
@@ -77,6 +168,48 @@ class Diagonal(JacobianOperator):
             return cotangent * self.entries.conjugate()
         return cotangent * self.entries
 
+    def full(self) -> Any:
+        """The numbers as an array of the shape of x."""
+        return self.entries + np.zeros(self.in_shape, self.dtype)
+
+    def pattern_names(self) -> set[str]:
+        return {"diagonal"}
+
+    def triangles(self) -> tuple[bool, bool]:
+        return True, True
+
+    def definiteness(self) -> int:
+        return sign_of(concrete(self.entries))
+
+    def diagonal_entries(self) -> Any:
+        return self.full().reshape(self.shape[0])
+
+    def column_squares(self) -> Any:
+        return squares(self.full().reshape(self.shape[0]))
+
+    def spectral_norm(self) -> Any:
+        return np.max(np.abs(self.full()))
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        # diag(d)^H = diag(conj d)
+        return Diagonal(conj(self.entries), self.in_shape, self.dtype)
+
+    def multiple(self, alpha: Any) -> JacobianOperator:
+        # α diag(d) = diag(α d)
+        return Diagonal(alpha * self.entries, self.in_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        # diag(d)^-1 = diag(1/d)
+        if size_of(self.in_shape):
+            _check_entries(self, concrete(self.entries))
+        return Diagonal(1 / self.entries, self.in_shape, self.dtype)
+
+    def relation(self) -> Any:
+        return None
+
+    def relation_key(self) -> Any:
+        return np.ndim(self.entries) == 0
+
 
 def diagonal(entries: Any, shape: Shape, dtype: Any) -> Diagonal:
     """`Diagonal`, without the three calls of a constructor: programs are made of these."""
@@ -89,6 +222,11 @@ def diagonal(entries: Any, shape: Shape, dtype: Any) -> Diagonal:
 
 class Cast(JacobianOperator):
     """y = x in another dtype; from real to complex it is the embedding, whose adjoint is Re."""
+
+    unknown = (
+        "triangles definiteness diagonal_entries column_squares spectral_norm "
+        "adjoint_form multiple inverse_form"
+    )
 
     fresh = True
 
@@ -111,6 +249,9 @@ class Cast(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return _cast(cotangent, self._in_dtype)
 
+    def relation(self) -> Any:
+        return None
+
 
 def _cast(x: Any, dtype: Any) -> Any:
     if x.dtype.kind == "c" and dtype.kind != "c":
@@ -130,6 +271,9 @@ class Broadcast(JacobianOperator):
         Axes of ``out_shape`` that ``in_shape`` lacks. None: NumPy's broadcasting, aligned
         at the last axis.
     """
+
+    copies = True
+    unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
     fresh = True
 
@@ -161,6 +305,26 @@ class Broadcast(JacobianOperator):
         total = np.add.reduce(cotangent, axis=self._axes)
         return total.reshape(seeds + self.in_shape)
 
+    def repeated_axes(self) -> set[int]:
+        """Axes of the result along which entries are repeated, counted from the front."""
+        return {k + len(self.out_shape) for k in self._axes}
+
+    def repeats(self) -> float:
+        """How often each entry is repeated."""
+        return float(size_of(self.out_shape) // max(size_of(self.in_shape), 1))
+
+    def column_squares(self) -> Any:
+        return np.full(self.shape[1], self.repeats(), real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return self.repeats() ** 0.5
+
+    def relation(self) -> Gather:
+        return moved(self)
+
+    def relation_key(self) -> Any:
+        return self._kept
+
 
 def broadcast(out_shape: Shape, in_shape: Shape, dtype: Any) -> JacobianOperator:
     """`Broadcast`, or `Identity` where nothing is repeated."""
@@ -172,6 +336,8 @@ def broadcast(out_shape: Shape, in_shape: Shape, dtype: Any) -> JacobianOperator
 class Reshape(JacobianOperator):
     """y = the entries of x, in C order, in another shape. A view where NumPy can give one."""
 
+    unknown = "multiple"
+
     def pushforward(self, tangent: Any) -> Any:
         seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
         return tangent.reshape(seeds + self.out_shape)
@@ -180,9 +346,45 @@ class Reshape(JacobianOperator):
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         return cotangent.reshape(seeds + self.in_shape)
 
+    def pattern_names(self) -> set[str]:
+        return {"identity", "diagonal"}
+
+    def triangles(self) -> tuple[bool, bool]:
+        return True, True
+
+    def definiteness(self) -> int:
+        return DEFINITE
+
+    def diagonal_entries(self) -> Any:
+        return np.ones(self.shape[0], self.dtype)
+
+    def column_squares(self) -> Any:
+        return _ones(self)
+
+    def spectral_norm(self) -> Any:
+        return 1.0
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        return Reshape(self.in_shape, self.out_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        return Reshape(self.in_shape, self.out_shape, self.dtype)
+
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        return Identity(self.in_shape, self.dtype) if self.out_shape == self.in_shape else None
+
+    def relation(self) -> Any:
+        return None
+
+    def isometric(self) -> bool:
+        return True
+
 
 class Permutation(JacobianOperator):
     """y = x with its axes reordered as by ``np.transpose(x, axes)``."""
+
+    copies = True
+    unknown = "triangles definiteness diagonal_entries multiple"
 
     def __init__(self, axes: Sequence[int], in_shape: Shape, dtype: Any) -> None:
         self.axes = tuple(axes)
@@ -195,192 +397,45 @@ class Permutation(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return _permute(cotangent, self._inverse)
 
+    def pattern_names(self) -> set[str]:
+        return {"permutation", "unitary"}
+
+    def column_squares(self) -> Any:
+        return _ones(self)
+
+    def spectral_norm(self) -> Any:
+        return 1.0
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        # P^T = P^-1
+        return Permutation(self._inverse, self.out_shape, self.dtype)
+
+    def inverse_form(self) -> JacobianOperator:
+        return Permutation(self._inverse, self.out_shape, self.dtype)
+
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        plain = list(self.axes) == sorted(self.axes)
+        return Identity(self.in_shape, self.dtype) if plain else None
+
+    def relation(self) -> Gather:
+        return moved(self)
+
+    def relation_key(self) -> Any:
+        return self.axes
+
+    def isometric(self) -> bool:
+        return True
+
 
 def _permute(x: Any, axes: tuple[int, ...]) -> Any:
     seeds = x.ndim - len(axes)
     return x.transpose((*range(seeds), *[seeds + k for k in axes]))
 
 
-class Kronecker(JacobianOperator):
-    """Apply X -> L X R^T: the matrix L ⊗ R, never formed.
-
-    Parameters
-    ----------
-    left, right : array (..., m, p) and (..., n, q), or None
-        L and R, kept by reference; None is the identity.
-    out_shape, in_shape : tuple of int
-        (..., m, n) and (..., p, q); batch axes broadcast.
-    dtype : numpy.dtype
-
-    Notes
-    -----
-    One matrix product per factor and application, for all seeds together where the factor
-    has no batch axes. L ⊗ R itself would hold (m n)(p q) numbers.
-    """
-
-    fresh = True
-
-    def __init__(
-        self, left: Any, right: Any, out_shape: Shape, in_shape: Shape, dtype: Any
-    ) -> None:
-        self.left, self.right = left, right
-        super().__init__(out_shape, in_shape, dtype)
-
-    def pushforward(self, tangent: Any) -> Any:
-        tangent = align(tangent, len(self.in_shape), len(self.out_shape))
-        if self.left is not None:
-            tangent = _from_left(self.left, tangent)
-        if self.right is not None:
-            tangent = _from_right(tangent, matrix_transpose(self.right))
-        return tangent
-
-    def pullback(self, cotangent: Any) -> Any:
-        complex_ = self.dtype.kind == "c"
-        if self.left is not None:
-            left = np.conj(self.left) if complex_ else self.left
-            cotangent = _from_left(matrix_transpose(left), cotangent)
-        if self.right is not None:
-            right = np.conj(self.right) if complex_ else self.right
-            cotangent = _from_right(cotangent, right)
-        return sum_to_shape(cotangent, self.in_shape, len(self.out_shape))
-
-
-def _from_right(x: Any, a: Any) -> Any:
-    """``x @ a``, the rows of all seeds in one product where ``a`` is one matrix."""
-    if a.ndim != 2 or x.ndim < 3:
-        return x @ a
-    n, k = a.shape
-    return (x.reshape((size_of(x.shape[:-1]), n)) @ a).reshape((*x.shape[:-1], k))
-
-
-def _from_left(a: Any, x: Any) -> Any:
-    """``a @ x``, single columns of all seeds in one product where ``a`` is one matrix."""
-    if a.ndim != 2 or x.ndim < 3 or x.shape[-1] != 1:
-        return a @ x
-    m, n = a.shape
-    rows = x.reshape((size_of(x.shape[:-2]), n)) @ matrix_transpose(a)
-    return rows.reshape((*x.shape[:-2], m, 1))
-
-
-class Matrix(JacobianOperator):
-    """y = A x along the last axis: x (n,), y (m,).
-
-    Parameters
-    ----------
-    a : array (m, n)
-        Kept by reference.
-    dtype : numpy.dtype, optional
-        That of ``a`` by default.
-
-    Notes
-    -----
-    All seeds go through one matrix product.
-    """
-
-    fresh = True
-
-    def __init__(self, a: Any, dtype: Any = None) -> None:
-        self.a = a
-        m, n = a.shape
-        super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
-
-    def pushforward(self, tangent: Any) -> Any:
-        return tangent @ matrix_transpose(self.a)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return cotangent @ (np.conj(self.a) if self.dtype.kind == "c" else self.a)
-
-
-class RowProducts(JacobianOperator):
-    """y = X v: the product of each row of X (..., n) with a vector; the matrix I ⊗ v^T.
-
-    Parameters
-    ----------
-    v : array (n,)
-        Kept by reference.
-    in_shape : tuple of int
-        Of X.
-    dtype : numpy.dtype
-    """
-
-    fresh = True
-
-    def __init__(self, v: Any, in_shape: Shape, dtype: Any) -> None:
-        self.v = v
-        super().__init__(in_shape[:-1], in_shape, dtype)
-
-    def pushforward(self, tangent: Any) -> Any:
-        return tangent @ self.v
-
-    def pullback(self, cotangent: Any) -> Any:
-        v = np.conj(self.v) if self.dtype.kind == "c" else self.v
-        return np.multiply.outer(cotangent, v)
-
-
-def align(x: Any, ndim: int, full_ndim: int) -> Any:
-    """Insert axes after the seeds so that (*seeds, *shape) broadcasts to (*seeds, *full)."""
-    if full_ndim == ndim or x.ndim == ndim:
-        return x
-    seeds = x.ndim - ndim
-    return x.reshape(x.shape[:seeds] + (1,) * (full_ndim - ndim) + x.shape[seeds:])
-
-
-class Contraction(JacobianOperator):
-    """y = einsum of x with fixed arrays: linear in the one operand left open.
-
-    Parameters
-    ----------
-    in_labels, out_labels : str
-        One letter an axis of x and y, no letter twice.
-    fixed : list of (labels, array)
-        The other operands, kept by reference.
-    out_shape, in_shape : tuple of int
-    dtype : numpy.dtype
-
-    Notes
-    -----
-    An application is one einsum with an optimised order. Labels of x that appear nowhere
-    else are summed; the adjoint repeats along them.
-    """
-
-    def __init__(
-        self,
-        in_labels: str,
-        fixed: Sequence[tuple[str, Any]],
-        out_labels: str,
-        out_shape: Shape,
-        in_shape: Shape,
-        dtype: Any,
-    ) -> None:
-        self.in_labels, self.out_labels, self.fixed = in_labels, out_labels, list(fixed)
-        # An einsum of one operand may be a view of it.
-        self.fresh = bool(self.fixed)
-        known = set(out_labels).union(*[labels for labels, _ in self.fixed])
-        # Axes of x the adjoint cannot compute, because no other operand has them.
-        self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)
-        super().__init__(out_shape, in_shape, dtype)
-
-    def _contract(self, given: str, wanted: str, x: Any, conjugate: bool) -> Any:
-        labels = ",".join(["..." + given, *[names for names, _ in self.fixed]])
-        arrays = [np.conj(a) if conjugate else a for _, a in self.fixed]
-        return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=bool(arrays))
-
-    def pushforward(self, tangent: Any) -> Any:
-        return self._contract(self.in_labels, self.out_labels, tangent, False)
-
-    def pullback(self, cotangent: Any) -> Any:
-        wanted = "".join(c for k, c in enumerate(self.in_labels) if k not in self._summed)
-        total = self._contract(self.out_labels, wanted, cotangent, self.dtype.kind == "c")
-        if not self._summed:
-            return total
-        ndim = len(self.in_shape)
-        seeds = total.shape[: total.ndim - (ndim - len(self._summed))]
-        kept = total.reshape(seeds + keep_axes(self.in_shape, self._summed))
-        return np.broadcast_to(kept, seeds + self.in_shape) + np.zeros((), self.dtype)
-
-
 class RealPart(JacobianOperator):
     """y = Re z. Linear over the reals; the adjoint embeds."""
+
+    unknown = NOT_A_MATRIX
 
     fresh = True
     clinear = False
@@ -403,9 +458,14 @@ class RealPart(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return cotangent.astype(self._complex)
 
+    def relation(self) -> Any:
+        return None
+
 
 class Conjugation(JacobianOperator):
     """y = conj z. Linear over the reals, and its own adjoint."""
+
+    unknown = NOT_A_MATRIX
 
     fresh = True
     clinear = False
@@ -419,9 +479,14 @@ class Conjugation(JacobianOperator):
     def pullback(self, cotangent: Any) -> Any:
         return np.conj(cotangent)
 
+    def relation(self) -> Any:
+        return None
+
 
 class Masked(JacobianOperator):
     """y = x where the mask is true, else 0: a projection, its own adjoint."""
+
+    unknown = "multiple"
 
     fresh = True
 
@@ -434,3 +499,52 @@ class Masked(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return self.pushforward(cotangent)
+
+    def pattern_names(self) -> set[str]:
+        return {"diagonal"}
+
+    def triangles(self) -> tuple[bool, bool]:
+        return True, True
+
+    def definiteness(self) -> int:
+        return SEMIDEFINITE
+
+    def diagonal_entries(self) -> Any:
+        return np.broadcast_to(self.mask, self.in_shape).astype(self.dtype).reshape(self.shape[0])
+
+    def column_squares(self) -> Any:
+        kept = np.broadcast_to(self.mask, self.in_shape).reshape(self.shape[1])
+        return kept.astype(real_dtype(self.dtype))
+
+    def spectral_norm(self) -> Any:
+        return float(np.any(self.mask))
+
+    def adjoint_form(self, conj: Any) -> JacobianOperator:
+        return self
+
+    def inverse_form(self) -> JacobianOperator:
+        _check_entries(self, self.mask)
+        return Identity(self.in_shape, self.dtype)
+
+    def relation(self) -> Any:
+        # The entries that a mask leaves out change with the point.
+        return None
+
+
+def _ones(op: JacobianOperator) -> Any:
+    return np.ones(op.shape[1], real_dtype(op.dtype))
+
+
+def _check_entries(op: Any, d: Any) -> None:
+    wrong = np.argwhere(~(np.isfinite(d) & (np.asarray(d) != 0)))
+    if len(wrong):
+        raise SingularError(
+            f"inverse: {op._label()} is diagonal with {d[tuple(wrong[0])]} at "
+            f"{tuple(wrong[0].tolist())}"
+            if np.ndim(d)
+            else f"inverse: {op._label()} is {d} times the identity"
+        )
+
+
+def __getattr__(name: str) -> Any:
+    return former_names.class_from(__name__, name)

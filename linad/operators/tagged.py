@@ -19,9 +19,10 @@ from linad.arrays.buffers import concrete
 from linad.errors import OperandError, ShapeError, WrongTagError
 from linad.operators.algebra import as_operator
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Typed
-from linad.operators.patterns import WRAPPERS
-from linad.operators.rewrites import Simplifier, plainer
+from linad.operators.composites import SameMatrix, matched
+from linad.operators.factors import Banded
+from linad.operators.facts import DEFINITE, HERMITIAN, NOTHING, SEMIDEFINITE
+from linad.operators.foreign import Foreign
 
 NAMES = (
     "symmetric",
@@ -41,7 +42,7 @@ EXACT = 128
 """Up to this size a test looks at the whole matrix."""
 
 
-class Tagged(Typed):
+class Tagged(SameMatrix):
     """An operator of which something is asserted.
 
     Parameters
@@ -52,28 +53,39 @@ class Tagged(Typed):
     """
 
     def __init__(self, op: JacobianOperator, tags: dict[str, Any]) -> None:
-        self.op, self.tags = op, tags
-        self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
-        self.fresh, self.clinear, self.wide = op.fresh, op.clinear, op.wide
-        super().__init__(op.out_shape, op.in_shape, op.dtype)
+        self.tags = tags
+        super().__init__(op, op.out_shape, op.in_shape)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return self.op.pushforward(tangent)
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        inner = simplify(self.op)
+        return None if inner is self.op else Tagged(inner, self.tags)
 
-    def pullback(self, cotangent: Any) -> Any:
-        return self.op.pullback(cotangent)
+    def triangles(self) -> tuple[bool, bool]:
+        lower, upper = self.op.triangles()
+        return lower or "lower triangular" in self.tags, upper or "upper triangular" in self.tags
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
-        return self.op._apply_rows(x, adjoint)
+    def definiteness(self) -> int:
+        return max(self._asserted(), self.op.definiteness())
 
+    def _asserted(self) -> int:
+        tags = self.tags
+        if "positive definite" in tags:
+            return DEFINITE
+        if "positive semidefinite" in tags:
+            return SEMIDEFINITE
+        real = self.dtype.kind != "c"
+        return HERMITIAN if "hermitian" in tags or (real and "symmetric" in tags) else NOTHING
 
-WRAPPERS.add(Tagged)
-
-
-@plainer(Tagged)
-def _(op: Tagged, simplify: Simplifier) -> JacobianOperator | None:
-    inner = simplify(op.op)
-    return None if inner is op.op else Tagged(inner, op.tags)
+    def inverse_form(self) -> JacobianOperator | None:
+        found = super().inverse_form()
+        if found is not None or "banded" not in self.tags:
+            return found
+        below, above = self.tags["banded"]
+        # A wide band is no cheaper than a full matrix.
+        if 2 * below + above >= self.shape[0]:
+            return None
+        banded = Foreign(Banded(band_of(self.op, below, above), below, above))
+        return matched(banded, self.in_shape, self.out_shape)
 
 
 def tag(J: Any, *tags: Any, rng: Any = 0) -> JacobianOperator:

@@ -21,10 +21,10 @@ import scipy.sparse
 
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, ShapeError, SingularError
-from linad.linalg.factors import SparseLU
 from linad.linalg.linear_systems import System
 from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
+from linad.operators.factors import SparseLU
 from linad.solve.newton import REUSED, largest
 from linad.solve.problems import Residual, args_tuple, check_maxiter
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result

@@ -17,7 +17,7 @@ from linad.core import tree
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
-from linad.operators.composites import Typed
+from linad.operators.composites import SameMatrix, Typed
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
@@ -43,15 +43,12 @@ class Counts:
     nvjp: int = 0
 
 
-class Counted(Typed):
+class Counted(SameMatrix):
     """An operator that counts the seeds it is applied to."""
 
     def __init__(self, op: Any, counts: Counts) -> None:
-        self.bare = op
-        self.op, self.counts = op.flat, counts
-        self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
-        self.clinear, self.wide, self.fresh = self.op.clinear, self.op.wide, self.op.fresh
-        super().__init__(self.op.out_shape, self.op.in_shape, op.dtype)
+        self.bare, self.counts = op, counts
+        super().__init__(op.flat, op.flat.out_shape, op.flat.in_shape)
 
     def _label(self) -> str:
         return str(self.bare._label())

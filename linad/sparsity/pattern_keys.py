@@ -17,8 +17,8 @@ from linad.core.primitive import Traced
 from linad.core.regions import Grid, Part, Positions, Region, Window
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.composites import Adjoint, Chain, Sum, Transpose
-from linad.operators.patterns import RELATIONS, WRAPPERS
+from linad.operators.composites import Adjoint, Chain, Sum, Transpose, Wrapper
+from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.sparsity.compress import Plan, plan_for, symmetric_plan_for
 from linad.sparsity.reach import Compact
@@ -53,17 +53,16 @@ class Structure:
 
     def _of(self, op: JacobianOperator) -> Any:
         kind = type(op)
-        found = RELATIONS.get(kind)
-        if found is not None:
-            return kind, op.out_shape, op.in_shape, self._value(found[1](op))
+        if knows(op, "relation"):
+            return kind, op.out_shape, op.in_shape, self._value(op.relation_key())
         if isinstance(op, Chain):
             return kind, *[self._of(f) for f in op.factors]
         if isinstance(op, TapeOperator):
             return self._of_tape(op)
         if kind is _Flat:
             return kind, self._of_tape(op.op)  # type: ignore[attr-defined]
-        if kind in WRAPPERS or kind is Adjoint or kind is Transpose:
-            return kind, op.out_shape, op.in_shape, self._of(op.op)  # type: ignore[attr-defined]
+        if isinstance(op, (Wrapper, Adjoint, Transpose)):
+            return kind, op.out_shape, op.in_shape, self._of(op.op)
         if isinstance(op, Sum):
             return kind, *[self._of(t) for t in op.terms]
         if isinstance(op, Blocks):

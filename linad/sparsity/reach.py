@@ -13,22 +13,11 @@ import numpy as np
 from linad.errors import DensifyError
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.composites import (
-    Adjoint,
-    Chain,
-    Extended,
-    Reshaped,
-    Scaled,
-    Sum,
-    Transpose,
-)
-from linad.operators.patterns import RELATIONS, WRAPPERS, relation_of
+from linad.operators.composites import Adjoint, Chain, Sum, Transpose, Wrapper
+from linad.operators.facts import knows
 from linad.operators.relations import Relation, Sets, check_size
 from linad.transforms.linearize import Entry
-from linad.transforms.programs import Sourced
-from linad.transforms.tape_operator import Node, TapeOperator, _Flat
-
-WRAPPERS.update((Scaled, Reshaped, Extended, Sourced, _Flat))
+from linad.transforms.tape_operator import Node, TapeOperator
 
 
 class Compact:
@@ -109,11 +98,10 @@ def pattern_of(op: JacobianOperator) -> Relation:
 
 def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:
     """Take the sets of an operator's argument to those of its result, or back."""
-    kind = type(op)
-    if kind in WRAPPERS:
-        return reach(op.op, sets, adjoint)  # type: ignore[attr-defined]
-    if kind is Adjoint or kind is Transpose:
-        return reach(op.op, sets, not adjoint)  # type: ignore[attr-defined]
+    if isinstance(op, Wrapper):
+        return reach(op.op, sets, adjoint)
+    if isinstance(op, (Adjoint, Transpose)):
+        return reach(op.op, sets, not adjoint)
     if isinstance(op, Chain):
         for factor in op.factors if adjoint else reversed(op.factors):
             sets = reach(factor, sets, adjoint)
@@ -124,7 +112,7 @@ def reach(op: JacobianOperator, sets: Sets, adjoint: bool) -> Sets:
         return _reach_blocks(op, sets, adjoint)
     if isinstance(op, TapeOperator):
         return (_pull if adjoint else _push)(op, sets)
-    return _apply(relation_of(op), sets, adjoint)
+    return _apply(op.relation(), sets, adjoint)
 
 
 def _apply(relation: Any, sets: Sets, adjoint: bool) -> Sets:
@@ -239,7 +227,7 @@ def _sizes(op: TapeOperator) -> dict[Node, int]:
 
 def _registered(J: JacobianOperator) -> bool:
     first = J.factors[0] if isinstance(J, Chain) else J
-    return type(first) in RELATIONS
+    return knows(first, "relation")
 
 
 def _several(given: list[tuple[JacobianOperator, Sets]], size: int, n: int) -> Sets:

@@ -14,16 +14,8 @@ from scipy.sparse import csr_array
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Reshaped, Scaled
+from linad.operators.facts import knows
 from linad.operators.foreign import Foreign
-from linad.operators.patterns import (
-    RELATIONS,
-    erased,
-    extracted,
-    inserted,
-    moved,
-    relation_of,
-    same,
-)
 from linad.operators.recurrences import Difference
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.relations import Gather, Product, Relation, Sets
@@ -34,9 +26,6 @@ from linad.sparsity.sparse_products import fewest_seeds, given_matrix, is_plain,
 from linad.sparsity.value_programs import Combine, Scale, Unite, Weigh
 from linad.transforms.programs import Sourced
 from linad.transforms.tape_operator import Node, TapeOperator
-
-COPIES = (moved, extracted, inserted, erased)
-"""Relations of operators whose entries are 0 and 1."""
 
 LARGEST = 2**24
 """Most numbers in the arrays that say where things are: 128 MiB."""
@@ -251,18 +240,17 @@ class Replay:
             value = self._moved(op, adjoint, value)
             return self._emit(Scale, value.sets, [value], leaf)
         if kind is Difference:
-            relation = relation_of(op)
+            relation = op.relation()
             signs = relation.matrix.astype(float)
             signs.data[0::2] = -1.0
             signs = signs.T.tocsr() if adjoint else signs
             return self._combined(value, Relation.of_matrix(signs), weights=signs.data)
         if kind is Foreign and given_matrix(op) is not None:
-            relation = relation_of(op)
+            relation = op.relation()
             return self._combined(value, relation.T if adjoint else relation, leaf=leaf)
-        relate = RELATIONS[kind][0] if kind in RELATIONS else None
-        if relate in COPIES:
+        if op.copies:
             return self._moved(op, adjoint, value)
-        if relate is None or relate is same:
+        if not knows(op, "relation") or op.relation() is None:
             raise TooDear
         return self._read(op, adjoint, value, leaf)
 
@@ -280,7 +268,7 @@ class Replay:
 
     def _moved(self, op: JacobianOperator, adjoint: bool, value: Value) -> Value:
         """Entries are copied and added up."""
-        relation = relation_of(op)
+        relation = op.relation()
         relation = relation.T if adjoint else relation
         steps = relation.factors[::-1] if isinstance(relation, Product) else (relation,)
         for step in steps:

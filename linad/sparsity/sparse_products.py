@@ -14,10 +14,10 @@ from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
+from linad.operators.facts import knows
 from linad.operators.foreign import Foreign
-from linad.operators.patterns import RELATIONS, sparse_matrix
+from linad.operators.matrices import Matrix
 from linad.operators.relations import Relation, Sets
-from linad.operators.structured import Matrix
 from linad.sparsity.compress import stored
 from linad.sparsity.reach import reach, united
 from linad.transforms.tape_operator import Node, TapeOperator
@@ -34,7 +34,7 @@ def is_plain(op: JacobianOperator) -> bool:
 def given_matrix(op: JacobianOperator) -> Any:
     """The CSR array of an operator that holds its matrix, or None."""
     if type(op) is Foreign and len(op.in_shape) == 1:
-        matrix = sparse_matrix(op)
+        matrix = op.matrix()
         if matrix is not None:
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -73,7 +73,7 @@ def touched(op: JacobianOperator) -> float:
     inner = getattr(op, "op", None)
     if isinstance(inner, JacobianOperator):
         return touched(inner)
-    held = sparse_matrix(op) if type(op) is Foreign else getattr(op, "a", None)
+    held = op.matrix() if type(op) is Foreign else getattr(op, "a", None)
     return float(sum(op.shape)) + float(getattr(held, "size", 0))
 
 
@@ -134,7 +134,7 @@ def tape_cost(op: TapeOperator, limit: float) -> float:
 
 def _is_simple(J: JacobianOperator) -> bool:
     parts = J.factors if isinstance(J, Chain) else (J,)
-    return all([type(part) in RELATIONS for part in parts])
+    return all([knows(part, "relation") for part in parts])
 
 
 def _starts(op: TapeOperator) -> list[Sets]:

@@ -23,7 +23,8 @@ from linad.core.primitive import Primitive
 from linad.core.tape import Tape, needed
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Scaled, Sum
-from linad.operators.structured import Diagonal, Identity, Matrix
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Diagonal, Identity
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.tape_operator import TapeOperator, _Flat
 

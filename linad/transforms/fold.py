@@ -9,15 +9,16 @@ simplified as it grows. A node that several others read would be written out onc
 them; so the walk gives up as soon as the expression has more parts than the list has links.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linad.operators.algebra import compose, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.composites import Chain, Reshaped
-from linad.operators.rewrites import Simplifier, parts_of, plainer
-from linad.operators.structured import Identity, Reshape, Zero
-from linad.transforms.tape_operator import TapeOperator, _Flat
+from linad.operators.rewrites import Simplifier, parts_of
+from linad.operators.structured import Identity, Zero
+
+if TYPE_CHECKING:
+    from linad.transforms.tape_operator import TapeOperator
 
 MOST_PARTS = 256
 """An expression of more parts is no structure, and is not worth the walk."""
@@ -27,7 +28,7 @@ class _TooLong(Exception):
     """The expression has more parts than the list."""
 
 
-def folded(op: TapeOperator, simplify: Simplifier) -> JacobianOperator | None:
+def folded(op: "TapeOperator", simplify: Simplifier) -> JacobianOperator | None:
     """The operator that a linearized function is, or None where that is no simpler."""
     schedule = op._scheduled()
     limit = min(sum(len(links) for _, links, _ in schedule) + len(op.outputs), MOST_PARTS)
@@ -45,7 +46,7 @@ def folded(op: TapeOperator, simplify: Simplifier) -> JacobianOperator | None:
 
 
 def _from_input(
-    op: TapeOperator, schedule: Any, source: int, k: int, limit: int, simplify: Simplifier
+    op: "TapeOperator", schedule: Any, source: int, k: int, limit: int, simplify: Simplifier
 ) -> list[JacobianOperator]:
     """What leads from an input to each output."""
     slot = op.in_slots[k]
@@ -73,7 +74,7 @@ def _from_input(
 
 
 def _blocks(
-    op: TapeOperator, found: list[list[JacobianOperator]], simplify: Simplifier
+    op: "TapeOperator", found: list[list[JacobianOperator]], simplify: Simplifier
 ) -> JacobianOperator | None:
     """The blocks of a function of containers, as an operator on flat vectors."""
     if any(slot.dtype != op.dtype for slot in [*op.in_slots, *op.out_slots]):
@@ -97,40 +98,5 @@ def _blocks(
     return Blocks(placed, heights, widths)
 
 
-def _zero(m: int, n: int, op: TapeOperator) -> Zero:
+def _zero(m: int, n: int, op: "TapeOperator") -> Zero:
     return Zero((m,), (n,), op.dtype)
-
-
-plainer(TapeOperator)(folded)
-
-
-@plainer(_Flat)
-def _(op: _Flat, simplify: Simplifier) -> JacobianOperator | None:
-    # The flat form of a function of containers
-    return folded(op.op, simplify)
-
-
-@plainer(Blocks)
-def _(op: Blocks, simplify: Simplifier) -> JacobianOperator | None:
-    # Block by block
-    blocks = [(i, j, simplify(block)) for i, j, block in op.blocks]
-    if all(new is old for (_, _, new), (_, _, old) in zip(blocks, op.blocks, strict=True)):
-        return None
-    return Blocks(blocks, op.heights, op.widths)
-
-
-@plainer(Reshaped)
-def _(op: Reshaped, simplify: Simplifier) -> JacobianOperator | None:
-    # The operator inside, between reshapes that may vanish in turn
-    inner = simplify(op.op)
-    if op.wide or inner.wide or inner.in_dtype != inner.out_dtype:
-        return None
-    return simplify(
-        Chain(
-            (
-                Reshape(op.out_shape, inner.out_shape, op.dtype),
-                inner,
-                Reshape(inner.in_shape, op.in_shape, op.dtype),
-            )
-        )
-    )

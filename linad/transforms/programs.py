@@ -8,6 +8,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import name_of
 from linad.core.tape import Source, Tape, Var, needed
 from linad.operators.base import JacobianOperator
+from linad.operators.composites import SameMatrix
 from linad.transforms.linearize import LinearTrace, linearize_leaves
 from linad.transforms.record import (
     RecordTrace,
@@ -35,21 +36,12 @@ class SourcedTrace(LinearTrace):
         return result
 
 
-class Sourced(JacobianOperator):
+class Sourced(SameMatrix):
     """An operator; what its pullback records names a line."""
 
     def __init__(self, op: JacobianOperator, source: Source | None, recorder: RecordTrace) -> None:
-        self.op, self.source, self.recorder = op, source, recorder
-        self.fresh, self.clinear = op.fresh, op.clinear
-        super().__init__(op.out_shape, op.in_shape, op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self.op.in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self.op.out_dtype
+        self.source, self.recorder = source, recorder
+        super().__init__(op, op.out_shape, op.in_shape)
 
     def pullback(self, cotangent: Any) -> Any:
         line = self.recorder.line

@@ -14,6 +14,8 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
+from linad.operators.composites import Wrapper
+from linad.operators.facts import UNSTRUCTURED
 from linad.operators.region_writes import Insert
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
@@ -48,6 +50,8 @@ class TapeOperator(JacobianOperator):
     application costs one application of each operator in ``steps``; it allocates its
     results and frees intermediate tangents as it goes.
     """
+
+    unknown = f"{UNSTRUCTURED} relation"
 
     fresh = True
 
@@ -277,6 +281,11 @@ class TapeOperator(JacobianOperator):
             self.steps = [(out, links) for out, links, _ in kept]
         return self._schedule
 
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        from linad.transforms.fold import folded
+
+        return folded(self, simplify)
+
 
 def handed_out(value: Any, taken: set[int]) -> Any:
     """A tangent or cotangent for the caller, who may write into it: its memory is now taken."""
@@ -333,25 +342,17 @@ def plus(a: Any, b: Any) -> Any:
     return a + b
 
 
-class _Flat(JacobianOperator):
+class _Flat(Wrapper):
     """A TapeOperator of containers, seen as one of flat vectors."""
 
+    unknown = f"{UNSTRUCTURED} relation"
+
     def __init__(self, op: TapeOperator) -> None:
-        self.op = op
-        self.clinear, self.hermitian, self.compiled = op.clinear, op.hermitian, op.compiled
-        self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
+        n, m = (sum([s.size for s in slots]) for slots in (op.in_slots, op.out_slots))
+        super().__init__(op, (m,), (n,))
         # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
         self.wide = self._in_dtype.kind == "c" and any(s.dtype.kind != "c" for s in op.in_slots)
-        n, m = (sum([s.size for s in slots]) for slots in (op.in_slots, op.out_slots))
-        super().__init__((m,), (n,), op.dtype)
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
+        self.fresh = False
 
     def pushforward(self, tangent: Any) -> Any:
         seeds = tangent.shape[:-1]
@@ -376,3 +377,8 @@ class _Flat(JacobianOperator):
         if adjoint:
             return y + 1j * (real * self._sweep(-1j * x, adjoint))
         return y + 1j * self._sweep(real * x.imag, adjoint)
+
+    def plainer(self, simplify: Any) -> JacobianOperator | None:
+        from linad.transforms.fold import folded
+
+        return folded(self.op, simplify)

@@ -8,8 +8,9 @@ import linad
 from linad.errors import OptionError, ShapeError
 from linad.operators.circulant import Circulant
 from linad.operators.dft import Fourier
+from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.recurrences import BackwardDifference, CumulativeSum
-from linad.operators.structured import Diagonal, Kronecker, Matrix
+from linad.operators.structured import Diagonal
 
 F8, C16 = np.dtype(float), np.dtype(complex)
 QUESTIONS = {

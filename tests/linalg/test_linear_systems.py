@@ -18,8 +18,9 @@ from linad.errors import (
     UnsupportedError,
 )
 from linad.operators.algebra import as_operator
+from linad.operators.matrices import Matrix
 from linad.operators.residuals import lifted
-from linad.operators.structured import Conjugation, Diagonal, Matrix
+from linad.operators.structured import Conjugation, Diagonal
 
 rng = np.random.default_rng(0)
 N = 5

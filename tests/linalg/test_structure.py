@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linad
-from linad.linalg.structure import ORDER, is_thin, low_rank_split
+from linad.linalg.structure import ORDER, is_thin
 from linad.operators.dft import Fourier
+from linad.operators.low_rank import low_rank_split
+from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.recurrences import CumulativeSum
-from linad.operators.structured import Diagonal, Kronecker, Matrix
+from linad.operators.structured import Diagonal
 
 F8, C16 = np.dtype(float), np.dtype(complex)
 rng = np.random.default_rng(0)

@@ -14,7 +14,8 @@ import linad
 from linad.errors import DensifyError, DTypeError, OperandError, ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Scaled, Sum
-from linad.operators.structured import Diagonal, Identity, Kronecker, Matrix, Zero
+from linad.operators.matrices import Kronecker, Matrix
+from linad.operators.structured import Diagonal, Identity, Zero
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX

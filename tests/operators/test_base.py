@@ -12,7 +12,8 @@ import pytest
 import linad
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Matrix
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Cast, Conjugation, Diagonal, Identity
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX

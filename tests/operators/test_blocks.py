@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator, lsmr
 
 import linad
 from linad.errors import DTypeError, OperandError, ShapeError
-from linad.operators.structured import Diagonal, Matrix
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Diagonal
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX

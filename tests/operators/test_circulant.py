@@ -7,8 +7,8 @@ import scipy.linalg
 
 import linad
 from linad.operators.circulant import Circulant, circulant
+from linad.operators.matrices import Matrix
 from linad.operators.placement import Roll
-from linad.operators.structured import Matrix
 
 F8, C16 = np.dtype(float), np.dtype(complex)
 

@@ -17,7 +17,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 import linad
 from linad.errors import DensifyError, OperandError, ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Diagonal, Matrix
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Diagonal
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX

@@ -5,16 +5,15 @@ import operator_zoo as zoo
 import pytest
 
 import linad
+from linad.operators.contraction import Contraction
+from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.structured import (
     Broadcast,
     Cast,
     Conjugation,
-    Contraction,
     Diagonal,
     Identity,
-    Kronecker,
     Masked,
-    Matrix,
     Permutation,
     RealPart,
     Reshape,

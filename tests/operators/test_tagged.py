@@ -5,7 +5,8 @@ import pytest
 
 import linad
 from linad.errors import OperandError, ShapeError, WrongTagError
-from linad.operators.structured import Conjugation, Matrix, Zero
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Conjugation, Zero
 
 rng = np.random.default_rng(0)
 

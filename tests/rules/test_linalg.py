@@ -108,7 +108,7 @@ def test_gradient_of_logdet_is_the_transposed_inverse():
 
 
 def test_solve_factorises_once(monkeypatch):
-    import linad.operators.matrix_inverse as module
+    import linad.operators.matrices as module
 
     calls = []
     large = array(40, 40) + 20 * np.eye(40)

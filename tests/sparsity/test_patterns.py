@@ -14,17 +14,18 @@ from linad.core.indices import Index
 from linad.core.regions import Grid, Positions, Window
 from linad.errors import NotHolomorphicError
 from linad.operators.base import JacobianOperator
+from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.dft import Fit, Fourier, RealFourier
 from linad.operators.filtering import AllPole, GridConvolution, GridKernel, RunningMean
 from linad.operators.foreign import Foreign
-from linad.operators.matrix_inverse import Solve
+from linad.operators.matrices import Kronecker, RowProducts, Solve
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import CumulativeSum, Difference, Recurrence, SegmentSum
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
-from linad.operators.structured import Broadcast, Contraction, Diagonal, Kronecker, RowProducts
+from linad.operators.structured import Broadcast, Diagonal
 from linad.rules.banded import BandedProduct, BandedSolve
 from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform

@@ -7,8 +7,9 @@ import linad
 from linad.operators.blocks import Blocks
 from linad.operators.circulant import Circulant
 from linad.operators.composites import Chain, Sum
+from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.recurrences import CumulativeSum
-from linad.operators.structured import Diagonal, Identity, Kronecker, Matrix, Zero
+from linad.operators.structured import Diagonal, Identity, Zero
 from linad.rules.indexing import Selection
 from linad.transforms.tape_operator import TapeOperator
 

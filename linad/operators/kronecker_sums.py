@@ -27,21 +27,22 @@ from scipy.linalg import get_lapack_funcs, schur
 
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
-from linad.linalg.factors import (
+from linad.operators.algebra import compose, matching
+from linad.operators.base import JacobianOperator
+from linad.operators.composites import Chain, Reshaped, Scaled, Sum, recognises
+from linad.operators.factors import (
     WHAT,
     DenseLU,
     Factored,
     check_condition,
     check_finite,
     double,
-    is_hermitian,
     reciprocal_condition,
 )
-from linad.operators.algebra import compose, matching
-from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain, Reshaped, Scaled, Sum
+from linad.operators.facts import NOTHING, is_hermitian
 from linad.operators.foreign import Foreign
-from linad.operators.structured import Diagonal, Identity, Kronecker, Permutation, Reshape
+from linad.operators.matrices import Kronecker
+from linad.operators.structured import Diagonal, Identity, Permutation, Reshape
 from linad.operators.tagged import Tagged
 
 LONGEST = 2000
@@ -69,12 +70,49 @@ class KroneckerSum:
         Where matrices act, from the first axis to the last.
     pieces : list of dict
         See `Piece`; factors of one are included.
+    op : JacobianOperator
+        What was seen to be this.
     """
 
     axes: list[tuple[int, int]]
     pieces: list[Piece]
+    op: JacobianOperator
+
+    def pattern_names(self) -> set[str]:
+        return {"kronecker sum" if len(self.pieces) > 1 else "kronecker"}
+
+    def definiteness(self) -> int:
+        return NOTHING  # which its terms tell as well
+
+    def inverse_form(self) -> JacobianOperator | None:
+        """The inverse through the factors, or None where it is of no use.
+
+        Raises
+        ------
+        SingularError
+            If the sum is singular.
+        """
+        axes, pieces, op = self.axes, self.pieces, self.op
+        plain = all([len(piece) == 1 for piece in pieces])
+        if plain and len(axes) > 2:
+            if not all([is_hermitian(a) for piece in pieces for a in piece.values()]):
+                return None
+        elif len(axes) > 2 or len(pieces) != len(axes):
+            return None
+        lengths = [n for _, n in axes]
+        rows = [[piece.get(before) for before, _ in axes] for piece in pieces]
+        try:
+            if len(axes) == 1:
+                ((matrix,),) = [piece.values() for piece in pieces]
+                inverse: Factored = DenseLU(matrix.astype(op.dtype, copy=False))
+            else:
+                inverse = KroneckerSumInverse(rows, lengths, op.dtype)
+        except NotSeparableError:
+            return None
+        return matching(_along_axes(inverse, axes, op.shape[0]), op.in_shape, op.out_shape)
 
 
+@recognises(Sum, Chain)
 def kronecker_sum(op: JacobianOperator) -> KroneckerSum | None:
     """What a square, simplified operator is as a sum of Kronecker products, or None."""
     pieces: list[Piece] = []
@@ -89,7 +127,7 @@ def kronecker_sum(op: JacobianOperator) -> KroneckerSum | None:
     for (before, n), (after, _) in itertools.pairwise(axes):
         if after % (before * n):
             return None
-    return KroneckerSum(axes, _merged(pieces)) if axes else None
+    return KroneckerSum(axes, _merged(pieces), op) if axes else None
 
 
 def _gathered(op: Any, factor: Any, pieces: list[Piece]) -> bool:
@@ -287,37 +325,6 @@ class KroneckerSumInverse(Factored):
 
 def _worst(*matrices: Any) -> float:
     return max([float(np.linalg.cond(a)) for a in matrices])
-
-
-def kronecker_sum_inverse(op: JacobianOperator) -> JacobianOperator | None:
-    """The inverse of a sum of Kronecker products, or None where it is none, or of no use.
-
-    Raises
-    ------
-    SingularError
-        If the sum is singular.
-    """
-    found = kronecker_sum(op)
-    if found is None:
-        return None
-    axes, pieces = found.axes, found.pieces
-    plain = all([len(piece) == 1 for piece in pieces])
-    if plain and len(axes) > 2:
-        if not all([is_hermitian(a) for piece in pieces for a in piece.values()]):
-            return None
-    elif len(axes) > 2 or len(pieces) != len(axes):
-        return None
-    lengths = [n for _, n in axes]
-    rows = [[piece.get(before) for before, _ in axes] for piece in pieces]
-    try:
-        if len(axes) == 1:
-            ((matrix,),) = [piece.values() for piece in pieces]
-            inverse: Factored = DenseLU(matrix.astype(op.dtype, copy=False))
-        else:
-            inverse = KroneckerSumInverse(rows, lengths, op.dtype)
-    except NotSeparableError:
-        return None
-    return matching(_along_axes(inverse, axes, op.shape[0]), op.in_shape, op.out_shape)
 
 
 def _along_axes(inverse: Any, axes: list[tuple[int, int]], size: int) -> JacobianOperator:

@@ -5,7 +5,7 @@ import operator_zoo as zoo
 import pytest
 
 import linad
-from linad.operators.matrix_inverse import Matrix, Solve
+from linad.operators.matrices import Solve, SystemMatrix
 
 rng = np.random.default_rng(0)
 
@@ -79,7 +79,7 @@ def test_stacks_and_seeds(a, b, seeds):
 
 
 def test_operators_share_the_factors_of_a_matrix():
-    matrix = Matrix(large(np.dtype(float)))
+    matrix = SystemMatrix(large(np.dtype(float)))
     first = Solve(matrix, (40, 1), (40, 1), np.dtype(float))
     second = Solve(matrix, (40, 2), (40, 2), np.dtype(float))
     first.pushforward(np.ones((40, 1)))

@@ -15,7 +15,6 @@ import scipy.linalg
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
-from linad.core.primitive import Traced
 from linad.core.shapes import matrix_transpose
 from linad.errors import SingularError
 
@@ -60,13 +59,6 @@ class Factored(LinearOperator):
 def double(dtype: Any) -> Any:
     """The dtype in which to factorise: single precision is solved in double, as in NumPy."""
     return np.promote_types(dtype, np.float64)
-
-
-def is_hermitian(a: Any) -> bool:
-    """Whether given matrices equal their conjugate transposes, entry by entry."""
-    if isinstance(a, Traced) or a.shape[-1] != a.shape[-2]:
-        return False
-    return bool(np.array_equal(a, np.conj(matrix_transpose(a))))
 
 
 WHAT = "inverse: the matrix"

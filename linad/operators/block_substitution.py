@@ -7,6 +7,7 @@ import numpy as np
 
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Typed
+from linad.operators.facts import both
 
 
 class BlockTriangularSolve(Typed):
@@ -29,6 +30,11 @@ class BlockTriangularSolve(Typed):
     -----
     An application of every block.
     """
+
+    unknown = (
+        "definiteness diagonal_entries column_squares spectral_norm adjoint_form multiple "
+        "inverse_form relation"
+    )
 
     fresh = True
 
@@ -68,3 +74,7 @@ class BlockTriangularSolve(Typed):
     def _parts(self, x: Any) -> list[Any]:
         ends = [0, *itertools.accumulate(self.sizes)]
         return [x[..., a:b] for a, b in itertools.pairwise(ends)]
+
+    def triangles(self) -> tuple[bool, bool]:
+        lower, upper = both(inverse.triangles() for inverse in self.inverses)
+        return lower and self.lower, upper and not self.lower

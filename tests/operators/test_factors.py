@@ -7,7 +7,7 @@ import scipy.sparse
 from hypothesis import given, settings, strategies as st
 
 from linad.errors import SingularError
-from linad.linalg.factors import (
+from linad.operators.factors import (
     Banded,
     Cholesky,
     DenseLU,
