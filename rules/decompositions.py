@@ -30,7 +30,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.facts import UNSTRUCTURED
+from linad.operators.facts import EVERYTHING, UNSTRUCTURED
 from linad.operators.matrices import SystemMatrix
 from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Gather
@@ -187,6 +187,8 @@ class QRDerivative(JacobianOperator):
     q, r : array (..., m, k) and (..., k, n), k = min(m, n)
         Kept by reference.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

@@ -31,6 +31,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import Kronecker, Solve, SystemMatrix
 from linad.operators.structured import Broadcast, Diagonal, Zero
 from linad.rules.degeneracy import settle
@@ -214,6 +215,8 @@ class AdjugateDerivative(JacobianOperator):
     dtype : numpy.dtype
     """
 
+    unknown = EVERYTHING
+
     fresh = True
 
     def __init__(self, products: Any, shape: Shape, dtype: Any) -> None:
@@ -255,6 +258,8 @@ class LogDeterminant(JacobianOperator):
     inverse : array (..., n, n)
         A^-1.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

@@ -40,6 +40,7 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import SystemMatrix
 from linad.rules.decompositions import HermitianReading, symmetrized
 from linad.rules.degeneracy import equal_values, settle
@@ -91,6 +92,8 @@ class HermitianEigen(JacobianOperator):
         λ and V, kept by reference.
     """
 
+    unknown = EVERYTHING
+
     fresh = True
 
     def __init__(self, values: Any, vectors: Any) -> None:
@@ -116,6 +119,8 @@ class HermitianEigen(JacobianOperator):
 
 class Read(JacobianOperator):
     """An operator with several results after a `HermitianReading`."""
+
+    unknown = EVERYTHING
 
     fresh = True
 
@@ -169,6 +174,8 @@ class GeneralEigen(JacobianOperator):
     in_dtype : numpy.dtype
         Of A, which may be real where V is complex.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 
@@ -293,6 +300,8 @@ class SingularDerivative(JacobianOperator):
     u, s, vh : array (..., m, k), (..., k) and (..., k, n), k = min(m, n)
         Kept by reference.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

@@ -20,6 +20,7 @@ import scipy.linalg
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, align, matrix_transpose, sum_to_shape
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import Kronecker
 from linad.operators.relations import Gather, Prefix, Product
 from linad.operators.structured import Diagonal
@@ -168,6 +169,8 @@ class LUDerivative(JacobianOperator):
     order : array of int (..., n)
         Of the rows.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

@@ -15,6 +15,7 @@ from linad.core.vectors import normal
 from linad.errors import ArgumentError, ShapeError, WrongRuleError
 from linad.operators.algebra import as_operator, matching
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
 
 
@@ -135,6 +136,8 @@ def _plain(y: Any, outputs: int | None) -> Any:
 class FromFunctions(JacobianOperator):
     """An operator made of a user's two functions, which take one seed at a time."""
 
+    unknown = EVERYTHING
+
     fresh = False
 
     def __init__(
@@ -168,6 +171,8 @@ class FromFunctions(JacobianOperator):
 
 class FromPullback(JacobianOperator):
     """An operator made of a pullback closure, written in NumPy; its adjoint is traced."""
+
+    unknown = EVERYTHING
 
     def __init__(self, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str) -> None:
         self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)

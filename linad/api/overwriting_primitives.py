@@ -22,6 +22,7 @@ from linad.core.shapes import Shape
 from linad.core.vectors import normal
 from linad.errors import MissingRuleError, TracerError, WrongRuleError
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 
 
 class InPlaceCall(Primitive):
@@ -224,6 +225,8 @@ class InPlaceJacobian(JacobianOperator):
         The result.
     active : tuple of int
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

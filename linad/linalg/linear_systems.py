@@ -42,7 +42,7 @@ from linad.operators.algebra import as_operator, compose, matching, scale
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import bare
 from linad.operators.factors import Cholesky, DenseLU, SparseLU
-from linad.operators.facts import DEFINITE
+from linad.operators.facts import DEFINITE, EVERYTHING
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix, Solve
 from linad.operators.residuals import Recipe, lifted
@@ -108,6 +108,8 @@ iterate = Primitive("solve_by_iteration", _iterate, register=False)
 
 class _IteratedInverse(JacobianOperator):
     """b -> A^-1 b (or A^-H b) by iteration, for rows b (..., n)."""
+
+    unknown = EVERYTHING
 
     fresh = True
 

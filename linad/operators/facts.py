@@ -51,6 +51,9 @@ UNSTRUCTURED = (
 NOT_A_MATRIX = UNSTRUCTURED
 """What maps that are linear over the real numbers only leave open: they have no matrix."""
 
+EVERYTHING = f"{UNSTRUCTURED} relation"
+"""What the derivative of an operation leaves open that depends on all numbers in no known way."""
+
 
 class Facts:
     """The part of `JacobianOperator` that says what its matrix is; see the module.

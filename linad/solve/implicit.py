@@ -27,6 +27,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.operators.structured import Zero
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -204,6 +205,8 @@ class Inverse(JacobianOperator):
     -----
     The Jacobian is made and factorised at the first application, and kept with the equation.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

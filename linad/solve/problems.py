@@ -18,6 +18,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
 from linad.operators.composites import SameMatrix, Typed
+from linad.operators.facts import EVERYTHING
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
@@ -365,6 +366,8 @@ class Objective:
 
 class _Hessian(Typed):
     """The Hessian: the part of the derivative of (value, gradient) that maps to the gradient."""
+
+    unknown = EVERYTHING
 
     fresh = True
 

@@ -23,6 +23,7 @@ from linad.core.shapes import Shape
 from linad.core.tape import Tape, Var, needed
 from linad.errors import GuardError
 from linad.operators.base import ALGEBRA, JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.sweeps import fused_operators as fused
 from linad.sweeps.places import canonical
 from linad.sweeps.program import OtherArgumentsError, Program
@@ -242,6 +243,8 @@ class CompiledJacobian(JacobianOperator):
     an output; `pullback` the reverse. None stands for zero. Each is one compiled sweep, also
     for many seeds.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
     compiled = True

@@ -25,6 +25,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.composites import Adjoint, Chain, Scaled, Sum
 from linad.operators.matrices import Matrix
 from linad.operators.structured import Diagonal, Identity
+from linad.operators.tagged import Tagged
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
@@ -93,6 +94,10 @@ def _adjoint(op: Adjoint) -> Form:
 def _flat(op: _Flat) -> Form:
     inner = form_of(op.op)
     return Form((_Flat, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat)
+
+
+def _tagged(op: Tagged) -> Form:
+    return form_of(op.op)  # what is asserted of a matrix does not change its products
 
 
 def _identity(op: Identity) -> Form:
@@ -180,6 +185,7 @@ _FORMS: dict[Any, Callable[[Any], Form]] = {
     Sum: _sum,
     Adjoint: _adjoint,
     _Flat: _flat,
+    Tagged: _tagged,
     Identity: _identity,
     Scaled: _scaled,
     Diagonal: _diagonal,

@@ -20,6 +20,7 @@ from linad.core.regions import Region
 from linad.core.shapes import is_inexact
 from linad.errors import DTypeError, OutputError, UnsupportedError, WrongRuleError
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Erase, Insert
 from linad.operators.structured import Cast, Identity
 from linad.transforms.plain_operands import PlainOperands
@@ -229,6 +230,8 @@ class Entry(JacobianOperator):
     count : int
         Length of the tuple.
     """
+
+    unknown = EVERYTHING
 
     fresh = True  # nobody writes into a tuple; its entries are told apart later
 

@@ -15,7 +15,7 @@ from linad.core import tree
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
 from linad.operators.composites import Wrapper
-from linad.operators.facts import UNSTRUCTURED
+from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Insert
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
@@ -51,7 +51,7 @@ class TapeOperator(JacobianOperator):
     results and frees intermediate tangents as it goes.
     """
 
-    unknown = f"{UNSTRUCTURED} relation"
+    unknown = EVERYTHING
 
     fresh = True
 
@@ -345,7 +345,7 @@ def plus(a: Any, b: Any) -> Any:
 class _Flat(Wrapper):
     """A TapeOperator of containers, seen as one of flat vectors."""
 
-    unknown = f"{UNSTRUCTURED} relation"
+    unknown = EVERYTHING
 
     def __init__(self, op: TapeOperator) -> None:
         n, m = (sum([s.size for s in slots]) for slots in (op.in_slots, op.out_slots))
