@@ -14,7 +14,7 @@ from scipy.sparse.linalg import aslinearoperator
 from linad.arrays.tracer import Tracer
 from linad.core.shapes import Shape, size_of
 from linad.errors import OperandError, ShapeError
-from linad.operators.base import ALGEBRA, JacobianOperator, is_operator
+from linad.operators.base import JacobianOperator, is_operator
 from linad.operators.composites import (
     Adjoint,
     Chain,
@@ -27,6 +27,7 @@ from linad.operators.composites import (
 )
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
+from linad.operators.provided import answers
 from linad.operators.rewrites import AT_ONCE, SUMS_AT_ONCE, direct, multiplied, sum_of, summed
 from linad.operators.structured import Cast, Diagonal, Identity, Zero
 
@@ -218,6 +219,5 @@ def power(op: JacobianOperator, p: int) -> JacobianOperator:
     return result
 
 
-ALGEBRA.compose, ALGEBRA.scale, ALGEBRA.power = compose, scale, power
-ALGEBRA.add, ALGEBRA.subtract = add, subtract
-ALGEBRA.Adjoint, ALGEBRA.Transpose = Adjoint, Transpose
+for answer in (compose, scale, power, add, subtract, Adjoint, Transpose):
+    answers(answer)

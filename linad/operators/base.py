@@ -14,7 +14,6 @@ arrays has a matrix only if it is linear over the complex numbers (`clinear`).
 import operator
 import sys
 import weakref
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,8 @@ from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
 from linad.operators.facts import Facts
 from linad.operators.properties import Questions
+from linad.operators.provided import ANSWERS
 from linad.operators.sparse_properties import SparseForms
-
-ALGEBRA = SimpleNamespace()
-"""What operators are composed with. `linad.operators.algebra` is made of operators, so it
-imports this module, and hands its functions down here."""
 
 
 class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
@@ -220,7 +216,7 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
             x = x.astype(dtype)
         if x.ndim == 1:
             x = x if len(taken) == 1 else x.reshape(taken)
-            if self.compiled and (y := ALGEBRA.fused(self, adjoint, x)) is not None:
+            if self.compiled and (y := ANSWERS.fused(self, adjoint, x)) is not None:
                 return y if len(given) == 1 else y.reshape(-1)
             y = apply(x)
             if len(given) != 1:
@@ -237,18 +233,18 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
     def dot(self, x: Any) -> Any:
         """Apply to a vector or matrix, compose with an operator, or scale by a number."""
         if is_operator(x):
-            return ALGEBRA.compose(self, x)
+            return ANSWERS.compose(self, x)
         ndim = np.ndim(x)
         if ndim == 0:
-            return ALGEBRA.scale(x, self)
+            return ANSWERS.scale(x, self)
         return self._matvec(x) if ndim == 1 else self._matmat(x)
 
     def rdot(self, x: Any) -> Any:
         """As `dot`, with ``x`` on the left: ``x @ self``."""
         if is_operator(x):
-            return ALGEBRA.compose(x, self)
+            return ANSWERS.compose(x, self)
         if np.ndim(x) == 0:
-            return ALGEBRA.scale(x, self)
+            return ANSWERS.scale(x, self)
         x = _as_numbers(x)
         if x.shape[-1] != self.shape[0]:
             raise ShapeError(
@@ -277,25 +273,25 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
     def __truediv__(self, other: Any) -> Any:
         if np.ndim(other):
             raise ValueError("Can only divide a linear operator by a scalar.")
-        return ALGEBRA.scale(1 / other, self)
+        return ANSWERS.scale(1 / other, self)
 
     def __neg__(self) -> Any:
-        return ALGEBRA.scale(-1, self)
+        return ANSWERS.scale(-1, self)
 
     def __add__(self, other: Any) -> Any:
-        return ALGEBRA.add(self, other)
+        return ANSWERS.add(self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return ALGEBRA.add(other, self)
+        return ANSWERS.add(other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return ALGEBRA.subtract(self, other)
+        return ANSWERS.subtract(self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return ALGEBRA.subtract(other, self)
+        return ANSWERS.subtract(other, self)
 
     def __pow__(self, power: Any) -> Any:
-        return ALGEBRA.power(self, operator.index(power))
+        return ANSWERS.power(self, operator.index(power))
 
     # Transposes.
 
@@ -318,12 +314,12 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
         return self._transpose()
 
     def _adjoint(self) -> "JacobianOperator":
-        return self._remembered(ALGEBRA.Adjoint)
+        return self._remembered(ANSWERS.Adjoint)
 
     def _transpose(self) -> "JacobianOperator":
         if self.dtype.kind != "c":
             return self._adjoint()
-        return self._remembered(ALGEBRA.Transpose)
+        return self._remembered(ANSWERS.Transpose)
 
     def _remembered(self, kind: Any) -> Any:
         # A weak reference: the view holds this operator, and a cycle would keep residuals

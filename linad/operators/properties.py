@@ -1,18 +1,15 @@
 """What an operator can be asked beside products: its structure, diagonal, norms, inverse.
 
-The answers need operators of every kind, so they are worked out in modules above this one,
-which hand their functions down here.
+The answers are worked out in `linad.linalg`; see `linad.operators.provided`.
 """
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+from linad.operators.provided import ANSWERS
 
 if TYPE_CHECKING:
     from linad.linalg.estimates import Estimate
     from linad.operators.base import JacobianOperator
-
-ANSWERS = SimpleNamespace()
-"""Functions of an operator, by the name of the question."""
 
 
 class Questions:

@@ -1,15 +1,12 @@
 """What an operator can be asked about its zeros: a sparse matrix, the number of its entries, its
 bandwidth, a picture.
 
-Patterns are worked out in `linad.sparsity`, above this module; its functions are
-handed down here and loaded when first called.
+Patterns are worked out in `linad.sparsity`; see `linad.operators.provided`.
 """
 
-from types import SimpleNamespace
 from typing import Any
 
-SPARSITY = SimpleNamespace()
-"""Functions of an operator: tosparse, pattern, count, bandwidth, picture."""
+from linad.operators.provided import ANSWERS
 
 
 class SparseForms:
@@ -59,7 +56,7 @@ class SparseForms:
                [ 0., -1.,  1.,  0.],
                [ 0.,  0., -1.,  1.]])
         """
-        return SPARSITY.tosparse(self, format)
+        return ANSWERS.tosparse(self, format)
 
     def pattern(self) -> Any:
         """Return which entries may differ from zero, as a sparse array of bool (m, n).
@@ -78,7 +75,7 @@ class SparseForms:
         Exact for indexing, arithmetic, sums, sparse matrices and what is made of these; a
         function of a whole array that linad knows nothing about counts as dense.
         """
-        return SPARSITY.pattern(self)
+        return ANSWERS.pattern(self)
 
     @property
     def nnz(self) -> int:
@@ -87,12 +84,12 @@ class SparseForms:
         Lists that many rows share are counted, not written out, so that a dense pattern of any
         size is counted as well.
         """
-        return int(SPARSITY.count(self))
+        return int(ANSWERS.count(self))
 
     @property
     def bandwidth(self) -> tuple[int, int]:
         """Number of diagonals of `pattern` below the main one, and above it."""
-        return SPARSITY.bandwidth(self)
+        return ANSWERS.bandwidth(self)
 
     def _repr_html_(self) -> str:
-        return SPARSITY.picture(self)
+        return ANSWERS.picture(self)

@@ -4,7 +4,7 @@ from typing import Any
 
 from linad.errors import OptionError
 from linad.operators.base import JacobianOperator
-from linad.operators.sparse_properties import SPARSITY
+from linad.operators.provided import answers
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 
@@ -15,6 +15,7 @@ def check_format(format: str, name: str) -> None:
         raise OptionError(f"{name}: format={format!r} came, one of {', '.join(FORMATS)} is needed")
 
 
+@answers
 def tosparse(op: JacobianOperator, format: str) -> Any:
     from linad.sparsity.assemble import matrix_of
 
@@ -29,24 +30,24 @@ def known(op: JacobianOperator) -> Any:
     return knowledge_of(op.flat)
 
 
+@answers
 def pattern(op: JacobianOperator) -> Any:
     return known(op).pattern.matrix.copy()
 
 
+@answers
 def count(op: JacobianOperator) -> int:
     return int(known(op).compact.nnz)
 
 
+@answers
 def bandwidth(op: JacobianOperator) -> tuple[int, int]:
     found: tuple[int, int] = known(op).compact.bandwidth()
     return found
 
 
+@answers
 def picture(op: JacobianOperator) -> str:
     from linad.sparsity.picture import html
 
     return html(op)
-
-
-SPARSITY.tosparse, SPARSITY.pattern, SPARSITY.count = tosparse, pattern, count
-SPARSITY.bandwidth, SPARSITY.picture = bandwidth, picture

@@ -22,8 +22,9 @@ from linad.core.settings import Settings
 from linad.core.shapes import Shape
 from linad.core.tape import Tape, Var, needed
 from linad.errors import GuardError
-from linad.operators.base import ALGEBRA, JacobianOperator
+from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
+from linad.operators.provided import ANSWERS
 from linad.sweeps import fused_operators as fused
 from linad.sweeps.places import canonical
 from linad.sweeps.program import OtherArgumentsError, Program
@@ -34,7 +35,7 @@ from linad.transforms.spaces import Slot
 
 MODES = ("pull", "push")
 
-ALGEBRA.fused = fused.applied  # for operators with derivatives of compiled tapes in them
+ANSWERS.fused = fused.applied  # for operators with derivatives of compiled tapes in them
 
 
 class Compiled(Primitive):
