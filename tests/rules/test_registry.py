@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from kernels_in_python import kernels_in_python
 
 from linad.primitive import Primitive
 from linad.testing import Case
@@ -32,7 +33,15 @@ FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in rever
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_case(case):
+def test_case(case, monkeypatch):
+    """Programs to second order, whose kernels Python runs: compiling them takes ten times as long."""
+    with kernels_in_python(monkeypatch):
+        case.check(compiled=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES)
+def test_compiled_case(case):
     """Compiled to second order for the first case of each primitive: kernels take their time."""
     first = isinstance(case.function, Primitive) and FIRST[id(case.function)] is case
     case.check(compiled=2 if first else 1)
