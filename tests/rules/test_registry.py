@@ -34,7 +34,7 @@ FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in rever
 
 @pytest.mark.parametrize("case", CASES)
 def test_case(case, monkeypatch):
-    """Programs to second order, whose kernels Python runs: compiling them takes ten times as long."""
+    """With programs to second order, whose kernels Python runs."""
     with kernels_in_python(monkeypatch):
         case.check(compiled=2)
 
