@@ -37,3 +37,15 @@ def folder_for_kernels(tmp_path_factory):
     os.environ["LINAD_CACHE_DIR"] = str(folder / "kernels")
     yield
     del os.environ["LINAD_CACHE_DIR"]
+
+
+@pytest.fixture(params=["python", pytest.param("compiled", marks=pytest.mark.full)])
+def kernels(request):
+    """For tests of many kernels: Python runs them, and they are compiled by ``tox -e full``."""
+    if request.param == "compiled" or COMPILER_IS_OFF:
+        yield
+    else:
+        from kernels_in_python import kernels_in_python
+
+        with kernels_in_python():
+            yield

@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import functools
 import types
+from unittest import mock
 
 import numba
 import numpy as np
@@ -168,7 +169,7 @@ class Kernel:
 
 
 @contextlib.contextmanager
-def kernels_in_python(monkeypatch):
+def kernels_in_python():
     """Within, kernels that no user's function takes part in run in Python."""
     raised = []
     compiled = cache._load
@@ -176,9 +177,7 @@ def kernels_in_python(monkeypatch):
     def load(source, fast, called):
         return compiled(source, fast, called) if called else Kernel(source, called, raised)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(cache, "_load", load)
-        patched.setattr(cache, "_kernels", {})
+    with mock.patch.object(cache, "_load", load), mock.patch.object(cache, "_kernels", {}):
         yield
     if raised:
         raise raised[0]

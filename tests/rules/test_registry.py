@@ -33,9 +33,9 @@ FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in rever
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_case(case, monkeypatch):
+def test_case(case):
     """With programs to second order, whose kernels Python runs."""
-    with kernels_in_python(monkeypatch):
+    with kernels_in_python():
         case.check(compiled=2)
 
 
