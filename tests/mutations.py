@@ -45,9 +45,7 @@ def modules():
 def read_in_functions(module):
     """Names that the functions of a module look up; a table read at import has no rows left."""
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)
-    ]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
     return {
         getattr(node, "id", getattr(node, "attr", None))
         for function in functions
@@ -181,8 +179,7 @@ def main():
         return 0
     rng = random.Random(options.seed)
     names = options.names or [
-        rng.choice(sorted(everything[rng.choice(sorted(everything))]))
-        for _ in range(options.count)
+        rng.choice(sorted(everything[rng.choice(sorted(everything))])) for _ in range(options.count)
     ]
     survivors = []
     for name in names:

@@ -185,9 +185,18 @@ def erased(op: Erase) -> Gather:
 # Dense along axes.
 
 
-@relates(Matrix, ValidKernel, TruncatedKernel)
+@relates(Matrix, ValidKernel)
 def last_axis(op: Any) -> Product:
     return lanes(op.out_shape, op.in_shape, (-1,))
+
+
+@relates(TruncatedKernel)
+def delayed(op: TruncatedKernel) -> Relation:
+    """y_n reads k_j for j <= n: what comes later is cut off."""
+    n, m = op.out_shape[-1], op.shape[1]
+    row, column = np.nonzero(np.tri(n, m, dtype=bool))
+    lead = np.arange(op.shape[0] // max(n, 1))[:, np.newaxis]
+    return Relation.of_pairs(lead * n + row, column, op.shape)
 
 
 @relates(Solve)
