@@ -30,7 +30,7 @@ ARGUMENTS = {
     """,
     2: """
     agm beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri ellipeinc ellipkinc elliprc
-    gammainc gammaincc gammainccinv gammaincinv huber hyp0f1 inv_boxcox inv_boxcox1p iv ive jv
+    gammainc gammaincc gammainccinv gammaincinv huber inv_boxcox inv_boxcox1p iv ive jv
     jve kl_div kv kve modstruve owens_t pdtr pdtrc poch powm1 pseudo_huber rel_entr stdtr
     stdtrit struve tklmbda yv yve
     """,
