@@ -16,7 +16,7 @@ import scipy.special as sp
 
 from linad.rules.entrywise import NO_SLOPE
 from linad.rules.gamma import beta_density, gamma_density
-from linad.rules.special import SQRT_2PI, special
+from linad.rules.special import SQRT_2PI, boxcox_power, special
 
 # Normal.
 
@@ -35,6 +35,25 @@ special(
     mean=lambda std, mean, p, x: -1 / sp.ndtri(p),
     p=lambda std, mean, p, x: -std / sp.ndtri(p) * SQRT_2PI * np.exp(0.5 * sp.ndtri(p) ** 2),
     x=lambda std, mean, p, x: 1 / sp.ndtri(p),
+)
+
+# Tukey's lambda: x = (y^λ - (1 - y)^λ) / λ gives dx/dy = y^(λ-1) + (1 - y)^(λ-1), and
+# dy/dλ = -(dx/dλ) (dy/dx).
+
+
+def _tukey_density(y: Any, power: Any) -> Any:
+    return 1 / (y ** (power - 1) + (1 - y) ** (power - 1))
+
+
+def _tukey_shape_slope(y: Any, power: Any) -> Any:
+    moved = boxcox_power(np.log(y), power) - boxcox_power(np.log1p(-y), power)
+    return -moved * _tukey_density(y, power)
+
+
+special(
+    "tklmbda",
+    x=lambda y, x, lmbda: _tukey_density(y, lmbda),
+    lmbda=lambda y, x, lmbda: _tukey_shape_slope(y, lmbda),
 )
 
 # Chi-squared.

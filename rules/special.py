@@ -164,29 +164,30 @@ special("kl_div", a=lambda y, a, b: np.log(a / b), b=lambda y, a, b: 1 - a / b)
 
 
 # (x^p - 1) / p = L exprel(p L) with L = log x: no division by p, which may be 0.
-def _boxcox_power(log: Any, p: Any) -> Any:
+def boxcox_power(log: Any, p: Any) -> Any:
+    """The derivative of (x^p - 1) / p in p."""
     return 0.5 * log * log * sp.hyp1f1(2, 3, p * log)
 
 
 special(
     "boxcox",
     x=lambda y, x, p: x ** (p - 1),
-    p=lambda y, x, p: _boxcox_power(np.log(x), p),
+    p=lambda y, x, p: boxcox_power(np.log(x), p),
 )
 special(
     "boxcox1p",
     x=lambda y, x, p: (1 + x) ** (p - 1),
-    p=lambda y, x, p: _boxcox_power(np.log1p(x), p),
+    p=lambda y, x, p: boxcox_power(np.log1p(x), p),
 )
 special(
     "inv_boxcox",
     y=lambda x, y, p: x ** (1 - p),
-    p=lambda x, y, p: -_boxcox_power(np.log(x), p) * x ** (1 - p),
+    p=lambda x, y, p: -boxcox_power(np.log(x), p) * x ** (1 - p),
 )
 special(
     "inv_boxcox1p",
     y=lambda x, y, p: (1 + x) ** (1 - p),
-    p=lambda x, y, p: -_boxcox_power(np.log1p(x), p) * (1 + x) ** (1 - p),
+    p=lambda x, y, p: -boxcox_power(np.log1p(x), p) * (1 + x) ** (1 - p),
 )
 
 # Losses.

@@ -1,4 +1,4 @@
-"""What all tests share: a folder of their own for compiled kernels.
+"""What all tests share: a folder of their own for compiled kernels, and how kernels are run.
 
 With ``NUMBA_DISABLE_JIT`` there are no compiled programs (`linad.jit` lets NumPy run what it
 recorded), so tests of these are left out: the back end's, the documentation's blocks, which
@@ -6,8 +6,13 @@ show compiled programs, and those marked ``compiles``.
 """
 
 import os
+import shutil
+import zlib
 
 import pytest
+
+MOST_KERNELS = 5000
+"""About what four full runs of changed back ends leave; 200 MB."""
 
 COMPILER_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
@@ -15,25 +20,69 @@ if COMPILER_IS_OFF:
     collect_ignore = ["sweeps", "test_docs.py"]
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--part",
+        default="1",
+        metavar="FRACTION[:SEED]",
+        help="run only this part of the tests marked full, another one for each seed",
+    )
+
+
 def pytest_collection_modifyitems(config, items):
-    if COMPILER_IS_OFF:
-        left_out = [item for item in items if item.get_closest_marker("compiles")]
-        items[:] = [item for item in items if not item.get_closest_marker("compiles")]
+    fraction, _, seed = config.getoption("--part").partition(":")
+
+    def is_wanted(item):
+        if COMPILER_IS_OFF and item.get_closest_marker("compiles"):
+            return False
+        if not item.get_closest_marker("full"):
+            return True
+        return zlib.crc32(f"{seed} {item.nodeid}".encode()) < float(fraction) * 2**32
+
+    left_out = [item for item in items if not is_wanted(item)]
+    if left_out:
+        items[:] = [item for item in items if is_wanted(item)]
         config.hook.pytest_deselected(items=left_out)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def folder_for_kernels(tmp_path_factory):
-    """Kernels are kept for the session; for longer, where LINAD_CACHE_DIR names a folder.
+def folder_of(config, tmp_path_factory):
+    """pytest's own cache, so that a second run compiles little; a temporary folder without one.
 
     Processes that run tests side by side share it.
     """
+    if hasattr(config, "cache"):
+        return config.cache.mkdir("linad") / "kernels"
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_for_kernels(request, tmp_path_factory):
+    """A folder of their own for compiled kernels, unless LINAD_CACHE_DIR names one."""
     if "LINAD_CACHE_DIR" in os.environ:
         yield
         return
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    os.environ["LINAD_CACHE_DIR"] = str(folder / "kernels")
+    os.environ["LINAD_CACHE_DIR"] = str(folder_of(request.config, tmp_path_factory))
     yield
     del os.environ["LINAD_CACHE_DIR"]
+
+
+def pytest_sessionstart(session):
+    """Kernels of sources that have changed since pile up: start anew before there are too many."""
+    if "PYTEST_XDIST_WORKER" in os.environ or not hasattr(session.config, "cache"):
+        return
+    folder = session.config.cache.mkdir("linad") / "kernels"
+    if folder.is_dir() and sum(1 for _ in folder.glob("k*.py")) > MOST_KERNELS:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["python", pytest.param("compiled", marks=pytest.mark.full)])
+def kernels(request):
+    """For tests of many kernels: Python runs them, and they are compiled by ``tox -e full``."""
+    if request.param == "compiled" or COMPILER_IS_OFF:
+        yield
+    else:
+        from kernels_in_python import kernels_in_python
+
+        with kernels_in_python():
+            yield

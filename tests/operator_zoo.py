@@ -1,8 +1,13 @@
 """Operators of every structure, small enough to compare with their dense matrices."""
 
+import importlib
+import pkgutil
+
 import numpy as np
 
 import linad
+from linad.operators import composites
+from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.structured import (
@@ -126,3 +131,21 @@ def by_columns(op):
 def tolerance(dtype):
     """Rounding of a few operations."""
     return 200 * np.finfo(dtype).eps
+
+
+ABSTRACT = {composites.Typed, composites.Wrapper, composites._View, composites.Composite}
+
+
+def every_class():
+    """All classes of operators in linad, loaded or not."""
+    for package in (linad, linad.rules):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    found, todo = [], [JacobianOperator]
+    while todo:
+        for kind in todo.pop().__subclasses__():
+            todo.append(kind)
+            if kind.__module__.startswith("linad.") and kind not in ABSTRACT:
+                found.append(kind)
+    return sorted(set(found), key=lambda kind: (kind.__module__, kind.__qualname__))

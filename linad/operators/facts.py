@@ -163,9 +163,14 @@ class Facts:
         return None
 
 
+def declares(kind: type, fact: str) -> bool:
+    """Whether a class of operators says something of a fact."""
+    return getattr(kind, fact) is not vars(Facts)[fact]
+
+
 def knows(op: Any, fact: str) -> bool:
     """Whether the class of an operator declares a fact."""
-    return getattr(type(op), fact) is not vars(Facts)[fact]
+    return declares(type(op), fact)
 
 
 def triangle_names(op: Any) -> set[str]:

@@ -192,8 +192,12 @@ class TruncatedKernel(JacobianOperator):
         found = self.convolve(longer, flipped(self.y), mode="valid")
         return sum_to_shape(found, self.in_shape, len(self.out_shape))
 
-    def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-1,))
+    def relation(self) -> Relation:
+        """y_n reads k_j for j <= n: what comes later is cut off."""
+        n, m = self.out_shape[-1], self.shape[1]
+        row, column = np.nonzero(np.tri(n, m, dtype=bool))
+        lead = np.arange(self.shape[0] // max(n, 1))[:, np.newaxis]
+        return Relation.of_pairs(lead * n + row, column, self.shape)
 
 
 class RunningMean(JacobianOperator):

@@ -19,6 +19,7 @@ from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangu
 from linad.scipy.matrices import (
     block_diag as block_diag,
     circulant as circulant,
+    convolution_matrix as convolution_matrix,
     coshm as coshm,
     cosm as cosm,
     expm as expm,

@@ -130,6 +130,11 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _arranged(scipy.linalg.toeplitz, c, r)
 
 
+@traced_form(scipy.linalg.convolution_matrix)
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    return _arranged(lambda numbers: scipy.linalg.convolution_matrix(numbers, n, mode), a)
+
+
 @traced_form(scipy.linalg.circulant)
 def circulant(c: Any) -> Any:
     return _arranged(scipy.linalg.circulant, c)

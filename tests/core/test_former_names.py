@@ -18,7 +18,7 @@ def test_a_former_name_is_the_same_module(old):
 
 
 def test_a_module_keeps_its_own_name():
-    assert importlib.import_module("linad.buffers").__spec__.name == "linad.arrays.buffers"
+    assert importlib.import_module("linad.arrays.buffers").__spec__.name == "linad.arrays.buffers"
 
 
 def test_public_functions_stay_what_they_are():

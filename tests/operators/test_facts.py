@@ -1,8 +1,5 @@
 """What operators say of themselves: nothing is forgotten, and nothing is wrong."""
 
-import importlib
-import pkgutil
-
 import numpy as np
 import operator_zoo as zoo
 import pytest
@@ -13,14 +10,12 @@ import linad
 from linad.core.indices import Index
 from linad.linalg.linear_systems import solve_linear
 from linad.operators import composites
-from linad.operators.base import JacobianOperator
 from linad.operators.block_substitution import BlockTriangularSolve
 from linad.operators.blocks import Blocks
 from linad.operators.circulant import Circulant
 from linad.operators.composites import (
     Adjoint,
     Chain,
-    Composite,
     Extended,
     Reshaped,
     Scaled,
@@ -36,8 +31,8 @@ from linad.operators.facts import (
     HERMITIAN,
     NOTHING,
     SEMIDEFINITE,
-    Facts,
     column_squares_of,
+    declares,
     diagonal_of,
     knows,
     norm_of,
@@ -69,36 +64,20 @@ from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 from linad.rules.triangular import TriangularSolve
 
-ABSTRACT = {composites.Typed, composites.Wrapper, composites._View, Composite}
 ALONE = ("plainer", "isometric", "diagonal_after", "pattern_names", "rank_bound", "relation_key")
 """Facts whose answer for an unknown matrix is right as it stands."""
 
 REQUIRED = [name for name in FACTS if name not in ALONE]
 
 
-def every_class():
-    """All classes of operators in linad, loaded or not."""
-    for package in (linad, linad.rules):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
-                importlib.import_module(module.name)
-    found, todo = [], [JacobianOperator]
-    while todo:
-        for kind in todo.pop().__subclasses__():
-            todo.append(kind)
-            if kind.__module__.startswith("linad.") and kind not in ABSTRACT:
-                found.append(kind)
-    return sorted(set(found), key=lambda kind: (kind.__module__, kind.__qualname__))
-
-
-CLASSES = every_class()
+CLASSES = zoo.every_class()
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
 def test_no_fact_is_forgotten(kind):
     """Each is declared, or named among the unknown."""
     unknown = set(kind.unknown.split())
-    declared = {name for name in FACTS if getattr(kind, name) is not vars(Facts)[name]}
+    declared = {name for name in FACTS if declares(kind, name)}
     assert unknown <= set(REQUIRED)
     assert set(REQUIRED) - declared - unknown == set()
     assert declared & unknown == set()
@@ -226,7 +205,7 @@ def test_every_class_that_knows_something_has_an_example():
     wanted = {
         kind
         for kind in CLASSES
-        if any(getattr(kind, name) is not vars(Facts)[name] for name in telling)
+        if any(declares(kind, name) for name in telling)
         and not issubclass(kind, composites.SameMatrix)
     }
     assert {kind.__name__ for kind in wanted - shown} == set()

@@ -11,7 +11,6 @@ from linad.operators.circulant import Circulant
 from linad.operators.composites import Adjoint, Chain, Scaled, Sum, adjoint_of, transpose_of
 from linad.operators.contraction import Contraction
 from linad.operators.dft import Fourier
-from linad.operators.facts import knows
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
@@ -273,6 +272,8 @@ SINGLE_CASES = {
     Scaled: lambda d: Scaled(-1.5, d.kronecker()),
 }
 
+TAKE_A_NUMBER = {Identity, Diagonal, Zero, Kronecker, Matrix, Circulant, Contraction}
+
 
 def check(op, matrix, dtype):
     """``op`` is the matrix, by both maps, with seeds and without."""
@@ -293,9 +294,20 @@ def check(op, matrix, dtype):
     )
 
 
+def declaring(fact):
+    """The classes of single operators, products and sums that say a fact."""
+    return {
+        kind
+        for kind in zoo.every_class()
+        if kind not in (Adjoint, Transpose) and declares(kind, fact)
+    }
+
+
 def test_every_rewrite_has_a_case():
     assert set(PRODUCT_CASES) == set(PRODUCTS)
     assert set(SUM_CASES) == {key for key in SUMS if key in SUM_CASES or key[::-1] not in SUM_CASES}
+    assert declaring("multiple") == TAKE_A_NUMBER
+    assert declaring("adjoint_form") == set(SINGLE_CASES)
 
 
 @pytest.mark.parametrize("kinds", PRODUCT_CASES, ids=lambda k: f"{k[0].__name__}-{k[1].__name__}")
@@ -340,12 +352,13 @@ def test_multiples_and_adjoints(kind, data):
     op = SINGLE_CASES[kind](d)
     A = zoo.by_columns(op)
     alpha = -0.5 + 2j if op.dtype.kind == "c" and d.bool() else -0.5
-    if knows(op, "multiple"):
+    if kind in TAKE_A_NUMBER:
         check(op.multiple(alpha), alpha * A, op.dtype)
+        assert type((alpha * op).simplified()) is not Scaled
     check((alpha * op).simplified(), alpha * A, op.dtype)
     check(adjoint_of(op), A.conj().T, op.dtype)
     check(transpose_of(op), A.T, op.dtype)
-    if knows(op, "adjoint_form") and kind is not Kronecker:
+    if kind is not Kronecker:
         assert type(adjoint_of(op)) is not Adjoint
     check(op.H.simplified(), A.conj().T, op.dtype)
     check(op.T.simplified(), A.T, op.dtype)

@@ -18,6 +18,7 @@ CASES = [
     special_case("ndtri", U),
     special_case("ndtri_exp", -P),
     special_case("nrdtrimn", U, P, X),
+    special_case("tklmbda", np.array([-0.9, 0.2, 1.1]), np.array([0.3, 0.0, -1.2])),
     special_case("nrdtrisd", X / 8, np.array([0.25, 0.27, 0.3]), P / 4),
     *[special_case(name, 3.5, P) for name in ("chdtr", "chdtrc")],
     special_case("chdtri", 3.5, U),

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from kernels_in_python import kernels_in_python
 
 from linad.core.primitive import Primitive
 from linad.testing.derivative_checks import Case
@@ -33,6 +34,14 @@ FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in rever
 
 @pytest.mark.parametrize("case", CASES)
 def test_case(case):
+    """With programs to second order, whose kernels Python runs."""
+    with kernels_in_python():
+        case.check(compiled=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES)
+def test_compiled_case(case):
     """Compiled to second order for the first case of each primitive: kernels take their time."""
     first = isinstance(case.function, Primitive) and FIRST[id(case.function)] is case
     case.check(compiled=2 if first else 1)

@@ -83,6 +83,8 @@ CASES = [
     ("toeplitz", lambda m, c, r: m.toeplitz(c, r), b, rng.standard_normal(4)),
     ("toeplitz", lambda m, c: m.toeplitz(c), Z[0]),
     ("circulant", lambda m, c: m.circulant(c), b),
+    ("convolution_matrix", lambda m, a: m.convolution_matrix(a, 4), b),
+    ("convolution_matrix", lambda m, a: m.convolution_matrix(a, 5, "same"), Z[0]),
     ("hankel", lambda m, c: m.hankel(c), b),
     ("khatri_rao", lambda m, a, b: m.khatri_rao(a, b), A[:2], A),
     ("solve_toeplitz", lambda m, c: m.solve_toeplitz((c, b), b), b + np.array([4, 0, 0])),

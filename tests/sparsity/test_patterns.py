@@ -7,34 +7,62 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from operator_zoo import COMPLEX, REAL, everything
+from operator_zoo import COMPLEX, REAL, every_class, everything
 
 import linad
 from linad.core.indices import Index
 from linad.core.regions import Grid, Positions, Window
 from linad.errors import NotHolomorphicError
 from linad.operators.base import JacobianOperator
+from linad.operators.circulant import Circulant
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
-from linad.operators.dft import Fit, Fourier, RealFourier
-from linad.operators.filtering import AllPole, GridConvolution, GridKernel, RunningMean
+from linad.operators.dft import Fit, Fourier, HermitianFourier, RealFourier
+from linad.operators.facts import declares
+from linad.operators.filtering import (
+    AllPole,
+    GridConvolution,
+    GridKernel,
+    RunningMean,
+    TruncatedKernel,
+)
 from linad.operators.foreign import Foreign
-from linad.operators.matrices import Kronecker, RowProducts, Solve
+from linad.operators.matrices import Kronecker, Matrix, RowProducts, Solve
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import CumulativeSum, Difference, Recurrence, SegmentSum
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
-from linad.operators.structured import Broadcast, Diagonal
+from linad.operators.structured import (
+    Broadcast,
+    Cast,
+    Conjugation,
+    Diagonal,
+    Identity,
+    Masked,
+    Permutation,
+    RealPart,
+    Reshape,
+    Zero,
+)
 from linad.rules.banded import BandedProduct, BandedSolve
 from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
+from linad.rules.entrywise import Fan
 from linad.rules.filters import allpole_, convolve_grid_, running_mean_
 from linad.rules.indexing import Selection
+from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
 from linad.rules.polynomials import convolve_
 from linad.rules.rearranging import Windows
+from linad.rules.sparsearrays import (
+    EntryProducts,
+    Factorized,
+    Pattern,
+    SparseInverse,
+    SparseProduct,
+)
 from linad.rules.triangular import TriangularSolve
 from linad.sparsity.reach import pattern_of, reach
 from linad.testing.derivative_checks import _restricted
@@ -80,6 +108,19 @@ def structural(rng):
         "upper": TriangularSolve(r(3, 3), (3, 2), (3, 2), D, False, True),
         "banded": BandedSolve(band, (2, 1), (5, 2), D),
         "bands": BandedProduct(r(5, 2), (2, 1), D),
+        "identity": Identity((2, 3), D),
+        "diagonal": Diagonal(r(3), (2, 3), D),
+        "cast": Cast((3,), D, REAL[0]),
+        "zero": Zero((2, 2), (3,), D),
+        "reshape": Reshape((6,), (2, 3), D),
+        "permutation": Permutation((1, 0, 2), (2, 3, 2), D),
+        "broadcast": Broadcast((2, 3, 2), (3, 1), D),
+        "conjugation": Conjugation((3,), D),
+        "matrix": Matrix(r(3, 2)),
+        "truncated": TruncatedKernel(convolve_, r(2, 4), 3, D),
+        "sparse product": SparseProduct(r(3), PLACES, (2,), D),
+        "entries": EntryProducts(r(2, 4), PLACES, D),
+        "sylvester": SylvesterSolve(r(2, 2) + np.eye(2), r(3, 3), D),
         "cross": CrossProduct(r(2, 3), (2, 3), (3,), D),
         "hermitian": HermitianReading((2, 3, 3), D, True),
         "kronecker": Kronecker(r(2, 2, 3), r(4, 2), (2, 2, 4), (3, 2), D),
@@ -97,12 +138,20 @@ def structural(rng):
     }
 
 
+DIAGONAL = Pattern(np.arange(2), np.arange(2), (2, 2))
+PLACES = Pattern(np.array([0, 2, 2]), np.array([1, 0, 3]), (3, 4))
 STRUCTURAL = structural(np.random.default_rng(0))
 DENSE_IN_LANES = {
     "cosines": CosineTransform((3, 2), D, "dst", 2, -2),
     "fourier": Fourier((-2,), False, "ortho", (3, 2), COMPLEX[1]),
     "real fourier": RealFourier(-1, "backward", (2, 3), (2, 4), COMPLEX[1], REAL[1]),
     "cholesky": CholeskyDerivative(np.tril(np.ones((3, 2, 2)))),
+    "masked": Masked(np.array([True, False, True]), (3,), D),
+    "real part": RealPart((4,), D, COMPLEX[1]),
+    "hermitian fourier": HermitianFourier(-1, "backward", (2, 4), (2, 3), COMPLEX[1], D),
+    "circulant": Circulant(np.fft.fft([[3.0, 1.0, 0.0]] * 2), (-1,), (2, 3), D),
+    "fréchet": FrechetDerivative(expm_, np.ones((2, 2, 2)), D),
+    "sparse inverse": SparseInverse(np.array([2.0, 3.0]), Factorized(DIAGONAL), False, (2,), D),
 }
 
 
@@ -145,6 +194,13 @@ def test_exact(name):
     np.testing.assert_array_equal(found, matrix != 0)
     for other in (op, op.T, 2.0 * op, op.T @ op, op + op):
         check_sparse(other)
+
+
+def test_every_relation_has_an_example():
+    """And each example says its pattern itself: what is not said counts as dense."""
+    examples = {type(op) for op in (*STRUCTURAL.values(), *DENSE_IN_LANES.values())}
+    declaring = {kind for kind in every_class() if declares(kind, "relation")}
+    assert examples == declaring - {Fan}  # that has several results
 
 
 @pytest.mark.parametrize("name", DENSE_IN_LANES)

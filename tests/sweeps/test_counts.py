@@ -264,6 +264,7 @@ def test_scratch_memory_is_reused():
     assert chain(12) == chain(6) <= 3 * (400 * 8 + 128)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
     """A scalar program of many different stretches does not compile each of them."""
 

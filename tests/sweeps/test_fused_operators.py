@@ -161,6 +161,7 @@ def test_complex_numbers():
         np.testing.assert_allclose((J.T @ J) @ v, j.T @ (j @ v), rtol=1e-11)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_derivatives_of_products():
     """Where residuals or seeds are traced, the factors are applied one by one."""
     jitted = linad.jit(f)

@@ -45,7 +45,16 @@ AXES = [(0,), (3,), (1, 2), (0, 2), (0, 1, 2, 3)]
     "dtype, view",
     [("float64", view) for view in VIEWS] + [(d, "permuted") for d in CASTS if d != "float64"],
 )
+@pytest.mark.usefixtures("kernels")
 def test_axes(dtype, view):
+    check_axes(dtype, view)
+
+
+def test_axes_compiled():
+    check_axes("float64", "permuted")
+
+
+def check_axes(dtype, view):
     x = np.random.default_rng(0).normal(size=(4, 1, 5, 3))
     x[0, 0, 1, 1] = np.nan
     x[1, 0, :, 0] = np.nan

@@ -1,7 +1,9 @@
 """Random programs, compiled, against NumPy: in memory full of NaN, in any order, more than once."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
+from kernels_in_python import kernels_in_python
 from random_programs import assert_same, near_a_jump, programs, rounding
 
 import linad
@@ -9,53 +11,86 @@ from linad.core import tree
 from linad.sweeps.program import Program
 from linad.transforms.simplify import simplify
 
-FEW = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+
+def examples(count):
+    return settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+def check_values(program):
+    f, inputs = program
+    with np.errstate(all="ignore"):
+        expected = f(*inputs)
+        if near_a_jump(f, inputs):
+            return
+        jitted = linad.jit(f)
+        variant = jitted.variant(*inputs)
+        arrays = [np.array(x) for x in inputs]
+        for _ in range(3):
+            poison(variant.compiled.program)
+            values = variant.compiled.impl(*arrays)
+            assert_same(variant.finish(values, arrays), expected, rounding(variant.tape))
+            for a, b in zip(arrays, inputs, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def check_derivatives(program):
+    f, inputs = program
+    with np.errstate(all="ignore"):
+        if near_a_jump(f, inputs):
+            return
+
+        def pulled(*given):
+            y, pullback = linad.vjp(lambda *x: inexact(f(*x)), *given)
+            return y, pullback([np.ones_like(v) * (1 + k) for k, v in enumerate(y)])
+
+        if not inexact(f(*inputs)):
+            return
+        y, tape = linad.trace(pulled, *inputs)
+        program = Program(simplify(tape))
+        for _ in range(2):
+            poison(program)
+            found = program.run([np.array(x) for x in inputs])
+            assert_same(found, tree.flatten(y)[0], rounding(tape))
+
+
+VALUES = programs()
+DERIVATIVES = programs(dtypes=["f8", "f8", "c16", "f4"], most=14)
 
 
 class TestRandomPrograms:
-    @FEW
-    @given(programs())
+    @examples(60)
+    @given(VALUES)
     def test_values(self, program):
-        f, inputs = program
-        with np.errstate(all="ignore"):
-            expected = f(*inputs)
-            if near_a_jump(f, inputs):
-                return
-            jitted = linad.jit(f)
-            variant = jitted.variant(*inputs)
-            arrays = [np.array(x) for x in inputs]
-            for _ in range(3):
-                poison(variant.compiled.program)
-                values = variant.compiled.impl(*arrays)
-                assert_same(variant.finish(values, arrays), expected, rounding(variant.tape))
-                for a, b in zip(arrays, inputs, strict=True):
-                    np.testing.assert_array_equal(a, b)
+        with kernels_in_python():
+            check_values(program)
 
-    @FEW
-    @given(programs(dtypes=["f8", "f8", "c16", "f4"], most=14))
+    @examples(60)
+    @given(DERIVATIVES)
     def test_derivatives(self, program):
-        f, inputs = program
-        with np.errstate(all="ignore"):
-            if near_a_jump(f, inputs):
-                return
+        with kernels_in_python():
+            check_derivatives(program)
 
-            def pulled(*given):
-                y, pullback = linad.vjp(lambda *x: inexact(f(*x)), *given)
-                return y, pullback([np.ones_like(v) * (1 + k) for k, v in enumerate(y)])
+    @examples(8)
+    @given(VALUES)
+    def test_compiled(self, program):
+        check_values(program)
 
-            if not inexact(f(*inputs)):
-                return
-            y, tape = linad.trace(pulled, *inputs)
-            program = Program(simplify(tape))
-            for _ in range(2):
-                poison(program)
-                found = program.run([np.array(x) for x in inputs])
-                assert_same(found, tree.flatten(y)[0], rounding(tape))
+    @pytest.mark.full
+    @examples(60)
+    @given(VALUES)
+    def test_compiled_values(self, program):
+        check_values(program)
+
+    @pytest.mark.full
+    @examples(60)
+    @given(DERIVATIVES)
+    def test_compiled_derivatives(self, program):
+        check_derivatives(program)
 
     def test_any_order_of_calls(self):
         """Programs that share kernels, interleaved, each with what it holds."""

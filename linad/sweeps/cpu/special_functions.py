@@ -32,12 +32,12 @@ ARGUMENTS = {
     agm beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri ellipeinc ellipkinc elliprc
     gammainc gammaincc gammainccinv gammaincinv huber inv_boxcox inv_boxcox1p iv ive jv
     jve kl_div kv kve modstruve owens_t pdtr pdtrc poch powm1 pseudo_huber rel_entr stdtr
-    stdtrit struve yv yve
+    stdtrit struve tklmbda yv yve
     """,
     3: """
     betainc betaincc betainccinv betaincinv chndtr chndtrix elliprd elliprf elliprg fdtr fdtrc
-    fdtri gdtr gdtrc gdtria gdtrix hyp1f1 hyperu log_wright_bessel lpmv radian voigt_profile
-    wright_bessel
+    fdtri gdtr gdtrc gdtria gdtrix hyp1f1 hyperu log_wright_bessel lpmv nrdtrimn nrdtrisd radian
+    voigt_profile wright_bessel
     """,
     4: "elliprj hyp2f1",
 }

@@ -27,9 +27,18 @@ def numbers():
     return np.random.default_rng(0).normal(size=(4, 1, 5, 3))
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("dtype", CASTS)
 def test_along_each_axis(dtype, view):
+    check_each_axis(dtype, view)
+
+
+def test_along_each_axis_compiled():
+    check_each_axis("float64", "whole")
+
+
+def check_each_axis(dtype, view):
     def f(x):
         x = VIEWS[view](CASTS[dtype](x))
         results = []

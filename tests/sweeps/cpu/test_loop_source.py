@@ -26,6 +26,7 @@ def turned(x, axes):
     return np.transpose(x, axes) * 1.5 - 2.0
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("n", [3, INNERMOST, 20])
 def test_transposes(n):
     """Whatever the order of the axes: of operands, of results, of both."""

@@ -1,0 +1,199 @@
+"""Take rows out of linad's tables, one at a time: the tests must notice each.
+
+    python tests/mutations.py                    30 rows, drawn at random
+    python tests/mutations.py --seed 7 --count 5
+    python tests/mutations.py MULTIPLES[Kronecker] Kronecker.pullback
+
+A row is an entry of a module's table (a dictionary or set in capitals that functions look into), a
+rule of a primitive, or what an operator class says of itself in place of its base class. The files
+that name what the row is about are tried first, then all tests. Prints the rows that survive, and
+ends with status 1 if there are any.
+
+As a plugin of pytest (``-p mutations``), it takes out the row named by ``LINAD_MUTATION``.
+"""
+
+import argparse
+import ast
+import importlib
+import os
+import pkgutil
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+AT_IMPORT = ("specimens", "coverage", "demo", "cli", "__main__", "checks")
+"""Modules without facts, and those that run when they are imported."""
+
+
+def modules():
+    """All modules of linad, imported."""
+    import linad
+    import linad.rules
+
+    found = [linad]
+    for package in (linad, linad.rules):
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not info.name.endswith(AT_IMPORT):
+                found.append(importlib.import_module(info.name))
+    return list({module.__name__: module for module in found}.values())
+
+
+def read_in_functions(module):
+    """Names that the functions of a module look up; a table read at import has no rows left."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    return {
+        getattr(node, "id", getattr(node, "attr", None))
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name | ast.Attribute)
+    }
+
+
+def word_of(key):
+    """What a key is about, as a word to look for."""
+    if isinstance(key, tuple):
+        return " ".join(map(word_of, key))
+    return str(getattr(key, "__name__", key))
+
+
+def tables(found):
+    """Dictionaries and sets of things that are not plain numbers and words, by their names."""
+    read = set().union(*map(read_in_functions, found))
+    seen = set()
+    for module in found:
+        for name, table in vars(module).items():
+            if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or name not in read or id(table) in seen:
+                continue
+            if not isinstance(table, dict | set) or not table:
+                continue
+            seen.add(id(table))
+            values = table.values() if isinstance(table, dict) else table
+            if not all(isinstance(v, str | int | float | None) for v in values):
+                yield name, table
+
+
+def rows():
+    """What can be taken out: a function that does so, by the name of the row, table by table."""
+    found = modules()
+    from linad.core.primitive import Primitive
+    from linad.operators.base import JacobianOperator
+
+    everything = {}
+    for name, table in tables(found):
+        take = table.pop if isinstance(table, dict) else table.remove
+        everything[name] = {
+            f"{name}[{word_of(key)}]": (word_of(key), take, (key,)) for key in list(table)
+        }
+    rules = everything["Primitive"] = {}
+    for name, primitive in Primitive.registry.items():
+        for k in primitive.rules:
+            rules[f"Primitive[{name}, {k}]"] = name, wrong_rule, (primitive, k)
+    facts = everything["class"] = {}
+    for kind in subclasses(JacobianOperator):
+        for name, value in vars(kind).items():
+            if is_said_again(kind, name, value):
+                facts[f"{kind.__name__}.{name}"] = kind.__name__, delattr, (kind, name)
+    return {table: entries for table, entries in everything.items() if entries}
+
+
+def wrong_rule(primitive, k):
+    """Make the derivative in argument ``k`` twice what it is."""
+    right = primitive.rules[k]
+    primitive.rules[k] = lambda *args, **params: 2 * right(*args, **params)
+
+
+def subclasses(kind):
+    """All classes below one, that linad defines."""
+    for below in kind.__subclasses__():
+        if below.__module__.startswith("linad"):
+            yield below
+        yield from subclasses(below)
+
+
+def is_said_again(kind, name, value):
+    """Whether a class says something that a base class of linad's says as well."""
+    if name.startswith("__") or not (callable(value) or hasattr(value, "__get__")):
+        return False
+    above = [base for base in kind.__mro__[1:] if base.__module__.startswith("linad")]
+    return any(name in vars(base) and not is_slot(vars(base)[name]) for base in above)
+
+
+def is_slot(value):
+    return type(value).__name__ == "member_descriptor"
+
+
+def row(name):
+    for entries in rows().values():
+        if name in entries:
+            return entries[name]
+    raise SystemExit(f"there is no row {name}")
+
+
+def pytest_configure(config):
+    if "LINAD_MUTATION" in os.environ:
+        _, take, arguments = row(os.environ["LINAD_MUTATION"])
+        take(*arguments)
+
+
+def files_about(words):
+    """Test files that name each of some words, most mentions first."""
+    counted = {}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        mentions = [len(re.findall(rf"\b{re.escape(word)}\b", text)) for word in words]
+        if all(mentions):
+            counted[path] = sum(mentions)
+    return sorted(counted, key=counted.get, reverse=True)[:8]
+
+
+def noticed(name, files):
+    """Whether a test fails without a row; the first that does."""
+    environment = {**os.environ, "LINAD_MUTATION": name, "PYTHONPATH": str(TESTS)}
+    command = [sys.executable, "-m", "pytest", "-p", "mutations", "-x", "-q", "--tb=no"]
+    command += ["-p", "no:cacheprovider", "--no-header", *map(str, files)]
+    run = subprocess.run(
+        command, cwd=TESTS.parent, env=environment, capture_output=True, text=True, check=False
+    )
+    if run.returncode == 0:
+        return None
+    first = re.search(r"^(FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+    return first[2] if first else run.stdout.strip().splitlines()[-1:] or run.stderr[-300:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="rows; by default some are drawn")
+    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--list", action="store_true", help="print the names of all rows")
+    parser.add_argument("--about", action="store_true", help="only the files that name the row")
+    options = parser.parse_args()
+    everything = rows()
+    if options.list:
+        print(*(name for entries in everything.values() for name in entries), sep="\n")
+        return 0
+    rng = random.Random(options.seed)
+    names = options.names or [
+        rng.choice(sorted(everything[rng.choice(sorted(everything))])) for _ in range(options.count)
+    ]
+    survivors = []
+    for name in names:
+        started = time.perf_counter()
+        words = row(name)[0].split()
+        about = files_about(words)
+        stages = ([about] if about else []) + ([] if options.about else [[TESTS]])
+        found = next((n for n in (noticed(name, stage) for stage in stages) if n), None)
+        survivors += [] if found else [name]
+        seconds = time.perf_counter() - started
+        print(f"{name:50} {found or 'SURVIVES'}  ({seconds:.0f} s)", flush=True)
+    print(f"{len(names) - len(survivors)} of {len(names)} noticed", *survivors, sep="\n  ")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
