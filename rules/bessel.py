@@ -21,6 +21,7 @@ import scipy.special as sp
 from linad.dispatch import implements
 from linad.primitive import Primitive
 from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
+from linad.rules.kinks import side
 from linad.rules.special import real_only, special, special_fan, ufunc_of
 
 # Order n or v, argument x.
@@ -60,7 +61,7 @@ def _jve_slope(name: str, plain: Any) -> Slope:
 
 def _ive_slope(y: Any, v: Any, x: Any) -> Any:
     real_only("ive", x)
-    return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - np.sign(x) * y
+    return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - side(x) * y
 
 
 special("jve", v=NO_SLOPE, x=_jve_slope("jve", sp.jv))
@@ -86,8 +87,8 @@ special("y0", x=lambda y, x: -sp.y1(x))
 special("y1", x=lambda y, x: sp.y0(x) - y / x)
 implements(np.i0)(special("i0", x=lambda y, x: sp.i1(x)))
 special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
-special("i0e", x=lambda y, x: sp.i1e(x) - np.sign(x) * y)
-special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y)
+special("i0e", x=lambda y, x: sp.i1e(x) - side(x) * y)
+special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)
 special("k0", x=lambda y, x: -sp.k1(x))
 special("k1", x=lambda y, x: -sp.k0(x) - y / x)
 special("k0e", x=lambda y, x: y - sp.k1e(x))
