@@ -72,9 +72,7 @@ carlson_ = Primitive("carlson", _family)
 
 
 @carlson_.jacobian(wrt="each")
-def carlson_wrt_z(
-    i: int, y: Any, *z: Any, a: float, b: tuple[float, ...]
-) -> JacobianOperator:
+def carlson_wrt_z(i: int, y: Any, *z: Any, a: float, b: tuple[float, ...]) -> JacobianOperator:
     more = tuple([power + (k == i) for k, power in enumerate(b)])
     slope = -a * b[i] / sum(b) * carlson_(*z, a=a + 1, b=more)
     diagonal = Diagonal(slope.astype(y.dtype), y.shape, y.dtype)
@@ -87,7 +85,7 @@ def _near(x: Any, p: Any) -> Any:
 
 
 def _between(x: Any, p: Any, divided: Any, f: Any, z: tuple[Any, ...], a: float, b: Any) -> Any:
-    """∂R_(-a)(b; z) / ∂x, x the first of z: ``divided(f, *z)``, or the integral where x is near p."""
+    """∂R_(-a)(b; z) / ∂x, x the first of z: ``divided(f, *z)``, or the integral if x is near p."""
     near = _near(x, p)
     if not isinstance(near, Traced) and not np.any(near):
         return divided(f, *z)

@@ -19,7 +19,6 @@ from linad.rules.entrywise import NO_SLOPE
 from linad.rules.special import special, special_fan
 
 
-
 def _times(top: Any, bottom: Any, f: Any) -> Any:
     """top / bottom f; 0 where top is 0 and the series ends, whatever f."""
     ended = np.equal(top, 0) & np.not_equal(bottom, 0)
