@@ -21,6 +21,7 @@ import scipy.special as sp
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
+from linad.rules.kinks import side
 from linad.rules.special import real_only, special, special_fan, ufunc_of
 
 # Order n or v, argument x.
@@ -60,7 +61,7 @@ def _jve_slope(name: str, plain: Any) -> Slope:
 
 def _ive_slope(y: Any, v: Any, x: Any) -> Any:
     real_only("ive", x)
-    return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - np.sign(x) * y
+    return 0.5 * (sp.ive(v - 1, x) + sp.ive(v + 1, x)) - side(x) * y
 
 
 special("jve", v=NO_SLOPE, x=_jve_slope("jve", sp.jv))
@@ -86,8 +87,8 @@ special("y0", x=lambda y, x: -sp.y1(x))
 special("y1", x=lambda y, x: sp.y0(x) - y / x)
 implements(np.i0)(special("i0", x=lambda y, x: sp.i1(x)))
 special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
-special("i0e", x=lambda y, x: sp.i1e(x) - np.sign(x) * y)
-special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y)
+special("i0e", x=lambda y, x: sp.i1e(x) - side(x) * y)
+special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)
 special("k0", x=lambda y, x: -sp.k1(x))
 special("k1", x=lambda y, x: -sp.k0(x) - y / x)
 special("k0e", x=lambda y, x: y - sp.k1e(x))
@@ -100,6 +101,7 @@ def _spherical(letter: str, sign: int, upper: int) -> Primitive:
     name = f"spherical_{letter}n"
 
     def slope(y: Any, n: Any, x: Any) -> Any:
+        n = np.trunc(n)  # as SciPy does
         below = primitive(n - (n != 0), x)
         d = sign * (n * below + upper * (n + 1) * primitive(n + 1, x)) / (2 * n + 1)
         return d.astype(y.dtype)
@@ -126,18 +128,23 @@ def _struve_source(v: Any, x: Any) -> Any:
     return (0.5 * x) ** v / (math.sqrt(math.pi) * sp.gamma(v + 1.5))
 
 
-special(
-    "struve",
-    v=NO_SLOPE,
-    x=lambda y, v, x: 0.5 * (sp.struve(v - 1, x) - sp.struve(v + 1, x) + _struve_source(v, x)),
-)
-special(
-    "modstruve",
-    v=NO_SLOPE,
-    x=lambda y, v, x: (
-        0.5 * (sp.modstruve(v - 1, x) + sp.modstruve(v + 1, x) + _struve_source(v, x))
-    ),
-)
+def _struve_slope(f: Any, sign: int) -> Slope:
+    # f_(-1) = 2/π + sign f_1: no order below 0 is asked for where 0 or -1 is differentiated.
+    def between(v: Any, x: Any) -> Any:
+        return 0.5 * (f(v - 1, x) + sign * f(v + 1, x) + _struve_source(v, x))
+
+    def slope(y: Any, v: Any, x: Any) -> Any:
+        zero, minus = np.equal(v, 0), np.equal(v, -1)
+        order = np.where(zero | minus, 1.0, v)
+        found = between(order, x)
+        found = np.where(minus, sign * found, found)
+        return np.where(zero, 2 / math.pi + sign * f(1, x), found)
+
+    return slope
+
+
+special("struve", v=NO_SLOPE, x=_struve_slope(sp.struve, -1))
+special("modstruve", v=NO_SLOPE, x=_struve_slope(sp.modstruve, 1))
 
 # Airy functions and their derivatives.
 
@@ -160,20 +167,84 @@ special("ber", x=lambda y, x: sp.berp(x))
 special("bei", x=lambda y, x: sp.beip(x))
 special("ker", x=lambda y, x: sp.kerp(x))
 special("kei", x=lambda y, x: sp.keip(x))
-special("berp", x=lambda y, x: -sp.bei(x) - y / x)
-special("beip", x=lambda y, x: sp.ber(x) - y / x)
+
+
+def _series(x: Any, coefficients: Any) -> Any:
+    """Σ_k c_k x^(4k)."""
+    fourth, total = x**4, 0.0
+    for c in reversed(coefficients):
+        total = total * fourth + c
+    return total
+
+
+# ber x = Σ (-1)^k (x/2)^(4k) / (2k)!², bei x = Σ (-1)^k (x/2)^(4k+2) / (2k+1)!².
+_BER = [(-1) ** k * 4 * k / 16**k / math.factorial(2 * k) ** 2 for k in range(1, 9)]
+_BEI = [(-1) ** k * (k + 0.5) / 16**k / math.factorial(2 * k + 1) ** 2 for k in range(8)]
+
+
+def _per_x(y: Any, x: Any, near: Any, series: Any) -> Any:
+    """y / x, by its series near 0."""
+    small = np.where(near, x, 0.0)
+    return np.where(near, series(small), np.where(near, 0.0, y) / np.where(near, 1.0, x))
+
+
+def _berp_per_x(y: Any, x: Any) -> Any:
+    return _per_x(y, x, np.abs(x) < 1, lambda x: x * x * _series(x, _BER))
+
+
+def _beip_per_x(y: Any, x: Any) -> Any:
+    return _per_x(y, x, np.abs(x) < 1, lambda x: _series(x, _BEI))
+
+
+def _kelvin_slopes(y: Any, x: Any) -> Any:
+    first = _berp_per_x(np.real(y[2]), x) + 1j * _beip_per_x(np.imag(y[2]), x)
+    return y[2], y[3], 1j * y[0] - first, 1j * y[1] - y[3] / x
+
+
+special("berp", x=lambda y, x: -sp.bei(x) - _berp_per_x(y, x))
+special("beip", x=lambda y, x: sp.ber(x) - _beip_per_x(y, x))
 special("kerp", x=lambda y, x: -sp.kei(x) - y / x)
 special("keip", x=lambda y, x: sp.ker(x) - y / x)
-special_fan("kelvin", x=lambda y, x: (y[2], y[3], 1j * y[0] - y[2] / x, 1j * y[1] - y[3] / x))
+special_fan("kelvin", x=_kelvin_slopes)
 
 # Integrals from 0 (with t below: from x to infinity, or of the difference to the value at 0).
 
 special_fan("itj0y0", x=lambda y, x: (sp.j0(x), sp.y0(x)))
 special_fan("iti0k0", x=lambda y, x: (sp.i0(x), sp.k0(x)))
-special_fan("it2j0y0", x=lambda y, x: ((1 - sp.j0(x)) / x, -sp.y0(x) / x))
-special_fan("it2i0k0", x=lambda y, x: ((sp.i0(x) - 1) / x, -sp.k0(x) / x))
+# (1 - J_0(x)) / x = Σ_k≥0 (-1)^k x^(2k+1) / (4^(k+1) (k+1)!²), without signs for I_0.
+_SQUARES = [1 / 4 ** (k + 1) / math.factorial(k + 1) ** 2 for k in range(12)]
+
+
+def _step_per_x(y: Any, x: Any, sign: int) -> Any:
+    def series(x: Any) -> Any:
+        total: Any = 0.0
+        for c in reversed(_SQUARES):
+            total = total * (sign * x * x) + c
+        return x * total
+
+    return _per_x(y, x, np.abs(x) < 1, series)
+
+
+special_fan("it2j0y0", x=lambda y, x: (_step_per_x(1 - sp.j0(x), x, -1), -sp.y0(x) / x))
+special_fan("it2i0k0", x=lambda y, x: (_step_per_x(sp.i0(x) - 1, x, 1), -sp.k0(x) / x))
 special("itstruve0", x=lambda y, x: sp.struve(0, x))
-special("it2struve0", x=lambda y, x: -sp.struve(0, x) / x)
+
+
+# H_0(x) / x = (2/π) Σ (-1)^k x^(2k) / (2k+1)!!².
+_ODD = [2 / math.pi / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(12)]
+
+
+def _struve0_per_x(x: Any) -> Any:
+    def series(x: Any) -> Any:
+        total: Any = 0.0
+        for c in reversed(_ODD):
+            total = c - total * x * x
+        return total
+
+    return _per_x(sp.struve(0, x), x, np.abs(x) < 1, series)
+
+
+special("it2struve0", x=lambda y, x: -_struve0_per_x(x))
 special("itmodstruve0", x=lambda y, x: sp.modstruve(0, x))
 
 

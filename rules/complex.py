@@ -7,7 +7,7 @@ u = z / |z|    du = (dz - u^2 conj(dz)) / (2 |z|)
 y = arg z      dy = Im(dz / z)
 
 Adjoints are with respect to <a, b> = Re Σ conj(a) b, so the gradient of a real function of
-z = x + iy is f_x + i f_y. At z = 0 the slopes of |z| and z / |z| are 0.
+z = x + iy is f_x + i f_y. At z = 0 the slope of |z| is 0, and its derivative NaN.
 """
 
 import math
@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
 from linad.rules.comparison import constant
 from linad.rules.entrywise import register
+from linad.rules.kinks import side, tip
 
 conjugate = Primitive("conjugate", np.conjugate)
 real_ = Primitive("real", np.real, view=True)
@@ -60,15 +61,21 @@ def imag_wrt_z(y: Any, z: Any) -> JacobianOperator:
 @absolute.jacobian(wrt=0)
 def absolute_wrt_x(y: Any, x: Any) -> JacobianOperator:
     if x.dtype.kind == "c":
-        return part(np.conj(np.sign(x)), y, x)
-    return Diagonal(np.sign(x), y.shape, y.dtype)
+        return part(np.conj(_unit(x)), y, x)
+    return Diagonal(side(x), y.shape, y.dtype)
+
+
+def _unit(z: Any) -> Any:
+    """z / |z|, as the slope of |z|."""
+    return z / tip(absolute(z)) if isinstance(z, Traced) else np.sign(z)
 
 
 def sign(x: Any) -> Any:
     if x.dtype.kind != "c":
         return sign_(x)
     size = absolute(x)
-    return x / np.where(size == 0, 1, size)
+    regular = ~np.isinf(size) & (size != 0)
+    return np.where(regular, x / np.where(regular, size, 1), sign_(x))
 
 
 register(np.sign, sign)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.primitive import Traced
 from linad.rules.entrywise import NO_SLOPE
 from linad.rules.gamma import beta_density, gamma_density
 from linad.rules.special import SQRT_2PI, boxcox_power, special
@@ -69,6 +70,15 @@ special("chdtri", v=NO_SLOPE, p=lambda x, v, p: -1 / _chi_density(v, x))
 
 
 def _noncentral_density(x: Any, v: Any, nc: Any) -> Any:
+    # Without a shift it is the density of chi-squared.
+    central = np.equal(nc, 0)
+    if isinstance(central, Traced) or np.any(central):
+        shifted = np.where(central, 1.0, nc)
+        return np.where(central, _chi_density(v, x), _shifted_density(x, v, shifted))
+    return _shifted_density(x, v, nc)
+
+
+def _shifted_density(x: Any, v: Any, nc: Any) -> Any:
     root = np.sqrt(x) - np.sqrt(nc)
     ratio = (x / nc) ** (0.25 * v - 0.5)
     return 0.5 * np.exp(-0.5 * root * root) * ratio * sp.ive(0.5 * v - 1, np.sqrt(nc * x))
@@ -84,17 +94,24 @@ special("chndtrix", p=lambda x, p, v, nc: 1 / _noncentral_density(x, v, nc))
 
 # Gamma: F(x) = P(b, a x).
 
+
+def _gdtr_slope(a: Any, b: Any, x: Any) -> Any:
+    """∂/∂x; where a is 0 nothing depends on x."""
+    none = np.equal(a, 0)
+    return a * gamma_density(b, np.where(none, 1.0, a * x))
+
+
 special(
     "gdtr",
-    a=lambda y, a, b, x: x * gamma_density(b, a * x),
+    a=lambda y, a, b, x: _gdtr_slope(x, b, a),
     b=NO_SLOPE,
-    x=lambda y, a, b, x: a * gamma_density(b, a * x),
+    x=lambda y, a, b, x: _gdtr_slope(a, b, x),
 )
 special(
     "gdtrc",
-    a=lambda y, a, b, x: -x * gamma_density(b, a * x),
+    a=lambda y, a, b, x: -_gdtr_slope(x, b, a),
     b=NO_SLOPE,
-    x=lambda y, a, b, x: -a * gamma_density(b, a * x),
+    x=lambda y, a, b, x: -_gdtr_slope(a, b, x),
 )
 special(
     "gdtrix",

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from linad.rules.entrywise import binary, unary
+from linad.rules.kinks import tip
 from linad.rules.shaping import replaced
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -84,7 +85,7 @@ radians = unary("radians", np.radians, lambda y, x: DEGREE)
 
 
 def _hypot_slope(y: Any, a: Any) -> Any:
-    return a / np.where(y == 0, 1, y)
+    return a / tip(y)
 
 
 hypot = binary(

@@ -3,13 +3,11 @@
 K'(m) = π/8 F(3/2, 3/2; 2; m)          E'(m) = -π/8 F(1/2, 3/2; 2; m)
 F_φ(φ, m) = 1 / sqrt(1 - m sin²φ)      F_m = s³/6 R_D(c², 1, 1 - m s²)
 E_φ(φ, m) = sqrt(1 - m sin²φ)          E_m = -s³/6 R_D(c², 1 - m s², 1)
-∂R_F/∂z = -R_D(x, y, z) / 6
 
 with s, c the sine and cosine of φ less its nearest multiple of π, for which the complete
 integral stands. These forms are regular at m = 0, where the textbook's divide by m.
 
-The derivatives of R_C, R_D and R_J are divided differences: NaN where the two arguments
-they divide by are equal.
+R_D is Carlson's integral, whose own rule is in `linad.rules.carlson`.
 
 Source: DLMF 19.4, 19.18, 19.25, 22.13; B. Carlson, "Numerical computation of real or
 complex elliptic integrals", 1995.
@@ -75,85 +73,3 @@ special_fan(
     u=lambda y, u, m: (y[1] * y[2], -y[0] * y[2], -m * y[0] * y[1], y[2]),
     m=_ellipj_m,
 )
-
-# Carlson's symmetric integrals.
-
-special(
-    "elliprf",
-    x=lambda f, x, y, z: -sp.elliprd(y, z, x) / 6,
-    y=lambda f, x, y, z: -sp.elliprd(x, z, y) / 6,
-    z=lambda f, x, y, z: -sp.elliprd(x, y, z) / 6,
-)
-
-
-def _elliprg_slope(x: Any, y: Any, z: Any) -> Any:
-    # z R_D is 0 where z is 0 and R_D infinite.
-    return (sp.elliprf(x, y, z) - z * sp.elliprd(x, y, np.where(z == 0, 1, z)) / 3) / 4
-
-
-special(
-    "elliprg",
-    x=lambda g, x, y, z: _elliprg_slope(y, z, x),
-    y=lambda g, x, y, z: _elliprg_slope(x, z, y),
-    z=lambda g, x, y, z: _elliprg_slope(x, y, z),
-)
-
-
-def _elliprc_x(f: Any, x: Any, y: Any) -> Any:
-    return (1 / np.sqrt(x) - f) / (2 * (x - y))
-
-
-special(
-    "elliprc",
-    x=_elliprc_x,
-    y=lambda f, x, y: (f - np.sqrt(x) / y) / (2 * (x - y)),
-)
-
-
-def _elliprd_x(f: Any, x: Any, y: Any, z: Any) -> Any:
-    return (sp.elliprd(y, z, x) - f) / (2 * (x - z))
-
-
-def _elliprd_moment(f: Any, x: Any, y: Any, z: Any) -> Any:
-    """x ∂/∂x, which is 0 where x is 0 and the slope infinite."""
-    return x * (sp.elliprd(y, z, np.where(x == 0, 1, x)) - f) / (2 * (x - z))
-
-
-special(
-    "elliprd",
-    x=_elliprd_x,
-    y=lambda f, x, y, z: _elliprd_x(f, y, x, z),
-    # Homogeneous of degree -3/2.
-    z=lambda f, x, y, z: -(1.5 * f + _elliprd_moment(f, x, y, z) + _elliprd_moment(f, y, x, z)) / z,
-)
-
-
-def _elliprj_x(f: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
-    return (sp.elliprd(y, z, x) - f) / (2 * (x - p))
-
-
-def _elliprj_p(f: Any, x: Any, y: Any, z: Any, p: Any) -> Any:
-    rest = (
-        x * _elliprj_x(f, x, y, z, p)
-        + y * _elliprj_x(f, y, x, z, p)
-        + z * _elliprj_x(f, z, x, y, p)
-    )
-    return -(1.5 * f + rest) / p
-
-
-special(
-    "elliprj",
-    x=_elliprj_x,
-    y=lambda f, x, y, z, p: _elliprj_x(f, y, x, z, p),
-    z=lambda f, x, y, z, p: _elliprj_x(f, z, x, y, p),
-    p=_elliprj_p,
-)
-
-
-def _agm_b(mean: Any, a: Any, b: Any) -> Any:
-    # agm(a, b) = π a / (2 R_F(0, p, 1)),  p = b² / a²
-    p = (b / a) ** 2
-    return mean * sp.elliprd(0, 1, p) / sp.elliprf(0, p, 1) / 3 * (b / (a * a))
-
-
-special("agm", a=lambda mean, a, b: _agm_b(mean, b, a), b=_agm_b)

@@ -25,6 +25,7 @@ from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.rules.entrywise import binary, masked, register, shape_of, unary
+from linad.rules.kinks import side
 
 _UNSET = object()
 
@@ -90,7 +91,7 @@ def clip(
 
 # Absolute value and sign of real numbers.
 
-fabs = unary("fabs", np.fabs, lambda y, x: np.sign(x))
+fabs = unary("fabs", np.fabs, lambda y, x: side(x))
 heaviside = Primitive("heaviside", np.heaviside)
 register(np.heaviside, heaviside)
 
@@ -105,9 +106,7 @@ def heaviside_wrt_at_zero(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
     return masked(x == 0, y, at_zero)
 
 
-copysign = binary(
-    "copysign", np.copysign, lambda y, a, b: np.sign(y) * np.sign(a), lambda y, a, b: 0
-)
+copysign = binary("copysign", np.copysign, lambda y, a, b: np.sign(y) * side(a), lambda y, a, b: 0)
 
 # Where and its relatives.
 

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.primitive import Traced
 from linad.rules.entrywise import NO_SLOPE, constant
+from linad.rules.kinks import tip
 from linad.rules.special import real_only, special
 
 
@@ -43,26 +45,105 @@ def _rgamma_slope(y: Any, x: Any) -> Any:
 
 
 special("rgamma", x=_rgamma_slope)
+
+
+def _psi_gap(x: Any, m: Any) -> Any:
+    """ψ(x + m) - ψ(x); where both are poles, a whole m apart, the limit along x.
+
+    There it is ψ(1 - x - m) - ψ(1 - x), for the cotangents of the reflection are equal. Along m
+    it has no limit.
+    """
+    whole = np.rint(m)
+    poles = (x <= 0) & (x == np.rint(x)) & (m == whole) & (x + m <= 0)
+    if not isinstance(poles, Traced) and not np.any(poles):
+        return sp.psi(x + m) - sp.psi(x)
+    left, shift = np.where(poles, x, 0.0), np.where(poles, whole, 0.0)
+    along_m = np.where(poles, tip(m - whole) - 1.0, 0.0)  # 0, without a derivative
+    right, step = np.where(poles, 1.0, x), np.where(poles, 1.0, m)
+    apart = sp.psi(right + step) - sp.psi(right)
+    return np.where(poles, sp.psi(1 - left - shift) - sp.psi(1 - left) + along_m, apart)
+
+
 special(
     "beta",
-    a=lambda y, a, b: y * (sp.psi(a) - sp.psi(a + b)),
-    b=lambda y, a, b: y * (sp.psi(b) - sp.psi(a + b)),
+    a=lambda y, a, b: -y * _psi_gap(a, b),
+    b=lambda y, a, b: -y * _psi_gap(b, a),
 )
-special(
-    "betaln",
-    a=lambda y, a, b: sp.psi(a) - sp.psi(a + b),
-    b=lambda y, a, b: sp.psi(b) - sp.psi(a + b),
-)
-special(
-    "binom",
-    n=lambda y, n, k: y * (sp.psi(n + 1) - sp.psi(n - k + 1)),
-    k=lambda y, n, k: y * (sp.psi(n - k + 1) - sp.psi(k + 1)),
-)
-special(
-    "poch",
-    a=lambda y, a, m: y * (sp.psi(a + m) - sp.psi(a)),
-    m=lambda y, a, m: y * sp.psi(a + m),
-)
+special("betaln", a=lambda y, a, b: -_psi_gap(a, b), b=lambda y, a, b: -_psi_gap(b, a))
+
+
+def _over_gamma(scale: Any, lift: Any, x: Any) -> Any:
+    """scale / Γ(x) lift + scale (1 / Γ)'(x): the slope of scale / Γ(x) where 1 / Γ(x) may be 0."""
+    y = sp.rgamma(x)
+    return scale * (lift * y + _rgamma_slope(y, x))
+
+
+def _choice(cases: Any, args: Any, y: Any) -> Any:
+    """The slope of the first case that holds, each asked where it holds only.
+
+    Parameters
+    ----------
+    cases : list of (where, slope, numbers)
+        ``slope(y, *args)``, and what stands for the arguments elsewhere.
+    """
+    taken, result = np.zeros((), bool), 0.0
+    for where, slope, numbers in cases:
+        here = ~taken & where
+        inside = [np.where(here, v, w) for v, w in zip(args, numbers, strict=True)]
+        result = np.where(here, slope(np.where(here, y, 1.0), *inside), result)
+        taken = taken | here
+    return result
+
+
+def _binom_n(y: Any, n: Any, k: Any) -> Any:
+    # 1 / Γ(n - k + 1) is 0 where n + 1 <= k.
+    def few(y: Any, n: Any, k: Any) -> Any:
+        return _over_gamma(sp.poch(k + 1, n - k), sp.psi(n + 1), n - k + 1)
+
+    def usual(y: Any, n: Any, k: Any) -> Any:
+        return y * _psi_gap(n - k + 1, k)
+
+    is_few = (n - k < -0.5) & (k > -0.5) & (n > -1)
+    return _choice([(is_few, few, (1.0, 2.5)), (True, usual, (1.0, 0.5))], (n, k), y)
+
+
+def _binom_k(y: Any, n: Any, k: Any) -> Any:
+    # Γ(n + 1) / (Γ(k + 1) Γ(n - k + 1)): one of the factors below may be 0.
+    def low(y: Any, n: Any, k: Any) -> Any:
+        return _over_gamma(sp.poch(n - k + 1, k), sp.psi(n - k + 1), k + 1)
+
+    def high(y: Any, n: Any, k: Any) -> Any:
+        return -low(y, n, n - k)
+
+    def usual(y: Any, n: Any, k: Any) -> Any:
+        return y * (sp.psi(n - k + 1) - sp.psi(k + 1))
+
+    cases = [
+        ((k < -0.5) & (n > -1), low, (1.0, -0.75)),
+        ((n - k < -0.5) & (n > -1), high, (1.0, 1.75)),
+        (True, usual, (1.0, 0.75)),
+    ]
+    return _choice(cases, (n, k), y)
+
+
+special("binom", n=_binom_n, k=_binom_k)
+
+
+def _poch_a(y: Any, a: Any, m: Any) -> Any:
+    # Γ(a + m) / Γ(a), where 1 / Γ(a) may be 0.
+    def left(y: Any, a: Any, m: Any) -> Any:
+        return _over_gamma(sp.gamma(a + m), sp.psi(a + m), a)
+
+    def usual(y: Any, a: Any, m: Any) -> Any:
+        return y * _psi_gap(a, m)
+
+    # Far to the left 1 / Γ overflows; there it is needed at its zeros only.
+    is_left = (a < 0.5) & ((a > -100) | (a == np.rint(a)))
+    is_left = is_left & ((a + m > 0) | (m != np.rint(m)))
+    return _choice([(is_left, left, (0.25, 1.0)), (True, usual, (1.0, 1.0))], (a, m), y)
+
+
+special("poch", a=_poch_a, m=lambda y, a, m: y * sp.psi(a + m))
 
 # Incomplete functions and their inverses, as distributions: x -> probability -> x.
 

@@ -18,14 +18,27 @@ import scipy.special as sp
 from linad.rules.entrywise import NO_SLOPE
 from linad.rules.special import special, special_fan
 
-special("hyp0f1", v=NO_SLOPE, x=lambda y, v, x: sp.hyp0f1(v + 1, x) / v)
-special("hyp1f1", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: a / b * sp.hyp1f1(a + 1, b + 1, x))
+
+def _times(top: Any, bottom: Any, f: Any) -> Any:
+    """top / bottom f; 0 where top is 0 and the series ends, whatever f."""
+    ended = np.equal(top, 0) & np.not_equal(bottom, 0)
+    factor = np.true_divide(top, bottom)
+    return np.where(ended, 0.0, factor * np.where(ended, 0.0, f))
+
+
+special("hyp0f1", v=NO_SLOPE, x=lambda y, v, x: _times(1.0, v, sp.hyp0f1(v + 1, x)))
+special(
+    "hyp1f1",
+    a=NO_SLOPE,
+    b=NO_SLOPE,
+    x=lambda y, a, b, x: _times(a, b, sp.hyp1f1(a + 1, b + 1, x)),
+)
 special(
     "hyp2f1",
     a=NO_SLOPE,
     b=NO_SLOPE,
     c=NO_SLOPE,
-    x=lambda y, a, b, c, x: a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, x),
+    x=lambda y, a, b, c, x: _times(a * b, c, sp.hyp2f1(a + 1, b + 1, c + 1, x)),
 )
 special("hyperu", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: -a * sp.hyperu(a + 1, b + 1, x))
 special("wright_bessel", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: sp.wright_bessel(a, a + b, x))
@@ -45,8 +58,9 @@ def _below(n: Any) -> Any:
 
 
 def _gegenbauer(n: Any, a: Any, x: Any) -> Any:
-    """C_(n-1)^(a)(x); 0 for n = 0."""
-    return (n != 0) * sp.eval_gegenbauer(_below(n), a, x)
+    """C_(n-1)^(a)(x); 0 for n = 0, and for the degrees between -2a and 0."""
+    absent = np.less_equal(n, 0) & np.greater(n, 1 - 2 * a) & np.equal(n, np.trunc(n))
+    return np.where(absent, 0.0, sp.eval_gegenbauer(np.where(absent, 0, _below(n)), a, x))
 
 
 def _jacobi(n: Any, a: Any, b: Any, x: Any) -> Any:
@@ -72,8 +86,14 @@ special(
 special(
     "eval_gegenbauer", n=NO_SLOPE, a=NO_SLOPE, x=lambda y, n, a, x: 2 * a * _gegenbauer(n, a + 1, x)
 )
-special("eval_legendre", n=NO_SLOPE, x=lambda y, n, x: _gegenbauer(n, 1.5, x))
-special("eval_sh_legendre", n=NO_SLOPE, x=lambda y, n, x: 2 * _gegenbauer(n, 1.5, 2 * x - 1))
+
+
+def _legendre_slope(n: Any, x: Any) -> Any:
+    return _gegenbauer(np.where(np.less(n, 0), -1 - n, n), 1.5, x)  # P_(-n-1) = P_n
+
+
+special("eval_legendre", n=NO_SLOPE, x=lambda y, n, x: _legendre_slope(n, x))
+special("eval_sh_legendre", n=NO_SLOPE, x=lambda y, n, x: 2 * _legendre_slope(n, 2 * x - 1))
 special("eval_chebyt", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_chebyu(_below(n), x))
 special("eval_chebyu", n=NO_SLOPE, x=lambda y, n, x: 2 * _gegenbauer(n, 2, x))
 special("eval_chebyc", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_chebys(_below(n), x))
@@ -95,12 +115,29 @@ special(
 )
 special("eval_hermite", n=NO_SLOPE, x=lambda y, n, x: 2 * n * sp.eval_hermite(_below(n), x))
 special("eval_hermitenorm", n=NO_SLOPE, x=lambda y, n, x: n * sp.eval_hermitenorm(_below(n), x))
-special(
-    "lpmv",
-    m=NO_SLOPE,
-    v=NO_SLOPE,
-    x=lambda y, m, v, x: (v * x * y - (v + m) * sp.lpmv(m, v - 1, x)) / (x * x - 1),
-)
+
+
+def _lpmv_slope(y: Any, m: Any, v: Any, x: Any) -> Any:
+    """By the degree below; at the ends, where that is 0 / 0, from
+
+    P_v^m = (-1)^m (2m - 1)!! (1 - x²)^(m/2) C_(v-m)^(m+1/2)(x) for whole v >= m >= 0.
+    """
+    degree = np.where(np.less(v, 0), -1 - v, v)  # P_(-v-1) = P_v
+    whole = np.equal(v, np.rint(v)) & np.equal(m, np.rint(m)) & np.greater_equal(degree, m)
+    end = (np.abs(x) == 1) & whole & np.greater_equal(m, 0)
+    end = end | ((x == 1) & np.equal(m, 0))  # any P_v is smooth there
+    inside = np.where(end, 0.0, x)
+    lower = np.where(np.equal(v + m, 0), 0.0, sp.lpmv(m, v - 1, inside))
+    below = v * inside * np.where(end, 0.0, y) - (v + m) * lower
+    k, n, at_end = np.where(end, m, 0), np.where(end, degree, 0), np.where(end, x, 0.0)
+    rest, scale = 1 - at_end * at_end, (-2.0) ** k * sp.gamma(k + 0.5) / math.sqrt(math.pi)
+    level = np.where(k == 0, 0.0, 0.5 * k - 1)
+    falling = -k * at_end * rest**level * _gegenbauer(n - k + 1, k + 0.5, at_end)
+    rising = (2 * k + 1) * rest ** (0.5 * k) * _gegenbauer(n - k, k + 1.5, at_end)
+    return np.where(end, scale * (falling + rising), below / (inside * inside - 1))
+
+
+special("lpmv", m=NO_SLOPE, v=NO_SLOPE, x=_lpmv_slope)
 
 # Pairs of a function and its derivative: the equation gives the second derivative.
 

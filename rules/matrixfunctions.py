@@ -7,6 +7,12 @@ is W -> L(A^T, W), its adjoint W -> conj L(A^T, conj W). The same lines differen
 
 A X + X B = Q      A dX + dX B = dQ - dA X - X dB
 
+Logarithm, square root and powers have a cut along the negative numbers. A real matrix may have
+eigenvalues there: they stay real, and belong to its upper side. The matrices of a derivative
+repeat them, and if rounding made a complex pair of the two, they would lie on both sides. So
+block triangular matrices get one Schur form of the forms of their blocks. The eigenvalues of a
+complex matrix may cross the cut; on it there is no derivative, and the rule says so.
+
 Sources: R. Mathias, "A chain rule for matrix functions and applications", SIAM Journal on
 Matrix Analysis 17, 1996. N. Higham, "Functions of Matrices", 2008, chapter 3.
 """
@@ -19,6 +25,7 @@ import scipy.linalg
 
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose
+from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.matrices import Kronecker
@@ -103,16 +110,103 @@ def matrix_function(name: str, function: Function) -> Primitive:
     return primitive
 
 
+def _blocks(a: Any) -> list[Any]:
+    """Sets of rows in the order in which a matrix is block upper triangular.
+
+    A block is a set of rows that reach each other along the entries that are not 0. What
+    reaches more rows comes first.
+    """
+    n = len(a)
+    reach = (a != 0) | np.eye(n, dtype=bool)
+    while not reach.all():
+        further = reach.astype(np.float32) @ reach.astype(np.float32) > 0
+        if np.array_equal(further, reach):
+            break
+        reach = further
+    first = np.argmax(reach & reach.T, axis=1) if n else np.zeros(0, int)
+    blocks = [np.flatnonzero(first == k) for k in np.unique(first)]
+    return sorted(blocks, key=lambda block: -np.count_nonzero(reach[block[0]]))
+
+
+def _schur(block: Any) -> Any:
+    """A complex Schur form T, Z; the real eigenvalues of a real matrix are real in it."""
+    if block.dtype.kind == "c" and not np.any(block.imag):
+        block = block.real
+    t, z = scipy.linalg.schur(block, "real" if block.dtype.kind != "c" else "complex")
+    return scipy.linalg.rsf2csf(t, z) if block.dtype.kind != "c" else (t, z)
+
+
+def _in_blocks(function: Function) -> Function:
+    """A function of a matrix that finds equal eigenvalues of blocks on one side of the cut."""
+
+    def decomposed(a: Any, **params: Any) -> Any:
+        blocks = _blocks(a)
+        if len(blocks) < 2 or not np.all(np.isfinite(a)):
+            return function(a, **params)
+        forms = [_schur(a[np.ix_(block, block)]) for block in blocks]
+        values = np.concatenate([np.diagonal(t) for t, _ in forms])
+        if not np.any((values.real < 0) & (values.imag == 0)):
+            return function(a, **params)
+        order = np.concatenate(blocks)
+        z = scipy.linalg.block_diag(*[z for _, z in forms])
+        t = np.triu(adjoint(z) @ a[np.ix_(order, order)] @ z)
+        start = 0
+        for form_, _ in forms:
+            part = slice(start, start + len(form_))
+            t[part, part], start = np.triu(form_) + 0.0, part.stop
+        back = np.argsort(order)
+        return (z @ function(t, **params) @ adjoint(z))[np.ix_(back, back)]
+
+    return decomposed
+
+
+def _check_cut(name: str, a: Any) -> None:
+    """Raise where an eigenvalue of a complex matrix lies on the negative numbers."""
+    plain = form(a)
+    if plain.dtype.kind != "c":
+        return
+    for matrix in plain.reshape((-1, *plain.shape[-2:])):
+        if not np.any(matrix.imag):
+            continue
+        for block in _blocks(matrix):
+            part = matrix[np.ix_(block, block)]
+            if not np.any(part.imag):
+                continue
+            values = np.linalg.eigvals(part)
+            width = 10 * len(part) * float(np.finfo(part.dtype).eps) * np.max(np.abs(values))
+            cut = (values.real < -width) & (np.abs(values.imag) <= width)
+            if np.any(cut):
+                raise DegenerateError(
+                    f"{name}: no derivative at a complex matrix with an eigenvalue on the "
+                    f"negative numbers, {values[cut][0].real:.6g}, where {name} jumps; move the "
+                    f"matrix off the point"
+                )
+
+
+def _with_cut(name: str, function: Function) -> Primitive:
+    """A primitive for a function with a cut along the negative numbers."""
+    primitive = matrix_function(name, _in_blocks(function))
+    rule = primitive.rules[0]
+
+    def checked(y: Any, a: Any, **params: Any) -> JacobianOperator:
+        _check_cut(name, a)
+        return rule(y, a, **params)
+
+    checked.__name__ = checked.__qualname__ = rule.__name__
+    primitive.jacobian(wrt=0)(checked)
+    return primitive
+
+
 expm_ = matrix_function("expm", scipy.linalg.expm)
-logm_ = matrix_function("logm", scipy.linalg.logm)
-sqrtm_ = matrix_function("sqrtm", scipy.linalg.sqrtm)
+logm_ = _with_cut("logm", scipy.linalg.logm)
+sqrtm_ = _with_cut("sqrtm", scipy.linalg.sqrtm)
 cosm_ = matrix_function("cosm", scipy.linalg.cosm)
 sinm_ = matrix_function("sinm", scipy.linalg.sinm)
 tanm_ = matrix_function("tanm", scipy.linalg.tanm)
 coshm_ = matrix_function("coshm", scipy.linalg.coshm)
 sinhm_ = matrix_function("sinhm", scipy.linalg.sinhm)
 tanhm_ = matrix_function("tanhm", scipy.linalg.tanhm)
-fractional_power_ = matrix_function(
+fractional_power_ = _with_cut(
     "fractional_matrix_power", lambda a, *, t: scipy.linalg.fractional_matrix_power(a, t)
 )
 

@@ -19,6 +19,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Broadcast, Diagonal, RealPart
+from linad.rules.kinks import tip
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, reshape
 from linad.rules.spectral import svdvals
@@ -36,25 +37,22 @@ def _p_norm(x: Any, *, p: float, axes: tuple[int, ...]) -> Any:
 p_norm_ = Primitive("p_norm", _p_norm)
 
 
-def _quotient(a: Any, b: Any) -> Any:
-    """a / b, and 0 where b is 0."""
-    zero = b == 0
-    return np.where(zero, np.zeros((), a.dtype), a / np.where(zero, np.ones((), b.dtype), b))
-
-
 @p_norm_.jacobian(wrt=0)
 def p_norm_wrt_x(y: Any, x: Any, *, p: float, axes: tuple[int, ...]) -> JacobianOperator:
     norm = reshape(y, keep_axes(x.shape, axes))
     if p == 2:
-        slope = _quotient(np.conj(x), norm)
+        slope = np.conj(x) / tip(norm)
     else:
         size = np.abs(x)
-        ratio = _quotient(size, norm)
+        ratio = size / tip(norm)
         absent = ratio == 0
         # Powers below 0 of a ratio 0 are infinite; such an entry contributes 0.
         ratio = np.where(absent, np.ones((), ratio.dtype), ratio)
-        slope = _quotient(np.conj(x), size) * ratio ** (p - 1)
-        slope = np.where(absent, np.zeros((), slope.dtype), slope)
+        apart = np.where(absent, np.ones((), x.dtype), x)
+        slope = np.conj(apart) / np.abs(apart) * ratio ** (p - 1)
+        # 0, whose own derivative exists only where the whole is not 0, and not for p < 2.
+        nothing = 0 * np.conj(x) / tip(size if p < 2 else norm)
+        slope = np.where(absent, nothing, slope)
     weighted = Diagonal(slope, x.shape, x.dtype)
     total = Broadcast(x.shape, y.shape, x.dtype, axes).H @ weighted
     return RealPart(y.shape, y.dtype, x.dtype) @ total if x.dtype.kind == "c" else total

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.errors import MissingRuleError
 from linad.rules import elementary
 from linad.rules.comparison import rint
@@ -117,7 +117,32 @@ def _voigt_gamma(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
     return -scale * np.imag(dw)
 
 
-special("voigt_profile", x=_voigt_x, sigma=_voigt_sigma, gamma=_voigt_gamma)
+def _or_lorentz(slope: Slope, lorentz: Slope) -> Slope:
+    """``slope``, and where sigma is 0 that of the limit Re L, L = i / (π (x + i gamma))."""
+
+    def either(y: Any, x: Any, sigma: Any, gamma: Any) -> Any:
+        narrow = np.equal(sigma, 0)
+        if not isinstance(narrow, Traced) and not np.any(narrow):
+            return slope(y, x, sigma, gamma)
+        z = np.where(narrow, x + 1j * gamma, 1.0)
+        wide = slope(
+            np.where(narrow, 1.0, y),
+            np.where(narrow, 0.0, x),
+            np.where(narrow, 1.0, sigma),
+            np.where(narrow, 1.0, gamma),
+        )
+        return np.where(narrow, lorentz(sigma, z), wide)
+
+    return either
+
+
+special(
+    "voigt_profile",
+    x=_or_lorentz(_voigt_x, lambda sigma, z: np.imag(1 / (z * z)) / math.pi),
+    # dV/dsigma = sigma d²V/dx², as for heat that spreads.
+    sigma=_or_lorentz(_voigt_sigma, lambda sigma, z: -2 * sigma * np.imag(1 / z**3) / math.pi),
+    gamma=_or_lorentz(_voigt_gamma, lambda sigma, z: np.real(1 / (z * z)) / math.pi),
+)
 special(
     "owens_t",
     h=lambda y, h, a: -np.exp(-0.5 * h * h) * sp.erf(a * h / math.sqrt(2)) / (2 * SQRT_2PI),
@@ -159,8 +184,8 @@ special(
     "xlog1py", a=lambda y, a, b: np.log1p(b * y.dtype.type(1)), b=lambda y, a, b: _ratio(a, 1 + b)
 )
 special("entr", x=lambda y, x: -np.log(x) - 1)
-special("rel_entr", a=lambda y, a, b: np.log(a / b) + 1, b=lambda y, a, b: -a / b)
-special("kl_div", a=lambda y, a, b: np.log(a / b), b=lambda y, a, b: 1 - a / b)
+special("rel_entr", a=lambda y, a, b: np.log(a / b) + 1, b=lambda y, a, b: -_ratio(a, b))
+special("kl_div", a=lambda y, a, b: np.log(a / b), b=lambda y, a, b: 1 - _ratio(a, b))
 
 
 # (x^p - 1) / p = L exprel(p L) with L = log x: no division by p, which may be 0.
@@ -169,15 +194,22 @@ def boxcox_power(log: Any, p: Any) -> Any:
     return 0.5 * log * log * sp.hyp1f1(2, 3, p * log)
 
 
+def _boxcox_p(x: Any, p: Any, log: Any, end: float) -> Any:
+    """The same at the end of the domain, where the logarithm is -inf and y is -1 / p."""
+    ended = np.equal(x, end) & np.greater(p, 0)
+    inside = boxcox_power(log(np.where(ended, 1.0, x)), p)
+    return np.where(ended, 1 / np.where(ended, p, 1.0) ** 2, inside)
+
+
 special(
     "boxcox",
     x=lambda y, x, p: x ** (p - 1),
-    p=lambda y, x, p: boxcox_power(np.log(x), p),
+    p=lambda y, x, p: _boxcox_p(x, p, np.log, 0.0),
 )
 special(
     "boxcox1p",
     x=lambda y, x, p: (1 + x) ** (p - 1),
-    p=lambda y, x, p: boxcox_power(np.log1p(x), p),
+    p=lambda y, x, p: _boxcox_p(x, p, np.log1p, -1.0),
 )
 special(
     "inv_boxcox",
@@ -203,10 +235,15 @@ def _pseudo_huber_root(delta: Any, r: Any) -> Any:
     return np.sqrt(1 + (r / delta) ** 2)
 
 
+def _pseudo_huber_r(y: Any, delta: Any, r: Any) -> Any:
+    none = np.equal(delta, 0)  # the loss is 0
+    return np.where(none, 0.0, r / _pseudo_huber_root(np.where(none, 1.0, delta), r))
+
+
 special(
     "pseudo_huber",
     delta=lambda y, delta, r: 2 * y / delta - r * r / (delta * _pseudo_huber_root(delta, r)),
-    r=lambda y, delta, r: r / _pseudo_huber_root(delta, r),
+    r=_pseudo_huber_r,
 )
 
 # Exponential, sine and hyperbolic integrals.

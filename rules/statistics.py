@@ -23,8 +23,9 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
+from linad.rules.kinks import root as root_, tip
 from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
-from linad.rules.shaping import as_array, replaced
+from linad.rules.shaping import as_array
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
 std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))
@@ -57,8 +58,7 @@ def var_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
 @std_.jacobian(wrt=0)
 def std_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
     y_kept = y.reshape(keep_axes(x.shape, axes))
-    y_kept = replaced(y_kept, y_kept == 0, 1)
-    weights = _deviation(x, axes) * (_factor(x, axes, ddof) / y_kept)
+    weights = _deviation(x, axes) * (_factor(x, axes, ddof) / tip(y_kept))
     return _deviation_row(y, x, weights, axes)
 
 
@@ -82,12 +82,6 @@ def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: An
     return np.sum(_square(d), axis=axes, keepdims=True) / free.reshape(
         keep_axes(a.shape, axes) if np.ndim(free) else ()
     )
-
-
-def _root(y: Any) -> Any:
-    """The square root, with derivative 0 at 0: where all entries of a lane are equal."""
-    constant = y == 0
-    return np.where(constant, 0, np.sqrt(replaced(y, constant, 1)))
 
 
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
@@ -116,7 +110,7 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
             y = kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
             return cast(y, dtype)
         y = _masked_var(a, axes, ddof, where, mean)
-        y = cast(_root(y) if root else y, dtype)
+        y = cast(root_(y) if root else y, dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
 
     moment.__name__ = moment.__qualname__ = name

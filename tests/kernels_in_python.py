@@ -6,8 +6,8 @@ each loop reads and writes. What it leaves out is what Numba makes of a source; 
 source may use is compiled in tests/sweeps, and all kernels of the sweep by ``tox -e full``.
 
 The names of `linad.sweeps.cpu.kernel_cache.NAMESPACE` have counterparts here that do the same to
-NumPy's numbers, at the same addresses. A kernel becomes a C function by ctypes, so programs call it like
-any other.
+NumPy's numbers, at the same addresses. A kernel becomes a C function by ctypes, so programs call
+it like any other.
 """
 
 import contextlib

@@ -79,14 +79,15 @@ row("reciprocal", "{one} / {0}", kinds="f", cost=4)
 row("reciprocal", "z_reciprocal({0}, {real_one})", kinds="c", cost=8)
 row("square", "{0} * {0}", kinds="ifc")
 row("square", "{0}", kinds="b")
-row("sqrt", "np.sqrt({0})", kinds="f", cost=5)
+row("sqrt root", "np.sqrt({0})", kinds="f", cost=5)
+row("tip", "select({0} == {zero}, {one}, {0})", kinds="f", cost=2)
 row("absolute fabs", "abs({0})", kinds="if")
 row("absolute", "{0}", kinds="b")
 ROWS["absolute"].append(Scalar("z_size({0})", "own", "c", TRANSCENDENTAL, "real"))
 row("conjugate", "{0}.conjugate()", kinds="c")
 row("conjugate", "{0}", kinds="bif")
 row(
-    "sign",
+    "sign side",
     "select({0} > {zero}, {one}, select({0} < {zero}, -{one}, select({0} == {zero}, {zero}, {0})))",
     kinds="if",
     cost=3,

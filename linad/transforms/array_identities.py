@@ -53,6 +53,8 @@ def neutral(s: Any, eqn: Equation) -> Any:
     a, b = eqn.inputs
     name = eqn.primitive.name
     neutral_number = 1 if name in ("multiply", "divide") else 0
+    if neutral_number and eqn.outputs[0].dtype.kind == "c":
+        return None  # a complex infinity times 1 + 0j has a part inf * 0
     left, right = number_of(a), number_of(b)
     if right is not None and right == neutral_number and fits(a, eqn):
         return a
@@ -102,13 +104,21 @@ def plus_negative(s: Any, eqn: Equation) -> Any:
 
 @rule("power")
 def small_power(s: Any, eqn: Equation) -> Any:
-    """x^1 = x, x^2 = x x, x^3 = x x x, x^4 = (x x)^2, x^-1 = 1 / x."""
+    """x^1 = x, x^2 = x x, x^3 = x x x, x^4 = (x x)^2, x^-1 = 1 / x, x^0.5 = sqrt(x).
+
+    The last as NumPy does it, where the exponent is one number for an array: at -inf it is
+    NaN, not inf. Complex infinities keep the parts that NumPy's own powers give them.
+    """
     x, exponent = eqn.inputs
     number = number_of(exponent)
     if number is None or not fits(x, eqn) or x.dtype.kind not in "fc":
         return None
     if number == 1:
         return x
+    if number == 0.5 and x.dtype.kind == "f" and x.shape and not np.ndim(exponent):
+        return s.emit_like("sqrt", [x], eqn)
+    if x.dtype.kind == "c" and number != 2:
+        return None
     if number in (2, 3, 4):
         square = s.emit_like("multiply", [x, x], eqn)
         if number == 2:
@@ -169,12 +179,14 @@ def sum_of_broadcast(s: Any, eqn: Equation) -> Any:
     left = tuple([n for k, n in enumerate(shape) if k not in axes])
     if not repeated and left == eqn.outputs[0].shape:
         return None
+    copies = size_of([wide[k] for k in repeated])
+    if not copies or (copies > 1 and x.dtype.kind == "c"):
+        return None  # no copy of infinity is 0; n times a complex infinity has a part inf * 0
     x = s.emit("reshape", [x], shape, x.dtype, shape=shape)
     if added:
         kept = tuple([n for k, n in enumerate(shape) if k not in added])
         x = s.emit("sum", [x], kept, x.dtype, axes=added)
     x = s.emit("reshape", [x], left, x.dtype, shape=left)
-    copies = size_of([wide[k] for k in repeated])
     x = s.emit("multiply", [x, float(copies)], left, x.dtype)
     return s.emit_like("broadcast_to", [x], eqn, shape=eqn.outputs[0].shape)
 

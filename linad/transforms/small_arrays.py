@@ -4,7 +4,8 @@ Code that unpacks a state, ``x, y = state``, and packs the next, ``np.stack([u, 
 derivative that reads, adds to and writes single entries. Where it is known which operation
 made an entry, its result stands for the entry:
 
-    (x with v at R)[R] = v            (x with v at R)[S] = x[S]     if R and S do not meet
+    (x with v at R)[R] = v            where R names no entry twice
+    (x with v at R)[S] = x[S]         if R and S do not meet
     concatenate(a, b)[part of b] = b  (zeros with v at R)[S] = 0    if R and S do not meet
 
 and a write is left out if all its entries are written again before anybody reads them:
@@ -86,7 +87,7 @@ def _origin(s: Any, x: Any, wanted: tuple[int, ...]) -> Any:
         given = named(maker.params, x.shape)
         if given is None:
             return None
-        if given == wanted:
+        if given == wanted and len(set(given)) == len(given):
             value = maker.inputs[-1]
             whole = size_of(np.shape(value)) == len(wanted)
             return (value if isinstance(value, Var) else np.asarray(value)) if whole else None

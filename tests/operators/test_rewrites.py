@@ -8,9 +8,18 @@ from hypothesis import given, settings, strategies as st
 import linad
 from linad.core.indices import Index
 from linad.operators.circulant import Circulant
-from linad.operators.composites import Adjoint, Chain, Scaled, Sum, adjoint_of, transpose_of
+from linad.operators.composites import (
+    Adjoint,
+    Chain,
+    Scaled,
+    Sum,
+    Transpose,
+    adjoint_of,
+    transpose_of,
+)
 from linad.operators.contraction import Contraction
 from linad.operators.dft import Fourier
+from linad.operators.facts import declares
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence

@@ -7,7 +7,6 @@ import linad
 from linad.core.indices import Index
 from linad.operators.structured import Diagonal, Identity, Zero
 from linad.rules.indexing import Selection
-from linad.rules.selections import is_permutation
 
 F8 = np.dtype(float)
 X = np.arange(1.0, 13.0).reshape(3, 4)
@@ -48,10 +47,10 @@ def test_how_often_entries_are_read():
 
 def test_permutations():
     turned = Selection(Index((slice(None, None, -1),)), (4,), (4,), F8)
-    assert is_permutation(turned)
+    assert turned.is_permutation()
     assert turned.structure == ("permutation", "unitary")
     np.testing.assert_array_equal(turned.inverse().todense(), np.eye(4)[::-1])
     twice = Selection(Index((np.array([0, 0, 1, 2]),)), (4,), (4,), F8)
-    assert not is_permutation(twice)
+    assert not twice.is_permutation()
     with pytest.raises(linad.errors.SingularError):
         twice.inverse()

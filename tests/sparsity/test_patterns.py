@@ -29,7 +29,13 @@ from linad.operators.filtering import (
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Kronecker, Matrix, RowProducts, Solve
 from linad.operators.placement import Pad, Roll
-from linad.operators.recurrences import CumulativeSum, Difference, Recurrence, SegmentSum
+from linad.operators.recurrences import (
+    BackwardDifference,
+    CumulativeSum,
+    Difference,
+    Recurrence,
+    SegmentSum,
+)
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
@@ -108,6 +114,7 @@ def structural(rng):
         "upper": TriangularSolve(r(3, 3), (3, 2), (3, 2), D, False, True),
         "banded": BandedSolve(band, (2, 1), (5, 2), D),
         "bands": BandedProduct(r(5, 2), (2, 1), D),
+        "backward differences": BackwardDifference(-1, (2, 4), D, r(4)),
         "identity": Identity((2, 3), D),
         "diagonal": Diagonal(r(3), (2, 3), D),
         "cast": Cast((3,), D, REAL[0]),

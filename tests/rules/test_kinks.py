@@ -1,0 +1,155 @@
+"""Second derivatives at a kink inside of a smooth whole: right, NaN or an error, never a number."""
+
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import linad
+from linad.core.primitive import Primitive
+from linad.errors import DegenerateError
+from linad.testing.derivative_checks import Case
+
+A = np.array([[1.2, -0.7, 2.4], [0.3, -1.8, 0.9]])
+
+
+def case(name, *args, **check):
+    return Case(Primitive.registry[name], *args, check=check)
+
+
+CASES = [case("side", A), case("tip", A), case("root", np.abs(A))]
+
+I2, I3, I4 = (np.eye(n) for n in (2, 3, 4))
+SPREAD = I3 - 1 / 3  # x - mean(x)
+
+
+def norm(*args, **keywords):
+    return lambda x: np.linalg.norm(x, *args, **keywords)
+
+
+def modulus(x):
+    return np.abs(x[0] + 1j * x[1])
+
+
+def product(h):
+    """h² as a product: no form of it is a power."""
+    return lambda x: np.sum(h(x) * h(x))
+
+
+def proportional(h):
+    """2 h², where no factor is the other."""
+    return lambda x: np.sum(h(x) * h(2 * x))
+
+
+def squared(h):
+    return lambda x: np.sum(h(x) ** 2)
+
+
+def square(h):
+    return lambda x: np.sum(np.square(h(x)))
+
+
+# Each: a function with a kink, a point at its tip, and the Hessian of its square.
+TIPS = {
+    "abs": (np.abs, np.zeros(3), 2 * I3),
+    "fabs": (np.fabs, np.zeros(3), 2 * I3),
+    "abs, one entry": (np.abs, np.array([0.0, 1.0, -2.0]), 2 * I3),
+    "copysign": (lambda x: np.copysign(x, 1.0), np.zeros(2), 2 * I2),
+    "modulus": (modulus, np.zeros(2), 2 * I2),
+    "hypot": (lambda x: np.hypot(x[0], x[1]), np.zeros(2), 2 * I2),
+    "norm": (norm(), np.zeros(3), 2 * I3),
+    "rows": (lambda x: norm(axis=1)(x.reshape(2, 2)), np.array([0.0, 0, 1, 2]), 2 * I4),
+    "Frobenius": (lambda x: norm("fro")(x.reshape(2, 2)), np.zeros(4), 2 * I4),
+    "vector_norm": (np.linalg.vector_norm, np.zeros(3), 2 * I3),
+    "matrix_norm": (lambda x: np.linalg.matrix_norm(x.reshape(2, 2)), np.zeros(4), 2 * I4),
+    "complex norm": (lambda x: norm()(x[:2] + 1j * x[2:]), np.zeros(4), 2 * I4),
+    "one entry, order 1": (norm(1), np.zeros(1), 2 * np.eye(1)),
+    "one entry, order inf": (norm(np.inf), np.zeros(1), 2 * np.eye(1)),
+    "one entry, order 3": (norm(3), np.zeros(1), 2 * np.eye(1)),
+    "one entry, order 1.5": (norm(1.5), np.zeros(1), 2 * np.eye(1)),
+    "one entry, nuclear": (lambda x: norm("nuc")(x.reshape(1, 1)), np.zeros(1), 2 * np.eye(1)),
+    "std": (np.std, np.full(3, 1.5), 2 / 3 * SPREAD),
+    "std, ddof": (lambda x: np.std(x, ddof=1), np.full(3, 1.5), SPREAD),
+    "std, where": (lambda x: np.std(x, where=np.ones(3, bool)), np.full(3, 1.5), 2 / 3 * SPREAD),
+    "nanstd": (np.nanstd, np.full(3, 1.5), 2 / 3 * SPREAD),
+    "sqrt": (lambda x: np.sqrt(np.sum(x * x)), np.zeros(3), 2 * I3),
+    "scaled Bessel": (lambda x: sp.i0e(x) - 1, np.zeros(1), 2 * np.eye(1)),
+    "singular values": (
+        lambda x: np.linalg.svdvals(x.reshape(2, 2)),
+        np.eye(2).ravel(),
+        2 * I4,
+    ),
+}
+FORMS = {"**": (squared, 1), "square": (square, 1), "*": (product, 1), "2h": (proportional, 2)}
+
+
+def seconds(f, x):
+    """The Hessian, each way there is."""
+    basis = np.eye(x.size)
+    gradient = linad.grad(f)
+
+    def slope(a):
+        return lambda x: linad.jvp(f, (x,), (a,))[1]
+
+    yield "forward over reverse", lambda: linad.jvp(gradient, (x,), (basis[0],))[1][None]
+    yield "reverse over reverse", lambda: linad.linearize(gradient, x)[1].pullback(basis[0])[None]
+    yield "reverse over forward", lambda: linad.grad(slope(basis[0]))(x)[None]
+    yield "forward over forward", lambda: linad.jvp(slope(basis[0]), (x,), (basis[0],))[1]
+    yield "hessian", lambda: linad.hessian(f)(x)
+
+
+def is_honest(found, expected):
+    """Whether every entry is right or NaN."""
+    found = np.asarray(found)
+    if found.ndim == 0:
+        expected = expected[0, 0]
+    expected = np.broadcast_to(expected if found.ndim == 0 else expected[: len(found)], found.shape)
+    return np.allclose(found[~np.isnan(found)], expected[~np.isnan(found)], atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", TIPS)
+def test_tip(name, form):
+    h, x, expected = TIPS[name]
+    squares, factor = FORMS[form]
+    if name == "scaled Bessel" and form == "2h":
+        factor = 2
+    with np.errstate(all="ignore"):
+        for how, second in seconds(squares(h), x):
+            try:
+                found = second()
+            except DegenerateError:
+                continue
+            assert is_honest(found, factor * expected), (how, found)
+
+
+FULL = [pytest.param(name, marks=pytest.mark.full) for name in ("abs", "hypot", "std", "modulus")]
+
+
+@pytest.mark.parametrize("name", ["norm", *FULL])
+def test_compiled(name):
+    h, x, expected = TIPS[name]
+    hessian = linad.jit(linad.hessian(squared(h)))
+    with np.errstate(all="ignore"):
+        for _ in range(3):
+            assert is_honest(hessian(x), expected)
+        y = x + np.arange(1.0, 1 + x.size)
+        np.testing.assert_allclose(hessian(y), linad.hessian(squared(h))(y), atol=1e-12)
+
+
+def test_where_a_norm_is_smooth():
+    """Some entries are 0, the norm is not: |x|_4^4 = Σ x^4."""
+    x = np.array([0.0, 1.0, 2.0])
+    for how, second in seconds(lambda x: np.linalg.norm(x, 4) ** 4, x):
+        found = np.asarray(second())
+        assert np.all(np.isfinite(found)), how
+        assert is_honest(found, np.diag(12 * x * x)), how
+
+
+def test_softmax_at_ties():
+    """The largest of equal entries has the derivatives of their mean: right where it drops out."""
+
+    def f(x):
+        m = np.max(x)
+        return np.log(np.sum(np.exp(x - m))) + m
+
+    np.testing.assert_allclose(linad.hessian(f)(np.zeros(3)), I3 / 3 - 1 / 9, atol=1e-12)
