@@ -60,7 +60,7 @@ def private_folder(path: Path) -> Path:
     if not hasattr(os, "getuid"):
         path.mkdir(parents=True, exist_ok=True)
         return path
-    path = Path(os.path.abspath(path))
+    path = path.absolute()
     parts = list(path.parts[:0:-1])  # what is still to be walked, the next one last
     at = Path(path.anchor)
     _check_parent(at, at.lstat())
@@ -172,9 +172,7 @@ def _alone_in(group: int) -> bool:
         me, entry = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
     except (ImportError, KeyError):
         return False
-    return (
-        me.pw_gid == group and entry.gr_name == me.pw_name and set(entry.gr_mem) <= {me.pw_name}
-    )
+    return me.pw_gid == group and entry.gr_name == me.pw_name and set(entry.gr_mem) <= {me.pw_name}
 
 
 def remove_oldest(folder: Path, limit: int) -> int:
@@ -206,7 +204,7 @@ def remove_oldest(folder: Path, limit: int) -> int:
         # What says that the others are whole goes first.
         for _, size, name in sorted(group, key=lambda file: not file[2].endswith(".sum")):
             with contextlib.suppress(OSError):
-                os.unlink(name)
+                Path(name).unlink()
             total -= size
         if total <= limit * ROOM_MADE:
             break

@@ -255,7 +255,10 @@ class TestPlanted:
         [
             "nothing",
             "home",
-            *[pytest.param(name, marks=pytest.mark.full) for name in ("shared", "functions", "inner")],
+            *[
+                pytest.param(name, marks=pytest.mark.full)
+                for name in ("shared", "functions", "inner")
+            ],
         ],
     )
     def test_in_a_folder_of_all(self, tmp_path, opened):
