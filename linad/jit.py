@@ -22,6 +22,7 @@ from linad import tree
 from linad.arguments import Arguments, share_memory
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
+from linad.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
 from linad.garbage import collection_paused
 from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
@@ -61,6 +62,19 @@ class Jitted:
         return self if owner is None else types.MethodType(self, owner)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return self._answer(args, kwargs)
+        except TracerError as error:
+            hint = _static_numbers(args, kwargs)
+            if hint and hint not in str(error):
+                error.args = (f"{error}; {hint}",)
+            raise
+        except SUSPECT as error:
+            if is_own_fault(error):
+                raise internal_error(error, f"jit: {name_of(self.function)}") from error
+            raise
+
+    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
@@ -208,6 +222,11 @@ class Jitted:
                 continue
             except ArithmeticError:
                 break
+            except SUSPECT as failure:
+                if not is_own_fault(failure):
+                    raise
+                warn_uncompiled(name_of(self.function), failure)
+                break
             return variant.finish(values, arguments.arrays)
         else:
             if len(variants) < settings().variants:
@@ -276,6 +295,20 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"<jit {name_of(self.function)}>"
+
+
+def _static_numbers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The remedy where Python has to know the value of a number among the arguments."""
+    positions = [k for k, x in enumerate(args) if type(x) in (float, complex)]
+    names = [name for name, x in kwargs.items() if type(x) in (float, complex)]
+    options = [f"static_argnums={tuple(positions)}"] if positions else []
+    options += [f"static_argnames={tuple(names)}"] if names else []
+    if not options:
+        return ""
+    return (
+        f"linad.jit traces Python numbers as well; where Python has to know them, "
+        f"linad.jit(f, {', '.join(options)}) makes them part of the program"
+    )
 
 
 def _is_recorded(x: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.integers import LEAST, MOST
 from linad.sweeps import special
 from linad.sweeps.complexes import LIBM
 from linad.sweeps.native import name_of_dtype
@@ -325,6 +326,8 @@ def row_of(name: str, result: Any, operands: list[Any]) -> tuple[Scalar, list[st
 
 def _kind_of(a: Any) -> Any:
     """What a row looks at: the type of a Python number, the dtype of anything else."""
+    if type(a) is int and not LEAST <= a <= MOST:
+        return np.dtype(object)  # no register holds it: NumPy computes
     if type(a) in (int, float, complex):
         return type(a)
     return a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype

@@ -12,6 +12,7 @@ import numpy as np
 from linad import tree
 from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.errors import OutputError
+from linad.integers import LEAST, MOST, as_met
 from linad.primitive import Primitive
 from linad.regions import Region, write_region
 from linad.shapes import check_function, name_of
@@ -64,6 +65,8 @@ class RecordTrace(Trace):
                     values[i] = inputs[i] = a.frozen()
             elif type(a) is np.ndarray:
                 inputs[i] = self.operands.keep(a)
+            elif type(a) is int and not LEAST <= a <= MOST:
+                inputs[i] = as_met(a, args)
         y = primitive(*values, **params)
         several = isinstance(y, tuple)
         if not several and y.dtype.hasobject:
