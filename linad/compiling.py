@@ -9,15 +9,20 @@ Numba's own lock is treated in the same way.
 import os
 import sys
 import threading
+from typing import Any
 
 compiling = threading.RLock()
 """Held by who compiles, or loads the compiler. A thread may take it several times."""
 
-_taken: list[threading.RLock] = []
+books = threading.RLock()
+"""Held for a moment, by who looks up or adds a path of a jitted function."""
+
+_taken: list[Any] = []
 
 
 def _before() -> None:
     compiling.acquire()
+    books.acquire()
     module = sys.modules.get("numba.core.compiler_lock")
     lock = getattr(module, "global_compiler_lock", None)
     if lock is not None:
@@ -28,6 +33,7 @@ def _before() -> None:
 def _after() -> None:
     while _taken:
         _taken.pop().release()
+    books.release()
     compiling.release()
 
 

@@ -3,7 +3,6 @@
 Signatures follow JAX where JAX has the function.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from linad.calls import Argnums, Call, check_transform
 from linad.derivatives import jacobian, linearize, push
 from linad.errors import OutputError
 from linad.shapes import name_of
+from linad.transformed import Transformed
 from linad.transforms.tape_operator import TapeOperator
 
 
@@ -63,7 +63,6 @@ def _with_gradient(
     """What `value_and_grad` returns, for a function of that name."""
     check_transform(name, f, argnums)
 
-    @functools.wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux=has_aux)
         value, J = call.linearize()
@@ -84,7 +83,7 @@ def _with_gradient(
         gradient = tree.unflatten(J.in_tree, gradient)
         return ((value, call.aux), gradient) if has_aux else (value, gradient)
 
-    return value_and_gradient
+    return Transformed(value_and_gradient, _with_gradient, f, argnums, has_aux, name)
 
 
 def grad(
@@ -133,12 +132,11 @@ def _gradient(
     """What `grad` returns, for a function of that name."""
     both = _with_gradient(f, argnums, has_aux, name)
 
-    @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return gradient
+    return Transformed(gradient, _gradient, f, argnums, has_aux, name)
 
 
 def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:

@@ -8,8 +8,6 @@ otherwise, the function runs again and another variant is kept.
 
 import functools
 import logging
-import sys
-import threading
 import types
 import warnings
 from collections import OrderedDict
@@ -20,6 +18,7 @@ import numpy as np
 
 from linad import tree
 from linad.arguments import Arguments, share_memory
+from linad.compiling import books
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
@@ -28,6 +27,7 @@ from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
 from linad.tape import Var
 from linad.tracer import Tracer
+from linad.transformed import named
 from linad.transforms.record import RecordTrace
 from linad.variants import COMPUTED, Variant, in_single_precision, record, same_path
 
@@ -47,7 +47,6 @@ class Jitted:
         self._other: Any = None  # what a short call says to arguments of another kind
         self._warned = False
         self._narrow = False  # whether it computes in single precision, whatever comes in
-        self._lock = threading.Lock()
         functools.update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -88,7 +87,7 @@ class Jitted:
         """The paths known for arguments of this kind, under the settings in force."""
         chosen = settings()
         key = (arguments.key, chosen.vector_math, chosen.fast_math)
-        with self._lock:
+        with books:
             variants = self.variants.setdefault(key, [])
             self.variants.move_to_end(key)
             if len(self.variants) > SIGNATURES:
@@ -202,7 +201,7 @@ class Jitted:
 
     def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
         """Keep a path, unless another thread has found it meanwhile."""
-        with self._lock:
+        with books:
             for known in variants:
                 if same_path(known, path):
                     return known
@@ -284,14 +283,8 @@ class Jitted:
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.
-        module = sys.modules.get(getattr(self, "__module__", ""))
-        found: Any = module
-        name = getattr(self, "__qualname__", "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return name
-        return _jitted, (self.function, self.static.argnums, self.static.argnames)
+        made = _jitted, (self.function, self.static.argnums, self.static.argnames)
+        return named(self) or made
 
     def __repr__(self) -> str:
         return f"<jit {name_of(self.function)}>"
