@@ -78,9 +78,7 @@ def test_threads_share_a_function():
 
     def work(k):
         found = [compiled(*arguments[(k + n) % 6]) for n in range(12)]
-        return [
-            np.allclose(y, f(*arguments[(k + n) % 6]), rtol=1e-14) for n, y in enumerate(found)
-        ]
+        return [np.allclose(y, f(*arguments[(k + n) % 6]), rtol=1e-14) for n, y in enumerate(found)]
 
     assert np.all(together(6, work))
 

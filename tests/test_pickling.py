@@ -7,10 +7,10 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from pickled_functions import MADE, Model, applied, curve, decorated, energy, wave
 
 import linad
 from linad import tree
-from pickled_functions import MADE, Model, applied, curve, decorated, energy, wave
 
 X = np.linspace(0.1, 0.9, 3)
 
