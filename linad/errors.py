@@ -79,6 +79,10 @@ class DegenerateError(LinadError, ArithmeticError):
     """A second derivative at equal eigenvalues or singular values, which is not known."""
 
 
+class InternalError(LinadError, RuntimeError):
+    """linad itself failed; nothing is wrong with the function. Please report it."""
+
+
 class DerivativeError(LinadError, AssertionError):
     """A derivative does not pass a check."""
 

@@ -275,7 +275,8 @@ def mean(
     if out is not None:
         refuse_out("mean", (out,))
     axes = reduction_axes(axis, a.ndim, "mean")
-    a = cast(a, dtype)
+    # Integers are added as floats, as a sum of them may be too large for an integer.
+    a = cast(a, np.float64 if dtype is None and a.dtype.kind in "biu" else dtype)
     if where is True or where is NoValue:
         y = mean_(a, axes=axes) if axes else np.copy(a)
     else:

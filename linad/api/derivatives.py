@@ -3,11 +3,11 @@
 Signatures follow JAX where JAX has the function.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.api.differentiated_call import Argnums, Call, check_transform, untraced
+from linad.api.transformed_functions import Transformed
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
@@ -214,7 +214,6 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     """
     check_transform("derivative", f, argnums)
 
-    @functools.wraps(f, updated=())
     def slope(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums)
         if len(call.values) != 1 or call.values[0].shape != ():
@@ -226,7 +225,7 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
         out_tree, _, tangents = push_leaves(call, call.values, [one])
         return tree.unflatten(out_tree, tangents)
 
-    return slope
+    return Transformed(slope, derivative, f, argnums)
 
 
 def jacobian(
@@ -271,14 +270,13 @@ def jacobian(
     """
     check_transform("jacobian", f, argnums)
 
-    @functools.wraps(f, updated=())
     def dense(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux=has_aux)
         _, J = call.linearize()
         matrix = _blocks(J)
         return (matrix, call.aux) if has_aux else matrix
 
-    return dense
+    return Transformed(dense, jacobian, f, argnums, has_aux)
 
 
 def _blocks(J: TapeOperator) -> Any:

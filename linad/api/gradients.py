@@ -3,12 +3,12 @@
 Signatures follow JAX where JAX has the function.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.api.derivatives import jacobian, linearize, push
 from linad.api.differentiated_call import Argnums, Call, check_transform
+from linad.api.transformed_functions import Transformed
 from linad.core import tree
 from linad.core.shapes import name_of
 from linad.errors import OutputError
@@ -63,7 +63,6 @@ def _with_gradient(
     """What `value_and_grad` returns, for a function of that name."""
     check_transform(name, f, argnums)
 
-    @functools.wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux=has_aux)
         value, J = call.linearize()
@@ -84,7 +83,7 @@ def _with_gradient(
         gradient = tree.unflatten(J.in_tree, gradient)
         return ((value, call.aux), gradient) if has_aux else (value, gradient)
 
-    return value_and_gradient
+    return Transformed(value_and_gradient, _with_gradient, f, argnums, has_aux, name)
 
 
 def grad(
@@ -133,12 +132,11 @@ def _gradient(
     """What `grad` returns, for a function of that name."""
     both = _with_gradient(f, argnums, has_aux, name)
 
-    @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
         return (g, value[1]) if has_aux else g
 
-    return gradient
+    return Transformed(gradient, _gradient, f, argnums, has_aux, name)
 
 
 def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:

@@ -31,7 +31,7 @@ def operand(other: Any) -> Any:
         if isinstance(other, OTHER_ARITHMETIC):
             refuse_arithmetic(other, "an operand")
         return other
-    if isinstance(other, (list, tuple)):
+    if isinstance(other, (list, tuple, range)):
         return np.asarray(other)
     if _is_pandas(other):
         return other.to_numpy()
@@ -75,6 +75,19 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
         return function(known, self)
 
     return forward, reflected
+
+
+def _comparison(ufunc: np.ufunc) -> Any:
+    """``==`` and ``!=``: what cannot be compared, numbers and text, is unequal everywhere."""
+    forward = _binary(ufunc)[0]
+
+    def compare(self: Any, other: Any) -> Any:
+        if getattr(getattr(other, "dtype", None), "kind", "f") in "SUMm":
+            shape = np.broadcast_shapes(self.shape, other.shape)
+            return np.full(shape, ufunc is np.not_equal)
+        return forward(self, other)
+
+    return compare
 
 
 def _unary(ufunc: np.ufunc) -> Any:
@@ -125,8 +138,8 @@ class Arithmetic(Methods):
     __le__ = _binary(np.less_equal)[0]
     __gt__ = _binary(np.greater)[0]
     __ge__ = _binary(np.greater_equal)[0]
-    __eq__ = _binary(np.equal)[0]
-    __ne__ = _binary(np.not_equal)[0]
+    __eq__ = _comparison(np.equal)
+    __ne__ = _comparison(np.not_equal)
     __neg__ = _unary(np.negative)
     __pos__ = _unary(np.positive)
     __abs__ = _unary(np.absolute)

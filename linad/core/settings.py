@@ -36,6 +36,9 @@ class Settings:
     cache : bool
         Whether compiled kernels are kept on disk, in the folder ``LINAD_CACHE_DIR`` or the
         user's own cache folder. Default True.
+    cache_bytes : int
+        Most bytes of that folder; kernels that were not used for longest are removed when there
+        are more. Default 2**28 (256 MiB).
     vector_math : bool
         Whether compiled loops use the vector functions of the C library, with errors of up to
         4 units in the last place. Default True.
@@ -51,6 +54,7 @@ class Settings:
     block_bytes: int = 2**26
     snapshot_bytes: int = 2**20
     cache: bool = True
+    cache_bytes: int = 2**28
     vector_math: bool = True
     fast_math: bool = False
     threads: int = 1
@@ -110,7 +114,8 @@ def config(**changes: Any) -> Iterator[Settings]:
         ``densify_limit``, most entries of a dense array that NumPy or SciPy may make of an
         operator; ``block_bytes``, what `todense` pushes through in one sweep;
         ``snapshot_bytes``, up to which plain arrays are copied; and of compiled programs
-        ``cache``, ``vector_math``, ``fast_math``, ``threads`` and ``variants``, see `Settings`.
+        ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads`` and ``variants``,
+        see `Settings`.
 
     Raises
     ------

@@ -8,8 +8,6 @@ otherwise, the function runs again and another variant is kept.
 
 import functools
 import logging
-import sys
-import threading
 import types
 import warnings
 from collections import OrderedDict
@@ -18,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from linad.api.transformed_functions import named
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
+from linad.core.compiler_lock import books
+from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
@@ -46,7 +47,6 @@ class Jitted:
         self._other: Any = None  # what a short call says to arguments of another kind
         self._warned = False
         self._narrow = False  # whether it computes in single precision, whatever comes in
-        self._lock = threading.Lock()
         functools.update_wrapper(self, f, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -61,6 +61,19 @@ class Jitted:
         return self if owner is None else types.MethodType(self, owner)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return self._answer(args, kwargs)
+        except TracerError as error:
+            hint = _static_numbers(args, kwargs)
+            if hint and hint not in str(error):
+                error.args = (f"{error}; {hint}",)
+            raise
+        except SUSPECT as error:
+            if is_own_fault(error):
+                raise internal_error(error, f"jit: {name_of(self.function)}") from error
+            raise
+
+    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
@@ -74,7 +87,7 @@ class Jitted:
         """The paths known for arguments of this kind, under the settings in force."""
         chosen = settings()
         key = (arguments.key, chosen.vector_math, chosen.fast_math)
-        with self._lock:
+        with books:
             variants = self.variants.setdefault(key, [])
             self.variants.move_to_end(key)
             if len(self.variants) > SIGNATURES:
@@ -188,7 +201,7 @@ class Jitted:
 
     def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
         """Keep a path, unless another thread has found it meanwhile."""
-        with self._lock:
+        with books:
             for known in variants:
                 if same_path(known, path):
                     return known
@@ -207,6 +220,11 @@ class Jitted:
             except GuardError:
                 continue
             except ArithmeticError:
+                break
+            except SUSPECT as failure:
+                if not is_own_fault(failure):
+                    raise
+                warn_uncompiled(name_of(self.function), failure)
                 break
             return variant.finish(values, arguments.arrays)
         else:
@@ -265,17 +283,25 @@ class Jitted:
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.
-        module = sys.modules.get(getattr(self, "__module__", ""))
-        found: Any = module
-        name = getattr(self, "__qualname__", "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:
-            return name
-        return _jitted, (self.function, self.static.argnums, self.static.argnames)
+        made = _jitted, (self.function, self.static.argnums, self.static.argnames)
+        return named(self) or made
 
     def __repr__(self) -> str:
         return f"<jit {name_of(self.function)}>"
+
+
+def _static_numbers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The remedy where Python has to know the value of a number among the arguments."""
+    positions = [k for k, x in enumerate(args) if type(x) in (float, complex)]
+    names = [name for name, x in kwargs.items() if type(x) in (float, complex)]
+    options = [f"static_argnums={tuple(positions)}"] if positions else []
+    options += [f"static_argnames={tuple(names)}"] if names else []
+    if not options:
+        return ""
+    return (
+        f"linad.jit traces Python numbers as well; where Python has to know them, "
+        f"linad.jit(f, {', '.join(options)}) makes them part of the program"
+    )
 
 
 def _is_recorded(x: Any) -> bool:

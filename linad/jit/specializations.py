@@ -8,7 +8,6 @@ import datetime as dt
 import enum
 import logging
 import numbers
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from linad.arrays.buffers import settle
 from linad.arrays.tracer import Tracer
 from linad.core import tree
+from linad.core.compiler_lock import compiling
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.tape import Equation, Tape, guard, needed
@@ -57,7 +57,6 @@ class Variant:
         self._compiled: Any = None
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
-        self._lock = threading.RLock()
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
@@ -69,9 +68,11 @@ class Variant:
         if self._compiled is None and compiler_is_off():
             self._compiled = Interpreted(self.tape)
         if self._compiled is None:
-            from linad.sweeps.compiled import Compiled
+            with compiling:
+                # A fork waits for the lock, not for an import.
+                from linad.sweeps.compiled import Compiled
+                from linad.sweeps.cpu import short_calls as short  # noqa: F401
 
-            with self._lock:
                 if self._compiled is None:
                     self._compiled = Compiled(self.tape, self.example)
         return self._compiled

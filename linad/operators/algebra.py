@@ -13,7 +13,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 from linad.arrays.tracer import Tracer
 from linad.core.shapes import Shape, size_of
-from linad.errors import OperandError, ShapeError
+from linad.errors import OperandError, OptionError, ShapeError
 from linad.operators.base import JacobianOperator, is_operator
 from linad.operators.composites import (
     Adjoint,
@@ -208,15 +208,26 @@ def subtract(a: Any, b: Any) -> JacobianOperator:
 def power(op: JacobianOperator, p: int) -> JacobianOperator:
     """``op`` applied ``p`` times."""
     op = as_operator(op)
+    asked = f"{op._label()} ** {p}"
+    written = f"np.linalg.matrix_power(J.todense(), {p})"
     m, n = op.shape
     if m != n or p < 0:
-        raise ShapeError(f"{op._label()} ** {p}: a square operator and p >= 0 are needed")
+        raise ShapeError(f"{asked}: a square operator and p >= 0 are needed")
     result: JacobianOperator = Identity(op.in_shape, op.dtype)
     while p:
         if p % 2:
             result = compose(op, result)
         op, p = compose(op, op) if p > 1 else op, p // 2
+        if isinstance(op, Chain) and len(op.factors) > MOST_FACTORS:
+            raise OptionError(
+                f"{asked}: a product of more than {MOST_FACTORS} operators is not written out; "
+                f"{written} multiplies matrices"
+            )
     return result
+
+
+MOST_FACTORS = 1 << 16
+"""Of a power, which applies an operator as often as it says."""
 
 
 for answer in (compose, scale, power, add, subtract, Adjoint, Transpose):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.solve.newton import largest
 from linad.solve.problems import Objective, check_maxiter, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
@@ -46,7 +47,8 @@ def lbfgs(
     constraints
         Refused.
     ftol, gtol, maxcor, maxiter, maxfun, maxls
-        As of `scipy.optimize.minimize(method="L-BFGS-B")`.
+        As of `scipy.optimize.minimize(method="L-BFGS-B")`; ``gtol`` is absolute. Where ``ftol``
+        ends it, and the gradient is hardly smaller than at first, it is not a success.
     tol : float, optional
         Sets ``ftol`` and ``gtol``.
     hess, hessp
@@ -90,6 +92,7 @@ def lbfgs(
         if not (np.isfinite(value) or value == -np.inf) and not latest["nit"]:
             raise Stop(Status.NOT_FINITE, "f")
         latest["g"] = g
+        latest.setdefault("first", largest(g))
         return value, g.astype(float)
 
     def report(intermediate_result: Any) -> None:
@@ -147,7 +150,33 @@ def lbfgs(
         "nit": found.nit,
         **problem.counted,
     }
-    return monitor.finish(stopped[0] if stopped else _why(found), fields)
+    stop = stopped[0] if stopped else _why(found)
+    if stop.status is Status.CONVERGED:
+        g = _inwards(found.x, np.asarray(found.jac, float), limits)
+        if g > max(gtol, STALLED * latest["first"]):
+            stop = Stop(
+                Status.STAGNATED,
+                f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
+            )
+    return monitor.finish(stop, fields)
+
+
+STALLED = 1e-2
+"""Of the first gradient: with more of it left a small change of f is no sign of a minimum."""
+
+
+def _inwards(x: Any, g: Any, limits: Any) -> float:
+    """The largest entry of the gradient, without what points out of the bounds."""
+    from scipy.optimize import Bounds
+
+    if limits is None:
+        return largest(g)
+    if isinstance(limits, Bounds):
+        low, high = limits.lb, limits.ub
+    else:
+        low = [-np.inf if a is None else a for a, _ in limits]
+        high = [np.inf if b is None else b for _, b in limits]
+    return largest(x - np.clip(x - g, low, high))
 
 
 def _why(found: Any) -> Stop:

@@ -25,7 +25,7 @@ from linad.errors import DTypeError, ShapeError
 from linad.solve.damped import Factory
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.newton import largest, squared
-from linad.solve.problems import Residual, check_maxiter
+from linad.solve.problems import Residual, check_maxiter, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.step_systems import check_solver, seen_through
 
@@ -216,6 +216,7 @@ class Fit:
         self.ftol = default if ftol is None else ftol
         self.xtol = default if xtol is None else xtol
         self.x = problem.x.start
+        self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.lam, self.growth = 0.0, 2.0
         self.D: Any = None
         self.nit = 0
@@ -295,10 +296,29 @@ class Fit:
         change = before - self.cost
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
-        if self.ftol and change <= self.ftol * before:
+        if self.ftol and change <= self.ftol * before and self._settled(self.ftol):
             raise Stop(Status.CONVERGED, f"the cost, {self.cost:.6g}, changed by {change:.1e}")
-        if step <= self.xtol:
+        if step <= self.xtol and self._settled(self.xtol):
             raise Stop(Status.CONVERGED, f"the last step was {step:.1e} of |x|")
+
+    def _settled(self, tolerance: float) -> bool:
+        """Whether the next step, hardly damped, would be no more than a tolerance allows.
+
+        The last one may have been short because it was shortened, or because an unknown that
+        is large, and of no account, makes |x| large.
+        """
+        norms = np.asarray(self.steps.column_norms, float)
+        promise, p = _light_step(self, np.where(norms > 0, norms, 1.0))
+        return (
+            promise <= 10 * tolerance * self.cost + self.noise or self.relative(p) <= 10 * tolerance
+        )
+
+    def relative(self, p: Any) -> float:
+        """The length of a step relative to x, each unknown weighted by its column of J."""
+        norms = np.asarray(self.steps.column_norms, float)
+        with quiet():
+            length, scale = float(np.linalg.norm(norms * p)), float(np.linalg.norm(norms * self.x))
+        return length / scale if scale else np.inf
 
     def move(self, x: Any, found: Any) -> float:
         """Go to a point, linearized there already or not; the relative length of the step."""
@@ -307,6 +327,9 @@ class Fit:
         self.x = x
         self.r, self.J = found or self.problem.linearize(x)
         self.cost = 0.5 * squared(self.r)
+        if scale > self.reach:
+            words = f"the cost, {self.cost:.6g}, comes down as |x| = {scale:.1e} grows"
+            raise Stop(Status.UNBOUNDED, words)
         return length / scale if scale else 0.0
 
     def at(self, p: Any, alpha: float = 1.0) -> Any:
@@ -358,12 +381,9 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
     """No step brings the cost down: say why. The next one would be ``p``, hardly damped."""
     if not finite:
         raise Stop(Status.NOT_FINITE, "in f, at every step tried")
-    length, scale = float(np.linalg.norm(p)), float(np.linalg.norm(fit.x))
-    if length <= fit.xtol * scale:
-        raise Stop(
-            Status.CONVERGED,
-            f"to rounding: the next step is {length / scale if scale else 0.0:.1e} of |x|",
-        )
+    relative = fit.relative(p)
+    if relative <= fit.xtol:
+        raise Stop(Status.CONVERGED, f"to rounding: the next step is {relative:.1e} of |x|")
     if predicted <= max(fit.ftol, 10 * fit.eps) * fit.cost:
         raise Stop(
             Status.CONVERGED, f"to rounding: the model promises {predicted:.1e} of {fit.cost:.6g}"

@@ -155,6 +155,8 @@ class RootSearch:
         self.size = largest(self.r)
         self.first = self.size
         self.step = np.nan
+        self.worst = np.inf
+        self.own = np.inf  # the largest step of an unknown, relative to that unknown
 
     def run(self, direction: Direction, monitor: Monitor) -> Any:
         """Take steps until something ends it."""
@@ -191,11 +193,26 @@ class RootSearch:
             raise Stop(Status.CONVERGED, f"the largest |F_i| is {self.size:.1e}")
 
     def _check_step(self) -> None:
-        if self.xtol is not None and self.error <= self.xtol:
+        if self.xtol is not None and self.error <= self.xtol and not self._falls_row_by_row():
             raise Stop(
                 Status.CONVERGED,
                 f"the last step was {self.step:.1e} of |x|, the largest |F_i| is {self.size:.1e}",
             )
+
+    def _falls_row_by_row(self) -> bool:
+        """Whether an equation is still far from holding, and the last step has brought it closer.
+
+        Beside an unknown of 1e15 the error of one of 1 is nothing to |x|; to its equation it is.
+        """
+        if self.own <= 10 * np.sqrt(max(self.eps, self.xtol or 0.0)):
+            return False
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], self.x.size)
+        with quiet():
+            rows = np.abs(self.J @ (signs * self.x).astype(self.x.dtype))
+            held = np.abs(self.r) <= 1e3 * max(self.eps, self.xtol or 0.0) * rows
+            worst = float(np.max(np.where(held, 0.0, np.abs(self.r) / rows), initial=0.0))
+        before, self.worst = self.worst, worst
+        return 0.0 < worst < 0.5 * before
 
     def _advance(self, direction: Direction) -> None:
         """One step, shortened until it brings |F| down."""
@@ -217,7 +234,8 @@ class RootSearch:
                 f"the point is stationary for |F|, and no root: the largest |F_i| is "
                 f"{self.size:.1e}; try another x0",
             )
-        smallest = min(1e-3, self.eps / relative) if np.isfinite(relative) else 1e-12
+        within = 0.0 < relative < np.inf
+        smallest = min(1e-3, self.eps / relative) if within else 1e-12
         try:
             alpha, _, found = backtrack(self._trial(p), half, slope, smallest)
         except NoDecrease as none:
@@ -228,6 +246,11 @@ class RootSearch:
         self.size = largest(self.r)
         self.nit += 1
         scale = max(length(self.x), scale)
+        if not np.isfinite(scale):
+            raise Stop(Status.NOT_FINITE, "in |x|, which grows without end")
+        with quiet():
+            own = np.abs(alpha * p) / np.abs(self.x)
+        self.own = float(np.max(np.where(np.isnan(own), 0.0, own), initial=0.0))
         self.step = alpha * length(p) / scale if scale else 0.0
         self.error = self.step * max(self.step, eta) if alpha == 1.0 else np.inf
 

@@ -118,7 +118,9 @@ def newton_cg(
             point = search.problem.x.container(search.x)
             M = operator_from(preconditioner, point, search.H, "newton_cg")
         size = float(np.linalg.norm(search.g))
-        p, curved = truncated_cg(search.H, search.g, forcing(size, first), M)
+        # In units of the gradient, whose square may be out of range.
+        p, curved = truncated_cg(search.H, search.g / search.size, forcing(size, first), M)
+        p = p if curved else p * search.size
         if not np.isfinite(p).all():
             raise Stop(Status.NOT_FINITE, "in a product with the Hessian")
         return _line(search, p, curved)
@@ -163,6 +165,8 @@ def _line(search: Descent, p: Any, curved: bool) -> Any:
         return search.problem.value(search.at(p, alpha)), None
 
     reach = float(np.linalg.norm(search.x)) or 1.0
+    if not 0 < float(np.linalg.norm(p)) < np.inf:
+        raise Stop(Status.NOT_FINITE, "in a product with the Hessian")
     if curved:  # the length of p says nothing
         p = p * (reach / float(np.linalg.norm(p)))
         slope = float(search.g @ p)

@@ -30,7 +30,7 @@ WORDS = {
     Status.NOT_FINITE: "infinite or NaN",
     Status.INDEFINITE: "the Hessian is indefinite",
     Status.LINEAR_SOLVER: "a linear system could not be solved",
-    Status.UNBOUNDED: "unbounded below",
+    Status.UNBOUNDED: "unbounded",
     Status.STOPPED: "stopped by the callback",
 }
 

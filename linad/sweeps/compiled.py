@@ -27,10 +27,9 @@ from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS
 from linad.sweeps import fused_operators as fused
 from linad.sweeps.places import canonical
-from linad.sweeps.program import OtherArgumentsError, Program
+from linad.sweeps.program import OtherArgumentsError, Program, simplified
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
-from linad.transforms.simplify import simplify
 from linad.transforms.spaces import Slot
 
 MODES = ("pull", "push")
@@ -59,7 +58,7 @@ class Compiled(Primitive):
     ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self._example = tape, example
-        self.program = Program(simplify(tape), chosen)
+        self.program = Program(simplified(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
         self.plans: dict[Any, Any] = {}  # programs of operators with its derivative

@@ -154,21 +154,13 @@ def _tape(op: TapeOperator) -> Form:
     if not whole.plain:
         raise OtherFormError
     residuals = whole.residuals
+    # The form is kept with the operator, and must not hold it in turn.
+    ends = op.count, op.inputs, op.outputs, op.in_slots, op.out_slots, op.in_tree, op.out_tree
 
     def built(arrays: Iterator[Any]) -> JacobianOperator:
         again = whole.with_residuals([next(arrays) for _ in residuals])
         steps = [(together, entries), (results, [(together, again)])]
-        return TapeOperator(
-            steps,
-            False,
-            op.count,
-            op.inputs,
-            op.outputs,
-            op.in_slots,
-            op.out_slots,
-            op.in_tree,
-            op.out_tree,
-        )
+        return TapeOperator(steps, False, *ends)
 
     nodes = tuple([(node, entry.k) for node, entry in entries])
     key = whole.primitive, whole.active, nodes, results, tuple(op.inputs), tuple(op.outputs)

@@ -6,7 +6,6 @@ in a callback) gets another workspace, and no run can see what another left.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,13 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.collection_pause import collection_paused
+from linad.core.compiler_lock import compiling
+from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
 from linad.core.settings import Settings, settings
 from linad.core.tape import Tape
-from linad.errors import GuardError
+from linad.errors import FallbackError, GuardError, LinadError
 from linad.sweeps.cpu import engine, kernel_cache as cache
 from linad.sweeps.instructions import Fallback, Instruction
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Buffer, Place, canonical
+from linad.transforms.simplify import simplify
 
 log = logging.getLogger("linad")
 
@@ -39,6 +41,21 @@ class KernelError(ArithmeticError):
 
 class OtherArgumentsError(ValueError):
     """Arguments that are no arrays, or not of the shape, dtype and layout of the program's."""
+
+
+class UncompiledError(FallbackError):
+    """A program that linad failed to compile; NumPy runs its tape."""
+
+
+def simplified(tape: Tape) -> Tape:
+    """A tape as it is compiled: in a simpler form, or as it is, with a warning, on a failure."""
+    try:
+        return simplify(tape)
+    except (LinadError, MemoryError):
+        raise
+    except Exception as failure:
+        warn_uncompiled(tape.name, failure)
+        return tape
 
 
 class Program:
@@ -74,9 +91,25 @@ class Program:
         self.chosen = chosen or settings()
         self.pool: list[Workspace] = []
         self.made = False
-        self._making = threading.RLock()
+        self._failure = ""
 
     def _make(self) -> None:
+        with compiling:
+            if self._failure:
+                raise UncompiledError(self._failure)
+            if self.made:
+                return
+            try:
+                self._compile()
+            except (LinadError, MemoryError):
+                raise
+            except Exception as failure:
+                self._failure = str(internal_error(failure, self.tape.name))
+                self.straight = self.shared = False
+                warn_uncompiled(self.tape.name, failure)
+                raise UncompiledError(self._failure) from failure
+
+    def _compile(self) -> None:
         started = time.perf_counter()
         counts = cache.counts
         before = counts.compiled, counts.loaded
@@ -104,11 +137,15 @@ class Program:
         )
 
     def borrow(self) -> "Workspace":
-        """A workspace that nobody else uses."""
+        """A workspace that nobody else uses.
+
+        Raises
+        ------
+        UncompiledError
+            If linad failed to compile the program.
+        """
         if not self.made:
-            with self._making:
-                if not self.made:
-                    self._make()
+            self._make()
         try:
             return self.pool.pop()
         except IndexError:
@@ -128,8 +165,13 @@ class Program:
             If a Python decision would be taken otherwise.
         KernelError
             If a kernel could not do its work.
+        InternalError
+            If linad fails.
         """
-        workspace = self.borrow()
+        try:
+            workspace = self.borrow()
+        except UncompiledError:
+            return self._run_by_numpy(arrays)
         try:
             outputs = [np.empty(shape, dtype) for shape, dtype in self.results]
             if self.shared and settings().threads > 1:
@@ -138,11 +180,23 @@ class Program:
                 status = self.enter(workspace.header, (*arrays, *outputs))
             else:
                 status = workspace.run_in_parts((*arrays, *outputs), engine.sweep)
+        except SUSPECT as error:
+            if is_own_fault(error):
+                raise internal_error(error, self.tape.name) from error
+            raise
         finally:
             self.give_back(workspace)
         if status:
             self._raise(status)
         return outputs
+
+    def _run_by_numpy(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """What `run` does, for a program that could not be compiled."""
+        for a, var in zip(arrays, self.tape.inputs, strict=True):
+            if type(a) is not np.ndarray or (a.shape, a.dtype) != (var.shape, var.dtype):
+                raise OtherArgumentsError(f"{self.tape.name}: other arrays than recorded")
+        found = self.tape.run([a if a.ndim else a[()] for a in arrays])
+        return [np.array(y) for y in found]
 
     def _run_shared(self, workspace: "Workspace", arrays: tuple[np.ndarray, ...]) -> int:
         from linad.sweeps.cpu.threads import Crew

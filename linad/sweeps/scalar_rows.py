@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.core.integers import LEAST, MOST
 from linad.sweeps.cpu import special_functions as special
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.native import name_of_dtype
@@ -326,6 +327,8 @@ def row_of(name: str, result: Any, operands: list[Any]) -> tuple[Scalar, list[st
 
 def _kind_of(a: Any) -> Any:
     """What a row looks at: the type of a Python number, the dtype of anything else."""
+    if type(a) is int and not LEAST <= a <= MOST:
+        return np.dtype(object)  # no register holds it: NumPy computes
     if type(a) in (int, float, complex):
         return type(a)
     return a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype

@@ -13,6 +13,7 @@ from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, wri
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
+from linad.core.integers import LEAST, MOST, as_met
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, name_of
@@ -64,6 +65,8 @@ class RecordTrace(Trace):
                     values[i] = inputs[i] = a.frozen()
             elif type(a) is np.ndarray:
                 inputs[i] = self.operands.keep(a)
+            elif type(a) is int and not LEAST <= a <= MOST:
+                inputs[i] = as_met(a, args)
         y = primitive(*values, **params)
         several = isinstance(y, tuple)
         if not several and y.dtype.hasobject:

@@ -14,7 +14,6 @@ import hashlib
 import logging
 import os
 import platform
-import stat
 import sys
 import tempfile
 import time
@@ -28,7 +27,15 @@ import numba
 import numpy as np
 from numba import carray, cfunc
 
-from linad.core.machine_code import default_folder
+from linad.core.compiler_lock import compiling
+from linad.core.machine_code import numba_keeps_in
+from linad.core.private_folders import (
+    chosen_folder,
+    is_own_file,
+    private_folder,
+    remove_oldest,
+    subfolder,
+)
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
     complex_numbers as complexes,
@@ -39,6 +46,9 @@ from linad.sweeps.cpu import (
 )
 
 log = logging.getLogger("linad")
+
+MACHINE_CODE = "__pycache__"
+"""The folder, beside a source, in which Numba keeps what it has compiled."""
 
 
 @functools.cache
@@ -63,32 +73,35 @@ def key_of(source: str, fast: bool = False) -> str:
 @functools.cache
 def usable_folder(path: str) -> Path | None:
     """The folder, made and private, or None, with a warning, where kernels cannot be kept."""
-    folder = Path(path)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if hasattr(os, "getuid"):
-            if found.st_uid != os.getuid():
-                raise PermissionError("it belongs to another user")
-            if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise PermissionError("others can write to it")
+        folder = private_folder(Path(path))
+        subfolder(folder, MACHINE_CODE)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
-        warnings.warn(
-            f"linad keeps no compiled kernels on disk: {folder} cannot be used ({problem}); "
-            f"set LINAD_CACHE_DIR to a folder of your own",
-            stacklevel=2,
-        )
+        _warn(f"{path} cannot be used ({problem})")
         return None
     return folder
+
+
+@functools.cache
+def _warn(problem: str) -> None:
+    warnings.warn(
+        f"linad keeps no compiled kernels on disk: {problem}; set LINAD_CACHE_DIR to a folder of "
+        f"your own, or LINAD_CACHE=0",
+        stacklevel=3,
+    )
 
 
 def folder() -> Path | None:
     """Where kernels are kept now, or None."""
     if not settings().cache:
         return None
-    return usable_folder(os.environ.get("LINAD_CACHE_DIR") or str(default_folder()))
+    chosen = chosen_folder()
+    if chosen is None:
+        _warn("there is no home folder")
+        return None
+    return usable_folder(str(chosen))
 
 
 def write_source(path: Path, source: str) -> None:
@@ -104,7 +117,7 @@ def write_source(path: Path, source: str) -> None:
 
 def machine_code_of(path: Path) -> list[Path]:
     """The files that Numba keeps beside the source of a kernel."""
-    beside = path.parent / "__pycache__"
+    beside = path.parent / MACHINE_CODE
     return sorted(beside.glob(f"{path.stem}.*.nb?")) if beside.is_dir() else []
 
 
@@ -122,10 +135,13 @@ def is_sealed(path: Path) -> bool:
     Numba would run whatever is there.
     """
     try:
-        count, *lines = path.with_suffix(".sum").read_text(encoding="utf-8").splitlines()
+        seal = path.with_suffix(".sum")
+        count, *lines = seal.read_text(encoding="utf-8").splitlines()
         found = [line.split(" ", 1) for line in lines]
-        same = all([_digest(path.parent / "__pycache__" / n) == d for d, n in found])
-        if same and len(found) == int(count) > 0:
+        files = [path.parent / MACHINE_CODE / name for _, name in found]
+        same = all([_digest(f) == digest for f, (digest, _) in zip(files, found, strict=True)])
+        if same and len(found) == int(count) > 0 and all(map(is_own_file, [seal, *files])):
+            os.utime(seal)  # what was used last is removed last
             return True
     except (OSError, ValueError):
         pass
@@ -136,6 +152,27 @@ def is_sealed(path: Path) -> bool:
 
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+class Room:
+    """How much the folder of kernels holds, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.held = 0
+
+    def keep_within_limit(self, path: Path) -> None:
+        """Count what was written of a kernel, and remove the oldest ones if it is too much."""
+        limit = settings().cache_bytes
+        if self.folder != path.parent:
+            self.folder, self.held = path.parent, limit  # others have written, too: look
+        for file in (path, *machine_code_of(path)):
+            self.held += file.stat().st_size
+        if self.held > limit:
+            self.held = remove_oldest(path.parent, limit)
+
+
+room = Room()
 
 
 class Counts:
@@ -197,7 +234,10 @@ def kernel(source: str, fast: bool = False, function: Any = None) -> int:
     """
     found = _kernels.get((source, fast, function))
     if found is None:
-        found = _kernels[source, fast, function] = _load(source, fast, function)
+        with compiling:
+            found = _kernels.get((source, fast, function))
+            if found is None:
+                found = _kernels[source, fast, function] = _load(source, fast, function)
     return int(found.address)
 
 
@@ -215,9 +255,11 @@ def _load(source: str, fast: bool, called: Any) -> Any:
             write_source(path, text)
             sealed = is_sealed(path)
             function = _define(text, name, str(path))
-            compiled = cfunc(native.KERNEL, cache=True, **options)(function)
+            with numba_keeps_in(""):
+                compiled = cfunc(native.KERNEL, cache=True, **options)(function)
             if not sealed:
                 seal(path)
+                room.keep_within_limit(path)
         except Exception as problem:
             # A damaged file, or a folder that went away; a fault of the kernel itself shows below.
             log.warning("linad: kernel %s is not kept on disk: %s", name, problem)

@@ -40,8 +40,7 @@ from linad.sweeps.cpu.native import set_word, word
 from linad.sweeps.cpu.threads import YIELD_ADDRESS, give_way
 from linad.sweeps.instructions import Fallback
 from linad.sweeps.places import Place
-from linad.sweeps.program import Program, Workspace
-from linad.transforms.simplify import simplify
+from linad.sweeps.program import Program, Workspace, simplified
 
 # A slot, 16 words: whether it is taken; the header of its workspace; the addresses of the
 # arguments and results, in the header's order; how to wait.
@@ -161,7 +160,7 @@ def callable_from_numba(
             )
     out_tree = tree.row(len(outputs))
     whole = Tape(tape.name, tape.inputs, tape.equations, outputs, tape.in_tree, out_tree)
-    program = Program(simplify(whole), chosen)
+    program = Program(simplified(whole), chosen)
     program.give_back(program.borrow())
     _refuse_fallbacks(name, program)
     return _Writer(name, program, written).function()

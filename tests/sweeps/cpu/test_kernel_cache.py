@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import linad
-from linad.core.machine_code import kept
+from linad.core.machine_code import kept, places
+from linad.core.private_folders import remove_oldest
 from linad.sweeps.cpu import engine, kernel_cache as cache, native
 
 PROGRAM = """
@@ -195,7 +196,7 @@ class TestFolders:
         folder = tmp_path / "kernels"
         monkeypatch.setenv("LINAD_CACHE_DIR", str(folder))
         assert cache.folder() == folder
-        folder.rmdir()
+        shutil.rmtree(folder)
         folder.write_text("no folder")
         f = linad.jit(lambda x: np.sin(x) * 3.5 - x / 1.25 + np.cos(x * x))
         x = np.linspace(0, 1, 3)
@@ -217,6 +218,90 @@ def run_loudly(folder):
     return found
 
 
+OWN = """
+from linad.core.machine_code import kept, places
+@kept()
+def twice(x):
+    return 2 * x
+print(twice(21), twice.stats.cache_path)
+"""
+
+PLANTED = """
+import pathlib, pickle, sys
+import numba
+class Planted:
+    def __reduce__(self):
+        return pathlib.Path.touch, (pathlib.Path(sys.argv[1]),)
+for file in pathlib.Path(sys.argv[2]).rglob("*.nbi"):
+    file.write_bytes(pickle.dumps(numba.__version__) + pickle.dumps(Planted()))
+"""
+
+
+class TestPlanted:
+    """What somebody else has put into a folder of Numba's is not run."""
+
+    def run(self, tmp_path, *program):
+        folder = tmp_path / "shared"
+        environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+        environment |= {"LINAD_CACHE_DIR": str(folder), "XDG_CACHE_HOME": str(folder / "home")}
+        done = subprocess.run(
+            [sys.executable, "-P", *program],
+            env=environment, capture_output=True, text=True, timeout=240,
+        )  # fmt: skip
+        return done.stdout
+
+    @pytest.mark.parametrize(
+        "opened",
+        [
+            "nothing",
+            "home",
+            *[
+                pytest.param(name, marks=pytest.mark.full)
+                for name in ("shared", "functions", "inner")
+            ],
+        ],
+    )
+    def test_in_a_folder_of_all(self, tmp_path, opened):
+        (tmp_path / "own.py").write_text(OWN)
+        answer, place = self.run(tmp_path, str(tmp_path / "own.py")).split()
+        assert answer == "42"
+        assert tmp_path in Path(place).parents
+        marker = tmp_path / "marker"
+        self.run(tmp_path, "-c", PLANTED, str(marker), place)
+        home = tmp_path / "shared" / "home"
+        paths = {"shared": home.parent, "home": home, "functions": home / "linad" / "functions"}
+        for path in {"nothing": [], "inner": [paths["functions"], place]}.get(
+            opened, [paths.get(opened)]
+        ):
+            Path(path).chmod(0o755 if path is paths["functions"] and opened == "inner" else 0o777)
+        said = self.run(tmp_path, str(tmp_path / "own.py"))
+        assert marker.exists() is (opened == "nothing")  # so it would have run
+        if opened != "nothing":
+            assert said.startswith("42")
+
+
+class TestSize:
+    def test_the_oldest_go_first(self, tmp_path):
+        names = [f"k{n}" for n in range(10)]
+        for n, name in enumerate(names):
+            for suffix in ("py", "sum"):
+                (tmp_path / f"{name}.{suffix}").write_bytes(bytes(100))
+            os.utime(tmp_path / f"{name}.sum", (n, n))
+            os.utime(tmp_path / f"{name}.py", (10**9, 10**9))
+        assert remove_oldest(tmp_path, 2000) == 2000
+        assert remove_oldest(tmp_path, 1999) <= 1500
+        assert sorted({f.stem for f in tmp_path.iterdir()}) == names[3:]
+
+    @pytest.mark.full
+    def test_of_the_folder(self, tmp_path, warm):
+        """Each process keeps within the limit; what was removed is compiled again."""
+        folder = tmp_path / "kernels"
+        for constant in (1.5, 2.5):
+            count = sum(run(folder, constant, LINAD_CACHE_BYTES="1000")[:2])
+            assert count == warm[1]
+            assert sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) <= 1000
+
+
 class TestOwnFunctions:
     def test_the_package_keeps_nothing(self):
         """What an installer does not know of would stay behind, and hide the next install."""
@@ -229,6 +314,37 @@ class TestOwnFunctions:
         scope = {}
         exec(compile("def twice(x):\n    return 2 * x\n", "/nowhere/at/all.py", "exec"), scope)
         assert kept()(scope["twice"])(4) == 8
+
+    @pytest.mark.parametrize("given", [False, True])
+    def test_no_home_can_be_found(self, tmp_path, given):
+        """A user number without an entry, as containers have it, and no ``HOME``."""
+        code = """
+            import os, pwd
+            def gone(uid): raise KeyError(uid)
+            pwd.getpwuid = gone
+            import numpy as np, linad
+            f = linad.jit(lambda x: np.sin(x) + 1)
+            f(np.ones(2)); f(np.ones(2))
+        """
+        known = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
+        known.pop("LINAD_CACHE_DIR", None)
+        known |= {"LINAD_CACHE_DIR": str(tmp_path / "kernels")} if given else {}
+        known["NUMBA_CACHE_DIR"] = str(Path(engine.sweep.stats.cache_path).parent)
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", textwrap.dedent(code)],
+            env=known, capture_output=True, text=True, check=True, timeout=240,
+        )  # fmt: skip
+        assert ("there is no home folder" in done.stderr) is not given
+        assert bool(list(tmp_path.rglob("*.nbi"))) is given
+
+    def test_kept_beside_the_kernels_without_a_home(self, tmp_path, monkeypatch):
+        monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+        monkeypatch.setenv("LINAD_CACHE_DIR", str(tmp_path / "kernels"))
+        assert [p.parent.name for p in places()] == ["linad", "kernels"]
+        monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError))
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        if sys.platform != "win32":
+            assert list(places()) == [tmp_path / "kernels" / "functions"]
 
     def test_in_a_process_without_a_home(self, tmp_path, warm):
         compiled, loaded, _ = run(warm[0], HOME="/nowhere", NUMBA_CACHE_DIR=str(tmp_path / "n"))

@@ -1,0 +1,48 @@
+"""What a transform returns: a function that can be pickled, as what it was made of."""
+
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from linad.core.shapes import name_of
+
+
+class Transformed:
+    """A function made of the user's function: its gradient, say.
+
+    Parameters
+    ----------
+    run : callable
+        What it does when it is called.
+    make : callable
+        A function of a module, and ``args``, of which the first is the user's function, that
+        make it again in another process.
+    """
+
+    def __init__(self, run: Callable[..., Any], make: Callable[..., Any], *args: Any) -> None:
+        functools.update_wrapper(self, args[0], updated=())
+        self._run, self._made = run, (make, args)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(*args, **kwargs)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+    def __reduce__(self) -> Any:
+        return named(self) or self._made
+
+    def __repr__(self) -> str:
+        make, args = self._made
+        return f"<{make.__name__.strip('_')} of {name_of(args[0])}>"
+
+
+def named(function: Any) -> str:
+    """The name by which a module has a function, as one that was decorated; "" without one."""
+    found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
+    name: str = getattr(function, "__qualname__", "")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is function else ""

@@ -1,0 +1,41 @@
+"""The lock under which linad compiles, which a fork waits for.
+
+A process that is forked has the thread that forked it, and no other. A lock that another thread
+held at that moment is never given back there, so the child would wait for ever at its first
+compiled call. So a fork takes the lock before, and both processes give it back afterwards.
+Numba's own lock is treated in the same way.
+"""
+
+import os
+import sys
+import threading
+from typing import Any
+
+compiling = threading.RLock()
+"""Held by who compiles, or loads the compiler. A thread may take it several times."""
+
+books = threading.RLock()
+"""Held for a moment, by who looks up or adds a path of a jitted function."""
+
+_taken: list[Any] = []
+
+
+def _before() -> None:
+    compiling.acquire()
+    books.acquire()
+    module = sys.modules.get("numba.core.compiler_lock")
+    lock = getattr(module, "global_compiler_lock", None)
+    if lock is not None:
+        lock.acquire()
+        _taken.append(lock)
+
+
+def _after() -> None:
+    while _taken:
+        _taken.pop().release()
+    books.release()
+    compiling.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)

@@ -1,0 +1,65 @@
+"""The last door: what a failure of linad's own code becomes before it reaches the user.
+
+A program that cannot be simplified, planned or compiled is run by NumPy, and a warning asks for
+a report. Where linad fails otherwise, `linad.errors.InternalError` says that it is linad's fault.
+What the user's function raises, and NumPy on his behalf, passes as it is.
+"""
+
+import logging
+import warnings
+from pathlib import Path
+from types import TracebackType
+
+from linad.errors import InternalError, LinadError
+
+log = logging.getLogger("linad")
+
+SUSPECT = (AssertionError, KeyError, AttributeError, NameError)
+"""What a function of NumPy's does not raise for bad arguments, and a fault of linad's may."""
+
+REPORT = "this is a fault of linad's; please report it, with the program"
+
+
+def is_own_fault(error: BaseException) -> bool:
+    """Whether linad's own code, and not code that it calls, raised one of `SUSPECT` by mistake."""
+    if isinstance(error, LinadError) or not isinstance(error, SUSPECT):
+        return False
+    last = _innermost(error)
+    if last is None:
+        return False
+    frame = last.tb_frame
+    # An attribute that a traced array, or a module, does not have is the user's mistake.
+    return (
+        frame.f_globals.get("__name__", "").startswith("linad.")
+        and frame.f_code.co_name != "__getattr__"
+    )
+
+
+def internal_error(error: BaseException, name: str) -> InternalError:
+    """What a fault of linad's is told as; ``name`` is the user's function, or what was done."""
+    return InternalError(f"{name}: {_told(error)}; {REPORT}")
+
+
+def warn_uncompiled(name: str, error: BaseException) -> None:
+    """Say that a program runs in NumPy, because linad failed to compile it."""
+    log.debug("linad could not compile %s", name, exc_info=error)
+    warnings.warn(
+        f"linad.jit: {name} could not be compiled ({_told(error)}), and NumPy runs it; {REPORT}",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _told(error: BaseException) -> str:
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    last = _innermost(error)
+    if last is None:
+        return text
+    return f"{text} at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}"
+
+
+def _innermost(error: BaseException) -> TracebackType | None:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last
