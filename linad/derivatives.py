@@ -12,6 +12,7 @@ from linad.calls import Argnums, Call, check_transform, untraced
 from linad.errors import ShapeError, TreeError
 from linad.shapes import check_function, name_of
 from linad.tracer import Tracer
+from linad.tracing import running_trace
 from linad.transforms.push import push_leaves
 from linad.transforms.slots import Slot, check_seeds
 from linad.transforms.tape_operator import TapeOperator
@@ -307,7 +308,7 @@ def stop_gradient(x: Any) -> Any:
     Returns
     -------
     container
-        Like ``x``: plain arrays, which a tape of `trace` still follows.
+        Like ``x``: plain arrays, or, while a program is recorded, what stands for them in it.
 
     Examples
     --------
@@ -315,6 +316,9 @@ def stop_gradient(x: Any) -> Any:
     >>> linad.grad(lambda x: np.sum(linad.stop_gradient(x) * x))(np.array([2.0, 3.0]))
     array([2., 3.])
     """
+    around = running_trace()
+    if around is not None:
+        around.derives = True
     leaves, structure = tree.flatten(x)
     return tree.unflatten(structure, [_detached(leaf) for leaf in leaves])
 

@@ -35,6 +35,10 @@ class OutputError(LinadError, TypeError):
     """A differentiated function returned something that carries no derivative."""
 
 
+class DisconnectedWarning(UserWarning):
+    """A function was differentiated whose result depends on no argument: its derivative is 0."""
+
+
 class TracerError(LinadError, TypeError):
     """A traced value would leave the trace, and its derivative would be lost."""
 

@@ -46,6 +46,13 @@ class Trace:
     records = False
     """Whether what happens is kept as a program, to be run with other values."""
 
+    derives = False
+    """Whether the function takes derivatives itself, or says what has none: then a result that
+    depends on nothing is no accident."""
+
+    cut = False
+    """Whether some traced value may depend on no argument."""
+
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
@@ -97,12 +104,18 @@ class Trace:
         """Take note that the value is part of a text."""
 
     def detach(self, tracer: "Tracer") -> Any:
-        """Return the value of a tracer without derivative: itself where a program is recorded."""
+        """Return the value of a tracer without derivative."""
+        self.derives = True
         refresh(tracer)
         value = tracer._value
         if isinstance(value, Traced):
             return value._trace.detach(value)
         return value.copy() if isinstance(value, np.ndarray) else value
+
+    def connects(self, results: list["Tracer"], inputs: list[Any]) -> bool:
+        """Whether one of the results depends on an argument, whose nodes ``inputs`` are, through
+        operations that have a derivative."""
+        return True
 
     def check_alive(self) -> None:
         """Raise if the traced function has returned already."""

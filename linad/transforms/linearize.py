@@ -109,7 +109,20 @@ class LinearTrace(Trace):
         return Tracer(self, node, y)
 
     def constant(self, value: Any) -> Tracer:
+        self.cut = True
         return self.input(value)
+
+    def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
+        if not self.cut:
+            return True
+        wanted: set[Node | None] = set()
+        for y in results:
+            settle(y)
+            wanted.add(y._node)
+        for node, links in reversed(self.steps):
+            if node in wanted if type(node) is int else not wanted.isdisjoint(node):
+                wanted.update([source for source, _ in links])
+        return not wanted.isdisjoint(inputs)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
@@ -122,6 +135,7 @@ class LinearTrace(Trace):
                 value = value._value
         if not region.covers(slot.size):
             links.append((root._node, Erase(region, slot.shape, slot.dtype)))
+        self.cut = self.cut or not links
         write_value(root, region, value)
         root._node = next(self.nodes)
         self.steps.append((root._node, links))
@@ -183,7 +197,7 @@ class LinearTrace(Trace):
         """A result without derivative: still traced where it is floating, so it acts alike."""
         if isinstance(y, tuple):
             return tuple([self._constant(part) for part in y])
-        return self.input(y) if is_inexact(y.dtype) else y
+        return self.constant(y) if is_inexact(y.dtype) else y
 
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Split a rule with a pullback closure into the operations the closure does.

@@ -90,6 +90,11 @@ class PushTrace(Trace):
     def constant(self, value: Any) -> Tracer:
         return Tracer(self, None, value)
 
+    def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
+        for y in results:
+            settle(y)
+        return any([y._node is not None for y in results])
+
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
         tangent = None

@@ -14,8 +14,8 @@ from linad.buffers import attach_view, is_private, lazy_view, settle, write_valu
 from linad.errors import OutputError
 from linad.primitive import Primitive
 from linad.regions import Region, write_region
-from linad.shapes import check_function, name_of
-from linad.tape import Equation, Source, Tape, Var, guard, needed
+from linad.shapes import check_function, is_inexact, name_of
+from linad.tape import Equation, Source, Tape, Var, guard, needed, stop
 from linad.tracer import Tracer
 from linad.tracing import Trace
 from linad.transforms.linearize import (
@@ -126,7 +126,8 @@ class RecordTrace(Trace):
             self._check(*text)
 
     def detach(self, tracer: Tracer) -> Any:
-        return tracer
+        self.derives = True
+        return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
 
 
 def user_line() -> Source | None:
