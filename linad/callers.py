@@ -3,13 +3,21 @@
 import os
 import sys
 from functools import lru_cache
+from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
 ENGINES = frozenset({"linad", "numpy", "scipy"})
 """Packages whose lines nobody can change for the sake of a derivative."""
 
-_STANDARD = os.path.dirname(os.__file__) + os.sep
+_STANDARD = str(Path(os.__file__).parent) + os.sep
+
+
+AWARE = ENGINES | {"pandas", "xarray", "numba", "optree", "dask", "pint"}
+"""Packages that ask for the type of an operand in order to leave it to its own operators."""
+
+_BETWEEN = frozenset({"abc", "functools", "typing"})
+"""Modules that ask in the name of their caller: ``isinstance(s, numbers.Number)``."""
 
 
 class Place(NamedTuple):
@@ -42,6 +50,14 @@ def is_installed(file: str) -> bool:
     return file.startswith((_STANDARD, "<frozen ")) or f"{os.sep}site-packages{os.sep}" in file
 
 
+def refused_frame() -> FrameType | None:
+    """The innermost frame that is not of an engine of the calculation."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and package_of(frame) in ENGINES:
+        frame = frame.f_back
+    return frame
+
+
 def user_frame() -> FrameType | None:
     """The innermost frame of the user's own code.
 
@@ -62,3 +78,23 @@ def user_frame() -> FrameType | None:
 def place_of(frame: FrameType) -> Place:
     """The line that a frame is at."""
     return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def passes_as_plain(frame: FrameType, name: str) -> bool:
+    """Whether to tell the module of that name, in that frame, that a traced value is a plain one.
+
+    The user's code and most packages take by it the branch that they take with plain values.
+    SciPy, pandas and xarray know values that are neither arrays nor numbers, and handle them
+    better; NumPy does, but for `numpy.polynomial` and `numpy.isscalar`.
+    """
+    asker: FrameType | None = frame
+    while asker is not None and name in _BETWEEN:
+        asker = asker.f_back
+        name = "" if asker is None else asker.f_globals.get("__name__", "")
+    package = name.partition(".")[0]
+    if package == "numpy" and asker is not None:
+        if name.startswith("numpy.polynomial."):
+            return True
+        if asker.f_code.co_name == "isscalar" and asker.f_back is not None:
+            return package_of(asker.f_back) not in AWARE
+    return package not in AWARE

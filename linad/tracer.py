@@ -13,6 +13,7 @@ import numpy as np
 from linad import tree
 from linad.arithmetic import Arithmetic, foreign, operand
 from linad.buffers import is_private, refresh, settle, write, write_into
+from linad.callers import passes_as_plain
 from linad.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.errors import UnsupportedError
 from linad.memory import escape
@@ -149,11 +150,17 @@ class Tracer(Arithmetic):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers
-        by it and dispatches nothing, a traced array is an array.
+        """What ``isinstance`` asks last: a traced array is what its value is, an array or a
+        number, to all but the packages that tell it from one to treat it well.
         """
-        name = sys._getframe(1).f_globals.get("__name__", "")
-        return np.ndarray if name.startswith("numpy.polynomial.") else Tracer
+        frame = sys._getframe(1)
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("linad.") or not passes_as_plain(frame, name):
+            return Tracer
+        value: Any = self._value
+        while type(value) is Tracer:
+            value = value._value
+        return type(value)
 
     # NumPy's protocols.
 
@@ -251,24 +258,30 @@ class Tracer(Arithmetic):
         "making a plain NumPy array, of a list or by writing into one,",
         "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
         "import linad.numpy as np, whose array(), zeros() and others trace",
+        kind="array",
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
         "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
         "@linad.primitive wraps any function",
+        kind="array",
     )
     _refuse_pandas = escape(
         "making a plain NumPy array, as pandas does,",
         "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
+        kind="array",
     )
     __float__ = escape(
         "float() or a math function, or writing it into a plain array,",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
         "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
         float,
+        "float",
     )
-    _refuse_int = escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
-    __complex__ = escape("complex()", "use x + 1j * y")
+    _refuse_int = escape(
+        "int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first", int, "int"
+    )
+    __complex__ = escape("complex()", "use x + 1j * y", complex, "complex")
 
     # For people.
 
