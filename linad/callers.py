@@ -7,6 +7,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
+import numpy as np
+
 ENGINES = frozenset({"linad", "numpy", "scipy"})
 """Packages whose lines nobody can change for the sake of a derivative."""
 
@@ -16,6 +18,8 @@ _STANDARD = str(Path(os.__file__).parent) + os.sep
 AWARE = ENGINES | {"pandas", "xarray", "numba", "optree", "dask", "pint"}
 """Packages that ask for the type of an operand in order to leave it to its own operators."""
 
+_ISSCALAR = np.isscalar.__globals__["__name__"]
+_PLAIN_FOR: dict[str, bool] = {}  # what was answered to a module before
 _BETWEEN = frozenset({"abc", "functools", "typing"})
 """Modules that ask in the name of their caller: ``isinstance(s, numbers.Number)``."""
 
@@ -87,14 +91,17 @@ def passes_as_plain(frame: FrameType, name: str) -> bool:
     SciPy, pandas and xarray know values that are neither arrays nor numbers, and handle them
     better; NumPy does, but for `numpy.polynomial` and `numpy.isscalar`.
     """
+    known = _PLAIN_FOR.get(name)
+    if known is not None:
+        return known
     asker: FrameType | None = frame
     while asker is not None and name in _BETWEEN:
         asker = asker.f_back
         name = "" if asker is None else asker.f_globals.get("__name__", "")
     package = name.partition(".")[0]
-    if package == "numpy" and asker is not None:
-        if name.startswith("numpy.polynomial."):
-            return True
-        if asker.f_code.co_name == "isscalar" and asker.f_back is not None:
-            return package_of(asker.f_back) not in AWARE
-    return package not in AWARE
+    if package == "numpy" and asker is not None and asker.f_code.co_name == "isscalar":
+        return asker.f_back is not None and package_of(asker.f_back) not in AWARE
+    answer = package not in AWARE or name.startswith("numpy.polynomial.")
+    if asker is frame and name != _ISSCALAR:
+        _PLAIN_FOR[name] = answer
+    return answer

@@ -436,8 +436,8 @@ def check_constant(leaf: Any) -> Any:
     if isinstance(leaf, (bool, int, float, complex)):
         raise OutputError(
             f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
-            f"derivative; compute it with NumPy functions of the arguments (np.float64({leaf!r}) "
-            f"states that it is meant to be constant)"
+            f"derivative; compute it with NumPy functions of the arguments "
+            f"(linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
         )
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         raise OutputError(
