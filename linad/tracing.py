@@ -87,6 +87,8 @@ class Trace:
             marks, self.marks = self.marks, []  # their errors hold frames, which hold this trace
             if kind is None:
                 raise swallowed(marks[0]) from marks[0].error
+            if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
+                error.add_note(f"linad: {swallowed(marks[0])}")
         cause = getattr(error, "__cause__", None)
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.

@@ -72,9 +72,9 @@ class Variant:
         """Which results depend on an argument, through operations that have a derivative."""
         moving = set(self.tape.inputs)
         for eqn in self.tape.equations:
-            if not eqn.primitive.constant and not moving.isdisjoint(
-                [a for a in eqn.inputs if isinstance(a, Var)]
-            ):
+            flat = eqn.primitive.flat
+            reads = [a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat]
+            if not eqn.primitive.constant and not moving.isdisjoint(reads):
                 moving.update(eqn.outputs)
         return [isinstance(a, Var) and a in moving for a in self.tape.outputs]
 

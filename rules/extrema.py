@@ -92,6 +92,7 @@ def clip(
 
 fabs = unary("fabs", np.fabs, lambda y, x: np.sign(x))
 heaviside = Primitive("heaviside", np.heaviside)
+heaviside.flat = frozenset({0})
 register(np.heaviside, heaviside)
 
 
@@ -108,6 +109,7 @@ def heaviside_wrt_at_zero(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
 copysign = binary(
     "copysign", np.copysign, lambda y, a, b: np.sign(y) * np.sign(a), lambda y, a, b: 0
 )
+copysign.flat = frozenset({1})
 
 # Where and its relatives.
 

@@ -83,6 +83,9 @@ class LinearTrace(Trace):
         dtype = y.dtype
         if dtype.hasobject:
             refuse_objects(primitive)
+        if primitive.flat:
+            active = [(i, node) for i, node in active if i not in primitive.flat]
+            self.cut = self.cut or not active
         links = []
         rules = primitive.rules
         for i, node in active:

@@ -69,6 +69,8 @@ class PushTrace(Trace):
         total, mine = None, False
         if not primitive.constant:
             rules = primitive.rules
+            if primitive.flat:
+                active = [(i, tangent) for i, tangent in active if i not in primitive.flat]
             for i, tangent in active:
                 J = (rules.get(i) or primitive.rule_of(i))(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
