@@ -1,6 +1,6 @@
 """The errors linad raises, each also an instance of the built-in a caller would expect."""
 
-from typing import Any, ClassVar
+import typing
 
 from numpy.linalg import LinAlgError
 
@@ -59,9 +59,9 @@ class RefusalError(LinadError):
     Each leaves a mark on the trace; a function that swallows it raises `SwallowedError`.
     """
 
-    leaves_mark: ClassVar[bool] = True
+    leaves_mark: typing.ClassVar[bool] = True
 
-    def __init__(self, *message: Any, kind: str = "", trace: Any = None) -> None:
+    def __init__(self, *message: typing.Any, kind: str = "", trace: typing.Any = None) -> None:
         super().__init__(*message)
         if self.leaves_mark:
             mark(self, kind or type(self).__name__, trace)
