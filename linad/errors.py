@@ -1,6 +1,10 @@
 """The errors linad raises, each also an instance of the built-in a caller would expect."""
 
+import typing
+
 from numpy.linalg import LinAlgError
+
+from linad.core.marks import mark
 
 
 class LinadError(Exception):
@@ -35,23 +39,59 @@ class OutputError(LinadError, TypeError):
     """A differentiated function returned something that carries no derivative."""
 
 
-class TracerError(LinadError, TypeError):
+class DisconnectedWarning(UserWarning):
+    """A function was differentiated whose result depends on no argument: its derivative is 0."""
+
+
+class RefusalError(LinadError):
+    """A traced value was refused what a plain one would have been given.
+
+    Parameters
+    ----------
+    message : str
+    kind : str, optional
+        What was asked for, in a word; by default the name of the class.
+    trace : Trace, optional
+        Of the value that was refused; by default the one that is running.
+
+    Notes
+    -----
+    Each leaves a mark on the trace; a function that swallows it raises `SwallowedError`.
+    """
+
+    leaves_mark: typing.ClassVar[bool] = True
+
+    def __init__(self, *message: typing.Any, kind: str = "", trace: typing.Any = None) -> None:
+        super().__init__(*message)
+        if self.leaves_mark:
+            mark(self, kind or type(self).__name__, trace)
+
+
+class TracerError(RefusalError, TypeError):
     """A traced value would leave the trace, and its derivative would be lost."""
 
 
 class BytesError(TracerError, AttributeError):
     """A traced array was asked for its memory; it has none to lend."""
 
+    leaves_mark = False  # who asks has another way, which sees the same array
 
-class LeakedTracerError(LinadError, RuntimeError):
+
+class SwallowedError(TracerError):
+    """A refusal was caught, and the function went another way than with plain numbers."""
+
+    leaves_mark = False
+
+
+class LeakedTracerError(RefusalError, RuntimeError):
     """A traced value was used after the function that traced it had returned."""
 
 
-class UnsupportedError(LinadError, TypeError):
+class UnsupportedError(RefusalError, TypeError):
     """A NumPy or SciPy function that linad does not trace met a traced value."""
 
 
-class MissingRuleError(LinadError, NotImplementedError):
+class MissingRuleError(RefusalError, NotImplementedError):
     """A primitive has no Jacobian for an argument that needs one."""
 
 

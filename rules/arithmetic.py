@@ -114,6 +114,7 @@ def ldexp_wrt_x(y: Any, x: Any, i: Any) -> JacobianOperator:
 
 spacing = constant("spacing", np.spacing)
 nextafter = Primitive("nextafter", np.nextafter)
+nextafter.flat = frozenset({1})
 register(np.nextafter, nextafter)
 
 

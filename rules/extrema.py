@@ -93,6 +93,7 @@ def clip(
 
 fabs = unary("fabs", np.fabs, lambda y, x: side(x))
 heaviside = Primitive("heaviside", np.heaviside)
+heaviside.flat = frozenset({0})
 register(np.heaviside, heaviside)
 
 
@@ -107,6 +108,7 @@ def heaviside_wrt_at_zero(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
 
 
 copysign = binary("copysign", np.copysign, lambda y, a, b: np.sign(y) * side(a), lambda y, a, b: 0)
+copysign.flat = frozenset({1})
 
 # Where and its relatives.
 

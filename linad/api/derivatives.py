@@ -9,6 +9,7 @@ from typing import Any
 from linad.api.differentiated_call import Argnums, Call, check_transform, untraced
 from linad.api.transformed_functions import Transformed
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
 from linad.errors import ShapeError, TreeError
@@ -305,7 +306,7 @@ def stop_gradient(x: Any) -> Any:
     Returns
     -------
     container
-        Like ``x``: plain arrays, which a tape of `trace` still follows.
+        Like ``x``: plain arrays, or, while a program is recorded, what stands for them in it.
 
     Examples
     --------
@@ -313,6 +314,9 @@ def stop_gradient(x: Any) -> Any:
     >>> linad.grad(lambda x: np.sum(linad.stop_gradient(x) * x))(np.array([2.0, 3.0]))
     array([2., 3.])
     """
+    around = running_trace()
+    if around is not None:
+        around.derives = True
     leaves, structure = tree.flatten(x)
     return tree.unflatten(structure, [_detached(leaf) for leaf in leaves])
 

@@ -8,9 +8,11 @@ import numpy as np
 
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, OutputError, TracerError, TreeError
+from linad.transforms.connections import check_connected
 from linad.transforms.linearize import check_input, linearize_leaves
 from linad.transforms.tape_operator import TapeOperator
 
@@ -41,6 +43,9 @@ class Call:
         keep: bool = False,
     ) -> None:
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
+        around = running_trace()
+        if around is not None:
+            around.derives = True
         self.keep = keep
         self.aux: Any = None
         self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
@@ -97,7 +102,8 @@ class Call:
         return groups
 
     def __call__(self, leaves: list[Any]) -> Any:
-        leaves[0]._trace.arguments = {id(t): (k, t) for k, t in enumerate(leaves)}, self
+        trace, inputs = leaves[0]._trace, [t._node for t in leaves]
+        trace.arguments = {id(t): (k, t) for k, t in enumerate(leaves)}, self
         given = tree.unflatten(self.in_tree, leaves)
         args = list(self.args)
         if self.single:
@@ -106,11 +112,14 @@ class Call:
             for i, value in zip(self.argnums, given, strict=True):
                 args[i] = value
         result = self.f(*args, **self.kwargs)
-        if not self.has_aux:
-            return result
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise OutputError(f"{name_of(self.f)}: with has_aux=True it must return (result, aux)")
-        result, self.aux = result
+        if self.has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise OutputError(
+                    f"{name_of(self.f)}: with has_aux=True it must return (result, aux)"
+                )
+            result, self.aux = result
+        if trace.cut or getattr(result, "_trace", None) is not trace or result._node is None:
+            check_connected(self.f, result, trace, inputs)
         return result
 
     def linearize(self) -> tuple[Any, TapeOperator]:

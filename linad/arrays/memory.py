@@ -4,6 +4,8 @@ Where the bytes lie is answered for the value that stands there (``strides``, ``
 would hand them out or read them as something else raises, and names what to do instead.
 """
 
+import sys
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -33,21 +35,42 @@ def label(x: Any) -> str:
     return f"(shape {x.shape}, {x.dtype})"
 
 
-def escape(how: str, remedy: str, exact: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def escape(
+    how: str, remedy: str, exact: Callable[..., Any] | None = None, kind: str = ""
+) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
-    Integers and booleans have none to lose: for these ``exact`` answers from the plain value.
+    Integers and booleans have none to lose: for these ``exact`` answers from the plain value. What
+    it refuses, as ``float`` of several entries, is refused in its words. Without a ``kind`` it is
+    bytes that are asked for, and the refusal leaves no mark.
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if exact is not None and self.dtype.kind in "biu":
-            return exact(self.decided, *args, **kwargs)
-        raise TracerError(
+        if exact is not None:
+            if self.dtype.kind in "biu":
+                return exact(self.decided, *args, **kwargs)
+            if sys._getframe(1).f_globals.get("__name__") == "logging":
+                return exact(self._printed(), *args, **kwargs)
+            _refuse_as_numpy(self, exact, args, kwargs)
+        words = (
             f"{how} would take a traced value {label(self)} out of the trace and lose its "
             f"derivative; {remedy}"
         )
+        if not kind:
+            raise BytesError(words)
+        raise TracerError(words, kind=kind, trace=self._trace)
 
     return refuse
+
+
+def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Raise what NumPy raises, where it does not give the plain value either."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            exact(self.concrete, *args, **kwargs)
+    except (ValueError, OverflowError):
+        _ = self.decided  # as int(nan): it is the value that decides
+        raise
 
 
 def _no_bytes(name: str, remedy: str) -> Any:
@@ -65,7 +88,9 @@ def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
             f"{name}: the bytes of a traced value {label(self)} cannot be read as something "
-            f"else, which has no derivative; {remedy}"
+            f"else, which has no derivative; {remedy}",
+            kind=name,
+            trace=self._trace,
         )
 
     refuse.__name__ = refuse.__qualname__ = name
@@ -135,8 +160,8 @@ class Memory(Traced):
     getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
     setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
     byteswap = _reread("byteswap", OUTSIDE)
-    item = escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item)
-    tolist = escape("tolist()", "iterate over the array instead", _tolist)
+    item = escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item, "item")
+    tolist = escape("tolist()", "iterate over the array instead", _tolist, "tolist")
     tobytes = escape("tobytes()", OUTSIDE)
     if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
         tostring = escape("tostring()", OUTSIDE)

@@ -6,6 +6,7 @@ would take the value out of the trace (``float(x)``, ``np.array([x, 1.0])``) rai
 """
 
 import sys
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
 from linad.arrays.traces import Trace
 from linad.core import tree
+from linad.core.callers import passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -34,6 +36,30 @@ _ARRAYS = (np.ndarray, Traced)
 
 def _in_package(frame: Any, package: str) -> bool:
     return frame.f_globals.get("__name__", "").startswith(package + ".")
+
+
+class NoLengthError(TypeError, AttributeError):
+    """``len(s)`` of a number: TypeError for ``len``, AttributeError for ``hasattr``."""
+
+
+class LengthOfArrays:
+    """The method ``__len__``, which arrays have and NumPy's numbers do not.
+
+    ``hasattr(x, "__len__")`` is how many functions tell one from the other.
+    """
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def __get__(self, x: Any, kind: Any = None) -> Any:
+        if x is None:
+            return self.method
+        value = x._value
+        while type(value) is Tracer:
+            value = value._value
+        if type(value) is not np.ndarray:
+            raise NoLengthError(f"object of type 'numpy.{x.dtype.name}' has no len()")
+        return MethodType(self.method, x)
 
 
 class Tracer(Arithmetic):
@@ -149,11 +175,17 @@ class Tracer(Arithmetic):
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """What ``isinstance`` asks last: to numpy.polynomial, which tells arrays from numbers
-        by it and dispatches nothing, a traced array is an array.
+        """What ``isinstance`` asks last: a traced array is what its value is, an array or a
+        number, to all but the packages that tell it from one to treat it well.
         """
-        name = sys._getframe(1).f_globals.get("__name__", "")
-        return np.ndarray if name.startswith("numpy.polynomial.") else Tracer
+        frame = sys._getframe(1)
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("linad.") or not passes_as_plain(frame, name):
+            return Tracer
+        value: Any = self._value
+        while type(value) is Tracer:
+            value = value._value
+        return type(value)
 
     # NumPy's protocols.
 
@@ -213,6 +245,7 @@ class Tracer(Arithmetic):
 
     # Sequence.
 
+    @LengthOfArrays
     def __len__(self) -> int:
         if not self.ndim:
             raise TypeError("len() of unsized object")
@@ -251,24 +284,30 @@ class Tracer(Arithmetic):
         "making a plain NumPy array, of a list or by writing into one,",
         "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
         "import linad.numpy as np, whose array(), zeros() and others trace",
+        kind="array",
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
         "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
         "@linad.primitive wraps any function",
+        kind="array",
     )
     _refuse_pandas = escape(
         "making a plain NumPy array, as pandas does,",
         "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
+        kind="array",
     )
     __float__ = escape(
         "float() or a math function, or writing it into a plain array,",
         "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
         "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
         float,
+        "float",
     )
-    _refuse_int = escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
-    __complex__ = escape("complex()", "use x + 1j * y")
+    _refuse_int = escape(
+        "int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first", int, "int"
+    )
+    __complex__ = escape("complex()", "use x + 1j * y", complex, "complex")
 
     # For people.
 

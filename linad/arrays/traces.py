@@ -2,26 +2,38 @@
 
 import itertools
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from contextvars import Token
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linad.arrays.buffers import refresh
+from linad.core.marks import Mark, running
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
-from linad.errors import LeakedTracerError, LinadError, TracerError
+from linad.errors import LeakedTracerError, LinadError, SwallowedError, TracerError
 
 if TYPE_CHECKING:
     from linad.arrays.tracer import Tracer
 
 _levels = itertools.count(1)
-_running: ContextVar["Trace | None"] = ContextVar("linad_running_trace", default=None)
 
 
 def running_trace() -> "Trace | None":
     """The innermost trace whose function is running in this thread; None outside of any."""
-    return _running.get()
+    return running.get()
+
+
+def swallowed(mark: Mark) -> SwallowedError:
+    """The error of a function that returned although one of its values was refused."""
+    file, line, function = mark.place
+    where = f"{file}, line {line}, in {function}"
+    if mark.user != mark.place:
+        where += f" (called from {mark.user.file}, line {mark.user.line})"
+    return SwallowedError(
+        f"a refusal was caught at {where}, and the function went on another way than with plain "
+        f"numbers: {mark.error}"
+    )
 
 
 class Trace:
@@ -38,6 +50,8 @@ class Trace:
         Set when the traced function has returned or raised; its tracers are dead then.
     arguments : tuple or None
         The traced arguments of the function, and what knows the caller's arrays.
+    marks : list of Mark
+        What its values were refused.
     """
 
     layout_counts = False
@@ -46,21 +60,35 @@ class Trace:
     records = False
     """Whether what happens is kept as a program, to be run with other values."""
 
+    derives = False
+    """Whether the function takes derivatives itself, or says what has none: then a result that
+    depends on nothing is no accident."""
+
+    cut = False
+    """Whether some traced value may depend on no argument."""
+
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
         self.arguments: Any = None
+        self.marks: list[Mark] = []
         self._around: Token[Trace | None]
 
     def __enter__(self) -> "Trace":
-        self._around = _running.set(self)
+        self._around = running.set(self)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        _running.reset(self._around)
+        running.reset(self._around)
         del self._around
         self.finished = True
         self.arguments = None  # they refer to this trace
+        if self.marks:
+            marks, self.marks = self.marks, []  # their errors hold frames, which hold this trace
+            if kind is None:
+                raise swallowed(marks[0]) from marks[0].error
+            if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
+                error.add_note(f"linad: {swallowed(marks[0])}")
         cause = getattr(error, "__cause__", None)
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.
@@ -97,12 +125,18 @@ class Trace:
         """Take note that the value is part of a text."""
 
     def detach(self, tracer: "Tracer") -> Any:
-        """Return the value of a tracer without derivative: itself where a program is recorded."""
+        """Return the value of a tracer without derivative."""
+        self.derives = True
         refresh(tracer)
         value = tracer._value
         if isinstance(value, Traced):
             return value._trace.detach(value)
         return value.copy() if isinstance(value, np.ndarray) else value
+
+    def connects(self, results: list["Tracer"], inputs: list[Any]) -> bool:
+        """Whether one of the results depends on an argument, whose nodes ``inputs`` are, through
+        operations that have a derivative."""
+        return True
 
     def check_alive(self) -> None:
         """Raise if the traced function has returned already."""

@@ -10,6 +10,7 @@ A wrong J leaves a remainder of order 1, a wrong H one of order 2, however small
 once h is small enough; so the order is read from the smallest steps that rounding permits.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,7 @@ def run_checks(
     function than the one taken at the point.
     """
     rng = np.random.default_rng(seed)
-    y, J = linearize(lambda *x: f(*x), *point)
+    y, J = linearize(functools.update_wrapper(lambda *x: f(*x), f, updated=()), *point)
     plain = f(*_copies(point))
     v, d = direction_at(point, rng), direction_at(point, rng)
     w = random_like(y, rng)

@@ -63,6 +63,9 @@ class Primitive:
         The Jacobian rules, by argument.
     entrywise : bool
         Whether it is a function y = f(x) of one array, without parameters, entry by entry.
+    flat : set of int
+        Arguments in which the derivative is zero wherever it exists, as that of a step in its
+        place: no link leads through them.
     joint : callable or None
         A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
@@ -104,6 +107,7 @@ class Primitive:
         self.keeps = keeps
         self.__doc__ = impl.__doc__
         self.entrywise = False
+        self.flat: frozenset[int] = frozenset()
         self.joint: Rule | None = None
         self.whole: Rule | None = None
         self.rules: dict[int, Rule] = {}

@@ -48,6 +48,11 @@ class Settings:
         How many threads share the work of a large compiled loop. Default 1.
     variants : int
         How many paths through its Python decisions a jitted function keeps. Default 8.
+    disconnected : str
+        What happens when a function is differentiated whose floating result depends on none of
+        the arguments through operations that have a derivative: "raise"
+        `linad.errors.OutputError`, "warn" (`linad.errors.DisconnectedWarning`) or "ignore".
+        Default "warn".
     """
 
     densify_limit: int = 2**27
@@ -59,10 +64,19 @@ class Settings:
     fast_math: bool = False
     threads: int = 1
     variants: int = 8
+    disconnected: str = "warn"
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value, least = getattr(self, field.name), LEAST.get(field.name, 0)
+            choices = CHOICES.get(field.name)
+            if choices is not None:
+                if value not in choices:
+                    raise OptionError(
+                        f"config: {field.name} must be one of {', '.join(map(repr, choices))}, got "
+                        f"{value!r}"
+                    )
+                continue
             if not isinstance(value, (int, float)) or value < least:
                 raise OptionError(
                     f"config: {field.name} must be a number of at least {least}, got {value!r}"
@@ -70,6 +84,7 @@ class Settings:
 
 
 LEAST = {"threads": 1, "variants": 1}
+CHOICES = {"disconnected": ("raise", "warn", "ignore")}
 
 
 def _from_environment() -> Settings:
@@ -77,7 +92,9 @@ def _from_environment() -> Settings:
     for field in fields(Settings):
         name = f"LINAD_{field.name.upper()}"
         text = os.environ.get(name)
-        if text is not None:
+        if text is not None and field.name in CHOICES:
+            given[field.name] = text
+        elif text is not None:
             try:
                 given[field.name] = int(text)
             except ValueError:
@@ -110,12 +127,13 @@ def config(**changes: Any) -> Iterator[Settings]:
 
     Parameters
     ----------
-    **changes : int or bool
+    **changes : int, bool or str
         ``densify_limit``, most entries of a dense array that NumPy or SciPy may make of an
         operator; ``block_bytes``, what `todense` pushes through in one sweep;
-        ``snapshot_bytes``, up to which plain arrays are copied; and of compiled programs
-        ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads`` and ``variants``,
-        see `Settings`.
+        ``snapshot_bytes``, up to which plain arrays are copied; ``disconnected``, what happens
+        when a result depends on no argument ("raise", "warn" or "ignore"); and of compiled
+        programs ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads`` and
+        ``variants``, see `Settings`.
 
     Raises
     ------

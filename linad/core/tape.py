@@ -148,6 +148,10 @@ guard = Primitive("guard", _guard, constant=True)
 """Checks that a value a Python decision was taken on is the recorded one."""
 
 
+stop = Primitive("stop_gradient", lambda x: x, constant=True)
+"""The value that came, without its derivative."""
+
+
 class Tape:
     """A recorded program.
 

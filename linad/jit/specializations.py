@@ -6,6 +6,7 @@ among the arguments to the arrays among the results, and is compiled when it is 
 
 import datetime as dt
 import enum
+import functools
 import logging
 import numbers
 import time
@@ -20,7 +21,7 @@ from linad.core import tree
 from linad.core.compiler_lock import compiling
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
-from linad.core.tape import Equation, Tape, guard, needed
+from linad.core.tape import Equation, Tape, Var, guard, needed, stop
 from linad.errors import OutputError
 from linad.jit.arguments import NARROW, Arguments, as_recorded, share_memory
 from linad.jit.numpy_backend import Interpreted
@@ -41,6 +42,8 @@ class Variant:
         the function wrote into.
     layouts : list or None
         How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
+    derives : bool
+        Whether the function takes derivatives itself, or stops some.
     """
 
     def __init__(
@@ -51,8 +54,9 @@ class Variant:
         written: list[int],
         out_tree: Any,
         layouts: list[Any] | None = None,
+        derives: bool = False,
     ) -> None:
-        self.tape, self.example, self.layouts = tape, example, layouts
+        self.tape, self.example, self.layouts, self.derives = tape, example, layouts, derives
         self.results, self.written, self.out_tree = results, written, out_tree
         self._compiled: Any = None
         self._callable: Any = None
@@ -61,6 +65,17 @@ class Variant:
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
         return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
+
+    @functools.cached_property
+    def connected(self) -> list[bool]:
+        """Which results depend on an argument, through operations that have a derivative."""
+        moving = set(self.tape.inputs)
+        for eqn in self.tape.equations:
+            flat = eqn.primitive.flat
+            reads = [a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat]
+            if not eqn.primitive.constant and not moving.isdisjoint(reads):
+                moving.update(eqn.outputs)
+        return [isinstance(a, Var) and a in moving for a in self.tape.outputs]
 
     @property
     def compiled(self) -> Any:
@@ -86,7 +101,15 @@ class Variant:
             If Python would decide otherwise.
         """
         if self.tape.outputs:
-            return self.compiled(*arrays)  # type: ignore[no-any-return]
+            values = self.compiled(*arrays)
+            if self.derives:
+                for x in arrays:
+                    if isinstance(x, Tracer):
+                        x._trace.derives = True
+            elif not all(self.connected):
+                pairs = zip(values, self.connected, strict=True)
+                values = [v if moves else stop(v) for v, moves in pairs]
+            return values  # type: ignore[no-any-return]
         self.compiled.impl(*[x.concrete if isinstance(x, Tracer) else x for x in arrays])
         return ()  # there is nothing to differentiate
 
@@ -179,7 +202,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
-    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
+    example = [np.array(g) for g in given]
+    return y, Variant(tape, example, results, written, out_tree, layouts, recorder.derives)
 
 
 def _layout_of(x: Any) -> Any:

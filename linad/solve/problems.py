@@ -4,6 +4,7 @@ Users write functions of arrays or containers, and pass extra arguments; a solve
 Every evaluation and every sweep is counted where it happens.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -86,6 +87,11 @@ def count_sweeps(op: Any, counts: Counts) -> None:
 def quiet() -> Any:
     """Trial points may overflow; solvers look at what came out, so NumPy need not warn."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def _of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], Any]:
+    """A user's function of the unknown alone, in its own name."""
+    return functools.update_wrapper(lambda x: f(x, *args), f, updated=())
 
 
 class Unknown:
@@ -182,7 +188,7 @@ class Residual:
         self.counts.nfev += 1
         self.counts.njev += 1
         with quiet():
-            y, J = linearize(lambda x: self.f(x, *self.args), self.x.container(x))
+            y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), Counted(J, self.counts)
 
     def result(self, vector: Any) -> Any:
@@ -286,7 +292,7 @@ class Objective:
             self.counts.nvjp += 1
             with quiet(), self._own_words(x):
                 (value, g), J = linearize(
-                    value_and_grad(lambda x: self.f(x, *self.args)), self.x.container(x)
+                    value_and_grad(_of_unknown(self.f, self.args)), self.x.container(x)
                 )
             return self._scalar(value), self._flat(g), _Hessian(J, self)
         value = self.value(x)
@@ -300,7 +306,7 @@ class Objective:
         self.counts.njev += 1
         self.counts.nvjp += 1
         with quiet(), self._own_words(x):
-            value, g = value_and_grad(lambda x: self.f(x, *self.args))(self.x.container(x))
+            value, g = value_and_grad(_of_unknown(self.f, self.args))(self.x.container(x))
         return self._scalar(value), self._flat(g)
 
     @contextmanager
@@ -339,7 +345,7 @@ class Objective:
         elif self.hess is not None:
             H = self.hess(point, *self.args)
         else:
-            gradient = self.jac or value_and_grad(lambda x: self.f(x, *self.args))
+            gradient = self.jac or value_and_grad(_of_unknown(self.f, self.args))
             with quiet():
                 H = linearize(lambda x: gradient(x, *self.args), point)[1]
         if getattr(H, "shape", None) != (n, n):

@@ -84,6 +84,9 @@ class LinearTrace(Trace):
         dtype = y.dtype
         if dtype.hasobject:
             refuse_objects(primitive)
+        if primitive.flat:
+            active = [(i, node) for i, node in active if i not in primitive.flat]
+            self.cut = self.cut or not active
         links = []
         rules = primitive.rules
         for i, node in active:
@@ -110,7 +113,20 @@ class LinearTrace(Trace):
         return Tracer(self, node, y)
 
     def constant(self, value: Any) -> Tracer:
+        self.cut = True
         return self.input(value)
+
+    def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
+        if not self.cut:
+            return True
+        wanted: set[Node | None] = set()
+        for y in results:
+            settle(y)
+            wanted.add(y._node)
+        for node, links in reversed(self.steps):
+            if node in wanted if type(node) is int else not wanted.isdisjoint(node):
+                wanted.update([source for source, _ in links])
+        return not wanted.isdisjoint(inputs)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
@@ -123,6 +139,7 @@ class LinearTrace(Trace):
                 value = value._value
         if not region.covers(slot.size):
             links.append((root._node, Erase(region, slot.shape, slot.dtype)))
+        self.cut = self.cut or not links
         write_value(root, region, value)
         root._node = next(self.nodes)
         self.steps.append((root._node, links))
@@ -184,7 +201,7 @@ class LinearTrace(Trace):
         """A result without derivative: still traced where it is floating, so it acts alike."""
         if isinstance(y, tuple):
             return tuple([self._constant(part) for part in y])
-        return self.input(y) if is_inexact(y.dtype) else y
+        return self.constant(y) if is_inexact(y.dtype) else y
 
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Split a rule with a pullback closure into the operations the closure does.
@@ -425,8 +442,8 @@ def check_constant(leaf: Any) -> Any:
     if isinstance(leaf, (bool, int, float, complex)):
         raise OutputError(
             f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
-            f"derivative; compute it with NumPy functions of the arguments (np.float64({leaf!r}) "
-            f"states that it is meant to be constant)"
+            f"derivative; compute it with NumPy functions of the arguments "
+            f"(linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
         )
     if isinstance(leaf, np.ndarray) and leaf.dtype == object:
         raise OutputError(

@@ -69,6 +69,8 @@ class PushTrace(Trace):
         total, mine = None, False
         if not primitive.constant:
             rules = primitive.rules
+            if primitive.flat:
+                active = [(i, tangent) for i, tangent in active if i not in primitive.flat]
             for i, tangent in active:
                 J = (rules.get(i) or primitive.rule_of(i))(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
@@ -89,6 +91,11 @@ class PushTrace(Trace):
 
     def constant(self, value: Any) -> Tracer:
         return Tracer(self, None, value)
+
+    def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
+        for y in results:
+            settle(y)
+        return any([y._node is not None for y in results])
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()

@@ -16,8 +16,8 @@ from linad.core import tree
 from linad.core.integers import LEAST, MOST, as_met
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
-from linad.core.shapes import check_function, name_of
-from linad.core.tape import Equation, Source, Tape, Var, guard, needed
+from linad.core.shapes import check_function, is_inexact, name_of
+from linad.core.tape import Equation, Source, Tape, Var, guard, needed, stop
 from linad.errors import OutputError
 from linad.transforms.linearize import (
     captured,
@@ -129,7 +129,8 @@ class RecordTrace(Trace):
             self._check(*text)
 
     def detach(self, tracer: Tracer) -> Any:
-        return tracer
+        self.derives = True
+        return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
 
 
 def user_line() -> Source | None:

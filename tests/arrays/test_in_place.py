@@ -38,15 +38,17 @@ def check(f, *args, order=2):
     before = [np.array(a) for a in args]
     expected = run(f, *args)
     assert not isinstance(expected, Exception), expected
-    found, _ = linad.linearize(f, *args)
-    pushed, _ = linad.jvp(f, args, before)
+    with linad.config(disconnected="ignore"):  # some write constants over all of it
+        found, _ = linad.linearize(f, *args)
+        pushed, _ = linad.jvp(f, args, before)
     recorded, tape = linad.trace(f, *args)
     for result in (found, pushed, recorded, tape(*args)):
         result = result if isinstance(result, tuple) else (result,)
         for a, b in zip(result, expected, strict=True):
             assert a.shape == np.shape(b)
             np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14)
-    check_derivatives(f, *args, order=order)
+    with linad.config(disconnected="ignore"):  # some write constants over all of it
+        check_derivatives(f, *args, order=order)
     for a, b in zip(args, before, strict=True):
         np.testing.assert_array_equal(a, b)
 

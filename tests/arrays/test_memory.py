@@ -85,7 +85,7 @@ REFUSED = {
     "getfield": (np.float32,),
     "setfield": (1.0, np.float32),
     "byteswap": (),
-    "item": (),
+    "item": (0,),
     "tolist": (),
     "tobytes": (),
     "tofile": (io.BytesIO(),),

@@ -174,7 +174,7 @@ RAISES = {
 }
 
 CONSTANT = {
-    "integers, booleans": [lambda x: (x > 0.5) * 1.0, lambda x: np.argsort(x)],
+    "integers, booleans": [lambda x: (x > 0.5) * 1.0, lambda x: np.argsort(x) * 1.0],
 }
 
 
@@ -201,7 +201,8 @@ def test_raises(f):
 
 @pytest.mark.parametrize("f", named(CONSTANT))
 def test_has_derivative_zero(f):
-    y, J = linad.linearize(f, X)
+    with linad.config(disconnected="ignore"):
+        y, J = linad.linearize(f, X)
     np.testing.assert_array_equal(y, f(X))
     np.testing.assert_array_equal(J @ X, 0)
 

@@ -131,7 +131,7 @@ def test_where_stops_nan():
 
 def test_where_with_one_argument():
     x = np.array([[1.0, 0.0], [0.0, 2.0]])
-    rows, columns = linad.jvp(lambda x: np.where(x), (x,), (x,))[0]
+    _, (rows, columns) = linad.jvp(lambda x: (x * x, np.where(x)), (x,), (x,))[0]
     assert np.array_equal(rows, [0, 1])
     assert np.array_equal(columns, [0, 1])
     with pytest.raises(ValueError, match="either both or neither"):

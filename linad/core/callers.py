@@ -1,0 +1,107 @@
+"""Who asks: the frames on the stack, and which of them are the user's own code."""
+
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+import numpy as np
+
+ENGINES = frozenset({"linad", "numpy", "scipy"})
+"""Packages whose lines nobody can change for the sake of a derivative."""
+
+_STANDARD = str(Path(os.__file__).parent) + os.sep
+
+
+AWARE = ENGINES | {"pandas", "xarray", "numba", "optree", "dask", "pint"}
+"""Packages that ask for the type of an operand in order to leave it to its own operators."""
+
+_ISSCALAR = np.isscalar.__globals__["__name__"]
+_PLAIN_FOR: dict[str, bool] = {}  # what was answered to a module before
+_BETWEEN = frozenset({"abc", "functools", "typing"})
+"""Modules that ask in the name of their caller: ``isinstance(s, numbers.Number)``."""
+
+
+class Place(NamedTuple):
+    """A line of somebody's source.
+
+    Attributes
+    ----------
+    file : str
+    line : int
+    function : str
+    """
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}, in {self.function}"
+
+
+def package_of(frame: FrameType) -> str:
+    """The name of the package, or of the module outside of any, whose code a frame runs."""
+    name: str = frame.f_globals.get("__name__") or ""
+    return name.partition(".")[0]
+
+
+@lru_cache(4096)
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python or to an installed package, and not to the user."""
+    return file.startswith((_STANDARD, "<frozen ")) or f"{os.sep}site-packages{os.sep}" in file
+
+
+def refused_frame() -> FrameType | None:
+    """The innermost frame that is not of an engine of the calculation."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and package_of(frame) in ENGINES:
+        frame = frame.f_back
+    return frame
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame of the user's own code.
+
+    Where all the code on the stack is installed, that of the innermost package that is not an
+    engine of the calculation. None where Python has no frame of either.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    other = None
+    while frame is not None:
+        if package_of(frame) not in ENGINES:
+            if not is_installed(frame.f_code.co_filename):
+                return frame
+            other = other or frame
+        frame = frame.f_back
+    return other
+
+
+def place_of(frame: FrameType) -> Place:
+    """The line that a frame is at."""
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def passes_as_plain(frame: FrameType, name: str) -> bool:
+    """Whether to tell the module of that name, in that frame, that a traced value is a plain one.
+
+    The user's code and most packages take by it the branch that they take with plain values.
+    SciPy, pandas and xarray know values that are neither arrays nor numbers, and handle them
+    better; NumPy does, but for `numpy.polynomial` and `numpy.isscalar`.
+    """
+    known = _PLAIN_FOR.get(name)
+    if known is not None:
+        return known
+    asker: FrameType | None = frame
+    while asker is not None and name in _BETWEEN:
+        asker = asker.f_back
+        name = "" if asker is None else asker.f_globals.get("__name__", "")
+    package = name.partition(".")[0]
+    if package == "numpy" and asker is not None and asker.f_code.co_name == "isscalar":
+        return asker.f_back is not None and package_of(asker.f_back) not in AWARE
+    answer = package not in AWARE or name.startswith("numpy.polynomial.")
+    if asker is frame and name != _ISSCALAR:
+        _PLAIN_FOR[name] = answer
+    return answer

@@ -1,0 +1,185 @@
+"""A traced value passes for the array or the number that it is, where a function asks for that."""
+
+import collections.abc
+import functools
+import numbers
+import sys
+import types
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import linad
+from linad.arrays.tracer import Tracer
+
+X = np.array([0.4, 1.7, 2.6])
+
+
+@functools.singledispatch
+def dispatched(x):
+    return "something"
+
+
+@dispatched.register(np.ndarray)
+def _(x):
+    return "array"
+
+
+@dispatched.register(float)
+def _(x):
+    return "number"
+
+
+def matched(x):
+    match x:
+        case float():
+            return "number"
+        case np.ndarray():
+            return "array"
+        case _:
+            return "something"
+
+
+TESTS = {
+    "isinstance of ndarray": lambda v: isinstance(v, np.ndarray),
+    "isinstance of a tuple of types": lambda v: isinstance(v, (int, float)),
+    "of generic": lambda v: isinstance(v, np.generic),
+    "of floating": lambda v: isinstance(v, np.floating),
+    "of complexfloating": lambda v: isinstance(v, np.complexfloating),
+    "of a union": lambda v: isinstance(v, float | np.ndarray),
+    "of Number": lambda v: isinstance(v, numbers.Number),
+    "of Real": lambda v: isinstance(v, numbers.Real),
+    "of Integral": lambda v: isinstance(v, numbers.Integral),
+    "of list": lambda v: isinstance(v, (list, tuple)),
+    "of Sequence": lambda v: isinstance(v, collections.abc.Sequence),
+    "isscalar": np.isscalar,
+    "iterable": np.iterable,
+    "hasattr of __len__": lambda v: hasattr(v, "__len__"),
+    "hasattr of __array__": lambda v: hasattr(v, "__array__"),
+    "ndim": np.ndim,
+    "__class__": lambda v: v.__class__,
+    "singledispatch": dispatched,
+    "match": matched,
+    "iscomplexobj": np.iscomplexobj,
+    "isrealobj": np.isrealobj,
+}
+VALUES = {
+    "array": lambda x: x * 1.0,
+    "matrix": lambda x: np.outer(x, x),
+    "number": lambda x: x[0],
+    "sum": np.sum,
+    "0-d array": lambda x: x[0, ...],
+    "view": lambda x: x[1:],
+    "complex array": lambda x: x * 1j,
+    "complex number": lambda x: x[0] * 1j,
+    "single": lambda x: x.astype(np.float32),
+    "a number of single precision": lambda x: x.astype(np.float32)[0],
+}
+RUNS = {
+    "linearize": lambda f: linad.linearize(f, X),
+    "jvp": lambda f: linad.jvp(f, (X,), (X,)),
+    "nested": lambda f: linad.linearize(linad.grad(f), X),
+    "trace": lambda f: linad.trace(f, X),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("name", TESTS)
+def test_answers_are_those_of_the_plain_value(name, run):
+    for make in VALUES.values():
+        answers = []
+
+        def f(x, make=make, answers=answers):
+            answers.append(TESTS[name](make(x)))
+            return np.sum(x * x)
+
+        f(X)
+        RUNS[run](f)
+        assert answers == [answers[0]] * len(answers)
+
+
+def test_integers_of_a_recorded_program_too():
+    def f(x):
+        k = np.argmax(x)
+        return x[k] if isinstance(k, np.integer) and not isinstance(k, (int, float)) else x[0]
+
+    j = linad.jit(f)
+    assert [j(X) for _ in range(3)] == [X[2]] * 3
+
+
+def test_functions_that_branch_on_the_type_take_the_branch_of_plain_values():
+    def f(x):
+        total = 0.0
+        for v in (x, x[0], x[1:]):
+            if isinstance(v, np.ndarray):
+                total = total + np.sum(v * v)
+            elif np.isscalar(v) and isinstance(v, float):
+                total = total + 5.0 * v
+            else:
+                total = total + 100.0
+        return total
+
+    y, gradient = linad.value_and_grad(f)(X)
+    assert y == f(X)
+    np.testing.assert_allclose(gradient, [2 * X[0] + 5.0, 4 * X[1], 4 * X[2]])
+
+
+def module(name, source):
+    made = types.ModuleType(name)
+    made.__dict__["np"] = np
+    exec(source, made.__dict__)
+    return made
+
+
+ASKS = "def asks(v):\n    return isinstance(v, np.ndarray), np.isscalar(v[0])"
+
+
+def test_packages_are_told_as_well_but_for_those_that_know_other_arrays():
+    told = module("somebody.somewhere", ASKS)
+    aware = [module(name, ASKS) for name in ("xarray.core.thing", "pandas.core", "scipy.sparse")]
+    found = []
+
+    def f(x):
+        found.append(told.asks(x))
+        found.extend(m.asks(x) for m in aware)
+        return np.sum(x)
+
+    linad.grad(f)(X)
+    assert found == [(True, True)] + [(False, False)] * 3
+
+
+def test_what_asks_already_goes_on_as_before():
+    A = scipy.sparse.csr_array(np.diag(X))
+    np.testing.assert_allclose(linad.jacobian(lambda x: A @ x)(X), A.toarray())
+    np.testing.assert_allclose(linad.jacobian(lambda x: x @ A)(X), A.toarray())
+    c = [1.0, 2.0, 3.0]
+    p = linad.jacobian(lambda x: np.polynomial.polynomial.polyval(x, c))
+    np.testing.assert_allclose(p(X), np.diag(2.0 + 6.0 * X))
+
+
+def test_linad_knows_its_own():
+    seen = []
+
+    def f(x):
+        seen.append((isinstance(x, Tracer), type(x) is Tracer))
+        return np.sum(x)
+
+    linad.grad(f)(X)
+    assert seen == [(True, True)]
+
+
+def test_len_of_a_number_is_refused_as_by_numpy():
+    def f(x):
+        try:
+            return x[0] * len(x[0])
+        except TypeError:
+            return np.sum(x) * len(x)
+
+    np.testing.assert_array_equal(linad.grad(f)(X), 3.0)
+    with pytest.raises(TypeError, match=r"object of type 'numpy.float64' has no len\(\)"):
+        linad.grad(lambda x: x[0] * len(x[0]))(X)
+
+
+def test_the_module_of_this_test_is_nobody_special():
+    assert sys.modules[__name__].__name__.partition(".")[0] not in ("linad", "numpy")
