@@ -54,6 +54,7 @@ _LAZY = {
     "explain": "linad.inspection",
     "log_compiles": "linad.inspection",
     "lower": "linad.export.lowered",
+    "scipy": "linad.scipy",
     "scipy_args": "linad.solve.sinks",
     "solve": "linad.solve",
     "solve_linear": "linad.systems",
@@ -70,4 +71,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "numpy", "scipy", "testing"])

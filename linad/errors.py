@@ -2,9 +2,29 @@
 
 from numpy.linalg import LinAlgError
 
+from linad.frames import place
+
 
 class LinadError(Exception):
     """Base of every error that linad raises on purpose."""
+
+
+class Refusal(LinadError):
+    """A traced value meets what linad does not trace.
+
+    Attributes
+    ----------
+    place : str
+        The user's file and line, as ``file:line``; the message ends with it.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.place = place()
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text} (at {self.place})" if self.place else text
 
 
 class ShapeError(LinadError, ValueError):
@@ -35,7 +55,7 @@ class OutputError(LinadError, TypeError):
     """A differentiated function returned something that carries no derivative."""
 
 
-class TracerError(LinadError, TypeError):
+class TracerError(Refusal, TypeError):
     """A traced value would leave the trace, and its derivative would be lost."""
 
 
@@ -43,11 +63,11 @@ class BytesError(TracerError, AttributeError):
     """A traced array was asked for its memory; it has none to lend."""
 
 
-class LeakedTracerError(LinadError, RuntimeError):
+class LeakedTracerError(Refusal, RuntimeError):
     """A traced value was used after the function that traced it had returned."""
 
 
-class UnsupportedError(LinadError, TypeError):
+class UnsupportedError(Refusal, TypeError):
     """A NumPy or SciPy function that linad does not trace met a traced value."""
 
 

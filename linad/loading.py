@@ -22,6 +22,7 @@ import numpy as np
 
 import linad
 from linad import tree
+from linad.errors import Refusal
 from linad.shapes import is_inexact
 
 
@@ -163,7 +164,11 @@ def describe(error: BaseException) -> str:
 
 
 def line_of(error: BaseException) -> str:
-    """The user's innermost line on the way to an error, in brackets; "" where there is none."""
+    """The user's innermost line on the way to an error, in brackets; "" where there is none, and
+    where the message names it.
+    """
+    if isinstance(error, Refusal) and error.place:
+        return ""
     inside = Path(linad.__file__).parent
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)

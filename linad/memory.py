@@ -11,8 +11,9 @@ import numpy as np
 
 from linad.buffers import refresh, root_of
 from linad.dispatch import NAMESPACE
-from linad.errors import BytesError, TracerError, UnsupportedError
+from linad.errors import BytesError, UnsupportedError
 from linad.primitive import Traced
+from linad.refusing import WRAP, label, refuse
 
 OUTSIDE = "call linad.stop_gradient(x) first"
 
@@ -28,48 +29,43 @@ def _item(x: Any, *index: Any) -> Any:
     return np.asarray(x).item(*index)
 
 
-def label(x: Any) -> str:
-    """How messages call a traced array."""
-    return f"(shape {x.shape}, {x.dtype})"
-
-
-def escape(how: str, remedy: str, exact: Callable[..., Any] | None = None) -> Callable[..., Any]:
+def escape(
+    how: str, remedy: str, exact: Callable[..., Any] | None = None, by_caller: bool = False
+) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
     Integers and booleans have none to lose: for these ``exact`` answers from the plain value.
+    ``by_caller``: the method is one that Python calls, for a function that the message names.
     """
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def refusal(self: Any, *args: Any, **kwargs: Any) -> Any:
         if exact is not None and self.dtype.kind in "biu":
             return exact(self.decided, *args, **kwargs)
-        raise TracerError(
-            f"{how} would take a traced value {label(self)} out of the trace and lose its "
-            f"derivative; {remedy}"
-        )
+        return refuse(self, how, remedy, by_caller)
 
-    return refuse
+    return refusal
 
 
 def _no_bytes(name: str, remedy: str) -> Any:
     """An attribute that an array without bytes does not have: ``hasattr`` says so too."""
 
-    def refuse(self: Any) -> NoReturn:
+    def refusal(self: Any) -> NoReturn:
         raise BytesError(f"{name}: a traced value {label(self)} lends no memory; {remedy}")
 
-    return property(refuse, doc="Not to be had from a traced array.")
+    return property(refusal, doc="Not to be had from a traced array.")
 
 
 def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
     """A method that reads or writes the bytes as something else."""
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def refusal(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
             f"{name}: the bytes of a traced value {label(self)} cannot be read as something "
             f"else, which has no derivative; {remedy}"
         )
 
-    refuse.__name__ = refuse.__qualname__ = name
-    return refuse
+    refusal.__name__ = refusal.__qualname__ = name
+    return refusal
 
 
 class Memory(Traced):
@@ -129,6 +125,9 @@ class Memory(Traced):
 
     data = _no_bytes("data", "linad.stop_gradient(x).data is that of the value")
     ctypes = _no_bytes("ctypes", "linad.stop_gradient(x).ctypes is that of the value")
+    _as_parameter_ = property(
+        escape("calling compiled code by ctypes", f"compiled code is not traced; {WRAP}")
+    )
     _refuse_view = _reread(
         "view", "use x.astype(dtype), or np.stack([z.real, z.imag], -1) for z.view(float)"
     )

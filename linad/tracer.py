@@ -19,6 +19,7 @@ from linad.memory import escape
 from linad.methods import called
 from linad.outputs import ufunc_into
 from linad.primitive import Primitive, Traced
+from linad.refusing import COUNT, WRITE, refuse_index
 from linad.regions import Region
 from linad.tracing import Trace
 from linad.ufuncs import call_with_keywords
@@ -243,32 +244,37 @@ class Tracer(Arithmetic):
         return self._trace.answer(self, int)
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self.ndim:
+        if self.ndim or self.dtype.kind == "b":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        if self.dtype.kind not in "iu":
+            return refuse_index(self)
         return self._trace.answer(self, int)
 
     _refuse_array = escape(
         "making a plain NumPy array, of a list or by writing into one,",
         "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
         "import linad.numpy as np, whose array(), zeros() and others trace",
+        by_caller=True,
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
         "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
         "@linad.primitive wraps any function",
+        by_caller=True,
     )
     _refuse_pandas = escape(
         "making a plain NumPy array, as pandas does,",
         "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
+        by_caller=True,
     )
     __float__ = escape(
         "float() or a math function, or writing it into a plain array,",
-        "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
-        "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
+        f"use NumPy functions (np.sin for math.sin), and {WRITE}",
         float,
+        by_caller=True,
     )
-    _refuse_int = escape("int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first")
-    __complex__ = escape("complex()", "use x + 1j * y")
+    _refuse_int = escape("int()", COUNT, by_caller=True)
+    __complex__ = escape("complex()", "use x + 1j * y", by_caller=True)
 
     # For people.
 

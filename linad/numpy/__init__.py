@@ -29,6 +29,7 @@ import numpy as np
 
 from linad.dispatch import NAMESPACE
 from linad.errors import UnsupportedError
+from linad.frames import public_names
 from linad.primitive import Traced
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
@@ -44,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*dir(np), *(name for name in globals() if not name.startswith("_"))})
+    return public_names(np)
 
 
 def holds_traced(nested: Any) -> bool:

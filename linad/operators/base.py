@@ -33,6 +33,14 @@ ALGEBRA = SimpleNamespace()
 imports this module, and hands its functions down here."""
 
 
+INTERNAL = {
+    *("clinear", "compiled", "flat", "fresh", "scatters", "spreads", "wide", "writes"),
+    *("in_slots", "in_tree", "inputs", "out_slots", "out_tree", "outputs", "steps"),
+    *("pull_leaves", "pullback_into", "push_leaves", "pushforward_into"),
+}
+"""Names that sweeps ask of an operator, and that completion does not show."""
+
+
 class JacobianOperator(Questions, SparseForms, LinearOperator):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
@@ -107,6 +115,10 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
             if name in self.__dict__:
                 return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        names = {*super().__dir__(), "shape"}
+        return sorted([n for n in names if not n.startswith("_") and n not in INTERNAL])
 
     # The two methods a subclass writes.
 

@@ -22,6 +22,7 @@ import scipy.fft
 
 from linad.dispatch import FUNCTIONS
 from linad.errors import UnsupportedError
+from linad.frames import public_names
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
 from linad.rules.shaping import astype
@@ -36,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.fft)
+    return public_names(scipy.fft)
 
 
 def _register(function: Function) -> Function:

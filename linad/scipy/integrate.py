@@ -22,6 +22,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.errors import ShapeError, UnsupportedError
+from linad.frames import public_names
 from linad.rules.shaping import as_array, form
 from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
@@ -34,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.integrate)
+    return public_names(scipy.integrate)
 
 
 @traced_form(scipy.integrate.trapezoid)

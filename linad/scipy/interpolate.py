@@ -16,6 +16,7 @@ import numpy as np
 import scipy.interpolate
 
 from linad.errors import ShapeError, UnsupportedError
+from linad.frames import public_names
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact, traced_form
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.interpolate)
+    return public_names(scipy.interpolate)
 
 
 # On a regular grid.

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from linad.errors import ShapeError, UnsupportedError
+from linad.frames import public_names
 from linad.rules import decompositions, linalg, spectral
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import concrete
@@ -48,7 +49,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.linalg)
+    return public_names(scipy.linalg)
 
 
 # Systems.

@@ -13,6 +13,7 @@ import scipy.ndimage
 
 from linad.derivatives import stop_gradient
 from linad.errors import ShapeError
+from linad.frames import public_names
 from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_, running_mean_
 from linad.rules.polynomials import convolve_
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.ndimage)
+    return public_names(scipy.ndimage)
 
 
 # Along one axis.

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.signal
 
 from linad.errors import DTypeError, ShapeError
+from linad.frames import public_names
 from linad.rules.creation import asarray
 from linad.rules.filters import allpole_
 from linad.rules.polynomials import convolve_
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.signal)
+    return public_names(scipy.signal)
 
 
 # Linear filters.

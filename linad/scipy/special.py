@@ -13,6 +13,7 @@ import scipy.special
 
 from linad.derivatives import stop_gradient
 from linad.errors import UnsupportedError
+from linad.frames import public_names
 from linad.primitive import Traced
 from linad.rules.shaping import as_array
 from linad.scipy.mirror import inexact, refuse, traced_form
@@ -23,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.special)
+    return public_names(scipy.special)
 
 
 def _largest(x: Any, axis: Any) -> Any:

@@ -17,6 +17,7 @@ import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
 from linad.errors import ShapeError, UnsupportedError
+from linad.frames import public_names
 from linad.operators.foreign import apply_operator
 from linad.primitive import Traced
 from linad.rules import sparse as products
@@ -46,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.sparse.linalg)
+    return public_names(scipy.sparse.linalg)
 
 
 class TracedProducts(LinearOperator):
