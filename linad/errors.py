@@ -43,7 +43,7 @@ class ArgumentError(LinadError, TypeError, ValueError):
     """One of linad's functions was called with something that it cannot take."""
 
 
-class OptionError(LinadError, ValueError):
+class OptionError(ArgumentError):
     """An option has a value that is none of those there are."""
 
 

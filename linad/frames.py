@@ -113,6 +113,18 @@ def _doing(frame: Any) -> Asked:
     return Asked("")
 
 
+def enters_with(frame: Any) -> bool:
+    """Whether what the call that a frame is making returns is entered by ``with`` right away."""
+    code, k = frame.f_code.co_code, frame.f_lasti + 2
+    while k < len(code) and code[k] in _PASSED:
+        k += 2
+    return k < len(code) and code[k] in _ENTERS
+
+
+_PASSED = {dis.opmap[name] for name in ("CACHE", "COPY", "EXTENDED_ARG") if name in dis.opmap}
+_ENTERS = {dis.opmap[name] for name in ("BEFORE_WITH", "LOAD_SPECIAL") if name in dis.opmap}
+
+
 def _called(frame: Any, now: list[Any]) -> Asked:
     """The function of the call that the last instruction makes: what was loaded where the call
     begins in the source, a name and its attributes."""
