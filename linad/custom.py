@@ -11,11 +11,17 @@ from linad import tree
 from linad.errors import ArgumentError, ShapeError, WrongRuleError
 from linad.operators.algebra import as_operator, matching
 from linad.operators.base import JacobianOperator
+from linad.options import FUNCTION, POSITIVE_COUNT, TEXT, Kind, is_integer, takes
 from linad.overwriting import Overwriting
 from linad.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.shapes import Shape, check_function, size_of
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
 from linad.vectors import normal
+
+ARGUMENT = Kind(
+    "the name or the position of an argument",
+    lambda given: isinstance(given, str) or is_integer(given),
+)
 
 
 class UserPrimitive(Primitive):
@@ -252,6 +258,12 @@ def check_adjoint(J: JacobianOperator, name: str) -> None:
         )
 
 
+@takes(
+    name=TEXT.optional,
+    outputs=POSITIVE_COUNT.optional,
+    writes=ARGUMENT.optional,
+    state=FUNCTION.optional,
+)
 def primitive(
     function: Callable[..., Any] | None = None,
     *,

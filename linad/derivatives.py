@@ -9,8 +9,9 @@ from typing import Any
 
 from linad import tree
 from linad.calls import Argnums, Call, check_transform, untraced
-from linad.errors import ShapeError, TreeError
-from linad.shapes import check_function, name_of
+from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
+from linad.options import is_integer
+from linad.shapes import name_of
 from linad.tracer import Tracer
 from linad.transforms.push import push_leaves
 from linad.transforms.slots import Slot, check_seeds
@@ -62,7 +63,11 @@ def linearize(
     >>> J @ np.ones(3)
     array([2., 4., 6.])
     """
-    check_function("linearize", f)
+    check_transform("linearize", f, argnums)
+    if not args:
+        raise ArgumentError(
+            f"linearize: a point is needed beside the function: linad.linearize({name_of(f)}, x)"
+        )
     return Call(f, args, {}, argnums, keep=True).linearize()
 
 
@@ -113,7 +118,7 @@ def jvp(
 
 def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name: str) -> Any:
     """What `jvp` does, for a function of that name."""
-    check_function(name, f)
+    check_transform(name, f, 0, has_aux)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TreeError(
             f"{name}: primals and tangents must be tuples or lists of arguments: "
@@ -176,7 +181,11 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.ones(2))
     (array([3., 4.]), array([1., 2.]))
     """
-    check_function("vjp", f)
+    check_transform("vjp", f, 0, has_aux)
+    if not primals:
+        raise ArgumentError(
+            f"vjp: a point is needed beside the function: linad.vjp({name_of(f)}, x)"
+        )
     call = Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
     y, J = call.linearize()
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
@@ -213,6 +222,11 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     array([1., 0.])
     """
     check_transform("derivative", f, argnums)
+    if not is_integer(argnums):
+        raise OptionError(
+            f"derivative: argnums must be the position of one argument, got {argnums!r:.60}; "
+            f"linad.jacobian takes several"
+        )
 
     @functools.wraps(f, updated=())
     def slope(*args: Any, **kwargs: Any) -> Any:
@@ -269,7 +283,7 @@ def jacobian(
     array([[1., 0.],
            [3., 2.]])
     """
-    check_transform("jacobian", f, argnums)
+    check_transform("jacobian", f, argnums, has_aux)
 
     @functools.wraps(f, updated=())
     def dense(*args: Any, **kwargs: Any) -> Any:

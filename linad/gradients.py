@@ -10,7 +10,7 @@ from typing import Any
 from linad import tree
 from linad.calls import Argnums, Call, check_transform
 from linad.derivatives import jacobian, linearize, push
-from linad.errors import OutputError
+from linad.errors import ArgumentError, OutputError
 from linad.shapes import name_of
 from linad.transforms.tape_operator import TapeOperator
 
@@ -61,7 +61,7 @@ def _with_gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `value_and_grad` returns, for a function of that name."""
-    check_transform(name, f, argnums)
+    check_transform(name, f, argnums, has_aux)
 
     @functools.wraps(f, updated=())
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -215,6 +215,11 @@ def hessian_operator(
     array([4., 2.])
     """
     gradient = _gradient(f, argnums, False, "hessian_operator")
+    if not args:
+        raise ArgumentError(
+            f"hessian_operator: a point is needed beside the function: "
+            f"linad.hessian_operator({name_of(f)}, x)"
+        )
     _, H = linearize(gradient, *args, argnums=argnums)
     H.hermitian = H.dtype.kind != "c"
     return H

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from linad.jit import Jitted, jit
-from linad.shapes import name_of
+from linad.shapes import check_function, name_of
 
 log = logging.getLogger("linad")
 
@@ -41,6 +41,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> report.steps[0].primitives
     ['sin', 'cos', 'multiply', 'add']
     """
+    check_function("explain", f)
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def explained(*args: Any, **kwargs: Any) -> Any:

@@ -23,6 +23,7 @@ from linad.arguments import Arguments, share_memory
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
+from linad.options import NAMES, POSITIONS, takes
 from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
 from linad.tape import Var
@@ -287,6 +288,7 @@ def _is_recorded(x: Any) -> bool:
     return False
 
 
+@takes(static_argnums=POSITIONS, static_argnames=NAMES)
 def jit(
     f: Callable[..., Any] | None = None,
     *,

@@ -10,11 +10,13 @@ import math
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from linad.errors import OptionError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Kind:
     @property
     def optional(self) -> "Kind":
         """The same, or None."""
-        return Kind(f"{self.words} or None", lambda value: value is None or self.fits(value))
+        return Kind(f"{self.words}, or None", lambda value: value is None or self.fits(value))
 
     def check(self, name: str, option: str, value: Any) -> None:
         """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
@@ -117,7 +119,7 @@ FORMAT = choice("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 SIGN = Kind("1 or -1", lambda value: is_number(value) and value in (1, -1))
 
 
-def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Any]:
+def takes(**kinds: Kind) -> Callable[[Function], Function]:
     """Check the options of a function, or method, whenever it is called.
 
     Parameters
@@ -126,7 +128,7 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Any]:
         Of its parameters, by their names. Options that are left out are not looked at.
     """
 
-    def decorate(function: Callable[..., Any]) -> Any:
+    def decorate(function: Function) -> Function:
         parameters = inspect.signature(function).parameters
         places = [(k, name) for k, name in enumerate(parameters) if name in kinds]
         places = [
@@ -147,6 +149,6 @@ def takes(**kinds: Kind) -> Callable[[Callable[..., Any]], Any]:
             return function(*args, **kwargs)
 
         checked.__options__ = kinds  # type: ignore[attr-defined]  # the tests sweep over them
-        return checked
+        return cast(Function, checked)
 
     return decorate

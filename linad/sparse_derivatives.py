@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linad.calls import Call
+from linad.calls import Call, check_transform
 from linad.gradients import hessian_operator
 from linad.jit import Jitted
-from linad.transforms.sparse import check_format
+from linad.options import FORMAT, takes
+from linad.transforms import sparse as sparse  # answers operators that are asked for zeros
 
 
 def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,6 +18,7 @@ def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
+@takes(format=FORMAT)
 def sparse_jacobian(
     f: Callable[..., Any],
     *args: Any,
@@ -71,11 +73,12 @@ def sparse_jacobian(
     array([[2., 1., 0.],
            [0., 3., 2.]])
     """
-    check_format(format, "sparse_jacobian")
+    check_transform("sparse_jacobian", f, argnums)
     _, J = Call(operation_by_operation(f), args, {}, argnums).linearize()
     return J.tosparse(format)
 
 
+@takes(format=FORMAT)
 def sparse_hessian(
     f: Callable[..., Any],
     *args: Any,
@@ -128,6 +131,6 @@ def sparse_hessian(
     """
     from linad.transforms.sparsity.assemble import symmetric_matrix_of
 
-    check_format(format, "sparse_hessian")
+    check_transform("sparse_hessian", f, argnums)
     H = hessian_operator(operation_by_operation(f), *args, argnums=argnums)
     return symmetric_matrix_of(H).asformat(format)

@@ -27,7 +27,7 @@ import numpy as np
 
 from linad import tree
 from linad.buffers import concrete
-from linad.errors import DTypeError, OptionError, ShapeError, SingularError, UnsupportedError
+from linad.errors import DTypeError, ShapeError, SingularError, UnsupportedError
 from linad.operators.algebra import as_operator, compose, matching, scale
 from linad.operators.base import JacobianOperator
 from linad.operators.factors import Cholesky, DenseLU, SparseLU
@@ -40,6 +40,7 @@ from linad.operators.solve import Solve
 from linad.operators.structure import DEFINITE, bare, definiteness, is_thin, structure, triangles
 from linad.operators.structured import Matrix, Reshape
 from linad.operators.tagged import Tagged
+from linad.options import FLAG, POSITIVE_COUNT, TOLERANCE, choice, takes
 from linad.primitive import Primitive, Traced
 from linad.shapes import Shape, is_inexact
 from linad.transforms import fold as fold  # tells the table of linearized functions
@@ -166,10 +167,6 @@ class System:
         M: Any = None,
         what: str = "solve_linear: the matrix",
     ) -> None:
-        if method not in CHOICES:
-            raise OptionError(
-                f"solve_linear: method={method!r} came, one of {', '.join(CHOICES)} is needed"
-            )
         self.A = A.flat
         if not self.A.clinear:
             raise UnsupportedError(
@@ -320,6 +317,9 @@ def inverse(op: JacobianOperator) -> JacobianOperator:
     return matching(found, flat.in_shape, flat.out_shape)  # type: ignore[no-any-return]
 
 
+@takes(
+    method=choice(*CHOICES), rtol=TOLERANCE, maxiter=POSITIVE_COUNT.optional, explain=FLAG
+)
 def solve_linear(
     J: Any,
     b: Any,

@@ -16,6 +16,7 @@ from linad.agreement import check_program, require
 from linad.config import compiler_is_off
 from linad.derivatives import jvp, linearize, vjp
 from linad.errors import DerivativeError
+from linad.options import COUNT, FLAG, POSITIONS, POSITIVE_COUNT, SEED, TOLERANCE, takes
 from linad.primitive import Primitive
 from linad.shapes import check_function, is_inexact
 from linad.vectors import combine, difference, inner, norm, precision, random_like
@@ -23,6 +24,7 @@ from linad.vectors import combine, difference, inner, norm, precision, random_li
 Rng = np.random.Generator | int | None
 
 
+@takes(order=POSITIVE_COUNT, rtol=TOLERANCE.optional, rng=SEED)
 def check_derivatives(
     f: Callable[..., Any],
     *args: Any,
@@ -146,6 +148,15 @@ def _check_seeds(apply: Any, like: Any, rng: Any, rounding: float, what: str) ->
             )
 
 
+@takes(
+    order=POSITIVE_COUNT,
+    rtol=TOLERANCE.optional,
+    float32=FLAG,
+    complex_=FLAG,
+    wrt=POSITIONS.optional,
+    compiled=COUNT,
+    rng=SEED,
+)
 def check_rule(
     primitive: Primitive | Callable[..., Any],
     *args: Any,

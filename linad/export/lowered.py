@@ -13,7 +13,7 @@ from linad import tree
 from linad.export.module import Module
 from linad.export.templates import call
 from linad.jit import Jitted
-from linad.shapes import name_of
+from linad.shapes import check_function, name_of
 from linad.tape import Equation, Tape, Var, type_of
 from linad.transforms.programs import trace_vjp
 from linad.transforms.simplify import simplify
@@ -98,6 +98,7 @@ def lower(f: Callable[..., Any]) -> Callable[..., Lowered]:
     >>> module["reverse"](residuals, 1.0)
     array([ 1., -1.])
     """
+    check_function("lower", f)
     function = f.function if isinstance(f, Jitted) else f
 
     def lowered(*args: Any) -> Lowered:

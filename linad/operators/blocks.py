@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.errors import ArgumentError, DTypeError, OperandError, ShapeError
+from linad.errors import DTypeError, OperandError, ShapeError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Typed
 from linad.operators.structured import Identity
-from linad.shapes import is_inexact
+from linad.options import COUNT, DTYPE, takes
 
 
 class Blocks(Typed):
@@ -78,6 +78,7 @@ def _slices(lengths: list[int]) -> list[slice]:
     return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
+@takes(n=COUNT)
 def eye(n: int, dtype: Any = float) -> JacobianOperator:
     """Return the identity on vectors of length n.
 
@@ -97,8 +98,8 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     ------
     DTypeError
         If dtype is neither floating nor complex.
-    ArgumentError
-        If n is no number of rows.
+    OptionError
+        If n is not a number of rows.
 
     Examples
     --------
@@ -107,12 +108,9 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     >>> (J.T @ J + 0.5 * linad.eye(3)) @ np.ones(3)
     array([1.5, 1.5, 1.5])
     """
-    dtype = np.dtype(dtype)
-    if not is_inexact(dtype):
-        raise DTypeError(f"eye: dtype {dtype} came, a floating or complex one is needed")
-    if not isinstance(n, (int, np.integer)) or n < 0:
-        raise ArgumentError(f"eye: a number of rows is needed, n={n!r:.60} came")
-    return Identity((int(n),), dtype)
+    if not DTYPE.fits(dtype):
+        raise DTypeError(f"eye: dtype must be {DTYPE.words}, got {dtype!r:.60}")
+    return Identity((int(n),), np.dtype(dtype))
 
 
 def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:

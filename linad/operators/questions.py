@@ -7,9 +7,13 @@ which hand their functions down here.
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from linad.options import FLAG, POSITIVE_COUNT, SEED, takes
+
 if TYPE_CHECKING:
     from linad.operators.base import JacobianOperator
     from linad.operators.estimates import Estimate
+
+EXACT = FLAG.optional
 
 ANSWERS = SimpleNamespace()
 """Functions of an operator, by the name of the question."""
@@ -61,6 +65,7 @@ class Questions:
         """
         return ANSWERS.structure(self)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def diagonal(
         self, *, exact: bool | None = None, samples: int = 64, rng: Any = None
     ) -> "Estimate":
@@ -95,6 +100,7 @@ class Questions:
         """
         return ANSWERS.diagonal(self, exact, samples, rng)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def trace(self, *, exact: bool | None = None, samples: int = 64, rng: Any = None) -> "Estimate":
         """Return the trace of a square matrix.
 
@@ -123,6 +129,7 @@ class Questions:
         """
         return ANSWERS.trace(self, exact, samples, rng)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def norm_estimate(
         self, *, exact: bool | None = None, samples: int = 64, rng: Any = None
     ) -> "Estimate":
@@ -152,6 +159,7 @@ class Questions:
         """
         return ANSWERS.norm_estimate(self, exact, samples, rng)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def column_norms(
         self, *, exact: bool | None = None, samples: int = 64, rng: Any = None
     ) -> "Estimate":

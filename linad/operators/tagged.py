@@ -22,6 +22,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.composites import Typed
 from linad.operators.patterns import WRAPPERS
 from linad.operators.rewrites import Simplifier, plainer
+from linad.options import SEED, takes
 
 NAMES = (
     "symmetric",
@@ -76,6 +77,7 @@ def _(op: Tagged, simplify: Simplifier) -> JacobianOperator | None:
     return None if inner is op.op else Tagged(inner, op.tags)
 
 
+@takes(rng=SEED)
 def tag(J: Any, *tags: Any, rng: Any = 0) -> JacobianOperator:
     """Assert what is known of a matrix, so that solvers can use it.
 

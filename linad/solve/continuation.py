@@ -19,24 +19,58 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from linad.errors import ConvergenceError, DTypeError, ShapeError, SingularError
+from linad.errors import ConvergenceError, DTypeError, OptionError, ShapeError, SingularError
 from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
 from linad.operators.factors import SparseLU
+from linad.options import (
+    COUNT,
+    FLAG,
+    FUNCTION,
+    NUMBER,
+    POSITIVE,
+    SIGN,
+    TOLERANCE,
+    Kind,
+    is_number,
+    takes,
+)
+from linad.primitive import Traced
 from linad.shapes import name_of
 from linad.solve.newton import REUSED, largest
-from linad.solve.problems import Residual, args_tuple, check_maxiter
+from linad.solve.problems import Residual, args_tuple
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
-from linad.solve.systems import KeptFactors, check_solver, choose, seen_through, system
+from linad.solve.systems import LINEAR_SOLVER, KeptFactors, choose, seen_through, system
 from linad.systems import System
 
 COLUMNS = ("parameter", "slope", "step")
 FOLD_STEPS = 30
 
+PARAMETER = Kind("a finite number", lambda value: isinstance(value, Traced) or NUMBER.fits(value))
+BOUNDS = Kind(
+    "a pair of numbers",
+    lambda pair: isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(is_number, pair)),
+)
+
 ACCURATE = 1e-9
 """Relative residual of tangents, whose sign tells folds."""
 
 
+@takes(
+    f=FUNCTION,
+    parameter=PARAMETER,
+    step=POSITIVE,
+    min_step=POSITIVE,
+    max_step=POSITIVE,
+    direction=SIGN,
+    bounds=BOUNDS,
+    folds=COUNT.optional,
+    ftol=TOLERANCE.optional,
+    maxiter=COUNT,
+    linear_solver=LINEAR_SOLVER,
+    callback=FUNCTION.optional,
+    disp=FLAG,
+)
 def continuation(
     f: Callable[..., Any],
     x0: Any,
@@ -116,17 +150,15 @@ def continuation(
     >>> round(found.folds[0].parameter, 10)
     1.0
     """
-    check_solver(linear_solver, "continuation")
-    check_maxiter(maxiter, "continuation")
-    if not 0 < min_step <= step <= max_step:
-        raise ValueError(
-            f"continuation: 0 < min_step <= step <= max_step is needed, got {min_step!r}, {step!r} "
+    if not min_step <= step <= max_step:
+        raise OptionError(
+            f"continuation: expected min_step <= step <= max_step, got {min_step!r}, {step!r} "
             f"and {max_step!r}"
         )
-    if direction not in (1, -1):
-        raise ValueError(f"continuation: direction={direction!r} came, 1 or -1 is needed")
     if not bounds[0] <= parameter <= bounds[1]:
-        raise ValueError(f"continuation: parameter={parameter!r} is not within bounds {bounds!r}")
+        raise OptionError(
+            f"continuation: parameter must be within bounds={bounds!r}, got {parameter!r}"
+        )
     monitor = Monitor("continuation", callback, disp, COLUMNS)
     branch = Branch(f, x0, parameter, args, ftol, linear_solver)
     try:

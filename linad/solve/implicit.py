@@ -87,7 +87,7 @@ class Equation:
         ``solve(x0, theta) -> OptimizeResult`` on containers.
     x0, theta : Form
     linear_solver : str
-        For systems with J_x, one of `linad.solve.systems.SOLVERS`.
+        For systems with J_x, "dense", "sparse", "krylov" or "auto".
     rtol : float or None
         Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
     """

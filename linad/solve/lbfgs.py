@@ -1,17 +1,32 @@
 """L-BFGS-B, SciPy's, with linad's gradients, for containers of arrays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from linad import tree
-from linad.solve.problems import Objective, check_maxiter, refuse_limits
+from linad.errors import OptionError
+from linad.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
+from linad.solve.problems import Objective, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")
 
 
+@takes(
+    fun=FUNCTION,
+    jac=FUNCTION.optional,
+    callback=FUNCTION.optional,
+    ftol=TOLERANCE,
+    gtol=TOLERANCE,
+    tol=TOLERANCE.optional,
+    maxcor=POSITIVE_COUNT,
+    maxiter=COUNT,
+    maxfun=COUNT,
+    maxls=POSITIVE_COUNT,
+    disp=FLAG,
+)
 def lbfgs(
     fun: Callable[..., Any],
     x0: Any,
@@ -75,9 +90,8 @@ def lbfgs(
 
     refuse_limits("lbfgs", None, constraints)
     if hess is not None or hessp is not None:
-        raise ValueError("lbfgs: hess or hessp came, and it uses gradients only")
+        raise OptionError("lbfgs: hess and hessp must be None: it uses gradients only")
     problem = Objective(fun, x0, args, "lbfgs", jac)
-    check_maxiter(maxiter, "lbfgs")
     monitor = Monitor("lbfgs", callback, disp, COLUMNS)
     limits = None if bounds is None else _bounds(bounds, problem)
     if tol is not None:
@@ -183,6 +197,11 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
             for side in bounds
         ]
         return Bounds(*sides)
+    if not isinstance(bounds, (Sequence, np.ndarray)):
+        raise OptionError(
+            f"lbfgs: bounds must be scipy.optimize.Bounds, a pair of containers like x0 or a "
+            f"sequence of pairs, got {bounds!r:.60}"
+        )
     if len(bounds) != n:
-        raise ValueError(f"lbfgs: {len(bounds)} bounds came for {n} unknowns")
+        raise OptionError(f"lbfgs: bounds must have {n} pairs, one per unknown, got {len(bounds)}")
     return bounds

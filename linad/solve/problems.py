@@ -13,7 +13,7 @@ import numpy as np
 
 from linad import tree
 from linad.derivatives import linearize
-from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
+from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
 from linad.gradients import value_and_grad
 from linad.operators.composites import Typed
 from linad.primitive import Traced
@@ -160,8 +160,6 @@ class Residual:
     """
 
     def __init__(self, f: Callable[..., Any], x0: Any, args: Any, name: str) -> None:
-        if not callable(f):
-            raise TypeError(f"{name}: the first argument must be a function, got {f!r:.60}")
         self.f, self.args, self.name = f, args_tuple(args), name
         self.x = Unknown(x0, name)
         self.counts = Counts()
@@ -254,12 +252,6 @@ class Objective:
         hess: Any = None,
         hessp: Any = None,
     ) -> None:
-        for what, given in [("fun", f), ("jac", jac), ("hess", hess), ("hessp", hessp)]:
-            if not callable(given) and (what == "fun" or given is not None):
-                raise TypeError(
-                    f"{name}: {what} must be a function{'' if what == 'fun' else ' or None'}, "
-                    f"got {given!r:.60}"
-                )
         self.f, self.args, self.name = f, args_tuple(args), name
         self.jac, self.hess, self.hessp = jac, hess, hessp
         self.x = Unknown(x0, name)
@@ -399,12 +391,6 @@ class _Hessian(Typed):
         return int(self.J.nnz) - self.shape[1]
 
 
-def check_maxiter(maxiter: Any, name: str) -> None:
-    """Raise ValueError unless a limit of iterations is an integer, 0 or more."""
-    if not isinstance(maxiter, (int, np.integer)) or maxiter < 0:
-        raise ValueError(f"{name}: maxiter={maxiter!r} came, an integer >= 0 is needed")
-
-
 def args_tuple(args: Any) -> tuple[Any, ...]:
     """SciPy's ``args``: a tuple, or one argument that is none."""
     return args if isinstance(args, tuple) else (args,)
@@ -432,13 +418,13 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
 def refuse_limits(name: str, bounds: Any, constraints: Any) -> None:
     """Raise ValueError for bounds and constraints, which `scipy.optimize.minimize` hands on."""
     if bounds is not None:
-        raise ValueError(
-            f"{name}: bounds came, and it minimises without; linad.solve.lbfgs takes bounds"
+        raise OptionError(
+            f"{name}: bounds must be None, got {bounds!r:.60}; linad.solve.lbfgs takes them"
         )
     if isinstance(constraints, Sequence) and not constraints:
         return
     if constraints is not None:
-        raise ValueError(
-            f"{name}: constraints came, and it minimises without; use scipy.optimize.minimize "
-            f"with linad.scipy_args(f, 'minimize', method='trust-constr')"
+        raise OptionError(
+            f"{name}: constraints must be empty, got {constraints!r:.60}; scipy.optimize.minimize "
+            f"takes them, with linad.scipy_args(f, 'minimize', method='trust-constr')"
         )

@@ -2,23 +2,15 @@
 
 from typing import Any
 
-from linad.errors import OptionError
 from linad.operators.base import JacobianOperator
 from linad.operators.sparse_forms import SPARSITY
-
-FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
-
-
-def check_format(format: str, name: str) -> None:
-    """Raise unless SciPy has a sparse array of this name."""
-    if format not in FORMATS:
-        raise OptionError(f"{name}: format={format!r} came, one of {', '.join(FORMATS)} is needed")
+from linad.options import FORMAT
 
 
 def tosparse(op: JacobianOperator, format: str) -> Any:
     from linad.transforms.sparsity.assemble import matrix_of
 
-    check_format(format, "tosparse")
+    FORMAT.check("tosparse", "format", format)
     return matrix_of(op).asformat(format)
 
 

@@ -126,7 +126,7 @@ def test_eye():
     assert linad.eye(0).shape == (0, 0)
     J = Diagonal(np.ones(3, F4), (3,), F4)
     assert (J + 0.5 * linad.eye(3, J.dtype)).dtype == F4
-    with pytest.raises(DTypeError, match="eye: dtype int64"):
+    with pytest.raises(DTypeError, match="eye: dtype must be .*int64"):
         linad.eye(3, np.int64)
     with pytest.raises(TypeError):
         linad.eye(3.0)

@@ -114,11 +114,11 @@ class TestEnds:
     @pytest.mark.parametrize(
         "options, words",
         [
-            ({"step": 0.0}, "0 < min_step <= step"),
-            ({"step": 2.0}, "0 < min_step <= step"),
-            ({"direction": 2}, "direction=2"),
-            ({"bounds": (1.0, 2.0)}, "not within bounds"),
-            ({"linear_solver": "qr"}, "linear_solver='qr'"),
+            ({"step": 0.0}, "step must be a number > 0, got 0.0"),
+            ({"step": 2.0}, "expected min_step <= step <= max_step"),
+            ({"direction": 2}, "direction must be 1 or -1, got 2"),
+            ({"bounds": (1.0, 2.0)}, "must be within bounds"),
+            ({"linear_solver": "qr"}, "linear_solver must be .*, got 'qr'"),
         ],
     )
     def test_options_that_cannot_be_meant(self, options, words):

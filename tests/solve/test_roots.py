@@ -14,6 +14,7 @@ from solve.problems import (
 )
 
 import linad
+from linad.errors import OperandError, OptionError
 from linad.solve import Status, newton, newton_krylov
 
 BOTH = pytest.mark.parametrize("solver", [newton, newton_krylov])
@@ -196,7 +197,7 @@ class TestPreconditioners:
 
     @pytest.mark.parametrize("given", ["jacobi", np.eye(3), lambda x, J: None])
     def test_refused(self, given):
-        with pytest.raises(linad.errors.OperandError, match="newton_krylov: .*preconditioner"):
+        with pytest.raises((OptionError, OperandError), match="newton_krylov: preconditioner must"):
             newton_krylov(self.stiff, np.zeros(60), preconditioner=given)
 
 
@@ -353,9 +354,9 @@ class TestFailures:
             solver(f, x0)
 
     def test_options_that_cannot_be_meant(self):
-        with pytest.raises(ValueError, match="linear_solver='lu' came"):
+        with pytest.raises(ValueError, match="linear_solver must be .*, got 'lu'"):
             newton(np.sin, np.ones(1), linear_solver="lu")
-        with pytest.raises(ValueError, match="xtol=-1"):
+        with pytest.raises(ValueError, match="xtol must be .*, got -1"):
             newton(np.sin, np.ones(1), xtol=-1.0)
 
     @BOTH
