@@ -1,6 +1,7 @@
 """A user's own primitive: ``@linad.primitive`` and the forms its rules may take."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -52,13 +53,25 @@ class UserPrimitive(Primitive):
 
     def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
         """Register the rule of one argument; see `primitive` for what it may return."""
-        if not isinstance(wrt, int):
-            raise ArgumentError(f"{self.name}: wrt must be an argument position, got {wrt!r:.60}")
+        if not is_integer(wrt):
+            raise ArgumentError(
+                f"{self.name}: wrt must be the position of an argument, as in "
+                f"@{self._name}.jacobian(wrt=0), got {wrt!r:.60}"
+            )
+        count = _positions(self.__wrapped__)
+        if not 0 <= wrt < count:
+            raise ArgumentError(
+                f"{self.name}: wrt must be the position of an argument, 0 to {count - 1:g}, got "
+                f"{wrt}"
+            )
         name = f"{self.name}: the Jacobian rule of argument {wrt}"
 
         def register(rule: Rule) -> Rule:
+            FUNCTION.check(self.name, "a Jacobian rule", rule)
+
             def checked(y: Any, *args: Any, **params: Any) -> JacobianOperator:
-                J = as_jacobian(rule(y, *args, **params), y, args[wrt], name)
+                found = called(rule, (y, *args), params, name, "the result and the arguments")
+                J = as_jacobian(found, y, args[wrt], name)
                 tested = wrt in self._tested or self.outputs is not None
                 if not tested and innermost_trace((y, *args)) is None:
                     check_adjoint(J, name)
@@ -91,9 +104,16 @@ class UserPrimitive(Primitive):
         the closure. Forward mode applies their adjoints in the opposite order.
         """
 
+        name = f"{self.name}: the pullback rule"
+        FUNCTION.check(self.name, "a pullback rule", rule)
+
         def joint(*args: Any, **params: Any) -> Any:
-            y, pull = rule(*args, **params)
-            return _plain(y, self.outputs), pull
+            found = called(rule, args, params, name, "the arguments")
+            if not isinstance(found, tuple) or len(found) != 2 or not callable(found[1]):
+                raise WrongRuleError(
+                    f"{name} must return a pair (y, pullback), got {found!r:.60}"
+                )
+            return _plain(found[0], self.outputs), found[1]
 
         self.joint = self._test_linear(joint)
         return rule
@@ -129,6 +149,37 @@ class UserPrimitive(Primitive):
         for i, expected in zip(active, L.push_leaves(seeds), strict=True):
             given = np.zeros(np.shape(args[i])) if found[i] is None else np.asarray(found[i])
             check_linear(given, expected, f"{self.name}: argument {i}")
+
+
+def _positions(function: Callable[..., Any]) -> float:
+    """How many arguments by position a function takes; infinity where it does not tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function of C
+        return np.inf
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return np.inf
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+
+def called(rule: Rule, args: Any, params: Any, name: str, given: str) -> Any:
+    """What a user's rule returns; WrongRuleError if it does not take what it is given."""
+    try:
+        return rule(*args, **params)
+    except TypeError as error:
+        try:
+            signature = inspect.signature(rule)
+        except (TypeError, ValueError):
+            raise error from None
+        try:
+            signature.bind(*args, **params)
+        except TypeError:
+            keywords = f" and {', '.join(params)} by keyword" if params else ""
+            raise WrongRuleError(
+                f"{name} takes {signature}, and is called with {given}: {len(args)} by "
+                f"position{keywords}"
+            ) from None
+        raise
 
 
 def _plain(y: Any, outputs: int | None) -> Any:

@@ -124,6 +124,10 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
             f"{name}: primals and tangents must be tuples or lists of arguments: "
             f"linad.{name}({name_of(f)}, (x,), (v,))"
         )
+    if not primals:
+        raise ArgumentError(
+            f"{name}: a point is needed beside the function: linad.{name}({name_of(f)}, (x,), (v,))"
+        )
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
     call = Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)

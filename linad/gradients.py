@@ -259,5 +259,5 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     array([4., 2.])
     """
     several = isinstance(primals, (tuple, list)) and len(primals) != 1
-    argnums = tuple(range(len(primals))) if several else 0
+    argnums = tuple(range(len(primals))) if several and primals else 0
     return push(_gradient(f, argnums, False, "hvp"), primals, tangents, False, "hvp")[1]

@@ -175,3 +175,83 @@ def test_scipy_hands_its_options_on():
         assert found.success
     with pytest.raises(OptionError, match="^newton_cg: bounds must be None"):
         scipy.optimize.minimize(f, X, method=linad.solve.newton_cg, bounds=[(0, 1)] * 2)
+
+
+# Points.
+
+POINTS = {
+    "newton": lambda x0: linad.solve.newton(g, x0).x,
+    "newton_krylov": lambda x0: linad.solve.newton_krylov(g, x0).x,
+    "gauss_newton": lambda x0: linad.solve.gauss_newton(g, x0).x,
+    "levenberg_marquardt": lambda x0: linad.solve.levenberg_marquardt(g, x0).x,
+    "newton_cg": lambda x0: linad.solve.newton_cg(f, x0).x,
+    "trust_region": lambda x0: linad.solve.trust_region(f, x0).x,
+    "lbfgs": lambda x0: linad.solve.lbfgs(f, x0, bounds=[(0.0, 9.0)] * 2).x,
+    "continuation": lambda x0: linad.solve.continuation(g, x0, 0.0, maxiter=2).x,
+    "root": lambda x0: linad.solve.root(g, x0),
+    "fixed_point": lambda x0: linad.solve.fixed_point(lambda x: 0.5 * x + 0.5, x0),
+    "minimum": lambda x0: linad.solve.minimum(f, x0),
+    "least_squares": lambda x0: linad.solve.least_squares(g, x0),
+    "linear": lambda b: 0.5 * linad.solve.linear(lambda x: x / b[0], b),
+    "minimize": lambda x0: scipy.optimize.minimize(x0=x0, **linad.scipy_args(f, "minimize")).x,
+    "method": lambda x0: scipy.optimize.minimize(f, x0, method=linad.solve.newton_cg).x,
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_lists_of_numbers_are_points(name):
+    expected = POINTS[name](np.array([1.5, 1.5]))
+    for x0 in ([1.5, 1.5], (1.5, 1.5), [np.float64(1.5), 1.5]):
+        found = POINTS[name](x0)
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_what_stays_a_container():
+    found = linad.solve.newton(lambda p: [p[0] - 1.0, p[1] - 2.0], [np.zeros(2), 0.0]).x
+    assert isinstance(found, list)
+    rows = linad.solve.newton(lambda x: x - 1.0, [[0, 0], [0, 0], [0, 0]]).x
+    np.testing.assert_array_equal(rows, np.ones((3, 2)))
+    slopes = linad.grad(lambda p: p[0] ** 2 + p[1] ** 2)([1.0, 2.0])
+    assert slopes == [2.0, 4.0]
+    assert {type(v) for v in slopes} == {np.float64}
+
+
+def test_the_argument_that_is_wrong_is_named():
+    def h(a, b, c):
+        return np.sum(a * b * c)
+
+    for args, said in [
+        ((X, X, np.arange(2)), "^h: argument 2 has dtype int64"),
+        ((X, "k", X), "^h: argument 1 has dtype <U1"),
+        ((X, {"k": [X, 1]}, X), r"^h: argument 1\['k'\]\[1\] has dtype int64"),
+    ]:
+        with pytest.raises(LinadError, match=said):
+            linad.grad(h, argnums=(1, 2))(*args)
+    with pytest.raises(OptionError, match="argnums must be .*, got 'k'; .* by its position"):
+        linad.grad(h, argnums="k")
+    for call, name in (
+        (lambda: linad.linearize(h), "linearize"),
+        (lambda: linad.vjp(h), "vjp"),
+        (lambda: linad.hessian_operator(h), "hessian_operator"),
+        (lambda: linad.jvp(h, (), ()), "jvp"),
+        (lambda: linad.hvp(h, (), ()), "hvp"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"^{name}: a point is needed .*linad.{name}\(h, "):
+            call()
+
+
+def test_what_an_operator_cannot_meet():
+    for x in ({"a": X}, None, "abc", object()):
+        with pytest.raises(LinadError, match="@ x: x must be a vector.*J.pushforward"):
+            J @ x
+        with pytest.raises(LinadError, match="/ x: x must be a number"):
+            J / x
+    for p in (2.5, -1, None, "x"):
+        with pytest.raises(LinadError, match=r"\*\* p: p must be an integer >= 0"):
+            J**p
+
+
+def test_labels_are_gone():
+    with pytest.raises(IndexError, match="no labels"):
+        linad.grad(lambda s: s["a"] ** 2)(X)

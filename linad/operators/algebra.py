@@ -60,14 +60,14 @@ def as_operator(a: Any) -> JacobianOperator:
         return a.flat
     if isinstance(a, (Tracer, np.ndarray)):
         if a.ndim != 2:
-            raise ShapeError(f"an array of shape {a.shape} is no matrix; two axes are needed")
+            raise ShapeError(f"an array of shape {a.shape} is not a matrix; expected two axes")
         if a.dtype.kind in "biu":
             a = a.astype(float)
         return Matrix(a)
     if is_operator(a):
         diagonal = _main_diagonal(a)
         return Foreign(aslinearoperator(a)) if diagonal is None else diagonal
-    raise OperandError(f"a {type(a).__name__} is no operator, matrix or sparse array: {a!r:.80}")
+    raise OperandError(f"expected an operator, a matrix or a sparse array, got {a!r:.80}")
 
 
 def _main_diagonal(a: Any) -> JacobianOperator | None:
@@ -219,8 +219,8 @@ def power(op: JacobianOperator, p: int) -> JacobianOperator:
     """``op`` applied ``p`` times."""
     op = as_operator(op)
     m, n = op.shape
-    if m != n or p < 0:
-        raise ShapeError(f"{op._label()} ** {p}: a square operator and p >= 0 are needed")
+    if m != n:
+        raise ShapeError(f"{op._label()} ** {p}: only a square operator has powers")
     result: JacobianOperator = Identity(op.in_shape, op.dtype)
     while p:
         if p % 2:

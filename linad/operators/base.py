@@ -15,16 +15,23 @@ import operator
 import sys
 import weakref
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from linad.config import settings
-from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
+from linad.errors import (
+    DensifyError,
+    DTypeError,
+    NotHolomorphicError,
+    OperandError,
+    ShapeError,
+)
 from linad.operators.questions import Questions
 from linad.operators.sparse_forms import SparseForms
+from linad.options import is_integer
 from linad.primitive import Traced
 from linad.shapes import Shape, memory_of, size_of
 
@@ -39,6 +46,9 @@ INTERNAL = {
     *("pull_leaves", "pullback_into", "push_leaves", "pushforward_into"),
 }
 """Names that sweeps ask of an operator, and that completion does not show."""
+
+
+NUMBERS = (int, float, complex, np.generic)
 
 
 class JacobianOperator(Questions, SparseForms, LinearOperator):
@@ -277,15 +287,26 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         if type(other) is np.ndarray and other.ndim == 1:
             return self._matvec(other)
         if not is_operator(other) and np.ndim(other) == 0:
-            raise ValueError("Scalar operands are not allowed, use '*' instead")
+            self._refuse_factor(other)
         return self.dot(other)
 
     def __rmatmul__(self, other: Any) -> Any:
         if not is_operator(other) and np.ndim(other) == 0:
-            raise ValueError("Scalar operands are not allowed, use '*' instead")
+            self._refuse_factor(other)
         return self.rdot(other)
 
+    def _refuse_factor(self, other: Any) -> NoReturn:
+        """Raise: ``other`` is neither an array nor an operator."""
+        if isinstance(other, (*NUMBERS, np.ndarray, Traced)):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        raise OperandError(
+            f"{self._label()} @ x: x must be a vector, a matrix or an operator, got {other!r:.60}; "
+            f"J.pushforward(x) takes a container, of the form of the arguments"
+        )
+
     def __truediv__(self, other: Any) -> Any:
+        if not isinstance(other, (*NUMBERS, np.ndarray, Traced)):
+            raise OperandError(f"{self._label()} / x: x must be a number, got {other!r:.60}")
         if np.ndim(other):
             raise ValueError("Can only divide a linear operator by a scalar.")
         return ALGEBRA.scale(1 / other, self)
@@ -306,6 +327,10 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         return ALGEBRA.subtract(other, self)
 
     def __pow__(self, power: Any) -> Any:
+        if not is_integer(power) or power < 0:
+            raise OperandError(
+                f"{self._label()} ** p: p must be an integer >= 0, got {power!r:.60}"
+            )
         return ALGEBRA.power(self, operator.index(power))
 
     # Transposes.

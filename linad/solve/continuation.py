@@ -38,7 +38,7 @@ from linad.options import (
 from linad.primitive import Traced
 from linad.shapes import name_of
 from linad.solve.newton import REUSED, largest
-from linad.solve.problems import Residual, args_tuple
+from linad.solve.problems import Residual, args_tuple, as_point
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
 from linad.solve.systems import LINEAR_SOLVER, KeptFactors, choose, seen_through, system
 from linad.systems import System
@@ -184,7 +184,7 @@ class Branch:
         ftol: float | None,
         linear_solver: str,
     ) -> None:
-        start = (x0, float(parameter))
+        start = (as_point(x0), float(parameter))
         extra = args_tuple(args)
 
         f = seen_through(f, linear_solver, x0)

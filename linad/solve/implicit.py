@@ -28,6 +28,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.primitive import Primitive, Traced
 from linad.shapes import Shape, is_inexact, size_of
+from linad.solve.problems import as_point
 from linad.solve.systems import system
 from linad.transforms.slots import Slot, common_dtype, joined, split
 
@@ -276,7 +277,7 @@ def solved(
 
 def _start(x0: Any, theta: Any, name: str) -> Any:
     """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
-    leaves, structure = tree.flatten(x0)
+    leaves, structure = tree.flatten(as_point(x0))
     if not leaves:
         raise TreeError(f"{name}: x0 holds no array")
     wide = [t.dtype for t in tree.flatten(theta)[0] if _has_derivative(t)]
@@ -284,7 +285,7 @@ def _start(x0: Any, theta: Any, name: str) -> Any:
     for leaf in leaves:
         plain = leaf if isinstance(leaf, Traced) else np.asarray(leaf)
         if plain.dtype.kind not in "biufc":
-            raise DTypeError(f"{name}: x0 has dtype {plain.dtype}; numbers are needed")
+            raise DTypeError(f"{name}: x0 must hold numbers, got dtype {plain.dtype}")
         weak = [leaf] if isinstance(leaf, (int, float, complex)) else [plain.dtype]
         dtype = np.result_type(*weak, *wide)
         dtype = dtype if is_inexact(dtype) else np.dtype(float)

@@ -8,7 +8,7 @@ import numpy as np
 from linad import tree
 from linad.errors import OptionError
 from linad.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
-from linad.solve.problems import Objective, refuse_limits
+from linad.solve.problems import Objective, as_point, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")
@@ -188,7 +188,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
                 [
                     np.broadcast_to(np.asarray(leaf, float), slot.shape).ravel()
                     for leaf, slot in zip(
-                        tree.flatten_like(side, problem.x.structure, "lbfgs: bounds"),
+                        tree.flatten_like(as_point(side), problem.x.structure, "lbfgs: bounds"),
                         problem.x.slots,
                         strict=True,
                     )

@@ -90,13 +90,28 @@ def quiet() -> Any:
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
+def as_point(x0: Any) -> Any:
+    """A list or tuple of plain numbers, or of rows of such, as the array that SciPy makes of it."""
+    return np.array(x0) if _shape(x0) else x0
+
+
+def _shape(given: Any) -> tuple[int, ...] | None:
+    """The shape of nested lists of plain numbers; None for anything else."""
+    if isinstance(given, (int, float, complex, np.number)):
+        return ()
+    if type(given) not in (list, tuple):
+        return None
+    rows = {_shape(row) for row in given}
+    return None if len(rows) != 1 or None in rows else (len(given), *rows.pop())
+
+
 class Unknown:
     """The point a solver starts from: a container of arrays, seen as a vector.
 
     Parameters
     ----------
     x0 : array or container
-        Integers are taken as floats.
+        Integers are taken as floats, and a list or tuple of numbers as an array.
     name : str
         The solver, for messages.
 
@@ -111,7 +126,7 @@ class Unknown:
     """
 
     def __init__(self, x0: Any, name: str) -> None:
-        leaves, self.structure = tree.flatten(x0)
+        leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
         values = [self._leaf(leaf, name) for leaf in leaves]
@@ -137,7 +152,7 @@ class Unknown:
         if value.dtype.kind in "iub":
             value = value.astype(float)
         if not is_inexact(value.dtype):
-            raise DTypeError(f"{name}: x0 has dtype {value.dtype}; numbers are needed")
+            raise DTypeError(f"{name}: x0 must hold numbers, got dtype {value.dtype}")
         return value
 
     def container(self, vector: Any) -> Any:

@@ -24,7 +24,7 @@ from linad.shapes import name_of
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
-from linad.solve.problems import Equations, Unknown
+from linad.solve.problems import Equations, Unknown, as_point
 from linad.solve.status import Status, Stop, make_result
 from linad.solve.systems import LINEAR_SOLVER, seen_through, system
 from linad.solve.trust_region import trust_region
@@ -208,6 +208,7 @@ def linear(
     >>> linad.grad(energy)(np.ones(4))
     array([-2.25, -0.25, -0.25, -2.25])
     """
+    b = as_point(b)
     A = seen_through(A, linear_solver, b)
     if not tree.flatten(b)[0]:
         raise TreeError("linear: b holds no array")

@@ -352,6 +352,9 @@ class _Flat(JacobianOperator):
         n, m = (sum([s.size for s in slots]) for slots in (op.in_slots, op.out_slots))
         super().__init__((m,), (n,), op.dtype)
 
+    def _label(self) -> str:
+        return self.op._label()
+
     @property
     def in_dtype(self) -> Any:
         return self._in_dtype
