@@ -75,6 +75,10 @@ class MissingRuleError(LinadError, NotImplementedError):
     """A primitive has no Jacobian for an argument that needs one."""
 
 
+class OpaqueRuleError(MissingRuleError):
+    """A rule that runs on plain numbers only, C or `math` code, cannot be differentiated again."""
+
+
 class WrongRuleError(LinadError, ValueError):
     """The two directions of a user's rule are not adjoint to each other."""
 

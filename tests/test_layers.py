@@ -21,7 +21,7 @@ FLOORS = {
     4: "rules",
     5: "transforms",
     6: "sweeps cuda",
-    7: "answers systems derivatives gradients sparse_derivatives calls custom overwriting "
+    7: "answers opaque systems derivatives gradients sparse_derivatives calls custom overwriting "
     "static draws interpreted arguments variants jit inspection control kernel",
     8: "solve export agreement testing numpy scipy coverage specimens",
     9: "cli __main__ demo terminal checks loading",

@@ -247,8 +247,8 @@ def test_what_an_operator_cannot_meet():
             J @ x
         with pytest.raises(LinadError, match="/ x: x must be a number"):
             J / x
-    for p in (2.5, -1, None, "x"):
-        with pytest.raises(LinadError, match=r"\*\* p: p must be an integer >= 0"):
+    for p in (2.5, None, "x"):
+        with pytest.raises(LinadError, match=r"\*\* p: p must be an integer"):
             J**p
 
 

@@ -219,8 +219,8 @@ def power(op: JacobianOperator, p: int) -> JacobianOperator:
     """``op`` applied ``p`` times."""
     op = as_operator(op)
     m, n = op.shape
-    if m != n:
-        raise ShapeError(f"{op._label()} ** {p}: only a square operator has powers")
+    if m != n or p < 0:
+        raise ShapeError(f"{op._label()} ** {p}: expected a square operator and p >= 0")
     result: JacobianOperator = Identity(op.in_shape, op.dtype)
     while p:
         if p % 2:

@@ -327,9 +327,9 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         return ALGEBRA.subtract(other, self)
 
     def __pow__(self, power: Any) -> Any:
-        if not is_integer(power) or power < 0:
+        if not is_integer(power):
             raise OperandError(
-                f"{self._label()} ** p: p must be an integer >= 0, got {power!r:.60}"
+                f"{self._label()} ** p: p must be an integer, got {power!r:.60}"
             )
         return ALGEBRA.power(self, operator.index(power))
 
