@@ -314,7 +314,7 @@ class FromFunctions(JacobianOperator):
             y = y if isinstance(y, Traced) else np.asarray(y)[()]
             if y.shape != given:
                 raise ShapeError(
-                    f"{self.name}: its {what} returned shape {y.shape}, {given} is needed"
+                    f"{self.name}: its {what} must return shape {given}, got {y.shape}"
                 )
             results.append(y)
         if not lead:
@@ -398,7 +398,7 @@ def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
     if hasattr(found, "shape") or issparse(found):
         needed = (size_of(y.shape), size_of(x.shape))
         if tuple(found.shape) != needed:
-            raise WrongRuleError(f"{name} returned shape {tuple(found.shape)}, {needed} is needed")
+            raise WrongRuleError(f"{name} must return shape {needed}, got {tuple(found.shape)}")
         return matching(as_operator(found), y.shape, x.shape)
     raise WrongRuleError(
         f"{name} returned a {type(found).__name__}; return a LinearOperator, a matrix, a pair "

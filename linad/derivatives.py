@@ -66,7 +66,7 @@ def linearize(
     check_transform("linearize", f, argnums)
     if not args:
         raise ArgumentError(
-            f"linearize: a point is needed beside the function: linad.linearize({name_of(f)}, x)"
+            f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
         )
     return Call(f, args, {}, argnums, keep=True).linearize()
 
@@ -126,7 +126,7 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
         )
     if not primals:
         raise ArgumentError(
-            f"{name}: a point is needed beside the function: linad.{name}({name_of(f)}, (x,), (v,))"
+            f"{name}: expected a point beside the function: linad.{name}({name_of(f)}, (x,), (v,))"
         )
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
@@ -135,8 +135,8 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
     pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, f"{name}: tangent")
     if seeds:
         raise ShapeError(
-            f"{name}: tangents with leading seed axes {seeds} came, shapes of the primals are "
-            f"needed; linearize(f, x) gives an operator that takes many at once"
+            f"{name}: expected tangents of the shapes of the primals, got leading seed axes "
+            f"{seeds}; linearize(f, x) gives an operator that takes many at once"
         )
     out_tree, results, tangents_out = push_leaves(call, call.values, pushed)
     y, dy = tree.unflatten(out_tree, results), tree.unflatten(out_tree, tangents_out)
@@ -188,7 +188,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     check_transform("vjp", f, 0, has_aux)
     if not primals:
         raise ArgumentError(
-            f"vjp: a point is needed beside the function: linad.vjp({name_of(f)}, x)"
+            f"vjp: expected a point beside the function: linad.vjp({name_of(f)}, x)"
         )
     call = Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
     y, J = call.linearize()

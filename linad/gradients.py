@@ -77,8 +77,8 @@ def _with_gradient(
         dtype = J.out_slots[0].dtype
         if dtype.kind == "c":
             raise OutputError(
-                f"{name}: {name_of(f)} returned a complex scalar, a real one is needed; take its "
-                f"real part, or use vjp"
+                f"{name}: {name_of(f)} must return a real scalar, it returned a complex scalar; "
+                f"take its real part, or use vjp"
             )
         gradient = J.pull_leaves([dtype.type(1)])
         gradient = tree.unflatten(J.in_tree, gradient)
@@ -217,7 +217,7 @@ def hessian_operator(
     gradient = _gradient(f, argnums, False, "hessian_operator")
     if not args:
         raise ArgumentError(
-            f"hessian_operator: a point is needed beside the function: "
+            f"hessian_operator: expected a point beside the function: "
             f"linad.hessian_operator({name_of(f)}, x)"
         )
     _, H = linearize(gradient, *args, argnums=argnums)

@@ -158,7 +158,7 @@ class Methods(Memory):
     def fill(self, value: Any) -> None:
         """As `numpy.ndarray.fill`."""
         if getattr(value, "ndim", 0):
-            raise ValueError("fill: a single number is needed")
+            raise ValueError(f"fill: expected a single number, got an array of shape {value.shape}")
         write(self, ..., value)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **options: Any) -> None:

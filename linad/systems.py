@@ -392,13 +392,13 @@ def solve_linear(
     if b.dtype.kind in "biu":
         b = b.astype(float)
     if not is_inexact(b.dtype):
-        raise DTypeError(f"solve_linear: b has dtype {b.dtype}, numbers are needed")
+        raise DTypeError(f"solve_linear: b must hold numbers, got dtype {b.dtype}")
     m = A.shape[0]
     shaped = b.shape == A.out_shape
     if not shaped and not (b.ndim in (1, 2) and b.shape[0] == m):
         raise ShapeError(
-            f"solve_linear: b has shape {b.shape}; ({m},), ({m}, k) or {A.out_shape} is needed "
-            f"for {A._label()}"
+            f"solve_linear: b must have shape ({m},), ({m}, k) or {A.out_shape} for {A._label()}, "
+            f"got {b.shape}"
         )
     if not np.isfinite(concrete(b)).all():
         raise ValueError("solve_linear: b holds infinities or NaNs")

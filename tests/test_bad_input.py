@@ -90,11 +90,11 @@ def test_what_is_no_array_is_named():
 
 
 def test_wrong_tangents():
-    with pytest.raises(errors.ShapeError, match=r"shape \(2,\) came, \(3,\) is needed"):
+    with pytest.raises(errors.ShapeError, match=r"expected shape \(3,\) .*got \(2,\)"):
         linad.jvp(total, (X,), (np.ones(2),))
     with pytest.raises(errors.ShapeError, match="leading seed axes"):
         linad.jvp(total, (X,), (np.ones((2, 3)),))
-    with pytest.raises(errors.DTypeError, match="complex128 came, float64 is needed"):
+    with pytest.raises(errors.DTypeError, match="expected dtype float64, got complex128"):
         linad.jvp(total, (X,), (1j * X,))
     with pytest.raises(errors.TreeError, match="2 tangents"):
         linad.jvp(total, (X,), (X, X))
@@ -102,7 +102,7 @@ def test_wrong_tangents():
         linad.jvp(total, X, X)
     with pytest.raises(errors.TreeError, match=r"must be tuples.*linad.hvp\(total, \(x,\)"):
         linad.hvp(total, X, X)
-    with pytest.raises(errors.ShapeError, match=r"^hvp: tangent: shape \(2,\) came"):
+    with pytest.raises(errors.ShapeError, match=r"^hvp: tangent: expected shape .*got \(2,\)"):
         linad.hvp(total, (X,), (np.ones(2),))
     with pytest.raises(errors.TreeError, match="must match"):
         linad.jvp(lambda d: d["a"], ({"a": X},), ([X],))
@@ -112,11 +112,11 @@ def test_wrong_cotangents():
     y, pullback = linad.vjp(lambda x: (x, np.sum(x)), X)
     with pytest.raises(errors.TreeError, match=r"the container is \[\*, \*\]"):
         pullback([X, 1.0])
-    with pytest.raises(errors.ShapeError, match=r"shape \(\) came, \(3,\) is needed"):
+    with pytest.raises(errors.ShapeError, match=r"expected shape \(3,\) .*got \(\)"):
         pullback((1.0, 1.0))
     with pytest.raises(errors.ShapeError, match="same leading seed axes"):
         pullback((np.ones((2, 3)), 1.0))
-    with pytest.raises(errors.DTypeError, match="<U1 came"):
+    with pytest.raises(errors.DTypeError, match="got <U1"):
         pullback((X, "a"))
     y, J = linad.linearize(lambda x: x[:2], X)
     with pytest.raises(ValueError, match=r"\(3,\)"):

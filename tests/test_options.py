@@ -237,7 +237,7 @@ def test_the_argument_that_is_wrong_is_named():
         (lambda: linad.jvp(h, (), ()), "jvp"),
         (lambda: linad.hvp(h, (), ()), "hvp"),
     ):
-        with pytest.raises(ArgumentError, match=rf"^{name}: a point is needed .*linad.{name}\(h, "):
+        with pytest.raises(ArgumentError, match=rf"^{name}: expected a point .*linad.{name}\(h, "):
             call()
 
 

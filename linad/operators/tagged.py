@@ -121,7 +121,7 @@ def tag(J: Any, *tags: Any, rng: Any = 0) -> JacobianOperator:
     op = as_operator(J)
     m, n = op.shape
     if m != n:
-        raise ShapeError(f"tag: {op._label()} came, a square operator is needed")
+        raise ShapeError(f"tag: expected a square operator, got {op._label()}")
     found = dict([_read(t, n) for t in tags])
     if not op.clinear:
         raise OperandError(f"tag: {op._label()} is linear over the reals only: it has no matrix")
@@ -143,8 +143,8 @@ def _read(given: Any, n: int) -> tuple[str, Any]:
         ):
             return "banded", (min(int(band[0]), max(n - 1, 0)), min(int(band[1]), max(n - 1, 0)))
     raise OperandError(
-        f"tag: {given!r:.80} is no tag; known are {', '.join(NAMES)} and ('banded', (l, u)) with "
-        f"l and u not negative"
+        f"tag: expected one of {', '.join(NAMES)} or ('banded', (l, u)) with l and u >= 0, got "
+        f"{given!r:.80}"
     )
 
 

@@ -136,9 +136,9 @@ def _along(
 ) -> Any:
     """A transform along one axis of x."""
     if type not in (1, 2, 3, 4):
-        raise ValueError(f"{kind}: type={type!r}, one of 1, 2, 3, 4 is needed")
+        raise ValueError(f"{kind}: type must be 1, 2, 3 or 4, got {type!r}")
     if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(f"{kind}: norm={norm!r}, 'backward', 'ortho' or 'forward' is needed")
+        raise ValueError(f"{kind}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
     if inverse:
         type = {1: 1, 2: 3, 3: 2, 4: 4}[type]
     n = x.shape[axis]

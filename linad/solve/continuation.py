@@ -458,8 +458,8 @@ class Bordered(Residual):
         m, n = sum(slot.size for slot in self.out_slots), self.x.start.size - 1
         if m != n:
             raise ShapeError(
-                f"{self.name}: {name_of(self.f)} returned {m} numbers for {n} unknowns beside "
-                f"the parameter; as many are needed"
+                f"{self.name}: {name_of(self.f)} must return {n} numbers for {n} unknowns beside "
+                f"the parameter, it returned {m}"
             )
         if self.x.dtype.kind == "c":
-            raise DTypeError(f"{self.name}: x0 is complex; real unknowns are needed")
+            raise DTypeError(f"{self.name}: x0 must be real, got complex numbers")

@@ -143,8 +143,8 @@ def _solution(x0: Any, theta: Any, *, equation: Equation) -> Any:
     found = equation.solve(equation.x0.container(x0), given)
     if not (hasattr(found, "success") and hasattr(found, "x")):
         raise OutputError(
-            f"{equation.name}: the solver returned a {type(found).__name__}, an OptimizeResult "
-            f"with x and success is needed"
+            f"{equation.name}: the solver must return an OptimizeResult with x and success, it "
+            f"returned a {type(found).__name__}"
         )
     if not found.success:
         raise ConvergenceError(f"{equation.name}: {found.message}", found)

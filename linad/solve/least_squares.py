@@ -166,8 +166,6 @@ def levenberg_marquardt(
     >>> linad.solve.levenberg_marquardt(rosenbrock, np.array([-1.2, 1.0])).x.round(8)
     array([1., 1.])
     """
-    if not damping > 0:
-        raise ValueError(f"levenberg_marquardt: damping={damping!r} came, a number > 0 is needed")
     f = seen_through(f, linear_solver, x0)
     fit = Fit("levenberg_marquardt", f, x0, args, (ftol, xtol, gtol), maxiter, linear_solver)
     fit.lam = damping

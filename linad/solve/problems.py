@@ -211,13 +211,15 @@ class Residual:
         values = [_result_leaf(leaf, self.f, self.name) for leaf in leaves]
         if self.out_slots is None:
             if not leaves:
-                raise OutputError(f"{self.name}: {name_of(self.f)} returned {y!r}, no array")
+                raise OutputError(
+                    f"{self.name}: {name_of(self.f)} must return an array, it returned {y!r:.60}"
+                )
             self.out_slots, self.out_tree = [Slot(v) for v in values], structure
             self._check_sizes()
         elif [v.shape for v in values] != [slot.shape for slot in self.out_slots]:
             raise ShapeError(
-                f"{self.name}: {name_of(self.f)} returned shapes {[v.shape for v in values]}, "
-                f"before {[slot.shape for slot in self.out_slots]}"
+                f"{self.name}: {name_of(self.f)} must return the same shapes at every point, "
+                f"first {[slot.shape for slot in self.out_slots]}, now {[v.shape for v in values]}"
             )
         return joined(values, (), common_dtype(self.out_slots))
 
@@ -233,8 +235,8 @@ class Equations(Residual):
         m, n = sum(slot.size for slot in self.out_slots), self.x.start.size
         if m != n:
             raise ShapeError(
-                f"{self.name}: {name_of(self.f)} returned {m} numbers for {n} unknowns, as many "
-                f"are needed; linad.solve.levenberg_marquardt fits where there are more"
+                f"{self.name}: {name_of(self.f)} must return {n} numbers for {n} unknowns, it "
+                f"returned {m}; linad.solve.levenberg_marquardt fits where there are more"
             )
         if self.x.dtype.kind != "c" and common_dtype(self.out_slots).kind == "c":
             raise DTypeError(
@@ -353,8 +355,8 @@ class Objective:
                 H = linearize(lambda x: gradient(x, *self.args), point)[1]
         if getattr(H, "shape", None) != (n, n):
             raise ShapeError(
-                f"{self.name}: the Hessian has shape {getattr(H, 'shape', None)}, {(n, n)} is "
-                f"needed"
+                f"{self.name}: the Hessian must have shape {(n, n)}, got "
+                f"{getattr(H, 'shape', type(H).__name__)}"
             )
         return Counted(as_operator(H), self.counts)
 
@@ -424,8 +426,8 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
         value = value.astype(float)
     if not is_inexact(value.dtype):
         raise OutputError(
-            f"{name}: {name_of(f)} returned {type(leaf).__name__} {leaf!r:.60}; arrays of numbers "
-            f"are needed"
+            f"{name}: {name_of(f)} must return arrays of numbers, it returned a "
+            f"{type(leaf).__name__}: {leaf!r:.60}"
         )
     return value
 

@@ -342,7 +342,7 @@ class TestFailures:
         [
             (3, np.ones(2), TypeError, "must be a function"),
             (lambda x: x, (), linad.errors.TreeError, "x0 holds no array"),
-            (lambda x: x, "a", linad.errors.DTypeError, "numbers are needed"),
+            (lambda x: x, "a", linad.errors.DTypeError, "must hold numbers"),
             (lambda x: None, np.ones(2), linad.errors.OutputError, "None"),
             (lambda x: 1j * x, np.ones(2), linad.errors.DTypeError, "complex numbers for a real"),
             (lambda x: x, (1.0, 1j), linad.errors.DTypeError, "real and complex"),
