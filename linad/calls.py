@@ -67,8 +67,8 @@ class Call:
         path = tree.leaf_paths(self.in_tree)[k]
         if self.single:
             return f"{name_of(self.f)}: argument {self.argnums[0]}{path}"
-        k, _, inside = path.removeprefix("[").partition("]")
-        return f"{name_of(self.f)}: argument {self.argnums[int(k)]}{inside}"
+        place, _, inside = path.removeprefix("[").partition("]")
+        return f"{name_of(self.f)}: argument {self.argnums[int(place)]}{inside}"
 
     def check_alone(self, k: int) -> None:
         """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another

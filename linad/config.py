@@ -173,5 +173,6 @@ def _set_default(changes: dict[str, Any]) -> Settings:
     with _lock:
         before: Settings = current.args[0]
         # In place: others have imported it.
-        current.__setstate__((_settings.get, (replace(before, **changes),), {}, {}))
+        state: Any = (_settings.get, (replace(before, **changes),), {}, {})
+        current.__setstate__(state)  # type: ignore[attr-defined]  # its stubs do not know it
     return before

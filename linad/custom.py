@@ -40,6 +40,7 @@ class UserPrimitive(Primitive):
             return np.asarray(y)[()] if outputs is None else tuple(np.asarray(v)[()] for v in y)
 
         super().__init__(name, impl, outputs=outputs, register=False)
+        self.function = function
         functools.update_wrapper(self, function)
         self._tested: set[int | str] = set()
         self._untested: Any = None  # the rule with a pullback, as it was given
@@ -109,7 +110,8 @@ class UserPrimitive(Primitive):
                 f"{self.name}: wrt must be the position of an argument, as in "
                 f"@{self._name}.jacobian(wrt=0), got {wrt!r:.60}"
             )
-        count = _positions(self.__wrapped__)
+        wrt = int(wrt)
+        count = _positions(self.function)
         if not 0 <= wrt < count:
             raise ArgumentError(
                 f"{self.name}: wrt must be the position of an argument, 0 to {count - 1:g}, got "

@@ -54,7 +54,7 @@ def is_number(value: Any) -> bool:
     """Whether it is a real number, 0-d arrays included, and neither a bool nor NaN."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         return False
     return not math.isnan(value)
 

@@ -149,7 +149,7 @@ def test_a_pair_with_a_wrong_shape():
         return x * x
 
     square.jacobian(wrt=0)(lambda y, x: (lambda t: np.sum(t), lambda w: 2 * x * w))
-    with pytest.raises(ShapeError, match=r"its pushforward returned shape \(\)"):
+    with pytest.raises(ShapeError, match=r"its pushforward must return shape \(2,\), got \(\)"):
         linad.grad(lambda x: np.sum(square(x)))(X)
 
 

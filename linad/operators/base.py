@@ -305,7 +305,8 @@ class JacobianOperator(Questions, SparseForms, LinearOperator):
         )
 
     def __truediv__(self, other: Any) -> Any:
-        if not isinstance(other, (*NUMBERS, np.ndarray, Traced)):
+        known: bool = isinstance(other, (*NUMBERS, np.ndarray, Traced))
+        if not known:
             raise OperandError(f"{self._label()} / x: x must be a number, got {other!r:.60}")
         if np.ndim(other):
             raise ValueError("Can only divide a linear operator by a scalar.")

@@ -102,7 +102,8 @@ def _shape(given: Any) -> tuple[int, ...] | None:
     if type(given) not in (list, tuple):
         return None
     rows = {_shape(row) for row in given}
-    return None if len(rows) != 1 or None in rows else (len(given), *rows.pop())
+    row = rows.pop() if len(rows) == 1 else None
+    return None if row is None else (len(given), *row)
 
 
 class Unknown:

@@ -328,12 +328,12 @@ class TestFailures:
 
     @BOTH
     def test_wrong_sizes(self, solver):
-        with pytest.raises(linad.errors.ShapeError, match="returned 1 numbers for 2 unknowns"):
+        with pytest.raises(linad.errors.ShapeError, match="2 numbers for 2 .* returned 1"):
             solver(lambda x: x[:1], np.ones(2))
 
     def test_a_size_that_changes(self):
         sizes = iter([2, 3])
-        with pytest.raises(linad.errors.ShapeError, match=r"returned shapes \[\(3,\)\]"):
+        with pytest.raises(linad.errors.ShapeError, match=r"same shapes .*now \[\(3,\)\]"):
             newton(lambda x: np.exp(x[:1]) * np.arange(1.0, 1 + next(sizes)) - x[1], np.ones(2))
 
     @BOTH
@@ -345,7 +345,7 @@ class TestFailures:
             (lambda x: x, "a", linad.errors.DTypeError, "must hold numbers"),
             (lambda x: None, np.ones(2), linad.errors.OutputError, "None"),
             (lambda x: 1j * x, np.ones(2), linad.errors.DTypeError, "complex numbers for a real"),
-            (lambda x: x, (1.0, 1j), linad.errors.DTypeError, "real and complex"),
+            (lambda x: x, (np.ones(1), 1j), linad.errors.DTypeError, "real and complex"),
             (np.conj, np.ones(2) + 0j, linad.errors.NotHolomorphicError, "not holomorphic"),
         ],
     )
