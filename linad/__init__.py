@@ -56,6 +56,7 @@ _LAZY = {
     "explain": "linad.api.inspection",
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
+    "scipy": "linad.scipy",
     "scipy_args": "linad.solve.scipy_arguments",
     "solve": "linad.solve",
     "solve_linear": "linad.linalg.linear_systems",
@@ -75,4 +76,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "numpy", "scipy", "testing"])

@@ -4,6 +4,7 @@ import typing
 
 from numpy.linalg import LinAlgError
 
+from linad.core.frames import place
 from linad.core.marks import mark
 
 
@@ -27,7 +28,7 @@ class ArgumentError(LinadError, TypeError, ValueError):
     """One of linad's functions was called with something that it cannot take."""
 
 
-class OptionError(LinadError, ValueError):
+class OptionError(ArgumentError):
     """An option has a value that is none of those there are."""
 
 
@@ -54,6 +55,11 @@ class RefusalError(LinadError):
     trace : Trace, optional
         Of the value that was refused; by default the one that is running.
 
+    Attributes
+    ----------
+    place : str
+        The user's file and line, as ``file:line``; the message ends with it.
+
     Notes
     -----
     Each leaves a mark on the trace; a function that swallows it raises `SwallowedError`.
@@ -63,8 +69,13 @@ class RefusalError(LinadError):
 
     def __init__(self, *message: typing.Any, kind: str = "", trace: typing.Any = None) -> None:
         super().__init__(*message)
+        self.place = place()
         if self.leaves_mark:
             mark(self, kind or type(self).__name__, trace)
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text} (at {self.place})" if self.place else text
 
 
 class TracerError(RefusalError, TypeError):
@@ -75,6 +86,12 @@ class BytesError(TracerError, AttributeError):
     """A traced array was asked for its memory; it has none to lend."""
 
     leaves_mark = False  # who asks has another way, which sees the same array
+
+
+class IntegerError(TracerError):
+    """A traced value that is not an integer was used as a count, or as an index."""
+
+    leaves_mark = False  # a plain number of its dtype is refused as well
 
 
 class SwallowedError(TracerError):
@@ -93,6 +110,10 @@ class UnsupportedError(RefusalError, TypeError):
 
 class MissingRuleError(RefusalError, NotImplementedError):
     """A primitive has no Jacobian for an argument that needs one."""
+
+
+class OpaqueRuleError(MissingRuleError):
+    """A rule that runs on plain numbers only, C or `math` code, cannot be differentiated again."""
 
 
 class WrongRuleError(LinadError, ValueError):

@@ -106,7 +106,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     a = _writable(a, "fill_diagonal")
     if a.ndim < 2:
-        raise ValueError("fill_diagonal: an array of at least two axes is needed")
+        raise ValueError("fill_diagonal: expected an array of at least two axes")
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise ValueError(f"fill_diagonal: all axes must have the same length, got {a.shape}")
     shape = a.shape

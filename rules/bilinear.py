@@ -120,7 +120,7 @@ def cross(
     b = np.moveaxis(b, normalize_axis(axisb, b.ndim, "cross"), -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ShapeError(
-            f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} entries came, 3 and 3 are needed "
+            f"cross: expected vectors of 3 entries, got {a.shape[-1]} and {b.shape[-1]} "
             f"(of 2-vectors it is a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])"
         )
     return np.moveaxis(cross_(a, b), -1, axisc)

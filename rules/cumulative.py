@@ -185,7 +185,7 @@ def _array_api(name: str, function: Any, start: float) -> Any:
     ) -> Any:
         if axis is None:
             if x.ndim > 1:
-                raise ValueError(f"{name}: axis is needed for an array of {x.ndim} axes")
+                raise ValueError(f"{name}: axis must be given for an array of {x.ndim} axes")
             x, axis = np.atleast_1d(x), 0
         y = function(x, axis, dtype, out)
         if not include_initial:

@@ -271,9 +271,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             raise UnsupportedError(
                 "qr: mode='raw' is not traced by linad; use 'reduced', 'complete' or 'r'"
             )
-        raise ValueError(f"qr: mode={mode!r}, one of 'reduced', 'complete', 'r' is needed")
+        raise ValueError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     if a.ndim < 2:
-        raise np.linalg.LinAlgError(f"qr: at least two axes are needed, got {a.shape}")
+        raise np.linalg.LinAlgError(f"qr: expected at least two axes, got shape {a.shape}")
     m, n = a.shape[-2:]
     if mode == "complete" and m > n:
         raise UnsupportedError(

@@ -57,7 +57,7 @@ def _matrices(m: Any, name: str) -> Any:
     """An array of matrices; NumPy reads a vector as n equal rows."""
     m = as_array(m)
     if m.ndim == 0:
-        raise TypeError(f"{name}: an array of at least one axis is needed")
+        raise TypeError(f"{name}: expected an array of at least one axis")
     return broadcast_to(m, m.shape * 2) if m.ndim == 1 else m
 
 
@@ -91,7 +91,7 @@ def main_diagonal_wrt_x(y: Any, x: Any) -> JacobianOperator:
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a = as_array(a)
     if a.ndim < 2:
-        raise ValueError(f"diagonal: an array of at least two axes is needed, got {a.shape}")
+        raise ValueError(f"diagonal: expected an array of at least two axes, got shape {a.shape}")
     axes = tuple(normalize_axis(k, a.ndim, "diagonal") for k in (axis1, axis2))
     if axes[0] == axes[1]:
         raise ValueError("diagonal: axis1 and axis2 cannot be the same")
@@ -114,7 +114,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
         return diagonal(v, k)
     if v.ndim != 1:
-        raise ValueError(f"diag: an array of one or two axes is needed, got shape {v.shape}")
+        raise ValueError(f"diag: expected an array of one or two axes, got shape {v.shape}")
     n = v.shape[0] + abs(k)
     return add_at(v, index=Index(_positions(n, n, k)), shape=(n, n))
 

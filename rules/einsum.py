@@ -73,7 +73,7 @@ def einsum_path(*operands: Any, **kwargs: Any) -> Any:
 def _subscripts(operands: Sequence[Any]) -> tuple[str, list[Any]]:
     """Both of NumPy's formats as ``("ij,jk->ik", arrays)``."""
     if not operands:
-        raise ValueError("einsum: a string of subscripts and the operands are needed")
+        raise ValueError("einsum: expected a string of subscripts and the operands")
     if isinstance(operands[0], str):
         return operands[0].replace(" ", ""), [as_array(x) for x in operands[1:]]
     arrays = [as_array(x) for x in operands[: len(operands) // 2 * 2 : 2]]

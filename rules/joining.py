@@ -149,7 +149,7 @@ def block(arrays: Any) -> Any:
 def _depth(arrays: Any) -> int:
     """How deep the lists are nested; the same everywhere."""
     if isinstance(arrays, tuple):
-        raise TypeError("block: nested lists are needed, got a tuple")
+        raise TypeError("block: expected nested lists, got a tuple")
     if not isinstance(arrays, list):
         return 0
     if not arrays:
@@ -209,7 +209,7 @@ def _split_along(numpy_function: Callable[..., Any], ndim: int, axis: int) -> No
 
     def function(ary: Any, indices_or_sections: Any) -> Any:
         if ary.ndim < ndim:
-            raise ValueError(f"{name}: an array of at least {ndim} axes is needed, got {ary.ndim}")
+            raise ValueError(f"{name}: expected an array of at least {ndim} axes, got {ary.ndim}")
         return split(ary, indices_or_sections, min(axis, ary.ndim - 1))
 
     function.__name__ = function.__qualname__ = name
@@ -224,7 +224,7 @@ _split_along(np.dsplit, 3, 2)
 @implements(np.unstack)
 def unstack(x: Any, /, *, axis: int = 0) -> Any:
     if x.ndim == 0:
-        raise ValueError("unstack: an array of at least one axis is needed")
+        raise ValueError("unstack: expected an array of at least one axis")
     axis = normalize_axis(axis, x.ndim, "unstack")
     return tuple([along(x, axis, k) for k in range(x.shape[axis])])
 

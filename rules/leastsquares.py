@@ -60,7 +60,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("pinv: rtol and rcond cannot both be given")
     if a.ndim < 2:
-        raise LinAlgError(f"pinv: at least two axes are needed, got {a.shape}")
+        raise LinAlgError(f"pinv: expected at least two axes, got shape {a.shape}")
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
     if rcond is None:

@@ -49,7 +49,7 @@ def adjoint(a: Any) -> Any:
 def check_square(a: Any, name: str) -> None:
     """Raise LinAlgError, as NumPy does, unless the last two axes are equally long."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise LinAlgError(f"{name}: square matrices are needed, got an array of {a.shape}")
+        raise LinAlgError(f"{name}: expected square matrices, got shape {a.shape}")
 
 
 # Systems.
@@ -128,7 +128,7 @@ def inv(a: Any) -> Any:
 @implements(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     if ind <= 0:
-        raise ValueError(f"tensorinv: ind={ind!r}, a positive integer is needed")
+        raise ValueError(f"tensorinv: ind must be a positive integer, got {ind!r}")
     n = size_of(a.shape[ind:])
     if a.size != n * n:
         raise LinAlgError(

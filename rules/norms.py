@@ -108,7 +108,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         rows, columns = [k % x.ndim for k in (axis if isinstance(axis, tuple) else axes)]
         y = _matrix(x, ord, rows, columns, "norm")
     else:
-        raise ValueError(f"norm: one or two axes are needed with axis={axis!r} and ord={ord!r}")
+        raise ValueError(f"norm: expected one or two axes, got axis={axis!r} and ord={ord!r}")
     return reshape(y, keep_axes(x.shape, axes)) if keepdims else y
 
 

@@ -98,7 +98,7 @@ def _with_axes(product: Any, cores: tuple[int, int, int], a: Any, b: Any, axes: 
     if len(given) == 2 and cores[2] == 0:
         given.append(())
     if tuple(len(k) for k in given) != cores:
-        raise ValueError(f"axes={axes!r}: lists of {cores} axes are needed for a, b and result")
+        raise ValueError(f"axes must be lists of {cores} axes for a, b and result, got {axes!r}")
     ends = [tuple(range(-len(k), 0)) for k in given]
     y = product(np.moveaxis(a, given[0], ends[0]), np.moveaxis(b, given[1], ends[1]))
     return np.moveaxis(y, ends[2], given[2]) if given[2] else y
@@ -262,13 +262,13 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
         refuse_out("multi_dot", (out,))
     factors = [as_array(a) for a in arrays]
     if len(factors) < 2:
-        raise ValueError("multi_dot: at least two arrays are needed")
+        raise ValueError("multi_dot: expected at least two arrays")
     first, last = factors[0].ndim, factors[-1].ndim
     for k, a in enumerate(factors):
         if a.ndim != 2 and not (a.ndim == 1 and k in (0, len(factors) - 1)):
             raise np.linalg.LinAlgError(
-                f"multi_dot: array {k} has shape {a.shape}; two axes are needed "
-                f"(the first and the last may have one)"
+                f"multi_dot: expected two axes (the first and the last array may have one), got "
+                f"shape {a.shape} for array {k}"
             )
     if first == 1:
         factors[0] = factors[0].reshape((1, -1))
@@ -308,7 +308,7 @@ def cheapest_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
 @implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise np.linalg.LinAlgError(f"matrix_power: square matrices are needed, got {a.shape}")
+        raise np.linalg.LinAlgError(f"matrix_power: expected square matrices, got shape {a.shape}")
     n = as_index(n)
     if n == 0:
         return np.eye(a.shape[-1], dtype=a.dtype) + np.zeros(a.shape, a.dtype)
@@ -340,5 +340,5 @@ def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
 @implements(np.linalg.matrix_transpose)
 def linalg_matrix_transpose(x: Any, /) -> Any:
     if x.ndim < 2:
-        raise ShapeError(f"matrix_transpose: at least two axes are needed, got {x.shape}")
+        raise ShapeError(f"matrix_transpose: expected at least two axes, got shape {x.shape}")
     return matrix_transpose(x)

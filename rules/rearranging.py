@@ -62,14 +62,14 @@ def flip(m: Any, axis: Any = None) -> Any:
 @implements(np.flipud)
 def flipud(m: Any) -> Any:
     if m.ndim < 1:
-        raise ValueError("flipud: an array of at least one axis is needed")
+        raise ValueError("flipud: expected an array of at least one axis")
     return flip(m, 0)
 
 
 @implements(np.fliplr)
 def fliplr(m: Any) -> Any:
     if m.ndim < 2:
-        raise ValueError(f"fliplr: an array of at least two axes is needed, got shape {m.shape}")
+        raise ValueError(f"fliplr: expected an array of at least two axes, got shape {m.shape}")
     return flip(m, 1)
 
 
@@ -77,7 +77,7 @@ def fliplr(m: Any) -> Any:
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     m = as_array(m)
     if len(axes) != 2:
-        raise ValueError(f"rot90: two axes are needed, got {axes!r}")
+        raise ValueError(f"rot90: expected two axes, got {axes!r}")
     i, j = (normalize_axis(axis, m.ndim, "rot90") for axis in axes)
     if i == j:
         raise ValueError(f"rot90: the axes must be different, got {axes!r}")

@@ -331,7 +331,7 @@ def _first_against_rest(ufunc: Any, rest: Any) -> None:
             refuse_out(name, out)
         axes = reduction_axes(axis, a.ndim, name)
         if len(axes) != 1 or not a.shape[axes[0]]:
-            raise ValueError(f"{name}: exactly one axis with entries is needed, got axis={axis!r}")
+            raise ValueError(f"{name}: expected exactly one axis with entries, got axis={axis!r}")
         lanes = np.moveaxis(cast(a, dtype), axes[0], 0)
         return kept(ufunc(lanes[0], rest(lanes[1:], 0)), a.shape, axes, keepdims)
 

@@ -205,7 +205,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 @implements(np.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
     if x.ndim < 2:
-        raise ValueError(f"matrix_transpose: at least two axes are needed, x has shape {x.shape}")
+        raise ValueError(f"matrix_transpose: expected at least two axes, got shape {x.shape}")
     return swapaxes(x, -1, -2)
 
 

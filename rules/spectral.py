@@ -144,7 +144,7 @@ def eigh_wrt_a(y: Any, a: Any, *, UPLO: str) -> JacobianOperator:
 def _eigh(a: Any, UPLO: str, name: str) -> Any:
     UPLO = UPLO.upper()
     if UPLO not in ("L", "U"):
-        raise ValueError(f"{name}: UPLO={UPLO!r}, 'L' or 'U' is needed")
+        raise ValueError(f"{name}: UPLO must be 'L' or 'U', got {UPLO!r}")
     check_square(a, name)
     return eigh_(symmetrized(a), UPLO=UPLO)
 
@@ -373,7 +373,7 @@ def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     if a.ndim < 2:
-        raise LinAlgError(f"svd: at least two axes are needed, got {a.shape}")
+        raise LinAlgError(f"svd: expected at least two axes, got shape {a.shape}")
     if hermitian:
         u, s, vh = _hermitian_svd(a)
         return SVDResult(u, s, vh) if compute_uv else s

@@ -1,14 +1,17 @@
 """A user's own primitive: ``@linad.primitive`` and the forms its rules may take."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from linad.api.opaque import Opaque, PlainRule, is_opaque
 from linad.api.overwriting_primitives import Overwriting
 from linad.core import tree
+from linad.core.options import FUNCTION, POSITIVE_COUNT, TEXT, Kind, is_integer, takes
 from linad.core.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.core.shapes import Shape, check_function, size_of
 from linad.core.vectors import normal
@@ -17,6 +20,11 @@ from linad.operators.algebra import as_operator, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
+
+ARGUMENT = Kind(
+    "the name or the position of an argument",
+    lambda given: isinstance(given, str) or is_integer(given),
+)
 
 
 class UserPrimitive(Primitive):
@@ -33,8 +41,10 @@ class UserPrimitive(Primitive):
             return np.asarray(y)[()] if outputs is None else tuple(np.asarray(v)[()] for v in y)
 
         super().__init__(name, impl, outputs=outputs, register=False)
+        self.function = function
         functools.update_wrapper(self, function)
         self._tested: set[int | str] = set()
+        self._untested: Any = None  # the rule with a pullback, as it was given
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -45,17 +55,83 @@ class UserPrimitive(Primitive):
     def name(self, name: str) -> None:
         self._name = name
 
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        trace = innermost_trace(args)
+        if trace is None:
+            return self.impl(*args, **params)
+        if self.joint is None or self.outputs is not None:
+            return trace.apply(self, args, params)
+        try:
+            return trace.apply(self, args, params)
+        except Exception as error:
+            if not is_opaque(error) or not self._runs_plain(args, params):
+                raise
+            self._take_apart()
+            return trace.apply(self, args, params)
+
+    def _runs_plain(self, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+        """Whether the rule with a pullback, which does not trace, runs on plain numbers."""
+        values = [a.concrete if isinstance(a, Traced) else a for a in args]
+        try:
+            y, pull = self._untested(*values, **params)
+            pull(np.ones(y.shape, y.dtype))
+        except Exception as error:
+            if is_opaque(error):
+                return False
+            raise
+        return True
+
+    def _take_apart(self) -> None:
+        """Make of the rule with a pullback one rule for each argument, which may be opaque."""
+        joint, self.joint = self._untested, None
+
+        def rule_of(wrt: int) -> Rule:
+            def rule(y: Any, *args: Any, **params: Any) -> Any:
+                _, pull = joint(*args, **params)
+
+                def pull_one(cotangent: Any) -> Any:
+                    found = pull(cotangent)
+                    part = (found if isinstance(found, (tuple, list)) else (found,))[wrt]
+                    return np.zeros(np.shape(args[wrt])) if part is None else part
+
+                return pull_one
+
+            return rule
+
+        self._each = lambda i, y, *args, **params: self._of_each(rule_of(i), i, y, args, params)
+
+    def _of_each(self, rule: Rule, wrt: int, y: Any, args: Any, params: Any) -> JacobianOperator:
+        self.jacobian(wrt)(rule)
+        return self.rules[wrt](y, *args, **params)  # type: ignore[no-any-return]
+
     def jacobian(self, wrt: int | str) -> Callable[[Rule], Rule]:
         """Register the rule of one argument; see `primitive` for what it may return."""
-        if not isinstance(wrt, int):
-            raise ArgumentError(f"{self.name}: wrt must be an argument position, got {wrt!r:.60}")
+        if not is_integer(wrt):
+            raise ArgumentError(
+                f"{self.name}: wrt must be the position of an argument, as in "
+                f"@{self._name}.jacobian(wrt=0), got {wrt!r:.60}"
+            )
+        wrt = int(wrt)
+        count = _positions(self.function)
+        if not 0 <= wrt < count:
+            raise ArgumentError(
+                f"{self.name}: wrt must be the position of an argument, 0 to {count - 1:g}, got "
+                f"{wrt}"
+            )
         name = f"{self.name}: the Jacobian rule of argument {wrt}"
 
         def register(rule: Rule) -> Rule:
+            FUNCTION.check(self.name, "a Jacobian rule", rule)
+
+            def plain(y: Any, *args: Any, **params: Any) -> JacobianOperator:
+                found = called(rule, (y, *args), params, name, "the result and the arguments")
+                return as_jacobian(found, y, args[wrt], name)
+
             def checked(y: Any, *args: Any, **params: Any) -> JacobianOperator:
-                J = as_jacobian(rule(y, *args, **params), y, args[wrt], name)
-                tested = wrt in self._tested or self.outputs is not None
-                if not tested and innermost_trace((y, *args)) is None:
+                if self.outputs is None and innermost_trace((y, *args)) is not None:
+                    return seen_or_opaque(plain, checked, y, args, wrt, params, name)
+                J = plain(y, *args, **params)
+                if wrt not in self._tested and self.outputs is None:
                     check_adjoint(J, name)
                     self._tested.add(wrt)
                 return J
@@ -86,10 +162,16 @@ class UserPrimitive(Primitive):
         the closure. Forward mode applies their adjoints in the opposite order.
         """
 
-        def joint(*args: Any, **params: Any) -> Any:
-            y, pull = rule(*args, **params)
-            return _plain(y, self.outputs), pull
+        name = f"{self.name}: the pullback rule"
+        FUNCTION.check(self.name, "a pullback rule", rule)
 
+        def joint(*args: Any, **params: Any) -> Any:
+            found = called(rule, args, params, name, "the arguments")
+            if not isinstance(found, tuple) or len(found) != 2 or not callable(found[1]):
+                raise WrongRuleError(f"{name} must return a pair (y, pullback), got {found!r:.60}")
+            return _plain(found[0], self.outputs), found[1]
+
+        self._untested = joint
         self.joint = self._test_linear(joint)
         return rule
 
@@ -126,11 +208,85 @@ class UserPrimitive(Primitive):
             check_linear(given, expected, f"{self.name}: argument {i}")
 
 
+def _positions(function: Callable[..., Any]) -> float:
+    """How many arguments by position a function takes; infinity where it does not tell."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a function of C
+        return np.inf
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return np.inf
+    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+
+def called(rule: Rule, args: Any, params: Any, name: str, given: str) -> Any:
+    """What a user's rule returns; WrongRuleError if it does not take what it is given."""
+    try:
+        return rule(*args, **params)
+    except TypeError as error:
+        try:
+            signature = inspect.signature(rule)
+        except (TypeError, ValueError):
+            raise error from None
+        try:
+            signature.bind(*args, **params)
+        except TypeError:
+            keywords = f" and {', '.join(params)} by keyword" if params else ""
+            raise WrongRuleError(
+                f"{name} takes {signature}, and is called with {given}: {len(args)} by "
+                f"position{keywords}"
+            ) from None
+        raise
+
+
 def _plain(y: Any, outputs: int | None) -> Any:
     """Results as arrays or NumPy scalars; traced ones stay."""
     if outputs is not None:
         return tuple(_plain(v, None) for v in y)
     return y if isinstance(y, Traced) else np.asarray(y)[()]
+
+
+def seen_or_opaque(
+    rule: Rule, on_plain: Rule, y: Any, args: tuple[Any, ...], wrt: int, params: Any, name: str
+) -> JacobianOperator:
+    """The operator of a rule at a traced point; as a whole where the rule does not trace."""
+
+    def instead(reason: Exception) -> Opaque:
+        known = PlainRule(functools.partial(on_plain, **params), name, reason)
+        return Opaque(known, (y, *args), y.shape, args[wrt].shape, y.dtype)
+
+    try:
+        J = rule(y, *args, **params)
+    except Exception as error:
+        if not is_opaque(error):
+            raise
+        return instead(error)
+    return Tried(J, instead) if isinstance(J, (FromFunctions, FromPullback)) else J
+
+
+class Tried(JacobianOperator):
+    """An operator of a user's functions that may turn out not to trace: then ``instead``."""
+
+    fresh = False
+
+    def __init__(self, J: JacobianOperator, instead: Callable[[Exception], Any]) -> None:
+        self.J, self.instead = J, instead
+        super().__init__(J.out_shape, J.in_shape, J.dtype)
+
+    def pushforward(self, tangent: Any) -> Any:
+        return self._apply("pushforward", tangent)
+
+    def pullback(self, cotangent: Any) -> Any:
+        return self._apply("pullback", cotangent)
+
+    def _apply(self, how: str, seeds: Any) -> Any:
+        try:
+            return getattr(self.J, how)(seeds)
+        except Exception as error:
+            if not is_opaque(error):
+                raise
+            self.J = self.instead(error)
+            return getattr(self.J, how)(seeds)
 
 
 class FromFunctions(JacobianOperator):
@@ -161,7 +317,7 @@ class FromFunctions(JacobianOperator):
             y = y if isinstance(y, Traced) else np.asarray(y)[()]
             if y.shape != given:
                 raise ShapeError(
-                    f"{self.name}: its {what} returned shape {y.shape}, {given} is needed"
+                    f"{self.name}: its {what} must return shape {given}, got {y.shape}"
                 )
             results.append(y)
         if not lead:
@@ -170,22 +326,39 @@ class FromFunctions(JacobianOperator):
 
 
 class FromPullback(JacobianOperator):
-    """An operator made of a pullback closure, written in NumPy; its adjoint is traced."""
+    """An operator made of a pullback closure; its adjoint is traced, if it is written in NumPy.
+
+    Else its matrix is formed, row by row, when it is first pushed forward.
+    """
 
     unknown = EVERYTHING
 
     def __init__(self, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str) -> None:
         self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)
-        _, self.L = linearize_leaves(
-            lambda seeds: self.pulled.pullback(seeds[0]), [np.ones(out_shape, dtype)], tree.LEAF
-        )
+        self.L: Any = None
+        self.matrix: Any = None
+        try:
+            _, self.L = linearize_leaves(
+                lambda seeds: self.pulled.pullback(seeds[0]), [np.ones(out_shape, dtype)], tree.LEAF
+            )
+        except Exception as error:
+            if not is_opaque(error):
+                raise
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        return self.L.pullback(tangent)
+        if self.L is not None:
+            return self.L.pullback(tangent)
+        if self.matrix is None:
+            m = size_of(self.out_shape)
+            units = np.eye(m, dtype=self.dtype).reshape((m, *self.out_shape))
+            self.matrix = self.pulled.pullback(units).reshape(m, size_of(self.in_shape)).conj()
+        lead = tangent.shape[: tangent.ndim - len(self.in_shape)]
+        rows = tangent.reshape((*lead, size_of(self.in_shape)))
+        return (rows @ self.matrix.T).reshape(lead + self.out_shape)
 
     def pullback(self, cotangent: Any) -> Any:
-        return self.L.pushforward(cotangent)
+        return (self.pulled.pullback if self.L is None else self.L.pushforward)(cotangent)
 
 
 def check_linear(given: Any, expected: Any, name: str) -> None:
@@ -230,7 +403,7 @@ def as_jacobian(found: Any, y: Any, x: Any, name: str) -> JacobianOperator:
     if hasattr(found, "shape") or issparse(found):
         needed = (size_of(y.shape), size_of(x.shape))
         if tuple(found.shape) != needed:
-            raise WrongRuleError(f"{name} returned shape {tuple(found.shape)}, {needed} is needed")
+            raise WrongRuleError(f"{name} must return shape {needed}, got {tuple(found.shape)}")
         return matching(as_operator(found), y.shape, x.shape)
     raise WrongRuleError(
         f"{name} returned a {type(found).__name__}; return a LinearOperator, a matrix, a pair "
@@ -244,7 +417,7 @@ def check_adjoint(J: JacobianOperator, name: str) -> None:
     v = normal(J.in_shape, J.in_dtype, rng)
     w = normal(J.out_shape, J.out_dtype, rng)
     Jv, JHw = J.pushforward(v), J.pullback(w)
-    if isinstance(J, FromPullback):
+    if isinstance(J, FromPullback) and J.L is not None:
         # Its pushforward is made of its pullback, so only linearity is left to test.
         check_linear(J.pulled.pullback(w), JHw, name)
     left, right = np.vdot(w, Jv), np.vdot(JHw, v)
@@ -257,6 +430,12 @@ def check_adjoint(J: JacobianOperator, name: str) -> None:
         )
 
 
+@takes(
+    name=TEXT.optional,
+    outputs=POSITIVE_COUNT.optional,
+    writes=ARGUMENT.optional,
+    state=FUNCTION.optional,
+)
 def primitive(
     function: Callable[..., Any] | None = None,
     *,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from linad.api.differentiated_call import Argnums, Call, check_transform, untraced
-from linad.api.transformed_functions import Transformed
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import tree
-from linad.core.shapes import check_function, name_of
-from linad.errors import ShapeError, TreeError
+from linad.core.options import is_integer
+from linad.core.shapes import name_of
+from linad.core.transformed_functions import Transformed
+from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
 from linad.transforms.push import push_leaves
 from linad.transforms.spaces import Slot, check_seeds
 from linad.transforms.tape_operator import TapeOperator
@@ -63,7 +64,11 @@ def linearize(
     >>> J @ np.ones(3)
     array([2., 4., 6.])
     """
-    check_function("linearize", f)
+    check_transform("linearize", f, argnums)
+    if not args:
+        raise ArgumentError(
+            f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
+        )
     return Call(f, args, {}, argnums, keep=True).linearize()
 
 
@@ -114,11 +119,15 @@ def jvp(
 
 def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name: str) -> Any:
     """What `jvp` does, for a function of that name."""
-    check_function(name, f)
+    check_transform(name, f, 0, has_aux)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TreeError(
             f"{name}: primals and tangents must be tuples or lists of arguments: "
             f"linad.{name}({name_of(f)}, (x,), (v,))"
+        )
+    if not primals:
+        raise ArgumentError(
+            f"{name}: expected a point beside the function: linad.{name}({name_of(f)}, (x,), (v,))"
         )
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
@@ -127,8 +136,8 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
     pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, f"{name}: tangent")
     if seeds:
         raise ShapeError(
-            f"{name}: tangents with leading seed axes {seeds} came, shapes of the primals are "
-            f"needed; linearize(f, x) gives an operator that takes many at once"
+            f"{name}: expected tangents of the shapes of the primals, got leading seed axes "
+            f"{seeds}; linearize(f, x) gives an operator that takes many at once"
         )
     out_tree, results, tangents_out = push_leaves(call, call.values, pushed)
     y, dy = tree.unflatten(out_tree, results), tree.unflatten(out_tree, tangents_out)
@@ -177,7 +186,11 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     >>> pullback(np.ones(2))
     (array([3., 4.]), array([1., 2.]))
     """
-    check_function("vjp", f)
+    check_transform("vjp", f, 0, has_aux)
+    if not primals:
+        raise ArgumentError(
+            f"vjp: expected a point beside the function: linad.vjp({name_of(f)}, x)"
+        )
     call = Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
     y, J = call.linearize()
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
@@ -214,6 +227,11 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
     array([1., 0.])
     """
     check_transform("derivative", f, argnums)
+    if not is_integer(argnums):
+        raise OptionError(
+            f"derivative: argnums must be the position of one argument, got {argnums!r:.60}; "
+            f"linad.jacobian takes several"
+        )
 
     def slope(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums)
@@ -269,7 +287,7 @@ def jacobian(
     array([[1., 0.],
            [3., 2.]])
     """
-    check_transform("jacobian", f, argnums)
+    check_transform("jacobian", f, argnums, has_aux)
 
     def dense(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux=has_aux)

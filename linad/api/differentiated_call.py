@@ -10,8 +10,9 @@ from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import tree
+from linad.core.options import FLAG, is_integer
 from linad.core.shapes import check_function, name_of
-from linad.errors import ArgumentError, OutputError, TracerError, TreeError
+from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
 from linad.transforms.linearize import check_input, linearize_leaves
 from linad.transforms.tape_operator import TapeOperator
@@ -71,7 +72,8 @@ class Call:
         path = tree.leaf_paths(self.in_tree)[k]
         if self.single:
             return f"{name_of(self.f)}: argument {self.argnums[0]}{path}"
-        return f"{name_of(self.f)}: arguments{path}"
+        place, _, inside = path.removeprefix("[").partition("]")
+        return f"{name_of(self.f)}: argument {self.argnums[int(place)]}{inside}"
 
     def check_alone(self, k: int) -> None:
         """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
@@ -132,15 +134,37 @@ class Call:
         return tree.unflatten(J.out_tree, results), J
 
 
-def check_transform(name: str, f: Any, argnums: Argnums) -> None:
-    """Raise if what ``linad.<name>`` was given is no function, or are no ``argnums``."""
+def check_transform(name: str, f: Any, argnums: Argnums, has_aux: Any = False) -> None:
+    """Raise if what ``linad.<name>`` was given is not a function, or has wrong options."""
     check_function(name, f)
+    if type(argnums) is not int:
+        _check_argnums(name, f, argnums)
+    if type(has_aux) is not bool:
+        FLAG.check(name, "has_aux", has_aux)
+
+
+AT_A_POINT = {"linearize", "hessian_operator", "sparse_jacobian", "sparse_hessian"}
+"""Transforms that take the point beside the function."""
+
+
+def _check_argnums(name: str, f: Any, argnums: Any) -> None:
+    if argnums is None and name == "linearize":
+        return
     given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-    if not all([isinstance(i, (int, np.integer)) for i in given]):
-        raise ArgumentError(
-            f"{name}: argnums must be positions of arguments, got {argnums!r:.60}; the point goes "
-            f"to the function that {name} returns: linad.{name}({name_of(f)})(x)"
+    if given and all(map(is_integer, given)):
+        return
+    if isinstance(argnums, str):
+        remedy = "; an argument is named by its position, argnums=0 is the first"
+    elif name in AT_A_POINT:
+        remedy = ""
+    else:
+        remedy = (
+            f"; the point goes to the function that {name} returns: linad.{name}({name_of(f)})(x)"
         )
+    raise OptionError(
+        f"{name}: argnums must be the position of an argument or several, got {argnums!r:.60}"
+        f"{remedy}"
+    )
 
 
 def _has_gaps(v: Any) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 
 from linad.api.derivatives import jacobian, linearize, push
 from linad.api.differentiated_call import Argnums, Call, check_transform
-from linad.api.transformed_functions import Transformed
 from linad.core import tree
 from linad.core.shapes import name_of
-from linad.errors import OutputError
+from linad.core.transformed_functions import Transformed
+from linad.errors import ArgumentError, OutputError
 from linad.transforms.tape_operator import TapeOperator
 
 
@@ -61,7 +61,7 @@ def _with_gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `value_and_grad` returns, for a function of that name."""
-    check_transform(name, f, argnums)
+    check_transform(name, f, argnums, has_aux)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, argnums, has_aux=has_aux)
@@ -76,8 +76,8 @@ def _with_gradient(
         dtype = J.out_slots[0].dtype
         if dtype.kind == "c":
             raise OutputError(
-                f"{name}: {name_of(f)} returned a complex scalar, a real one is needed; take its "
-                f"real part, or use vjp"
+                f"{name}: {name_of(f)} must return a real scalar, it returned a complex scalar; "
+                f"take its real part, or use vjp"
             )
         gradient = J.pull_leaves([dtype.type(1)])
         gradient = tree.unflatten(J.in_tree, gradient)
@@ -213,6 +213,11 @@ def hessian_operator(
     array([4., 2.])
     """
     gradient = _gradient(f, argnums, False, "hessian_operator")
+    if not args:
+        raise ArgumentError(
+            f"hessian_operator: expected a point beside the function: "
+            f"linad.hessian_operator({name_of(f)}, x)"
+        )
     _, H = linearize(gradient, *args, argnums=argnums)
     H.hermitian = H.dtype.kind != "c"
     return H
@@ -252,5 +257,5 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     array([4., 2.])
     """
     several = isinstance(primals, (tuple, list)) and len(primals) != 1
-    argnums = tuple(range(len(primals))) if several else 0
+    argnums = tuple(range(len(primals))) if several and primals else 0
     return push(_gradient(f, argnums, False, "hvp"), primals, tangents, False, "hvp")[1]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from linad.core.shapes import name_of
+from linad.core.shapes import check_function, name_of
 from linad.jit.jitted import Jitted, jit
 
 log = logging.getLogger("linad")
@@ -41,6 +41,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> report.steps[0].primitives
     ['sin', 'cos', 'multiply', 'add']
     """
+    check_function("explain", f)
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def explained(*args: Any, **kwargs: Any) -> Any:

@@ -187,7 +187,7 @@ class Overwriting:
         found = self._tangent if kind == "tangent" else self._adjoint
         if found is None:
             raise MissingRuleError(
-                f"{self.name}: there is no {kind} rule; register one with @{self.name}.{kind}"
+                f"{self.name} has no {kind} rule; register one with @{self.name}.{kind}"
             )
         return found
 

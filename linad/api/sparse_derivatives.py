@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linad.api.differentiated_call import Call
+from linad.api.differentiated_call import Call, check_transform
 from linad.api.gradients import hessian_operator
+from linad.core.options import FORMAT, takes
 from linad.jit.jitted import Jitted
-from linad.sparsity.forms import check_format
 
 
 def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,6 +17,7 @@ def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
+@takes(format=FORMAT)
 def sparse_jacobian(
     f: Callable[..., Any],
     *args: Any,
@@ -71,11 +72,12 @@ def sparse_jacobian(
     array([[2., 1., 0.],
            [0., 3., 2.]])
     """
-    check_format(format, "sparse_jacobian")
+    check_transform("sparse_jacobian", f, argnums)
     _, J = Call(operation_by_operation(f), args, {}, argnums).linearize()
     return J.tosparse(format)
 
 
+@takes(format=FORMAT)
 def sparse_hessian(
     f: Callable[..., Any],
     *args: Any,
@@ -128,6 +130,6 @@ def sparse_hessian(
     """
     from linad.sparsity.assemble import symmetric_matrix_of
 
-    check_format(format, "sparse_hessian")
+    check_transform("sparse_hessian", f, argnums)
     H = hessian_operator(operation_by_operation(f), *args, argnums=argnums)
     return symmetric_matrix_of(H).asformat(format)

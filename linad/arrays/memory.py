@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linad.arrays.buffers import refresh, root_of
+from linad.arrays.refusing import WRAP, label, refuse
 from linad.core.dispatch import NAMESPACE
 from linad.core.primitive import Traced
-from linad.errors import BytesError, TracerError, UnsupportedError
+from linad.errors import BytesError, UnsupportedError
 
 OUTSIDE = "call linad.stop_gradient(x) first"
 
@@ -30,37 +31,31 @@ def _item(x: Any, *index: Any) -> Any:
     return np.asarray(x).item(*index)
 
 
-def label(x: Any) -> str:
-    """How messages call a traced array."""
-    return f"(shape {x.shape}, {x.dtype})"
-
-
 def escape(
-    how: str, remedy: str, exact: Callable[..., Any] | None = None, kind: str = ""
+    how: str,
+    remedy: str,
+    exact: Callable[..., Any] | None = None,
+    kind: str = "",
+    by_caller: bool = False,
 ) -> Callable[..., Any]:
     """A method that would give the value away without its derivative, and refuses to.
 
     Integers and booleans have none to lose: for these ``exact`` answers from the plain value. What
     it refuses, as ``float`` of several entries, is refused in its words. Without a ``kind`` it is
-    bytes that are asked for, and the refusal leaves no mark.
+    bytes that are asked for, and the refusal leaves no mark. ``by_caller``: the method is one that
+    Python calls, for a function that the message names.
     """
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def refusal(self: Any, *args: Any, **kwargs: Any) -> Any:
         if exact is not None:
             if self.dtype.kind in "biu":
                 return exact(self.decided, *args, **kwargs)
             if sys._getframe(1).f_globals.get("__name__") == "logging":
                 return exact(self._printed(), *args, **kwargs)
             _refuse_as_numpy(self, exact, args, kwargs)
-        words = (
-            f"{how} would take a traced value {label(self)} out of the trace and lose its "
-            f"derivative; {remedy}"
-        )
-        if not kind:
-            raise BytesError(words)
-        raise TracerError(words, kind=kind, trace=self._trace)
+        return refuse(self, how, remedy, by_caller, kind)
 
-    return refuse
+    return refusal
 
 
 def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -76,16 +71,16 @@ def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: An
 def _no_bytes(name: str, remedy: str) -> Any:
     """An attribute that an array without bytes does not have: ``hasattr`` says so too."""
 
-    def refuse(self: Any) -> NoReturn:
+    def refusal(self: Any) -> NoReturn:
         raise BytesError(f"{name}: a traced value {label(self)} lends no memory; {remedy}")
 
-    return property(refuse, doc="Not to be had from a traced array.")
+    return property(refusal, doc="Not to be had from a traced array.")
 
 
 def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
     """A method that reads or writes the bytes as something else."""
 
-    def refuse(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def refusal(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
             f"{name}: the bytes of a traced value {label(self)} cannot be read as something "
             f"else, which has no derivative; {remedy}",
@@ -93,8 +88,8 @@ def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
             trace=self._trace,
         )
 
-    refuse.__name__ = refuse.__qualname__ = name
-    return refuse
+    refusal.__name__ = refusal.__qualname__ = name
+    return refusal
 
 
 class Memory(Traced):
@@ -154,6 +149,9 @@ class Memory(Traced):
 
     data = _no_bytes("data", "linad.stop_gradient(x).data is that of the value")
     ctypes = _no_bytes("ctypes", "linad.stop_gradient(x).ctypes is that of the value")
+    _as_parameter_ = property(
+        escape("calling compiled code by ctypes", f"compiled code is not traced; {WRAP}")
+    )
     _refuse_view = _reread(
         "view", "use x.astype(dtype), or np.stack([z.real, z.imag], -1) for z.view(float)"
     )

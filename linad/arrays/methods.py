@@ -6,7 +6,7 @@ import numpy as np
 
 from linad.arrays.buffers import write
 from linad.arrays.flat_iterator import Flat
-from linad.arrays.memory import Memory
+from linad.arrays.memory import OUTSIDE, Memory, escape
 from linad.arrays.out_argument import call_into, output_position
 from linad.core.dispatch import FUNCTIONS, remedy
 from linad.errors import UnsupportedError
@@ -36,6 +36,25 @@ def _method(numpy_function: Any) -> Any:
     method.__name__ = numpy_function.__name__
     method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."
     return method
+
+
+def check_number(x: Any, name: str) -> None:
+    """Raise AttributeError, as NumPy does, unless a traced value stands for a real number."""
+    value = x.concrete
+    if not isinstance(value, np.generic) or value.dtype.kind == "c":
+        kind = type(value).__name__
+        raise AttributeError(f"{kind!r} object, here traced, has no attribute {name!r}")
+
+
+def _of_numbers(name: str) -> Any:
+    """A method of NumPy's numbers that gives the value away."""
+    refusal = escape(f"{name}()", OUTSIDE)
+
+    def method(self: Any) -> Any:
+        check_number(self, name)
+        return lambda: refusal(self)
+
+    return property(method, doc=f"As `numpy.float64.{name}`, which is refused.")
 
 
 class Methods(Memory):
@@ -123,12 +142,23 @@ class Methods(Memory):
         """As `numpy.ndarray.compress`."""
         return called(np.compress, (condition, self, axis), {} if out is None else {"out": out})
 
+    # What a number has, and an array has not.
+
+    @property
+    def is_integer(self) -> Any:
+        """As `numpy.float64.is_integer`, of a number; the answer counts as a decision."""
+        check_number(self, "is_integer")
+        return lambda: bool(np.isfinite(self) & (self == np.floor(self)))
+
+    as_integer_ratio = _of_numbers("as_integer_ratio")
+    hex = _of_numbers("hex")
+
     # What writes into the array.
 
     def fill(self, value: Any) -> None:
         """As `numpy.ndarray.fill`."""
         if getattr(value, "ndim", 0):
-            raise ValueError("fill: a single number is needed")
+            raise ValueError(f"fill: expected a single number, got an array of shape {value.shape}")
         write(self, ..., value)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **options: Any) -> None:

@@ -16,6 +16,7 @@ from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
+from linad.arrays.refusing import COUNT, WRITE, refuse_index
 from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.callers import passes_as_plain
@@ -276,8 +277,10 @@ class Tracer(Arithmetic):
         return self._trace.answer(self, int)
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self.ndim:
+        if self.ndim or self.dtype.kind == "b":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        if self.dtype.kind not in "iu":
+            return refuse_index(self)
         return self._trace.answer(self, int)
 
     _refuse_array = escape(
@@ -285,29 +288,30 @@ class Tracer(Arithmetic):
         "use np.stack([...]) for a list, write into np.zeros_like(x), drop np.asarray, or "
         "import linad.numpy as np, whose array(), zeros() and others trace",
         kind="array",
+        by_caller=True,
     )
     _refuse_scipy = escape(
         "making a plain NumPy array, as this SciPy function does,",
         "linad.scipy has traced forms of many functions, A @ x works with a sparse A, and "
         "@linad.primitive wraps any function",
         kind="array",
+        by_caller=True,
     )
     _refuse_pandas = escape(
         "making a plain NumPy array, as pandas does,",
         "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
         kind="array",
+        by_caller=True,
     )
     __float__ = escape(
         "float() or a math function, or writing it into a plain array,",
-        "use NumPy functions (np.sin for math.sin), and write into traced arrays: "
-        "np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of np.zeros",
+        f"use NumPy functions (np.sin for math.sin), and {WRITE}",
         float,
         "float",
+        by_caller=True,
     )
-    _refuse_int = escape(
-        "int()", "use np.floor or np.trunc, or linad.stop_gradient(x) first", int, "int"
-    )
-    __complex__ = escape("complex()", "use x + 1j * y", complex, "complex")
+    _refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
+    __complex__ = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
 
     # For people.
 

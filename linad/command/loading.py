@@ -23,6 +23,7 @@ import numpy as np
 import linad
 from linad.core import tree
 from linad.core.shapes import is_inexact
+from linad.errors import RefusalError
 
 
 class UsageError(Exception):
@@ -114,7 +115,7 @@ def load_function(where: str) -> tuple[Path, ModuleType, Callable[..., Any]]:
         raise UsageError(f"{where!r} is not of the form FILE.py:FUNCTION")
     path = Path(file)
     if not path.is_file():
-        raise UsageError(f"there is no file {file}")
+        raise UsageError(f"the file {file} does not exist")
     module = import_file(path)
     found: Any = module
     for part in name.split("."):
@@ -122,7 +123,7 @@ def load_function(where: str) -> tuple[Path, ModuleType, Callable[..., Any]]:
             raise UsageError(f"{file} has no function {name!r}; it has: {_functions_of(module)}")
         found = getattr(found, part)
     if not callable(found):
-        raise UsageError(f"{where} is no function but {found!r:.60}")
+        raise UsageError(f"{where} must be a function, got {found!r:.60}")
     return path, module, found
 
 
@@ -163,7 +164,11 @@ def describe(error: BaseException) -> str:
 
 
 def line_of(error: BaseException) -> str:
-    """The user's innermost line on the way to an error, in brackets; "" where there is none."""
+    """The user's innermost line on the way to an error, in brackets; "" where there is none, and
+    where the message names it.
+    """
+    if isinstance(error, RefusalError) and error.place:
+        return ""
     inside = Path(linad.__file__).parent
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
@@ -196,7 +201,7 @@ def evaluate_point(
 def read_point(path: Path, function: Callable[..., Any]) -> tuple[list[str], list[Any], int]:
     """Return the arguments that the arrays of an .npz file give, or the one of an .npy file."""
     if not path.is_file():
-        raise UsageError(f"there is no file {path}")
+        raise UsageError(f"the file {path} does not exist")
     try:
         loaded = np.load(path)
         if isinstance(loaded, np.ndarray):

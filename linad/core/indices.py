@@ -115,6 +115,11 @@ def _read(item: Any) -> Any:
         return as_index(item)
     except TypeError:
         pass
+    if isinstance(item, str):
+        raise IndexError(
+            f"x[{item!r}]: a traced array has no labels, a Series or DataFrame counts by its "
+            f"numbers; index by position, or pass a dict of arrays"
+        )
     # A copy, because the caller may write into the index before it is used again.
     array = np.array(item)
     if array.size == 0 and not isinstance(item, np.ndarray):

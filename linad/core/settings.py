@@ -1,17 +1,20 @@
 """Settings, held in context variables so that threads and tasks do not disturb each other.
 
-Each setting starts from an environment variable ``LINAD_<NAME>``; ``with linad.config(...)``
-changes it for a block.
+Each setting starts from an environment variable ``LINAD_<NAME>``; ``linad.config(...)`` changes it
+for the process, and ``with linad.config(...)`` for a block.
 """
 
 import functools
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from linad.core.frames import enters_with
+from linad.core.options import COUNT, FLAG, POSITIVE_COUNT, choice
 from linad.errors import ArgumentError, OptionError
 
 
@@ -68,23 +71,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value, least = getattr(self, field.name), LEAST.get(field.name, 0)
-            choices = CHOICES.get(field.name)
-            if choices is not None:
-                if value not in choices:
-                    raise OptionError(
-                        f"config: {field.name} must be one of {', '.join(map(repr, choices))}, got "
-                        f"{value!r}"
-                    )
-                continue
-            if not isinstance(value, (int, float)) or value < least:
-                raise OptionError(
-                    f"config: {field.name} must be a number of at least {least}, got {value!r}"
-                )
+            KINDS[field.name].check("config", field.name, getattr(self, field.name))
 
 
-LEAST = {"threads": 1, "variants": 1}
-CHOICES = {"disconnected": ("raise", "warn", "ignore")}
+KINDS = {field.name: FLAG if field.type is bool else COUNT for field in fields(Settings)} | {
+    "threads": POSITIVE_COUNT,
+    "variants": POSITIVE_COUNT,
+    "disconnected": choice("raise", "warn", "ignore"),
+}
+"""What each setting may be."""
 
 
 def _from_environment() -> Settings:
@@ -92,22 +87,23 @@ def _from_environment() -> Settings:
     for field in fields(Settings):
         name = f"LINAD_{field.name.upper()}"
         text = os.environ.get(name)
-        if text is not None and field.name in CHOICES:
+        if text is not None and field.type is str:
             given[field.name] = text
         elif text is not None:
             try:
                 given[field.name] = int(text)
             except ValueError:
-                raise ValueError(f"{name}={text!r}: an integer is needed") from None
+                raise OptionError(
+                    f"the environment variable {name} must be an integer, got {text!r}"
+                ) from None
     return Settings(**given)
 
 
-_default = _from_environment()
 _settings: ContextVar[Settings] = ContextVar("linad_settings")
+_lock = threading.Lock()
 
-
-current = functools.partial(_settings.get, _default)
-"""As `settings`, in one call of C."""
+current = functools.partial(_settings.get, _from_environment())
+"""As `settings`, in one call of C; it holds the settings of the process."""
 
 
 @functools.cache
@@ -118,12 +114,13 @@ def compiler_is_off() -> bool:
 
 def settings() -> Settings:
     """Return the settings in force here."""
-    return _settings.get(_default)
+    return current()
 
 
-@contextmanager
-def config(**changes: Any) -> Iterator[Settings]:
-    """Change settings for a ``with`` block.
+class config:
+    """Change settings: for a ``with`` block, in this thread or task; or, as a call alone, for good.
+
+    Without ``with`` the settings hold from there on in the whole process, except within blocks.
 
     Parameters
     ----------
@@ -137,7 +134,7 @@ def config(**changes: Any) -> Iterator[Settings]:
 
     Raises
     ------
-    TypeError
+    ArgumentError
         For a name that is no setting.
     OptionError
         For a value that a setting cannot have.
@@ -148,11 +145,50 @@ def config(**changes: Any) -> Iterator[Settings]:
     >>> with linad.config(densify_limit=10_000):
     ...     pass
     """
-    known = {field.name for field in fields(Settings)}
-    if unknown := sorted(changes.keys() - known):
-        raise ArgumentError(f"config: unknown setting {unknown[0]!r}; known are {sorted(known)}")
-    token = _settings.set(replace(settings(), **changes))
-    try:
-        yield settings()
-    finally:
-        _settings.reset(token)
+
+    def __init__(self, **changes: Any) -> None:
+        if unknown := sorted(changes.keys() - KINDS.keys()):
+            raise ArgumentError(
+                f"config: unknown setting {unknown[0]!r}; the settings are {', '.join(KINDS)}"
+            )
+        replace(settings(), **changes)  # raises for wrong values
+        self._changes = changes
+        self._before: Settings | None = None
+        self._tokens: list[Token[Settings]] = []
+        if not enters_with(sys._getframe(1)):
+            self._before = _set_default(changes)
+
+    def __enter__(self) -> Settings:
+        self._undo()
+        self._tokens.append(_settings.set(replace(settings(), **self._changes)))
+        return settings()
+
+    def __exit__(self, *error: object) -> None:
+        _settings.reset(self._tokens.pop())
+
+    def __call__(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """``f`` with these settings in each of its calls; as a decorator."""
+        self._undo()
+
+        @functools.wraps(f)
+        def configured(*args: Any, **kwargs: Any) -> Any:
+            with config(**self._changes):
+                return f(*args, **kwargs)
+
+        return configured
+
+    def _undo(self) -> None:
+        """Take back what the call alone has set, since it is for a block after all."""
+        if self._before is not None:
+            _set_default({name: getattr(self._before, name) for name in self._changes})
+            self._before = None
+
+
+def _set_default(changes: dict[str, Any]) -> Settings:
+    """Change the settings of the process; return what they were."""
+    with _lock:
+        before: Settings = current.args[0]
+        # In place: others have imported it.
+        state: Any = (_settings.get, (replace(before, **changes),), {}, {})
+        current.__setstate__(state)  # type: ignore[attr-defined]  # its stubs do not know it
+    return before

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.shapes import name_of
+from linad.core.shapes import check_function, name_of
 from linad.core.tape import Equation, Tape, Var, type_of
 from linad.export.module import Module
 from linad.export.numpy_forms import call
@@ -98,6 +98,7 @@ def lower(f: Callable[..., Any]) -> Callable[..., Lowered]:
     >>> module["reverse"](residuals, 1.0)
     array([ 1., -1.])
     """
+    check_function("lower", f)
     function = f.function if isinstance(f, Jitted) else f
 
     def lowered(*args: Any) -> Lowered:

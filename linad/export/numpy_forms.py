@@ -80,7 +80,7 @@ def call(module: Module, eqn: Equation, args: list[str]) -> str:
         if found is not None:
             return found(module, eqn, args)
         if eqn.primitive.registry.get(name) is not eqn.primitive:
-            raise ExportError("it is no primitive of linad's own")
+            raise ExportError("it is not one of linad's own primitives")
         function = module.function(eqn.primitive.impl)
         parameters = [f"{k}={module.text(v)}" for k, v in eqn.params.items()]
         return f"{function}({', '.join([*args, *parameters])})"

@@ -100,8 +100,8 @@ def is_dynamic(x: Any, narrow: bool) -> bool:
             refuse_arithmetic(x, "jit: an argument")
         if x.dtype.hasobject:
             raise DTypeError(
-                f"jit: an argument is an array of dtype {x.dtype}; arrays of numbers, strings or "
-                f"dates are needed"
+                f"jit: an array among the arguments must hold numbers, strings or dates, got dtype "
+                f"{x.dtype}"
             )
         return x.dtype.kind in "biufc"
     if isinstance(x, np.generic):

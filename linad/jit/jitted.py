@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from linad.api.transformed_functions import named
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
+from linad.core.options import NAMES, POSITIONS, takes
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
+from linad.core.transformed_functions import named
 from linad.errors import GuardError, TracerError
 from linad.jit.arguments import Arguments, share_memory
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
@@ -313,6 +314,7 @@ def _is_recorded(x: Any) -> bool:
     return False
 
 
+@takes(static_argnums=POSITIONS, static_argnames=NAMES)
 def jit(
     f: Callable[..., Any] | None = None,
     *,

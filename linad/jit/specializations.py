@@ -238,8 +238,8 @@ def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> N
     if callable(leaf) or hasattr(leaf, "matvec"):
         hint = "; linearize(jit(f), x) and vjp(jit(f), x) run compiled sweeps"
     raise OutputError(
-        f"jit: {name_of(f)} returned {what}; arrays, numbers and strings, in tuples, lists, dicts "
-        f"or dataclasses, are needed{hint}"
+        f"jit: {name_of(f)} must return arrays, numbers and strings, in tuples, lists, dicts or "
+        f"dataclasses, it returned {what}{hint}"
     )
 
 

@@ -185,9 +185,10 @@ def as_preconditioner(M: Any, op: JacobianOperator) -> Any:
 
     if M is None:
         return None
-    M = aslinearoperator(M)
-    if M.shape != op.shape:
+    shape = getattr(M, "shape", None)
+    if shape != op.shape:
         raise OperandError(
-            f"solve_linear: M has shape {M.shape}, {op.shape} is needed: about the inverse"
+            f"solve_linear: M must be an operator or matrix of shape {op.shape}, about the "
+            f"inverse, got {f'shape {shape}' if shape is not None else f'{M!r:.60}'}"
         )
-    return M
+    return aslinearoperator(M)

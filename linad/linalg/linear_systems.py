@@ -27,9 +27,10 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.core import tree
+from linad.core.options import FLAG, POSITIVE_COUNT, TOLERANCE, choice, takes
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact
-from linad.errors import DTypeError, OptionError, ShapeError, SingularError, UnsupportedError
+from linad.errors import DTypeError, ShapeError, SingularError, UnsupportedError
 from linad.linalg.iterative_inverses import (
     METHODS,
     Iterative,
@@ -49,6 +50,7 @@ from linad.operators.residuals import Recipe, lifted
 from linad.operators.rewrites import simplified
 from linad.operators.structured import Reshape
 from linad.operators.tagged import Tagged
+from linad.transforms import fold as fold  # tells the table of linearized functions
 from linad.transforms.linearize import linearize_leaves
 
 log = logging.getLogger("linad")
@@ -174,10 +176,6 @@ class System:
         M: Any = None,
         what: str = "solve_linear: the matrix",
     ) -> None:
-        if method not in CHOICES:
-            raise OptionError(
-                f"solve_linear: method={method!r} came, one of {', '.join(CHOICES)} is needed"
-            )
         self.A = A.flat
         if not self.A.clinear:
             raise UnsupportedError(
@@ -328,6 +326,7 @@ def inverse(op: JacobianOperator) -> JacobianOperator:
     return matching(found, flat.in_shape, flat.out_shape)  # type: ignore[no-any-return]
 
 
+@takes(method=choice(*CHOICES), rtol=TOLERANCE, maxiter=POSITIVE_COUNT.optional, explain=FLAG)
 def solve_linear(
     J: Any,
     b: Any,
@@ -400,13 +399,13 @@ def solve_linear(
     if b.dtype.kind in "biu":
         b = b.astype(float)
     if not is_inexact(b.dtype):
-        raise DTypeError(f"solve_linear: b has dtype {b.dtype}, numbers are needed")
+        raise DTypeError(f"solve_linear: b must hold numbers, got dtype {b.dtype}")
     m = A.shape[0]
     shaped = b.shape == A.out_shape
     if not shaped and not (b.ndim in (1, 2) and b.shape[0] == m):
         raise ShapeError(
-            f"solve_linear: b has shape {b.shape}; ({m},), ({m}, k) or {A.out_shape} is needed "
-            f"for {A._label()}"
+            f"solve_linear: b must have shape ({m},), ({m}, k) or {A.out_shape} for {A._label()}, "
+            f"got {b.shape}"
         )
     if not np.isfinite(concrete(b)).all():
         raise ValueError("solve_linear: b holds infinities or NaNs")

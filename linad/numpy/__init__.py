@@ -29,6 +29,7 @@ import numpy as np
 
 from linad.arrays.traces import running_trace
 from linad.core.dispatch import NAMESPACE
+from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
@@ -44,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*dir(np), *(name for name in globals() if not name.startswith("_"))})
+    return public_names(np)
 
 
 def holds_traced(nested: Any) -> bool:

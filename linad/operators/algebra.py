@@ -50,14 +50,14 @@ def as_operator(a: Any) -> JacobianOperator:
         return a.flat
     if isinstance(a, (Tracer, np.ndarray)):
         if a.ndim != 2:
-            raise ShapeError(f"an array of shape {a.shape} is no matrix; two axes are needed")
+            raise ShapeError(f"an array of shape {a.shape} is not a matrix; expected two axes")
         if a.dtype.kind in "biu":
             a = a.astype(float)
         return Matrix(a)
     if is_operator(a):
         diagonal = _main_diagonal(a)
         return Foreign(aslinearoperator(a)) if diagonal is None else diagonal
-    raise OperandError(f"a {type(a).__name__} is no operator, matrix or sparse array: {a!r:.80}")
+    raise OperandError(f"expected an operator, a matrix or a sparse array, got {a!r:.80}")
 
 
 def _main_diagonal(a: Any) -> JacobianOperator | None:
@@ -212,7 +212,7 @@ def power(op: JacobianOperator, p: int) -> JacobianOperator:
     written = f"np.linalg.matrix_power(J.todense(), {p})"
     m, n = op.shape
     if m != n or p < 0:
-        raise ShapeError(f"{asked}: a square operator and p >= 0 are needed")
+        raise ShapeError(f"{asked}: expected a square operator and p >= 0")
     result: JacobianOperator = Identity(op.in_shape, op.dtype)
     while p:
         if p % 2:

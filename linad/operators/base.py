@@ -14,20 +14,32 @@ arrays has a matrix only if it is linear over the complex numbers (`clinear`).
 import operator
 import sys
 import weakref
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
-from linad.errors import DensifyError, DTypeError, NotHolomorphicError, ShapeError
-from linad.operators.facts import Facts
+from linad.errors import DensifyError, DTypeError, NotHolomorphicError, OperandError, ShapeError
+from linad.operators.facts import FACTS, Facts
 from linad.operators.properties import Questions
 from linad.operators.provided import ANSWERS
 from linad.operators.sparse_properties import SparseForms
+
+INTERNAL = {
+    *("clinear", "compiled", "flat", "fresh", "scatters", "spreads", "wide", "writes"),
+    *("in_slots", "in_tree", "inputs", "out_slots", "out_tree", "outputs", "steps"),
+    *("pull_leaves", "pullback_into", "push_leaves", "pushforward_into"),
+    *("copies", "inherits_facts", "scales_at_once", "unknown", *FACTS),
+}
+"""Names that sweeps ask of an operator, and that completion does not show."""
+
+
+NUMBERS = (int, float, complex, np.generic)
 
 
 class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
@@ -104,6 +116,10 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
             if name in self.__dict__:
                 return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        names = {*super().__dir__(), "shape"}
+        return sorted([n for n in names if not n.startswith("_") and n not in INTERNAL])
 
     # The two methods a subclass writes.
 
@@ -262,15 +278,27 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
         if type(other) is np.ndarray and other.ndim == 1:
             return self._matvec(other)
         if not is_operator(other) and np.ndim(other) == 0:
-            raise ValueError("Scalar operands are not allowed, use '*' instead")
+            self._refuse_factor(other)
         return self.dot(other)
 
     def __rmatmul__(self, other: Any) -> Any:
         if not is_operator(other) and np.ndim(other) == 0:
-            raise ValueError("Scalar operands are not allowed, use '*' instead")
+            self._refuse_factor(other)
         return self.rdot(other)
 
+    def _refuse_factor(self, other: Any) -> NoReturn:
+        """Raise: ``other`` is neither an array nor an operator."""
+        if isinstance(other, (*NUMBERS, np.ndarray, Traced)):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        raise OperandError(
+            f"{self._label()} @ x: x must be a vector, a matrix or an operator, got {other!r:.60}; "
+            f"J.pushforward(x) takes a container, of the form of the arguments"
+        )
+
     def __truediv__(self, other: Any) -> Any:
+        known: bool = isinstance(other, (*NUMBERS, np.ndarray, Traced))
+        if not known:
+            raise OperandError(f"{self._label()} / x: x must be a number, got {other!r:.60}")
         if np.ndim(other):
             raise ValueError("Can only divide a linear operator by a scalar.")
         return ANSWERS.scale(1 / other, self)
@@ -291,6 +319,8 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
         return ANSWERS.subtract(other, self)
 
     def __pow__(self, power: Any) -> Any:
+        if not is_integer(power):
+            raise OperandError(f"{self._label()} ** p: p must be an integer, got {power!r:.60}")
         return ANSWERS.power(self, operator.index(power))
 
     # Transposes.

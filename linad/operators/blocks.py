@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.shapes import is_inexact
-from linad.errors import ArgumentError, DTypeError, OperandError, ShapeError, SingularError
+from linad.core.options import COUNT, DTYPE, takes
+from linad.errors import DTypeError, OperandError, ShapeError, SingularError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.block_substitution import BlockTriangularSolve
@@ -180,6 +180,7 @@ def _slices(lengths: list[int]) -> list[slice]:
     return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
+@takes(n=COUNT)
 def eye(n: int, dtype: Any = float) -> JacobianOperator:
     """Return the identity on vectors of length n.
 
@@ -199,8 +200,8 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     ------
     DTypeError
         If dtype is neither floating nor complex.
-    ArgumentError
-        If n is no number of rows.
+    OptionError
+        If n is not a number of rows.
 
     Examples
     --------
@@ -209,18 +210,15 @@ def eye(n: int, dtype: Any = float) -> JacobianOperator:
     >>> (J.T @ J + 0.5 * linad.eye(3)) @ np.ones(3)
     array([1.5, 1.5, 1.5])
     """
-    dtype = np.dtype(dtype)
-    if not is_inexact(dtype):
-        raise DTypeError(f"eye: dtype {dtype} came, a floating or complex one is needed")
-    if not isinstance(n, (int, np.integer)) or n < 0:
-        raise ArgumentError(f"eye: a number of rows is needed, n={n!r:.60} came")
-    return Identity((int(n),), dtype)
+    if not DTYPE.fits(dtype):
+        raise DTypeError(f"eye: dtype must be {DTYPE.words}, got {dtype!r:.60}")
+    return Identity((int(n),), np.dtype(dtype))
 
 
 def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:
     """Each as an operator on flat vectors."""
     if not isinstance(ops, Sequence) or not ops:
-        raise OperandError(f"{name}: a list of one or more operators is needed, got {ops!r:.80}")
+        raise OperandError(f"{name}: expected a list of one or more operators, got {ops!r:.80}")
     found = [as_operator(op) for op in ops]
     return [matching(op, op.shape[:1], op.shape[1:]) for op in found]
 

@@ -5,11 +5,14 @@ The answers are worked out in `linad.linalg`; see `linad.operators.provided`.
 
 from typing import TYPE_CHECKING, Any
 
+from linad.core.options import FLAG, POSITIVE_COUNT, SEED, takes
 from linad.operators.provided import ANSWERS
 
 if TYPE_CHECKING:
     from linad.linalg.estimates import Estimate
     from linad.operators.base import JacobianOperator
+
+EXACT = FLAG.optional
 
 
 class Questions:
@@ -58,6 +61,7 @@ class Questions:
         """
         return ANSWERS.structure(self)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def diagonal(
         self, *, exact: bool | None = None, samples: int = 64, rng: Any = None
     ) -> "Estimate":
@@ -92,6 +96,7 @@ class Questions:
         """
         return ANSWERS.diagonal(self, exact, samples, rng)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def trace(self, *, exact: bool | None = None, samples: int = 64, rng: Any = None) -> "Estimate":
         """Return the trace of a square matrix.
 
@@ -120,6 +125,7 @@ class Questions:
         """
         return ANSWERS.trace(self, exact, samples, rng)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def norm_estimate(
         self, *, exact: bool | None = None, samples: int = 64, rng: Any = None
     ) -> "Estimate":
@@ -149,6 +155,7 @@ class Questions:
         """
         return ANSWERS.norm_estimate(self, exact, samples, rng)  # type: ignore[no-any-return]
 
+    @takes(exact=EXACT, samples=POSITIVE_COUNT, rng=SEED)
     def column_norms(
         self, *, exact: bool | None = None, samples: int = 64, rng: Any = None
     ) -> "Estimate":

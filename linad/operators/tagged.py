@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.core.options import SEED, takes
 from linad.errors import OperandError, ShapeError, WrongTagError
 from linad.operators.algebra import as_operator
 from linad.operators.base import JacobianOperator
@@ -88,6 +89,7 @@ class Tagged(SameMatrix):
         return matched(banded, self.in_shape, self.out_shape)
 
 
+@takes(rng=SEED)
 def tag(J: Any, *tags: Any, rng: Any = 0) -> JacobianOperator:
     """Assert what is known of a matrix, so that solvers can use it.
 
@@ -131,7 +133,7 @@ def tag(J: Any, *tags: Any, rng: Any = 0) -> JacobianOperator:
     op = as_operator(J)
     m, n = op.shape
     if m != n:
-        raise ShapeError(f"tag: {op._label()} came, a square operator is needed")
+        raise ShapeError(f"tag: expected a square operator, got {op._label()}")
     found = dict([_read(t, n) for t in tags])
     if not op.clinear:
         raise OperandError(f"tag: {op._label()} is linear over the reals only: it has no matrix")
@@ -153,8 +155,8 @@ def _read(given: Any, n: int) -> tuple[str, Any]:
         ):
             return "banded", (min(int(band[0]), max(n - 1, 0)), min(int(band[1]), max(n - 1, 0)))
     raise OperandError(
-        f"tag: {given!r:.80} is no tag; known are {', '.join(NAMES)} and ('banded', (l, u)) with "
-        f"l and u not negative"
+        f"tag: expected one of {', '.join(NAMES)} or ('banded', (l, u)) with l and u >= 0, got "
+        f"{given!r:.80}"
     )
 
 

@@ -9,6 +9,14 @@ import importlib
 import importlib.util
 from typing import Any
 
+from linad.core.frames import public_names
+
+ROOMS = [
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "special"),
+    "stats",
+]
+"""The modules of SciPy that have traced forms, imported when they are first asked for."""
+
 
 def __getattr__(name: str) -> Any:
     if importlib.util.find_spec(f"{__name__}.{name}") is not None:
@@ -16,3 +24,9 @@ def __getattr__(name: str) -> Any:
     import scipy
 
     return getattr(scipy, name)
+
+
+def __dir__() -> list[str]:
+    import scipy
+
+    return sorted({*ROOMS, *public_names(scipy)})

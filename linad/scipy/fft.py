@@ -21,6 +21,7 @@ import numpy as np
 import scipy.fft
 
 from linad.core.dispatch import FUNCTIONS
+from linad.core.frames import public_names
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
@@ -36,7 +37,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.fft)
+    return public_names(scipy.fft)
 
 
 def _register(function: Function) -> Function:
@@ -135,9 +136,9 @@ def _along(
 ) -> Any:
     """A transform along one axis of x."""
     if type not in (1, 2, 3, 4):
-        raise ValueError(f"{kind}: type={type!r}, one of 1, 2, 3, 4 is needed")
+        raise ValueError(f"{kind}: type must be 1, 2, 3 or 4, got {type!r}")
     if norm not in (None, "backward", "ortho", "forward"):
-        raise ValueError(f"{kind}: norm={norm!r}, 'backward', 'ortho' or 'forward' is needed")
+        raise ValueError(f"{kind}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
     if inverse:
         type = {1: 1, 2: 3, 3: 2, 4: 4}[type]
     n = x.shape[axis]

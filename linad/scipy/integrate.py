@@ -22,6 +22,7 @@ import numpy as np
 import scipy.integrate
 
 from linad.arrays.traces import running_trace
+from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form
@@ -34,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.integrate)
+    return public_names(scipy.integrate)
 
 
 @traced_form(scipy.integrate.trapezoid)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.interpolate
 
+from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.interpolate)
+    return public_names(scipy.interpolate)
 
 
 # On a regular grid.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.frames import public_names
 from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules import decompositions, linalg, spectral
@@ -49,7 +50,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.linalg)
+    return public_names(scipy.linalg)
 
 
 # Systems.

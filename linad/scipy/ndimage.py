@@ -12,6 +12,7 @@ import numpy as np
 import scipy.ndimage
 
 from linad.api.derivatives import stop_gradient
+from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
@@ -33,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.ndimage)
+    return public_names(scipy.ndimage)
 
 
 # Along one axis.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.signal)
+    return public_names(scipy.signal)
 
 
 # Linear filters.

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.special
 
 from linad.api.derivatives import stop_gradient
+from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array
@@ -23,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.special)
+    return public_names(scipy.special)
 
 
 def _largest(x: Any, axis: Any) -> Any:

@@ -31,3 +31,7 @@ __all__ = [
     "root",
     "trust_region",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

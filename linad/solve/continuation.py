@@ -19,24 +19,64 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.options import (
+    COUNT,
+    FLAG,
+    FUNCTION,
+    NUMBER,
+    POSITIVE,
+    SIGN,
+    TOLERANCE,
+    Kind,
+    is_number,
+    takes,
+)
+from linad.core.primitive import Traced
 from linad.core.shapes import name_of
-from linad.errors import ConvergenceError, DTypeError, ShapeError, SingularError
+from linad.errors import ConvergenceError, DTypeError, OptionError, ShapeError, SingularError
 from linad.linalg.linear_systems import System
 from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
 from linad.operators.factors import SparseLU
 from linad.solve.newton import REUSED, largest
-from linad.solve.problems import Residual, args_tuple, check_maxiter
+from linad.solve.problems import Residual, args_tuple, as_point
 from linad.solve.status import Callback, Monitor, Status, Stop, make_result
-from linad.solve.step_systems import KeptFactors, check_solver, choose, seen_through, system
+from linad.solve.step_systems import (
+    LINEAR_SOLVER,
+    KeptFactors,
+    choose,
+    seen_through,
+    system,
+)
 
 COLUMNS = ("parameter", "slope", "step")
 FOLD_STEPS = 30
+
+PARAMETER = Kind("a finite number", lambda value: isinstance(value, Traced) or NUMBER.fits(value))
+BOUNDS = Kind(
+    "a pair of numbers",
+    lambda pair: isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(is_number, pair)),
+)
 
 ACCURATE = 1e-9
 """Relative residual of tangents, whose sign tells folds."""
 
 
+@takes(
+    f=FUNCTION,
+    parameter=PARAMETER,
+    step=POSITIVE,
+    min_step=POSITIVE,
+    max_step=POSITIVE,
+    direction=SIGN,
+    bounds=BOUNDS,
+    folds=COUNT.optional,
+    ftol=TOLERANCE.optional,
+    maxiter=COUNT,
+    linear_solver=LINEAR_SOLVER,
+    callback=FUNCTION.optional,
+    disp=FLAG,
+)
 def continuation(
     f: Callable[..., Any],
     x0: Any,
@@ -116,17 +156,15 @@ def continuation(
     >>> round(found.folds[0].parameter, 10)
     1.0
     """
-    check_solver(linear_solver, "continuation")
-    check_maxiter(maxiter, "continuation")
-    if not 0 < min_step <= step <= max_step:
-        raise ValueError(
-            f"continuation: 0 < min_step <= step <= max_step is needed, got {min_step!r}, {step!r} "
+    if not min_step <= step <= max_step:
+        raise OptionError(
+            f"continuation: expected min_step <= step <= max_step, got {min_step!r}, {step!r} "
             f"and {max_step!r}"
         )
-    if direction not in (1, -1):
-        raise ValueError(f"continuation: direction={direction!r} came, 1 or -1 is needed")
     if not bounds[0] <= parameter <= bounds[1]:
-        raise ValueError(f"continuation: parameter={parameter!r} is not within bounds {bounds!r}")
+        raise OptionError(
+            f"continuation: parameter must be within bounds={bounds!r}, got {parameter!r}"
+        )
     monitor = Monitor("continuation", callback, disp, COLUMNS)
     branch = Branch(f, x0, parameter, args, ftol, linear_solver)
     try:
@@ -152,7 +190,7 @@ class Branch:
         ftol: float | None,
         linear_solver: str,
     ) -> None:
-        start = (x0, float(parameter))
+        start = (as_point(x0), float(parameter))
         extra = args_tuple(args)
 
         f = seen_through(f, linear_solver, x0)
@@ -426,8 +464,8 @@ class Bordered(Residual):
         m, n = sum(slot.size for slot in self.out_slots), self.x.start.size - 1
         if m != n:
             raise ShapeError(
-                f"{self.name}: {name_of(self.f)} returned {m} numbers for {n} unknowns beside "
-                f"the parameter; as many are needed"
+                f"{self.name}: {name_of(self.f)} must return {n} numbers for {n} unknowns beside "
+                f"the parameter, it returned {m}"
             )
         if self.x.dtype.kind == "c":
-            raise DTypeError(f"{self.name}: x0 is complex; real unknowns are needed")
+            raise DTypeError(f"{self.name}: x0 must be real, got complex numbers")

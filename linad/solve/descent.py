@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.solve.newton import largest
-from linad.solve.problems import Objective, check_maxiter, refuse_limits
+from linad.solve.problems import Objective, refuse_limits
 from linad.solve.status import Monitor, Status, Stop
 
 LANCZOS = 12
@@ -41,11 +41,6 @@ class Descent:
         maxiter: int | None,
         check_minimum: bool,
     ) -> None:
-        for what, given in [("gtol", gtol), ("xtol", xtol)]:
-            if given is not None and not given >= 0:
-                raise ValueError(f"{problem.name}: {what}={given!r} came, a number >= 0 is needed")
-        if maxiter is not None:
-            check_maxiter(maxiter, problem.name)
         self.problem, self.xtol, self.check_minimum = problem, xtol, check_minimum
         self.x = problem.x.start
         self.eps = problem.x.eps

@@ -29,6 +29,7 @@ from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, 
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.structured import Zero
+from linad.solve.problems import as_point
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
@@ -88,7 +89,7 @@ class Equation:
         ``solve(x0, theta) -> OptimizeResult`` on containers.
     x0, theta : Form
     linear_solver : str
-        For systems with J_x, one of `linad.solve.step_systems.SOLVERS`.
+        For systems with J_x, "dense", "sparse", "krylov" or "auto".
     rtol : float or None
         Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
     """
@@ -143,8 +144,8 @@ def _solution(x0: Any, theta: Any, *, equation: Equation) -> Any:
     found = equation.solve(equation.x0.container(x0), given)
     if not (hasattr(found, "success") and hasattr(found, "x")):
         raise OutputError(
-            f"{equation.name}: the solver returned a {type(found).__name__}, an OptimizeResult "
-            f"with x and success is needed"
+            f"{equation.name}: the solver must return an OptimizeResult with x and success, it "
+            f"returned a {type(found).__name__}"
         )
     if not found.success:
         raise ConvergenceError(f"{equation.name}: {found.message}", found)
@@ -279,7 +280,7 @@ def solved(
 
 def _start(x0: Any, theta: Any, name: str) -> Any:
     """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
-    leaves, structure = tree.flatten(x0)
+    leaves, structure = tree.flatten(as_point(x0))
     if not leaves:
         raise TreeError(f"{name}: x0 holds no array")
     wide = [t.dtype for t in tree.flatten(theta)[0] if _has_derivative(t)]
@@ -287,7 +288,7 @@ def _start(x0: Any, theta: Any, name: str) -> Any:
     for leaf in leaves:
         plain = leaf if isinstance(leaf, Traced) else np.asarray(leaf)
         if plain.dtype.kind not in "biufc":
-            raise DTypeError(f"{name}: x0 has dtype {plain.dtype}; numbers are needed")
+            raise DTypeError(f"{name}: x0 must hold numbers, got dtype {plain.dtype}")
         weak = [leaf] if isinstance(leaf, (int, float, complex)) else [plain.dtype]
         dtype = np.result_type(*weak, *wide)
         dtype = dtype if is_inexact(dtype) else np.dtype(float)

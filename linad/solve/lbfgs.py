@@ -1,18 +1,33 @@
 """L-BFGS-B, SciPy's, with linad's gradients, for containers of arrays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.core import tree
+from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
+from linad.errors import OptionError
 from linad.solve.newton import largest
-from linad.solve.problems import Objective, check_maxiter, refuse_limits
+from linad.solve.problems import Objective, as_point, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")
 
 
+@takes(
+    fun=FUNCTION,
+    jac=FUNCTION.optional,
+    callback=FUNCTION.optional,
+    ftol=TOLERANCE,
+    gtol=TOLERANCE,
+    tol=TOLERANCE.optional,
+    maxcor=POSITIVE_COUNT,
+    maxiter=COUNT,
+    maxfun=COUNT,
+    maxls=POSITIVE_COUNT,
+    disp=FLAG,
+)
 def lbfgs(
     fun: Callable[..., Any],
     x0: Any,
@@ -77,9 +92,8 @@ def lbfgs(
 
     refuse_limits("lbfgs", None, constraints)
     if hess is not None or hessp is not None:
-        raise ValueError("lbfgs: hess or hessp came, and it uses gradients only")
+        raise OptionError("lbfgs: hess and hessp must be None: it uses gradients only")
     problem = Objective(fun, x0, args, "lbfgs", jac)
-    check_maxiter(maxiter, "lbfgs")
     monitor = Monitor("lbfgs", callback, disp, COLUMNS)
     limits = None if bounds is None else _bounds(bounds, problem)
     if tol is not None:
@@ -203,7 +217,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
                 [
                     np.broadcast_to(np.asarray(leaf, float), slot.shape).ravel()
                     for leaf, slot in zip(
-                        tree.flatten_like(side, problem.x.structure, "lbfgs: bounds"),
+                        tree.flatten_like(as_point(side), problem.x.structure, "lbfgs: bounds"),
                         problem.x.slots,
                         strict=True,
                     )
@@ -212,6 +226,11 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
             for side in bounds
         ]
         return Bounds(*sides)
+    if not isinstance(bounds, (Sequence, np.ndarray)):
+        raise OptionError(
+            f"lbfgs: bounds must be scipy.optimize.Bounds, a pair of containers like x0 or a "
+            f"sequence of pairs, got {bounds!r:.60}"
+        )
     if len(bounds) != n:
-        raise ValueError(f"lbfgs: {len(bounds)} bounds came for {n} unknowns")
+        raise OptionError(f"lbfgs: bounds must have {n} pairs, one per unknown, got {len(bounds)}")
     return bounds

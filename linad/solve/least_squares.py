@@ -20,18 +20,29 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
 from linad.solve.damped import Factory
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.newton import largest, squared
-from linad.solve.problems import Residual, check_maxiter, quiet
+from linad.solve.problems import Residual, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.step_systems import check_solver, seen_through
+from linad.solve.step_systems import LINEAR_SOLVER, seen_through
 
 COLUMNS = ("cost", "optimality", "step")
 
 
+@takes(
+    f=FUNCTION,
+    ftol=TOLERANCE.optional,
+    xtol=TOLERANCE.optional,
+    gtol=TOLERANCE.optional,
+    maxiter=COUNT,
+    linear_solver=LINEAR_SOLVER,
+    callback=FUNCTION.optional,
+    disp=FLAG,
+)
 def gauss_newton(
     f: Callable[..., Any],
     x0: Any,
@@ -98,6 +109,17 @@ def gauss_newton(
     return fit.run(_gauss_step, Monitor("gauss_newton", callback, disp, COLUMNS))
 
 
+@takes(
+    f=FUNCTION,
+    ftol=TOLERANCE.optional,
+    xtol=TOLERANCE.optional,
+    gtol=TOLERANCE.optional,
+    maxiter=COUNT,
+    damping=POSITIVE,
+    linear_solver=LINEAR_SOLVER,
+    callback=FUNCTION.optional,
+    disp=FLAG,
+)
 def levenberg_marquardt(
     f: Callable[..., Any],
     x0: Any,
@@ -144,8 +166,6 @@ def levenberg_marquardt(
     >>> linad.solve.levenberg_marquardt(rosenbrock, np.array([-1.2, 1.0])).x.round(8)
     array([1., 1.])
     """
-    if not damping > 0:
-        raise ValueError(f"levenberg_marquardt: damping={damping!r} came, a number > 0 is needed")
     f = seen_through(f, linear_solver, x0)
     fit = Fit("levenberg_marquardt", f, x0, args, (ftol, xtol, gtol), maxiter, linear_solver)
     fit.lam = damping
@@ -198,11 +218,6 @@ class Fit:
         maxiter: int,
         linear_solver: str,
     ) -> None:
-        check_solver(linear_solver, name)
-        check_maxiter(maxiter, name)
-        for what, given in zip(("ftol", "xtol", "gtol"), tolerances, strict=True):
-            if given is not None and not given >= 0:
-                raise ValueError(f"{name}: {what}={given!r} came, a number >= 0 is needed")
         self.problem = problem = Residual(f, x0, args, name)
         if problem.x.dtype.kind == "c":
             raise DTypeError(

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import lsmr
 
+from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE, takes
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
 from linad.solve.linesearch import NoDecrease, backtrack
-from linad.solve.problems import Equations, check_maxiter, quiet
+from linad.solve.problems import Equations, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.step_systems import KeptFactors, check_solver, seen_through, system
+from linad.solve.step_systems import LINEAR_SOLVER, KeptFactors, seen_through, system
 
 BACKWARD = 8.0
 """Units in the last place of x within which it is an exact root of F: nothing is left to gain."""
@@ -35,6 +36,15 @@ REUSED = 1e-2
 Direction = Callable[["RootSearch"], tuple[Any, float]]
 
 
+@takes(
+    f=FUNCTION,
+    xtol=TOLERANCE.optional,
+    ftol=TOLERANCE.optional,
+    maxiter=COUNT,
+    linear_solver=LINEAR_SOLVER,
+    callback=FUNCTION.optional,
+    disp=FLAG,
+)
 def newton(
     f: Callable[..., Any],
     x0: Any,
@@ -96,7 +106,6 @@ def newton(
     >>> found.x, found.success
     (array([1.41421356]), True)
     """
-    check_solver(linear_solver, "newton")
     f = seen_through(f, linear_solver, x0)
     search = RootSearch(Equations(f, x0, args, "newton"), xtol, ftol, maxiter)
 
@@ -136,10 +145,6 @@ class RootSearch:
         self, problem: Equations, xtol: float | None, ftol: float | None, maxiter: int
     ) -> None:
         name = problem.name
-        for what, given in [("xtol", xtol), ("ftol", ftol)]:
-            if given is not None and not given >= 0:
-                raise ValueError(f"{name}: {what}={given!r} came, a number >= 0 is needed")
-        check_maxiter(maxiter, name)
         self.problem, self.maxiter = problem, maxiter
         self.eps = problem.x.eps
         self.xtol = xtol if xtol is not None else (8 * self.eps if ftol is None else None)

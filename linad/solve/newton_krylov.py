@@ -15,16 +15,28 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import gmres
 
+from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import ConvergenceError
 from linad.solve.newton import RootSearch
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor
-from linad.solve.step_systems import PRODUCTS, preconditioner, seen_through
+from linad.solve.step_systems import PRECONDITIONER, PRODUCTS, preconditioner, seen_through
 
 GAMMA = 0.9
 ETA_MAX = 0.9
 
 
+@takes(
+    f=FUNCTION,
+    xtol=TOLERANCE.optional,
+    ftol=TOLERANCE.optional,
+    maxiter=COUNT,
+    preconditioner=PRECONDITIONER,
+    restart=POSITIVE_COUNT,
+    inner_maxiter=POSITIVE_COUNT,
+    callback=FUNCTION.optional,
+    disp=FLAG,
+)
 def newton_krylov(
     f: Callable[..., Any],
     x0: Any,

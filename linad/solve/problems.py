@@ -17,7 +17,7 @@ from linad.api.gradients import value_and_grad
 from linad.core import tree
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
-from linad.errors import DTypeError, OutputError, ShapeError, TracerError, TreeError
+from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
 from linad.operators.composites import SameMatrix, Typed
 from linad.operators.facts import EVERYTHING
 from linad.sparsity.assemble import seeds_of
@@ -94,13 +94,29 @@ def _of_unknown(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any],
     return functools.update_wrapper(lambda x: f(x, *args), f, updated=())
 
 
+def as_point(x0: Any) -> Any:
+    """A list or tuple of plain numbers, or of rows of such, as the array that SciPy makes of it."""
+    return np.array(x0) if _shape(x0) else x0
+
+
+def _shape(given: Any) -> tuple[int, ...] | None:
+    """The shape of nested lists of plain numbers; None for anything else."""
+    if isinstance(given, (int, float, complex, np.number)):
+        return ()
+    if type(given) not in (list, tuple):
+        return None
+    rows = {_shape(row) for row in given}
+    row = rows.pop() if len(rows) == 1 else None
+    return None if row is None else (len(given), *row)
+
+
 class Unknown:
     """The point a solver starts from: a container of arrays, seen as a vector.
 
     Parameters
     ----------
     x0 : array or container
-        Integers are taken as floats.
+        Integers are taken as floats, and a list or tuple of numbers as an array.
     name : str
         The solver, for messages.
 
@@ -115,7 +131,7 @@ class Unknown:
     """
 
     def __init__(self, x0: Any, name: str) -> None:
-        leaves, self.structure = tree.flatten(x0)
+        leaves, self.structure = tree.flatten(as_point(x0))
         if not leaves:
             raise TreeError(f"{name}: x0 holds no array")
         values = [self._leaf(leaf, name) for leaf in leaves]
@@ -141,7 +157,7 @@ class Unknown:
         if value.dtype.kind in "iub":
             value = value.astype(float)
         if not is_inexact(value.dtype):
-            raise DTypeError(f"{name}: x0 has dtype {value.dtype}; numbers are needed")
+            raise DTypeError(f"{name}: x0 must hold numbers, got dtype {value.dtype}")
         return value
 
     def container(self, vector: Any) -> Any:
@@ -164,8 +180,6 @@ class Residual:
     """
 
     def __init__(self, f: Callable[..., Any], x0: Any, args: Any, name: str) -> None:
-        if not callable(f):
-            raise TypeError(f"{name}: the first argument must be a function, got {f!r:.60}")
         self.f, self.args, self.name = f, args_tuple(args), name
         self.x = Unknown(x0, name)
         self.counts = Counts()
@@ -202,13 +216,15 @@ class Residual:
         values = [_result_leaf(leaf, self.f, self.name) for leaf in leaves]
         if self.out_slots is None:
             if not leaves:
-                raise OutputError(f"{self.name}: {name_of(self.f)} returned {y!r}, no array")
+                raise OutputError(
+                    f"{self.name}: {name_of(self.f)} must return an array, it returned {y!r:.60}"
+                )
             self.out_slots, self.out_tree = [Slot(v) for v in values], structure
             self._check_sizes()
         elif [v.shape for v in values] != [slot.shape for slot in self.out_slots]:
             raise ShapeError(
-                f"{self.name}: {name_of(self.f)} returned shapes {[v.shape for v in values]}, "
-                f"before {[slot.shape for slot in self.out_slots]}"
+                f"{self.name}: {name_of(self.f)} must return the same shapes at every point, "
+                f"first {[slot.shape for slot in self.out_slots]}, now {[v.shape for v in values]}"
             )
         return joined(values, (), common_dtype(self.out_slots))
 
@@ -224,8 +240,8 @@ class Equations(Residual):
         m, n = sum(slot.size for slot in self.out_slots), self.x.start.size
         if m != n:
             raise ShapeError(
-                f"{self.name}: {name_of(self.f)} returned {m} numbers for {n} unknowns, as many "
-                f"are needed; linad.solve.levenberg_marquardt fits where there are more"
+                f"{self.name}: {name_of(self.f)} must return {n} numbers for {n} unknowns, it "
+                f"returned {m}; linad.solve.levenberg_marquardt fits where there are more"
             )
         if self.x.dtype.kind != "c" and common_dtype(self.out_slots).kind == "c":
             raise DTypeError(
@@ -258,12 +274,6 @@ class Objective:
         hess: Any = None,
         hessp: Any = None,
     ) -> None:
-        for what, given in [("fun", f), ("jac", jac), ("hess", hess), ("hessp", hessp)]:
-            if not callable(given) and (what == "fun" or given is not None):
-                raise TypeError(
-                    f"{name}: {what} must be a function{'' if what == 'fun' else ' or None'}, "
-                    f"got {given!r:.60}"
-                )
         self.f, self.args, self.name = f, args_tuple(args), name
         self.jac, self.hess, self.hessp = jac, hess, hessp
         self.x = Unknown(x0, name)
@@ -350,8 +360,8 @@ class Objective:
                 H = linearize(lambda x: gradient(x, *self.args), point)[1]
         if getattr(H, "shape", None) != (n, n):
             raise ShapeError(
-                f"{self.name}: the Hessian has shape {getattr(H, 'shape', None)}, {(n, n)} is "
-                f"needed"
+                f"{self.name}: the Hessian must have shape {(n, n)}, got "
+                f"{getattr(H, 'shape', type(H).__name__)}"
             )
         return Counted(as_operator(H), self.counts)
 
@@ -405,12 +415,6 @@ class _Hessian(Typed):
         return int(self.J.nnz) - self.shape[1]
 
 
-def check_maxiter(maxiter: Any, name: str) -> None:
-    """Raise ValueError unless a limit of iterations is an integer, 0 or more."""
-    if not isinstance(maxiter, (int, np.integer)) or maxiter < 0:
-        raise ValueError(f"{name}: maxiter={maxiter!r} came, an integer >= 0 is needed")
-
-
 def args_tuple(args: Any) -> tuple[Any, ...]:
     """SciPy's ``args``: a tuple, or one argument that is none."""
     return args if isinstance(args, tuple) else (args,)
@@ -429,8 +433,8 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
         value = value.astype(float)
     if not is_inexact(value.dtype):
         raise OutputError(
-            f"{name}: {name_of(f)} returned {type(leaf).__name__} {leaf!r:.60}; arrays of numbers "
-            f"are needed"
+            f"{name}: {name_of(f)} must return arrays of numbers, it returned a "
+            f"{type(leaf).__name__}: {leaf!r:.60}"
         )
     return value
 
@@ -438,13 +442,13 @@ def _result_leaf(leaf: Any, f: Any, name: str) -> Any:
 def refuse_limits(name: str, bounds: Any, constraints: Any) -> None:
     """Raise ValueError for bounds and constraints, which `scipy.optimize.minimize` hands on."""
     if bounds is not None:
-        raise ValueError(
-            f"{name}: bounds came, and it minimises without; linad.solve.lbfgs takes bounds"
+        raise OptionError(
+            f"{name}: bounds must be None, got {bounds!r:.60}; linad.solve.lbfgs takes them"
         )
     if isinstance(constraints, Sequence) and not constraints:
         return
     if constraints is not None:
-        raise ValueError(
-            f"{name}: constraints came, and it minimises without; use scipy.optimize.minimize "
-            f"with linad.scipy_args(f, 'minimize', method='trust-constr')"
+        raise OptionError(
+            f"{name}: constraints must be empty, got {constraints!r:.60}; scipy.optimize.minimize "
+            f"takes them, with linad.scipy_args(f, 'minimize', method='trust-constr')"
         )

@@ -17,7 +17,9 @@ import numpy as np
 from linad.api.derivatives import linearize
 from linad.api.gradients import grad, hessian_operator, value_and_grad
 from linad.api.sparse_derivatives import sparse_hessian
+from linad.core.options import FUNCTION, TEXT, choice
 from linad.core.shapes import name_of
+from linad.errors import OptionError
 from linad.solve.exact_krylov import exact_newton_krylov
 
 Function = Callable[..., Any]
@@ -66,7 +68,7 @@ def scipy_args(f: Function, solver: Any, method: str | None = None, form: str = 
 
     Raises
     ------
-    ValueError
+    OptionError
         For a solver or method that is not known, or a form that it does not take.
 
     Notes
@@ -83,21 +85,24 @@ def scipy_args(f: Function, solver: Any, method: str | None = None, form: str = 
     >>> found.x.round(4)
     array([1., 1., 1.])
     """
-    if not callable(f):
-        raise TypeError(f"scipy_args: f must be a function, got {f!r:.60}")
+    FUNCTION.check("scipy_args", "f", f)
+    TEXT.optional.check("scipy_args", "method", method)
+    choice("auto", *FORMS).check("scipy_args", "form", form)
     name = solver if isinstance(solver, str) else name_of(solver)
     methods = SINKS.get(name)
     if methods is None:
-        raise ValueError(f"scipy_args: solver={name!r} came, one of {', '.join(SINKS)} is needed")
-    key = None if method is None else str(method)
+        raise OptionError(
+            f"scipy_args: solver must be one of {', '.join(SINKS)}, got {solver!r:.60}"
+        )
+    key = method
     found = {k if k is None else k.lower(): sink for k, sink in methods.items()}
     sink = found.get(key if key is None else key.lower())
     if sink is None:
         known = ", ".join(k for k in methods if k is not None) or "None"
-        raise ValueError(f"scipy_args: {name} with method={method!r}; one of {known} is needed")
+        raise OptionError(f"scipy_args: method of {name} must be one of {known}, got {method!r}")
     if form != "auto" and form not in sink.forms:
-        takes = f"it takes {' or '.join(sink.forms)}" if sink.forms else "it takes no such thing"
-        raise ValueError(
+        takes = f"it takes {' or '.join(sink.forms)}" if sink.forms else "it takes no derivative"
+        raise OptionError(
             f"scipy_args: {name}{'' if method is None else f' with method={method!r}'} does not "
             f"take form={form!r}; {takes}"
         )

@@ -18,19 +18,21 @@ import numpy as np
 from linad.api.derivatives import vjp
 from linad.api.gradients import grad
 from linad.core import tree
+from linad.core.options import FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
-from linad.solve.problems import Equations, Unknown
+from linad.solve.problems import Equations, Unknown, as_point
 from linad.solve.status import Status, Stop, make_result
-from linad.solve.step_systems import check_solver, seen_through, system
+from linad.solve.step_systems import LINEAR_SOLVER, seen_through, system
 from linad.solve.trust_region import trust_region
 
 Solver = Callable[..., Any]
 
 
+@takes(g=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
 def root(
     g: Callable[..., Any],
     x0: Any,
@@ -89,7 +91,6 @@ def root(
     >>> float(sqrt(4.0)), float(slope(4.0)), float(linad.derivative(slope)(4.0))
     (2.0, 0.25, -0.03125)
     """
-    check_solver(linear_solver, "root")
     g = seen_through(g, linear_solver, x0)
 
     def solve(x: Any, given: Any) -> Any:
@@ -98,6 +99,7 @@ def root(
     return solved("root", g, solve, x0, theta, linear_solver, rtol)
 
 
+@takes(g=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
 def fixed_point(
     g: Callable[..., Any],
     x0: Any,
@@ -138,7 +140,6 @@ def fixed_point(
     >>> x.round(12)
     np.float64(0.739085133215)
     """
-    check_solver(linear_solver, "fixed_point")
     g = seen_through(g, linear_solver, x0)
 
     def residual(x: Any, *given: Any) -> Any:
@@ -157,6 +158,7 @@ def difference(a: Any, b: Any, what: str) -> Any:
     return tree.unflatten(structure, [x - y for x, y in zip(leaves, others, strict=True)])
 
 
+@takes(A=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
 def linear(
     A: Callable[..., Any],
     b: Any,
@@ -206,7 +208,7 @@ def linear(
     >>> linad.grad(energy)(np.ones(4))
     array([-2.25, -0.25, -0.25, -2.25])
     """
-    check_solver(linear_solver, "linear")
+    b = as_point(b)
     A = seen_through(A, linear_solver, b)
     if not tree.flatten(b)[0]:
         raise TreeError("linear: b holds no array")
@@ -262,6 +264,7 @@ def solve_linear_function(
     )
 
 
+@takes(f=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
 def minimum(
     f: Callable[..., Any],
     x0: Any,
@@ -310,7 +313,6 @@ def minimum(
     >>> linad.grad(lambda a: np.sum(linad.solve.minimum(f, np.zeros(2), a)))(np.array([2.0, 4.0]))
     array([0.5 , 0.25])
     """
-    check_solver(linear_solver, "minimum")
     f = seen_through(f, linear_solver, x0)
     gradient = grad(f)
 
@@ -320,6 +322,7 @@ def minimum(
     return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol)
 
 
+@takes(r=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
 def least_squares(
     r: Callable[..., Any],
     x0: Any,
@@ -367,7 +370,6 @@ def least_squares(
     >>> slope(2.0 * t).round(12), linad.grad(slope)(2.0 * t)
     (np.float64(2.0), array([0.07142857, 0.14285714, 0.21428571]))
     """
-    check_solver(linear_solver, "least_squares")
     r = seen_through(r, linear_solver, x0)
 
     def gradient(x: Any, *given: Any) -> Any:

@@ -61,8 +61,6 @@ class Monitor:
 
     def __init__(self, name: str, callback: Callback, disp: bool, columns: tuple[str, ...]) -> None:
         self.name, self.disp, self.columns = name, bool(disp), columns
-        if callback is not None and not callable(callback):
-            raise TypeError(f"{name}: callback must be callable, got {callback!r:.60}")
         self.callback = callback
         self.by_name = callback is not None and _takes_result(callback)
         if self.disp:

@@ -14,26 +14,27 @@ from scipy.sparse.linalg import LinearOperator
 
 from linad.api.sparse_derivatives import operation_by_operation
 from linad.core import tree
+from linad.core.options import Kind, choice
 from linad.errors import OperandError, SingularError, UnsupportedError
 from linad.linalg.linear_systems import DENSE, SMALL, System
 from linad.linalg.structure import is_thin
 from linad.solve.right_gmres import right_gmres
 
-SOLVERS = ("auto", "dense", "sparse", "krylov")
+LINEAR_SOLVER = choice("auto", "dense", "sparse", "krylov")
+PRECONDITIONER = Kind(
+    "'diagonal', 'ilu', an operator or a function (x, J) that returns one",
+    lambda given: (
+        given in ("diagonal", "ilu")
+        if isinstance(given, str)
+        else callable(given) or len(getattr(given, "shape", ())) == 2
+    ),
+).optional
 
 REUSES = 15
 """Most GMRES steps with factors of another point."""
 
 PRODUCTS = 500
 """Most products of a Krylov iteration with the Jacobian."""
-
-
-def check_solver(linear_solver: str, name: str) -> None:
-    """Raise ValueError for a choice that is none of `SOLVERS`."""
-    if linear_solver not in SOLVERS:
-        raise ValueError(
-            f"{name}: linear_solver={linear_solver!r} came, one of {', '.join(SOLVERS)} is needed"
-        )
 
 
 def seen_through(f: Any, linear_solver: str, x0: Any) -> Any:
@@ -67,7 +68,7 @@ def system(J: Any, linear_solver: str, rtol: float) -> System:
     ----------
     J : JacobianOperator (n, n)
     linear_solver : str
-        One of `SOLVERS`.
+        "dense", "sparse", "krylov" or "auto".
     rtol : float
         Of a Krylov iteration.
 
@@ -138,12 +139,7 @@ def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
     if isinstance(given, str):
         if given == "diagonal":
             return _diagonal(J)
-        if given == "ilu":
-            return _incomplete(J)
-        raise OperandError(
-            f"{name}: preconditioner={given!r} came; 'diagonal', 'ilu', an operator, or a "
-            f"function (x, J) that returns one is needed"
-        )
+        return _incomplete(J)
     M = (
         given(x, getattr(J, "bare", J))
         if callable(given) and not hasattr(given, "shape")
@@ -151,7 +147,8 @@ def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
     )
     if getattr(M, "shape", None) != J.shape:
         raise OperandError(
-            f"{name}: the preconditioner has shape {getattr(M, 'shape', None)}, {J.shape} is needed"
+            f"{name}: preconditioner must have the shape {J.shape}, got "
+            f"{getattr(M, 'shape', type(M).__name__)}"
         )
     return M
 

@@ -17,10 +17,27 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
+from linad.errors import OptionError
 from linad.solve.descent import COLUMNS, Descent, descent, forcing
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 
+@takes(
+    fun=FUNCTION,
+    jac=FUNCTION.optional,
+    hess=FUNCTION.optional,
+    hessp=FUNCTION.optional,
+    callback=FUNCTION.optional,
+    gtol=TOLERANCE.optional,
+    xtol=TOLERANCE.optional,
+    tol=TOLERANCE.optional,
+    maxiter=COUNT.optional,
+    initial_trust_radius=POSITIVE,
+    max_trust_radius=POSITIVE,
+    check_minimum=FLAG,
+    disp=FLAG,
+)
 def trust_region(
     fun: Callable[..., Any],
     x0: Any,
@@ -76,9 +93,9 @@ def trust_region(
     >>> abs(linad.solve.trust_region(f, np.array([0.0, 0.0])).x.round(8))
     array([1., 0.])
     """
-    if not 0 < initial_trust_radius <= max_trust_radius:
-        raise ValueError(
-            f"trust_region: 0 < initial_trust_radius <= max_trust_radius is needed, got "
+    if not initial_trust_radius <= max_trust_radius:
+        raise OptionError(
+            f"trust_region: expected initial_trust_radius <= max_trust_radius, got "
             f"{initial_trust_radius!r} and {max_trust_radius!r}"
         )
     search = descent(

@@ -2,24 +2,16 @@
 
 from typing import Any
 
-from linad.errors import OptionError
+from linad.core.options import FORMAT
 from linad.operators.base import JacobianOperator
 from linad.operators.provided import answers
-
-FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
-
-
-def check_format(format: str, name: str) -> None:
-    """Raise unless SciPy has a sparse array of this name."""
-    if format not in FORMATS:
-        raise OptionError(f"{name}: format={format!r} came, one of {', '.join(FORMATS)} is needed")
 
 
 @answers
 def tosparse(op: JacobianOperator, format: str) -> Any:
     from linad.sparsity.assemble import matrix_of
 
-    check_format(format, "tosparse")
+    FORMAT.check("tosparse", "format", format)
     return matrix_of(op).asformat(format)
 
 

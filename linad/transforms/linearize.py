@@ -275,8 +275,8 @@ def captured(a: Tracer, primitive: Primitive) -> Any:
 def refuse_objects(primitive: Primitive) -> None:
     """Raise: the result of an operation is an object array, and may hide traced values."""
     raise UnsupportedError(
-        f"{primitive.name}: an argument is an object array; arrays of numbers are needed beside a "
-        f"traced value, made with np.stack([...]), np.zeros_like(x) or linad.numpy"
+        f"{primitive.name}: an argument is an object array; beside a traced value it must be an "
+        f"array of numbers, made with np.stack([...]), np.zeros_like(x) or linad.numpy"
     )
 
 

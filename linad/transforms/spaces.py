@@ -36,12 +36,12 @@ class Slot:
         if not isinstance(value, Tracer):
             value = np.asarray(value)
         if not np.can_cast(value.dtype, self.dtype, "same_kind") or value.dtype.kind == "b":
-            raise DTypeError(f"{what}: dtype {value.dtype} came, {self.dtype} is needed")
+            raise DTypeError(f"{what}: expected dtype {self.dtype}, got {value.dtype}")
         lead = value.ndim - len(self.shape)
         if lead < 0 or value.shape[lead:] != self.shape:
             raise ShapeError(
-                f"{what}: shape {value.shape} came, {self.shape} is needed "
-                f"(after any leading seed axes)"
+                f"{what}: expected shape {self.shape} (after any leading seed axes), got "
+                f"{value.shape}"
             )
         if value.dtype != self.dtype:
             value = value.astype(self.dtype)
@@ -61,8 +61,8 @@ def check_seeds(
     for (_, found), slot in zip(checked, slots, strict=True):
         if found != seeds:
             raise ShapeError(
-                f"{what}: the leaves must have the same leading seed axes, {seeds} came first "
-                f"and {found} for {slot}"
+                f"{what}: the leaves must have the same leading seed axes, got {seeds} for the "
+                f"first and {found} for {slot}"
             )
     return [leaf for leaf, _ in checked], seeds
 

@@ -354,6 +354,9 @@ class _Flat(Wrapper):
         self.wide = self._in_dtype.kind == "c" and any(s.dtype.kind != "c" for s in op.in_slots)
         self.fresh = False
 
+    def _label(self) -> str:
+        return self.op._label()
+
     def pushforward(self, tangent: Any) -> Any:
         seeds = tangent.shape[:-1]
         leaves = split(tangent, self.op.in_slots)

@@ -90,11 +90,11 @@ def test_what_is_no_array_is_named():
 
 
 def test_wrong_tangents():
-    with pytest.raises(errors.ShapeError, match=r"shape \(2,\) came, \(3,\) is needed"):
+    with pytest.raises(errors.ShapeError, match=r"expected shape \(3,\) .*got \(2,\)"):
         linad.jvp(total, (X,), (np.ones(2),))
     with pytest.raises(errors.ShapeError, match="leading seed axes"):
         linad.jvp(total, (X,), (np.ones((2, 3)),))
-    with pytest.raises(errors.DTypeError, match="complex128 came, float64 is needed"):
+    with pytest.raises(errors.DTypeError, match="expected dtype float64, got complex128"):
         linad.jvp(total, (X,), (1j * X,))
     with pytest.raises(errors.TreeError, match="2 tangents"):
         linad.jvp(total, (X,), (X, X))
@@ -102,7 +102,7 @@ def test_wrong_tangents():
         linad.jvp(total, X, X)
     with pytest.raises(errors.TreeError, match=r"must be tuples.*linad.hvp\(total, \(x,\)"):
         linad.hvp(total, X, X)
-    with pytest.raises(errors.ShapeError, match=r"^hvp: tangent: shape \(2,\) came"):
+    with pytest.raises(errors.ShapeError, match=r"^hvp: tangent: expected shape .*got \(2,\)"):
         linad.hvp(total, (X,), (np.ones(2),))
     with pytest.raises(errors.TreeError, match="must match"):
         linad.jvp(lambda d: d["a"], ({"a": X},), ([X],))
@@ -112,11 +112,11 @@ def test_wrong_cotangents():
     y, pullback = linad.vjp(lambda x: (x, np.sum(x)), X)
     with pytest.raises(errors.TreeError, match=r"the container is \[\*, \*\]"):
         pullback([X, 1.0])
-    with pytest.raises(errors.ShapeError, match=r"shape \(\) came, \(3,\) is needed"):
+    with pytest.raises(errors.ShapeError, match=r"expected shape \(3,\) .*got \(\)"):
         pullback((1.0, 1.0))
     with pytest.raises(errors.ShapeError, match="same leading seed axes"):
         pullback((np.ones((2, 3)), 1.0))
-    with pytest.raises(errors.DTypeError, match="<U1 came"):
+    with pytest.raises(errors.DTypeError, match="got <U1"):
         pullback((X, "a"))
     y, J = linad.linearize(lambda x: x[:2], X)
     with pytest.raises(ValueError, match=r"\(3,\)"):
@@ -188,17 +188,17 @@ def test_grad_needs_a_real_scalar():
 @pytest.mark.parametrize(
     "f, words",
     [
-        (lambda x: float(x[0]), "float.. or a math function"),
-        (lambda x: math.sin(x[0]), "np.sin for math.sin"),
+        (lambda x: float(x[0]), "^float.. would take.*leave float.. out"),
+        (lambda x: math.sin(x[0]), "^math.sin.. would take.*use np.sin"),
         (lambda x: complex(x[0]), r"x \+ 1j \* y"),
-        (lambda x: int(x[0]), "np.floor"),
+        (lambda x: int(np.floor(x[0])), r"int\(x.astype\(int\)\)"),
         (lambda x: x[0].item(), "index instead"),
         (lambda x: x.tolist(), "iterate"),
         (lambda x: np.array([x[0], 1.0]), r"np.stack\(\[...\]\)"),
         (lambda x: np.asarray(x), "drop np.asarray"),
-        (lambda x: np.max([x[0], x[1]]), "of a list"),
-        (lambda x: scipy.special.logsumexp(x), "as this SciPy"),
-        (lambda x: scipy.linalg.solve(np.eye(3), x), "as this SciPy function does"),
+        (lambda x: np.max([x[0], x[1]]), "use linad.numpy.max, which"),
+        (lambda x: scipy.special.logsumexp(x), "use linad.scipy.special.logsumexp"),
+        (lambda x: scipy.linalg.solve(np.eye(3), x), "use linad.scipy.linalg.solve"),
         (lambda x: np.sin(x, out=np.zeros(3)), "np.zeros_like"),
         (lambda x: np.copyto(np.zeros(3), x), "^copyto would write.*np.zeros_like"),
         (lambda x: np.put(np.zeros(3), [0], x), "^put would write.*np.zeros_like"),

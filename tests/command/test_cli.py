@@ -189,7 +189,7 @@ def test_a_function_with_randomness_fails():
     [
         ("constant", "x0", "OutputError: the function returned the Python float 3.0"),
         ("nothing", "x0", "OutputError: "),
-        ("untraced", "x0", "TracerError: float() or a math function"),
+        ("untraced", "x0", "TracerError: math.sin() would take"),
     ],
 )
 def test_what_linad_cannot_differentiate(model, capsys, function, at, message):
@@ -197,22 +197,22 @@ def test_what_linad_cannot_differentiate(model, capsys, function, at, message):
     assert status == 1
     assert message in err
     assert "Traceback" not in err
-    assert function != "untraced" or re.search(r"\(model\.py:\d+\)\n$", err)
+    assert function != "untraced" or re.search(r"model\.py:\d+\)\n$", err)
 
 
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (["check", "model.py", "--at", "x0"], "'model.py' is not of the form FILE.py:FUNCTION"),
-        (["check", "gone.py:f", "--at", "x0"], "there is no file gone.py"),
+        (["check", "gone.py:f", "--at", "x0"], "the file gone.py does not exist"),
         (["check", "model.py:gone", "--at", "x0"], "no function 'gone'; it has: scalar, vector"),
-        (["check", "model.py:x0", "--at", "x0"], "model.py:x0 is no function but array("),
+        (["check", "model.py:x0", "--at", "x0"], "model.py:x0 must be a function, got array("),
         (["check", "model.py:scalar", "--at", "x0 +"], "--at 'x0 +': SyntaxError"),
         (["check", "model.py:scalar", "--at", "y0"], "NameError: name 'y0' is not defined"),
         (["check", "model.py:scalar", "--at", "3"], "write 2.0 instead of 2"),
         (["check", "model.py:scalar", "--at", "(x0, x0)"], "the function is scalar(x): too many"),
         (["check", "model.py:scalar", "--at", "x0 * np.nan"], "scalar is not finite"),
-        (["check", "model.py:scalar", "--at", "gone.npz"], "there is no file gone.npz"),
+        (["check", "model.py:scalar", "--at", "gone.npz"], "the file gone.npz does not exist"),
         (["check", "model.py:raises", "--at", "x0"], "raises raised LinAlgError: Singular matrix"),
         (["show", "model.py:gone", "--at", "x0"], "no function 'gone'"),
         (["check", "broken.py:f", "--at", "x0"], "broken.py does not run: SyntaxError"),

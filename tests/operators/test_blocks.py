@@ -127,7 +127,7 @@ def test_eye():
     assert linad.eye(0).shape == (0, 0)
     J = Diagonal(np.ones(3, F4), (3,), F4)
     assert (J + 0.5 * linad.eye(3, J.dtype)).dtype == F4
-    with pytest.raises(DTypeError, match="eye: dtype int64"):
+    with pytest.raises(DTypeError, match="eye: dtype must be .*int64"):
         linad.eye(3, np.int64)
     with pytest.raises(TypeError):
         linad.eye(3.0)
@@ -165,12 +165,12 @@ def test_traced_vectors():
     [
         (lambda J: linad.vstack([J, np.ones((2, 4))]), ShapeError, r"columns.*\(3, 3\), \(2, 4\)"),
         (lambda J: linad.hstack([J, np.ones((2, 4))]), ShapeError, r"rows.*\(3, 3\), \(2, 4\)"),
-        (lambda J: linad.vstack([]), OperandError, "vstack: a list of one or more operators"),
-        (lambda J: linad.hstack(()), OperandError, "hstack: a list of one or more operators"),
-        (lambda J: linad.block_diag(J), OperandError, "block_diag: a list of one or more"),
-        (lambda J: linad.vstack([J, 2.0]), OperandError, "a float is no operator"),
-        (lambda J: linad.vstack([J, None]), OperandError, "a NoneType is no operator"),
-        (lambda J: linad.vstack([J, np.ones(3)]), ShapeError, r"shape \(3,\) is no matrix"),
+        (lambda J: linad.vstack([]), OperandError, "vstack: expected a list of"),
+        (lambda J: linad.hstack(()), OperandError, "hstack: expected a list of"),
+        (lambda J: linad.block_diag(J), OperandError, "block_diag: expected a list of one or more"),
+        (lambda J: linad.vstack([J, 2.0]), OperandError, "expected an operator, .* got 2.0"),
+        (lambda J: linad.vstack([J, None]), OperandError, "expected an operator, .* got None"),
+        (lambda J: linad.vstack([J, np.ones(3)]), ShapeError, r"shape \(3,\) is not a matrix"),
     ],
 )
 def test_errors(call, error, words):

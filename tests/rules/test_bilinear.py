@@ -46,5 +46,5 @@ def test_values_are_numpys(k):
 
 
 def test_vectors_of_two_entries():
-    with pytest.raises(ShapeError, match=r"3 and 3 are needed.*a\[..., 0\] \* b"):
+    with pytest.raises(ShapeError, match=r"expected vectors of 3.*a\[..., 0\] \* b"):
         linad.linearize(lambda x: np.cross(x, np.ones(2)), np.ones(3))

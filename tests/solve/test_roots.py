@@ -14,6 +14,7 @@ from solve.problems import (
 )
 
 import linad
+from linad.errors import OperandError, OptionError
 from linad.solve import Status, newton, newton_krylov
 
 BOTH = pytest.mark.parametrize("solver", [newton, newton_krylov])
@@ -196,7 +197,7 @@ class TestPreconditioners:
 
     @pytest.mark.parametrize("given", ["jacobi", np.eye(3), lambda x, J: None])
     def test_refused(self, given):
-        with pytest.raises(linad.errors.OperandError, match="newton_krylov: .*preconditioner"):
+        with pytest.raises((OptionError, OperandError), match="newton_krylov: preconditioner must"):
             newton_krylov(self.stiff, np.zeros(60), preconditioner=given)
 
 
@@ -327,12 +328,12 @@ class TestFailures:
 
     @BOTH
     def test_wrong_sizes(self, solver):
-        with pytest.raises(linad.errors.ShapeError, match="returned 1 numbers for 2 unknowns"):
+        with pytest.raises(linad.errors.ShapeError, match="2 numbers for 2 .* returned 1"):
             solver(lambda x: x[:1], np.ones(2))
 
     def test_a_size_that_changes(self):
         sizes = iter([2, 3])
-        with pytest.raises(linad.errors.ShapeError, match=r"returned shapes \[\(3,\)\]"):
+        with pytest.raises(linad.errors.ShapeError, match=r"same shapes .*now \[\(3,\)\]"):
             newton(lambda x: np.exp(x[:1]) * np.arange(1.0, 1 + next(sizes)) - x[1], np.ones(2))
 
     @BOTH
@@ -341,10 +342,10 @@ class TestFailures:
         [
             (3, np.ones(2), TypeError, "must be a function"),
             (lambda x: x, (), linad.errors.TreeError, "x0 holds no array"),
-            (lambda x: x, "a", linad.errors.DTypeError, "numbers are needed"),
+            (lambda x: x, "a", linad.errors.DTypeError, "must hold numbers"),
             (lambda x: None, np.ones(2), linad.errors.OutputError, "None"),
             (lambda x: 1j * x, np.ones(2), linad.errors.DTypeError, "complex numbers for a real"),
-            (lambda x: x, (1.0, 1j), linad.errors.DTypeError, "real and complex"),
+            (lambda x: x, (np.ones(1), 1j), linad.errors.DTypeError, "real and complex"),
             (np.conj, np.ones(2) + 0j, linad.errors.NotHolomorphicError, "not holomorphic"),
         ],
     )
@@ -353,9 +354,9 @@ class TestFailures:
             solver(f, x0)
 
     def test_options_that_cannot_be_meant(self):
-        with pytest.raises(ValueError, match="linear_solver='lu' came"):
+        with pytest.raises(ValueError, match="linear_solver must be .*, got 'lu'"):
             newton(np.sin, np.ones(1), linear_solver="lu")
-        with pytest.raises(ValueError, match="xtol=-1"):
+        with pytest.raises(ValueError, match="xtol must be .*, got -1"):
             newton(np.sin, np.ones(1), xtol=-1.0)
 
     @BOTH

@@ -349,7 +349,7 @@ def test_formats():
         lambda: linad.sparse_jacobian(np.diff, np.ones(3), format="dense"),
         lambda: linad.sparse_hessian(np.sum, np.ones(3), format="dense"),
     ):
-        with pytest.raises(OptionError, match=r"format='dense' came, one of csr"):
+        with pytest.raises(OptionError, match=r"format must be 'csr'.*, got 'dense'"):
             call()
 
 

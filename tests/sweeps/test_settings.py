@@ -92,7 +92,7 @@ def test_variants_are_bounded():
 
 @pytest.mark.parametrize("name", ["threads", "variants"])
 def test_at_least_one(name):
-    with pytest.raises(OptionError, match=f"{name} must be a number of at least 1, got 0"):
+    with pytest.raises(OptionError, match=f"{name} must be an integer >= 1, got 0"):
         linad.config(**{name: 0}).__enter__()
-    with pytest.raises(OptionError, match="cache must be a number"):
+    with pytest.raises(OptionError, match="cache must be True or False"):
         linad.config(cache="yes").__enter__()

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.frames import public_names
 from linad.numpy.polynomial.chebyshev import Chebyshev as Chebyshev
 from linad.numpy.polynomial.hermite import Hermite as Hermite
 from linad.numpy.polynomial.hermite_e import HermiteE as HermiteE
@@ -25,4 +26,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(np.polynomial)
+    return public_names(np.polynomial)

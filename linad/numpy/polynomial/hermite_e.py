@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.polynomial import hermite_e
 
+from linad.core.frames import public_names
 from linad.numpy.polynomial.classes import traced_class
 from linad.numpy.polynomial.rebinding import traced_functions
 
@@ -20,4 +21,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(hermite_e)
+    return public_names(hermite_e)

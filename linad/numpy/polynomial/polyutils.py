@@ -4,6 +4,7 @@ from typing import Any
 
 from numpy.polynomial import polyutils
 
+from linad.core.frames import public_names
 from linad.numpy.polynomial.rebinding import traced_functions
 
 globals().update(traced_functions(polyutils))
@@ -14,4 +15,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(polyutils)
+    return public_names(polyutils)

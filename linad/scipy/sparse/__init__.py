@@ -9,6 +9,7 @@ from typing import Any
 
 import scipy.sparse
 
+from linad.core.frames import public_names
 from linad.scipy.sparse.arrays import SparseArray
 from linad.scipy.sparse.constructors import coo_array, csc_array, csr_array, diags_array
 
@@ -24,4 +25,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*dir(scipy.sparse), "SparseArray"]
+    return sorted([*public_names(scipy.sparse), "SparseArray"])

@@ -265,7 +265,9 @@ class SparseArray:
     def power(self, n: Any) -> "SparseArray":
         """The n-th power of each entry."""
         if np.ndim(n) or not n > 0:
-            raise UnsupportedError(f"A**{n}: a number above 0 is needed, which leaves zeros zero")
+            raise UnsupportedError(
+                f"A**{n}: the exponent must be a number > 0, which leaves zeros zero"
+            )
         return self._with(self._entries**n)
 
     # Sums.

@@ -39,7 +39,7 @@ def _from_coordinates(name: str, format: str, data: Any, coords: Any, shape: Any
         shape = (int(rows.max()) + 1, int(cols.max()) + 1)
     shape = tuple(map(int, shape))
     if len(shape) != 2:
-        raise ShapeError(f"{name}: two axes are needed with traced entries, got shape {shape}")
+        raise ShapeError(f"{name}: expected two axes with traced entries, got shape {shape}")
     for indices, n in zip((rows, cols), shape, strict=True):
         if indices.size and not 0 <= indices.min() <= indices.max() < n:
             raise ShapeError(f"{name}: an index is outside of the shape {shape}")

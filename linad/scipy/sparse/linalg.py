@@ -16,6 +16,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.operators.foreign import apply_operator
@@ -46,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.sparse.linalg)
+    return public_names(scipy.sparse.linalg)
 
 
 class TracedProducts(LinearOperator):

@@ -11,6 +11,7 @@ from typing import Any
 
 import scipy.stats
 
+from linad.core.frames import public_names
 from linad.scipy.stats.continuous import (
     beta,
     cauchy,
@@ -56,4 +57,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return dir(scipy.stats)
+    return public_names(scipy.stats)

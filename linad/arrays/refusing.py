@@ -1,0 +1,179 @@
+"""What a traced value answers where it would leave the trace, and its derivative be lost.
+
+Each refusal names what asked, by the user's own line, and a way that runs as it is printed.
+"""
+
+import importlib
+from typing import Any, NoReturn
+
+import numpy as np
+
+from linad.core.dispatch import NAMESPACE
+from linad.core.frames import Asked, asked
+from linad.errors import BytesError, IntegerError, TracerError
+
+WRITE = (
+    "write into traced arrays: np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of "
+    "np.zeros"
+)
+LIST = (
+    "drop np.array() of a single array, use np.stack([...]) for a list, or import linad.numpy as "
+    "np, whose array() traces"
+)
+WRAP = "wrap it with @linad.primitive and give its Jacobian"
+COUNT = "an integer has no derivative: use int(x.astype(int)) where it is a constant"
+DRAW = "draw with plain parameters and transform what is drawn: mean + s * rng.standard_normal(n)"
+_ROOT = "linad.solve.root(g, x0, theta) returns the root, differentiable in theta"
+_MINIMUM = "linad.solve.minimum(f, x0, theta) returns the minimum, differentiable in theta"
+_FIT = "linad.solve.least_squares(r, x0, theta) returns the fit, differentiable in theta"
+_QUAD = (
+    "use linad.scipy.integrate.fixed_quad, whose function may hold traced values, or sum with the "
+    "nodes and weights of np.polynomial.legendre.leggauss"
+)
+
+_BY_REMEDY = {
+    _ROOT: "brentq brenth bisect ridder toms748 newton root_scalar root fsolve newton_krylov",
+    _MINIMUM: "minimize minimize_scalar fmin fmin_bfgs fmin_cg fmin_l_bfgs_b fmin_ncg brent golden "
+    "fminbound basinhopping differential_evolution dual_annealing",
+    _FIT: "least_squares leastsq curve_fit nnls lsq_linear",
+    "linad.solve.fixed_point(g, x0, theta) is differentiable in theta": "fixed_point",
+    _QUAD: "quad quad_vec dblquad tplquad nquad romberg quadrature",
+}
+SCIPY = {name: remedy for remedy, names in _BY_REMEDY.items() for name in names.split()}
+"""What to do instead of a function of SciPy, by its name, where no traced form has that name."""
+
+MATH = {
+    "pow": "np.power",
+    **{f"a{f}": f"np.arc{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "atan2": "np.arctan2",
+    "fsum": "np.sum",
+    "sumprod": "np.dot",
+    "dist": "np.linalg.norm(p - q)",
+    "fmod": "np.fmod",
+    "gamma": "scipy.special.gamma",
+    "lgamma": "scipy.special.gammaln",
+    "erf": "scipy.special.erf",
+    "erfc": "scipy.special.erfc",
+}
+"""NumPy's names, and SciPy's, for what `math` has by another name."""
+
+
+def label(x: Any) -> str:
+    """How messages call a traced array."""
+    return f"(shape {x.shape}, {x.dtype})"
+
+
+def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoReturn:
+    """Raise: a traced value would leave the trace.
+
+    Parameters
+    ----------
+    x : Tracer
+    how, remedy : str
+        What takes the value out and what to do instead, where the caller's line does not say.
+    by_caller : bool
+        Whether it was asked for by some function, whose name then stands in the message.
+    kind : str
+        What the mark on the trace says was refused; "" for bytes, which leave none.
+    """
+    if by_caller:
+        what = asked()
+        if what.kind == "index":
+            refuse_index(x)
+        how, remedy = _by_caller(what, how, remedy)
+    if x._trace.records and not x._trace.finished:
+        remedy += (
+            "; under linad.jit a number that the program may depend on can be a static argument: "
+            "linad.jit(f, static_argnums=0)"
+        )
+    words = (
+        f"{how} would take a traced value {label(x)} out of the trace and lose its derivative; "
+        f"{remedy}"
+    )
+    if not kind:
+        raise BytesError(words)
+    raise TracerError(words, kind=kind, trace=x._trace)
+
+
+def refuse_index(x: Any) -> NoReturn:
+    """Raise: a traced value that is not an integer is used as a count or as an index."""
+    what = asked()
+    how = f"{what.name}()" if what.kind == "call" and what.name else "an index or a count"
+    raise IntegerError(
+        f"{how} would use a traced value {label(x)} as an integer; {COUNT}, "
+        f"or x.astype(int) as an index"
+    )
+
+
+def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
+    """What took the value out, and what to do instead, in the words of the user's line."""
+    if what.kind == "write" or what.name.endswith(".__setitem__"):
+        return "writing it into a plain NumPy array", WRITE
+    if what.kind == "text":
+        return "formatting by %", 'use an f-string: f"{x:.3f}"'
+    if what.kind != "call" or not what.name:
+        return how, remedy
+    found = _instead(what)
+    return f"{what.name}()", found or remedy
+
+
+def _instead(what: Asked) -> str:
+    """What to call instead of a function that takes plain numbers only; "" if nothing is known."""
+    module, _, name = what.name.rpartition(".")
+    if what.name == "float":
+        return "leave float() out: NumPy functions take the value as it is"
+    if what.name == "int":
+        return COUNT
+    if module in ("math", "cmath"):
+        return _of_math(name)
+    if _draws(what.function, what.name):
+        return DRAW
+    if module.partition(".")[0] in ("ctypes", "numba"):
+        return f"compiled code is not traced; {WRAP}"
+    if module.startswith("scipy"):
+        return _of_scipy(module, name)
+    if module.startswith("numpy") or module == "np":
+        return _of_numpy(name)
+    if name == "fill":
+        return WRITE
+    return ""
+
+
+def _of_math(name: str) -> str:
+    other = MATH.get(name) or (f"np.{name}" if hasattr(np, name) else "")
+    return f"use {other}" if other else f"use NumPy functions, or {WRAP}"
+
+
+def _draws(function: Any, name: str) -> bool:
+    """Whether it is a method of a generator of random numbers, or has the name of one alone."""
+    if function is None:
+        return hasattr(np.random.Generator, name)
+    owner = getattr(function, "__objclass__", None)
+    return name.startswith("numpy.random") or (
+        owner is not None and owner.__module__.startswith("numpy.random")
+    )
+
+
+def _of_numpy(name: str) -> str:
+    if name == "vectorize":
+        return (
+            "import linad.numpy as np, whose vectorize traces, or call NumPy functions on whole "
+            "arrays"
+        )
+    if not NAMESPACE or name not in vars(NAMESPACE[0]):
+        return ""
+    if name == "array":
+        return LIST
+    drop = f"drop np.{name}, or " if name.startswith("as") else ""
+    return f"{drop}use linad.numpy.{name}, which traces, or np.stack([...]) for a list"
+
+
+def _of_scipy(module: str, name: str) -> str:
+    """A traced form of the same name; a solver; or the user's own primitive."""
+    try:  # by name: the mirrors stand above, and a room of SciPy may have none
+        mirror = importlib.import_module(f"linad.{module}")
+    except ModuleNotFoundError:
+        mirror = None
+    if mirror is not None and name in vars(mirror):
+        return f"use linad.{module}.{name}, which traces"
+    return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"

@@ -1,0 +1,189 @@
+"""What is read off Python itself: where the user's own code is, by which call it asks, and names.
+
+A place is looked up when an error is made, never before: it costs a walk up the stack.
+"""
+
+import dis
+import inspect
+import itertools
+import os
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PACKAGES = {"linad", "numpy", "scipy", "pandas", "numba", "llvmlite", "optree", "xarray"}
+"""Packages whose lines are not the user's."""
+
+_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
+_NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+@dataclass
+class Asked:
+    """What the user's line was doing when linad was asked.
+
+    Attributes
+    ----------
+    kind : str
+        "call", "index", "write", "text" (``"%f" % x``) or "" where it cannot be told.
+    name : str
+        As messages call the function: ``"math.sin"``, ``"rng.normal"``; "" for no function.
+    function : object
+        What is called, None where it cannot be told.
+    """
+
+    kind: str
+    name: str = ""
+    function: Any = None
+
+
+def package_of(frame: Any) -> str:
+    """The package of NumPy's kind that a frame runs in; "" for the user's own code."""
+    name = frame.f_globals.get("__name__") or ""
+    package = name.partition(".")[0]
+    if package in PACKAGES:
+        return str(package)
+    file = frame.f_code.co_filename
+    frozen = file.startswith(("<frozen ", "<__array_function__"))
+    installed = f"{os.sep}site-packages{os.sep}" in file
+    return "library" if frozen or (file.startswith(_LIBRARY) and not installed) else ""
+
+
+def frames_above(frame: Any) -> Iterator[Any]:
+    """A frame and those that called it, the innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def user_frame() -> Any:
+    """The innermost frame of the user's own code that is running here, None if there is none."""
+    return next((f for f in frames_above(sys._getframe(1)) if not package_of(f)), None)
+
+
+def place() -> str:
+    """The user's file and line that are running here, as ``file:line``; "" if there are none."""
+    frame = user_frame()
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def asked() -> Asked:
+    """What the user's line that is running here is doing."""
+    frame = user_frame()
+    if frame is None or frame.f_lasti < 0:
+        return Asked("")
+    what = _doing(frame)
+    inner = _entered(frame)
+    if what.kind == "call":
+        return what if what.name or inner is None else Asked("call", _name_of(inner))
+    return what if inner is None else Asked("")  # not NumPy's own index: np.r_[x, 1.0]
+
+
+def _entered(user: Any) -> Any:
+    """The frame of a package that the user's line went into; None for a function of C."""
+    above = itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))
+    return next((f for f in reversed(list(above)) if package_of(f) != "linad"), None)
+
+
+def _name_of(inner: Any) -> str:
+    owner = inner.f_locals.get("self")
+    if inner.f_code.co_name == "__call__" and owner is not None:
+        return public_name(type(owner))
+    return public_name(inner.f_globals.get(inner.f_code.co_name))
+
+
+def _doing(frame: Any) -> Asked:
+    """What the instruction that a frame has come to does."""
+    now = [i for i in dis.get_instructions(frame.f_code) if i.offset <= frame.f_lasti]
+    if not now or now[-1].positions is None or now[-1].positions.col_offset is None:
+        return Asked("")
+    last = now[-1]
+    if last.opname.startswith(("CALL", "PRECALL")):
+        return _called(frame, now)
+    if last.opname.startswith(("STORE_SUBSCR", "STORE_SLICE")):
+        return Asked("write")
+    if last.opname.startswith(("BINARY_SUBSCR", "BINARY_SLICE", "BUILD_SLICE")):
+        return Asked("index")
+    if last.opname.startswith("BINARY_OP"):
+        return Asked({"%": "text", "[]": "index"}.get(last.argrepr, ""))
+    return Asked("")
+
+
+def enters_with(frame: Any) -> bool:
+    """Whether what the call that a frame is making returns is entered by ``with`` right away."""
+    code, k = frame.f_code.co_code, frame.f_lasti + 2
+    while k < len(code) and code[k] in _PASSED:
+        k += 2
+    return k < len(code) and code[k] in _ENTERS
+
+
+_PASSED = {dis.opmap[name] for name in ("CACHE", "COPY", "EXTENDED_ARG") if name in dis.opmap}
+_ENTERS = {dis.opmap[name] for name in ("BEFORE_WITH", "LOAD_SPECIAL") if name in dis.opmap}
+
+
+def _called(frame: Any, now: list[Any]) -> Asked:
+    """The function of the call that the last instruction makes: what was loaded where the call
+    begins in the source, a name and its attributes."""
+    start = now[-1].positions[0], now[-1].positions[2]
+    written: list[str] = []
+    found: Any = None
+    for i in now[:-1]:
+        if i.positions is None or (i.positions[0], i.positions[2]) != start:
+            continue
+        if i.opname.startswith(_NAMES):
+            written = [str(i.argval)]
+            found = _named(frame, str(i.argval))
+        elif i.opname.startswith(_ATTRIBUTES) and i.positions != now[-1].positions:
+            written.append(str(i.argval))
+            found = _attribute(found, str(i.argval))
+        elif i.opname.startswith(("CALL", "BINARY_SUBSCR")) and i.positions != now[-1].positions:
+            written, found = [], None  # the function is a result: only its last name is known
+    if not written:
+        return Asked("call")
+    return Asked("call", public_name(found) or ".".join(written), found)
+
+
+def _named(frame: Any, name: str) -> Any:
+    for space in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if name in space:
+            return space[name]
+    return None
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute of a module or class, or of the class of an object; nothing of it is run."""
+    if isinstance(owner, types.ModuleType):
+        return getattr(owner, name, None)
+    cls = owner if isinstance(owner, type) else type(owner)
+    return None if owner is None else inspect.getattr_static(cls, name, None)
+
+
+def public_name(function: Any) -> str:
+    """``"scipy.optimize.brentq"`` for a function of an installed package; "" for any other."""
+    if isinstance(function, types.MethodType):
+        function = function.__func__
+    if function is None or isinstance(function, types.MethodDescriptorType):
+        return ""
+    module = getattr(function, "__module__", None)
+    if module is None and type(function).__module__ == "numpy":  # a ufunc
+        module = "numpy"
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
+        return ""
+    root = module.partition(".")[0]
+    if root == "builtins":
+        return name
+    if root not in PACKAGES and root not in sys.stdlib_module_names:
+        return ""
+    parts = module.split(".")
+    private = next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))
+    return ".".join([*parts[: max(private, 1)], name]).removeprefix("_")
+
+
+def public_names(module: Any) -> list[str]:
+    """What ``dir`` and completion show of a module that stands in for another."""
+    return sorted([name for name in dir(module) if not name.startswith("_")])

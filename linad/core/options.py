@@ -1,0 +1,154 @@
+"""What an option may be, said once where a function is defined, and checked at its door.
+
+@takes(xtol=TOLERANCE.optional, maxiter=COUNT)
+def newton(f, x0, *, xtol=None, maxiter=50): ...
+"""
+
+import functools
+import inspect
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from linad.errors import OptionError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an option may be.
+
+    Attributes
+    ----------
+    words : str
+        As it ends the sentence "rtol must be ...".
+    fits : callable
+        Whether a value may stand there.
+    """
+
+    words: str
+    fits: Callable[[Any], bool]
+
+    @property
+    def optional(self) -> "Kind":
+        """The same, or None."""
+        return Kind(f"{self.words}, or None", lambda value: value is None or self.fits(value))
+
+    def check(self, name: str, option: str, value: Any) -> None:
+        """Raise OptionError unless ``value`` may be what ``option`` of the function ``name`` is."""
+        if not self.fits(value):
+            raise OptionError(f"{name}: {option} must be {self.words}, got {value!r:.80}")
+
+
+def is_integer(value: Any) -> bool:
+    """Whether it is an integer, and not a bool."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, 0-d arrays included, and neither a bool nor NaN."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        return False
+    return not math.isnan(value)
+
+
+def count(least: int) -> Kind:
+    """An integer that is not smaller."""
+    return Kind(f"an integer >= {least}", lambda value: is_integer(value) and value >= least)
+
+
+def choice(*names: str) -> Kind:
+    """One of some texts."""
+    words = ", ".join(map(repr, names[:-1]))
+    return Kind(
+        f"{words} or {names[-1]!r}" if words else repr(names[-1]),
+        lambda value: isinstance(value, str) and value in names,
+    )
+
+
+def _is_seed(value: Any) -> bool:
+    generators = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
+    return isinstance(value, generators) or (is_integer(value) and value >= 0)
+
+
+def _is_dtype(value: Any) -> bool:
+    if value is None:
+        return False
+    try:
+        return np.dtype(value).kind in "fc"
+    except (TypeError, ValueError):
+        return False
+
+
+def _are_integers(value: Any) -> bool:
+    return is_integer(value) or (
+        isinstance(value, (tuple, list, range)) and all(map(is_integer, value))
+    )
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, str) or (
+        isinstance(value, (tuple, list, set, frozenset))
+        and all(isinstance(name, str) for name in value)
+    )
+
+
+COUNT = count(0)
+POSITIVE_COUNT = count(1)
+TOLERANCE = Kind("a finite number >= 0", lambda value: is_number(value) and 0 <= value < math.inf)
+POSITIVE = Kind("a number > 0", lambda value: is_number(value) and value > 0)
+NUMBER = Kind("a finite number", lambda value: is_number(value) and math.isfinite(value))
+FLAG = Kind(
+    "True or False",
+    lambda value: isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1)),
+)
+FUNCTION = Kind("a function", callable)
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+SEED = Kind("a numpy.random.Generator or an integer >= 0", _is_seed).optional
+DTYPE = Kind("a floating or complex dtype", _is_dtype)
+POSITIONS = Kind("an integer or a sequence of integers", _are_integers)
+NAMES = Kind("a name or a sequence of names", _are_names)
+FORMAT = choice("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
+SIGN = Kind("1 or -1", lambda value: is_number(value) and value in (1, -1))
+
+
+def takes(**kinds: Kind) -> Callable[[Function], Function]:
+    """Check the options of a function, or method, whenever it is called.
+
+    Parameters
+    ----------
+    **kinds : Kind
+        Of its parameters, by their names. Options that are left out are not looked at.
+    """
+
+    def decorate(function: Function) -> Function:
+        parameters = inspect.signature(function).parameters
+        places = [(k, name) for k, name in enumerate(parameters) if name in kinds]
+        places = [
+            (k, name)
+            for k, name in places
+            if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
+        ]
+        label = function.__name__
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name, value in kwargs.items():
+                if name in kinds:
+                    kinds[name].check(label, name, value)
+            for k, name in places:
+                if k < len(args):
+                    kinds[name].check(label, name, args[k])
+            return function(*args, **kwargs)
+
+        checked.__options__ = kinds  # type: ignore[attr-defined]  # the tests sweep over them
+        return cast(Function, checked)
+
+    return decorate

@@ -1,0 +1,117 @@
+"""A traced value that would leave the trace: what asked, where in the user's file, what instead."""
+
+import ctypes
+import inspect
+import math
+import pickle
+import time
+from ctypes.util import find_library
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.interpolate
+import scipy.optimize
+
+import linad
+from linad.errors import LeakedTracerError, TracerError, UnsupportedError
+
+X = np.array([0.5, 2.0])
+PLAIN = np.arange(5.0)
+rng = np.random.default_rng(0)
+state = np.random.RandomState(0)
+root = scipy.optimize.brentq
+
+
+def scaled(x):
+    return lambda t: t * x[0]
+
+
+REFUSALS = [
+    (lambda x: scipy.optimize.brentq(lambda t: t - x[0], 0, 1), "^scipy.optimize.brentq", "root"),
+    (lambda x: root(lambda t: t - x[0], 0, 1), r"^scipy.optimize.brentq\(\)", "linad.solve.root"),
+    (lambda x: scipy.integrate.quad(scaled(x), 0, 1), "^scipy.integrate.quad", "fixed_quad"),
+    (lambda x: np.vectorize(scaled(x))(PLAIN), "^numpy.vectorize", "import linad.numpy as np"),
+    (lambda x: np.vectorize(math.sin)(x), "^numpy.vectorize", "import linad.numpy as np"),
+    (lambda x: rng.normal(0, x[0]), "^numpy.random.Generator.normal", r"rng.standard_normal\(n\)"),
+    (lambda x: np.random.default_rng(1).normal(x), r"^normal\(\)", r"rng.standard_normal\(n\)"),
+    (lambda x: state.uniform(0, x), "RandomState.uniform", r"rng.standard_normal\(n\)"),
+    (lambda x: PLAIN[x[0]], "^an index .*as an integer", r"x.astype\(int\)"),
+    (lambda x: PLAIN[: x[1]], "as an integer", r"x.astype\(int\)"),
+    (lambda x: [1.0, 2.0][x[0]], "as an integer", r"x.astype\(int\)"),
+    (lambda x: ctypes.c_double(x[0]), "^ctypes.c_double", "@linad.primitive"),
+    (lambda x: int(np.floor(x[0])), r"^int\(\)", r"use int\(x.astype\(int\)\)"),
+    (lambda x: list(range(x[1])), r"^range\(\) .*as an integer", r"x.astype\(int\)"),
+    (lambda x: np.linspace(0, 1, x[1]), "^numpy.linspace.*as an integer", r"x.astype\(int\)"),
+    (lambda x: time.sleep(x[0]), r"^time.sleep\(\)", "constant"),
+    (lambda x: x[0].as_integer_ratio(), r"^as_integer_ratio\(\)", "stop_gradient"),
+    (lambda x: float(x[0]), r"^float\(\)", "leave float"),
+    (lambda x: math.atan2(x[0], x[1]), r"^math.atan2\(\)", "use np.arctan2"),
+    (lambda x: math.gamma(x[0]), r"^math.gamma\(\)", "use scipy.special.gamma"),
+    (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
+    (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
+    (lambda x: scipy.interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(x), "CubicSpline", "which trac"),
+    (lambda x: pickle.dumps(x), "^pickling", "return the value"),
+]
+
+
+def at_line_of(f):
+    return rf"\(at {__file__}:{inspect.getsourcelines(f)[1]}\)$"
+
+
+@pytest.mark.parametrize("f, asked, instead", REFUSALS, ids=range(len(REFUSALS)))
+def test_what_asked_and_where(f, asked, instead):
+    for transform in (linad.linearize, lambda f, x: linad.jit(f)(x)):
+        with pytest.raises(TracerError, match=f"{asked}(.|\n)*{instead}") as caught:
+            transform(f, X)
+    with pytest.raises(TracerError, match=at_line_of(f)):
+        linad.linearize(f, X)
+    # The place is that of the call, also where the message is read elsewhere.
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_function_of_c():
+    fabs = ctypes.CDLL(find_library("m")).fabs
+    fabs.argtypes, fabs.restype = [ctypes.c_double], ctypes.c_double
+    with pytest.raises(ctypes.ArgumentError, match="TracerError: .*ctypes.*@linad.primitive"):
+        linad.linearize(lambda x: fabs(x[0]), X)
+
+
+def test_under_jit_static_arguments_are_named():
+    with pytest.raises(TracerError, match=r"linad.jit\(f, static_argnums=0\)"):
+        linad.jit(lambda s: np.float64(math.log(s)))(2.0)
+    assert linad.jit(lambda s: np.float64(math.log(s)), static_argnums=0)(1.0) == 0.0
+
+
+def test_the_remedies_run():
+    def f(x):
+        n = int(x[1].astype(int))
+        return PLAIN[x.astype(int)].sum() * x[0] + sum([x[0] for _ in range(n)])
+
+    for form in (f, linad.jit(f), linad.jit(f)):
+        np.testing.assert_array_equal(linad.grad(form)(X), [4.0, 0.0])
+
+
+def test_whether_a_number_is_an_integer():
+    def f(x):
+        return 3 * x[0] if x[0].is_integer() else x[0] ** 2
+
+    compiled = linad.jit(linad.grad(f))
+    for x, slope in [(1.5, 3.0), (2.0, 3.0), (2.5, 5.0), (np.inf, np.inf), (4.0, 3.0)]:
+        x = np.array([x])
+        np.testing.assert_array_equal(linad.grad(f)(x), [slope])
+        np.testing.assert_array_equal(compiled(x), [slope])
+    with pytest.raises(AttributeError, match="is_integer"):
+        linad.linearize(lambda x: x.is_integer(), X)
+
+
+def test_other_refusals_name_the_line():
+    def unsupported(x):
+        return np.is_busday(x)
+
+    with pytest.raises(UnsupportedError, match=rf"{__file__}:\d+\)$"):
+        linad.linearize(unsupported, X)
+    kept = []
+    linad.linearize(lambda x: kept.append(x) or x, X)
+    with pytest.raises(LeakedTracerError, match=rf"{__file__}:\d+\)$"):
+        np.sin(kept[0])

@@ -1,0 +1,69 @@
+"""What completion shows, and the rooms that load when they are first asked for."""
+
+import importlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import linad
+import linad.solve
+
+ROOMS = [
+    "linad",
+    "linad.numpy",
+    "linad.numpy.polynomial",
+    "linad.numpy.polynomial.chebyshev",
+    "linad.solve",
+    "linad.scipy",
+    "linad.scipy.fft",
+    "linad.scipy.integrate",
+    "linad.scipy.interpolate",
+    "linad.scipy.linalg",
+    "linad.scipy.ndimage",
+    "linad.scipy.signal",
+    "linad.scipy.sparse",
+    "linad.scipy.sparse.linalg",
+    "linad.scipy.special",
+    "linad.scipy.stats",
+]
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_public_names_only(name):
+    room = importlib.import_module(name)
+    shown = dir(room)
+    assert not [n for n in shown if n.startswith("_")]
+    assert not {"Any", "importlib", "functools", "tracer", "annotations"} & set(shown)
+
+
+def test_what_is_exported_is_shown():
+    for n in dir(linad):
+        getattr(linad, n)
+    assert set(linad.__all__) <= set(dir(linad))
+    assert set(linad.solve.__all__) == set(dir(linad.solve))
+    assert {"array", "zeros", "sum", "polynomial", "vectorize"} <= set(dir(linad.numpy))
+    assert "holds_traced" not in dir(linad.numpy)
+    assert {"linalg", "stats", "optimize"} <= set(dir(linad.scipy))
+
+
+def test_an_operator_shows_what_users_ask():
+    _, J = linad.linearize(np.sin, np.ones(3))
+    for op in (J, J.T, J @ J, 2.0 * J, linad.eye(3)):
+        shown = dir(op)
+        assert not [n for n in shown if n.startswith("_")]
+        assert {"shape", "T", "H", "matvec", "todense", "tosparse", "pushforward"} <= set(shown)
+        assert not {"steps", "clinear", "pullback_into", "in_slots", "wide"} & set(shown)
+        for n in shown:
+            getattr(op, n)
+
+
+def test_rooms_load_on_first_use():
+    program = """
+import linad, sys
+assert not [m for m in sys.modules if m.startswith(("linad.scipy", "linad.solve"))]
+linad.scipy.linalg.expm, linad.scipy.stats.norm.logpdf, linad.scipy.sparse.linalg.cg
+linad.scipy.optimize.brentq, linad.solve.root, linad.numpy.polynomial.Polynomial
+"""
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
