@@ -22,6 +22,7 @@ from linad.dispatch import implements
 from linad.primitive import Primitive
 from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
 from linad.rules.special import real_only, special, special_fan, ufunc_of
+from linad.zerodim import array, gives
 
 # Order n or v, argument x.
 
@@ -84,7 +85,7 @@ special("j0", x=lambda y, x: -sp.j1(x))
 special("j1", x=lambda y, x: 0.5 * (sp.j0(x) - sp.jv(2, x)))
 special("y0", x=lambda y, x: -sp.y1(x))
 special("y1", x=lambda y, x: sp.y0(x) - y / x)
-implements(np.i0)(special("i0", x=lambda y, x: sp.i1(x)))
+implements(np.i0)(gives(array)(special("i0", x=lambda y, x: sp.i1(x))))
 special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
 special("i0e", x=lambda y, x: sp.i1e(x) - np.sign(x) * y)
 special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - np.sign(x) * y)

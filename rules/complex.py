@@ -22,6 +22,7 @@ from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
 from linad.primitive import Primitive
 from linad.rules.comparison import constant
 from linad.rules.entrywise import register
+from linad.zerodim import array, gives, like
 
 conjugate = Primitive("conjugate", np.conjugate)
 real_ = Primitive("real", np.real, view=True)
@@ -81,8 +82,10 @@ def real(val: Any) -> Any:
 
 @implements(np.imag)
 def imag(val: Any) -> Any:
-    # Of a real array it is zero: an array of zeros that depends on nothing.
-    return imag_(val) if val.dtype.kind == "c" else np.zeros(val.shape, val.dtype)
+    if val.dtype.kind == "c":
+        return imag_(val)
+    # Of a real array it is zero: zeros that depend on nothing, and NumPy's cannot be written.
+    return like(val, np.broadcast_to(val.dtype.type(0), val.shape))
 
 
 for _name, _function in (("real", real), ("imag", imag)):
@@ -98,6 +101,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @implements(np.real_if_close)
+@gives(array)
 def real_if_close(a: Any, tol: float = 100) -> Any:
     if a.dtype.kind != "c":
         return a

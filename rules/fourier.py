@@ -22,6 +22,7 @@ from linad.primitive import Primitive
 from linad.rules.shaping import as_array
 from linad.shapes import Shape, normalize_axes, normalize_axis
 from linad.ufuncs import refuse_out
+from linad.zerodim import array, gives
 
 # Crop and pad.
 
@@ -198,8 +199,8 @@ def _complex_fftn(name: str, inverse: bool, default: Any) -> Any:
     return transform
 
 
-fftn = implements(np.fft.fftn)(_complex_fftn("fftn", False, None))
-ifftn = implements(np.fft.ifftn)(_complex_fftn("ifftn", True, None))
+fftn = implements(np.fft.fftn)(gives(array)(_complex_fftn("fftn", False, None)))
+ifftn = implements(np.fft.ifftn)(gives(array)(_complex_fftn("ifftn", True, None)))
 fft2 = implements(np.fft.fft2)(_complex_fftn("fft2", False, (-2, -1)))
 ifft2 = implements(np.fft.ifft2)(_complex_fftn("ifft2", True, (-2, -1)))
 

@@ -16,7 +16,7 @@ from linad.dispatch import implements
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.patterns import moved, relates
-from linad.primitive import Primitive
+from linad.primitive import Primitive, Traced
 from linad.rules.indices import WHOLE, Index, canonical
 from linad.rules.shaping import (
     as_array,
@@ -29,6 +29,7 @@ from linad.rules.shaping import (
 )
 from linad.shapes import Shape, normalize_axis
 from linad.ufuncs import refuse_out
+from linad.zerodim import array, gives, is_number, number
 
 
 def _accumulate(total: Any, index: Index, values: Any) -> None:
@@ -108,19 +109,25 @@ def getitem(x: Any, index: Any) -> Any:
         missing = x.ndim - len(entries)
         if missing >= 0:
             return getitem_(x, index=Index(entries + (WHOLE,) * missing))
-    original = index
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
     if axes is not None:
         x = transpose_(x, axes=axes)
-    if _is_scalar_array(original):
+    with_gap = any(entry is Ellipsis for entry in entries)
+    if all(type(entry) is int for entry in index):
+        if not with_gap:
+            return getitem_(x, index=index)
+        if not index and is_number(x):
+            return array(x)
+        if not _has_scalar_array(entries):
+            return _entry_as_view(x, index)
+        return copy_(getitem_(x, index=index), layout="K")
+    if _has_scalar_array(entries):
         # NumPy makes a copy where the integer is an array, and a view where it is a number.
         return copy_(getitem_(x, index=index), layout="K")
     if all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
-    if all(type(entry) is int for entry in index):
-        return _entry_as_view(x, index)
     return getitem_(x, index=index)
 
 
@@ -131,10 +138,9 @@ def _entry_as_view(x: Any, index: Index) -> Any:
     return reshape_(view, shape=())
 
 
-def _is_scalar_array(index: Any) -> bool:
+def _has_scalar_array(entries: tuple[Any, ...]) -> bool:
     """Whether an index has integer arrays without axes, and no others."""
-    entries = index if type(index) is tuple else (index,)
-    arrays = [e for e in entries if isinstance(e, np.ndarray)]
+    arrays = [e for e in entries if isinstance(e, np.ndarray | Traced) and not is_number(e)]
     return bool(arrays) and all(e.ndim == 0 and e.dtype.kind != "b" for e in arrays)
 
 
@@ -144,6 +150,7 @@ def along(x: Any, axis: int, entry: Any) -> Any:
 
 
 @implements(np.take)
+@gives(number)
 def take(
     a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Any:

@@ -176,7 +176,8 @@ def _mask(mask: Any, shape: Shape, axis: int) -> list[tuple[str, Any]]:
     if mask.ndim == 0:
         return [("unit", np.zeros(int(mask), np.intp))]
     found = shape[axis : axis + mask.ndim]
-    if found != mask.shape:
+    # NumPy lets a mask without entries pass, whatever the axis: it is true nowhere.
+    if any([m not in (0, n) for m, n in zip(mask.shape, found, strict=True)]):
         raise IndexError(
             f"boolean index did not match indexed array: the mask has shape {mask.shape}, the "
             f"axes from {axis} on have {found}"

@@ -141,7 +141,9 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 matrix_rank_ = Primitive(
-    "matrix_rank", lambda a, **params: np.linalg.matrix_rank(a, **params), constant=True
+    "matrix_rank",
+    lambda a, **params: np.asarray(np.linalg.matrix_rank(a, **params))[()],
+    constant=True,
 )
 
 

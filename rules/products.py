@@ -34,6 +34,7 @@ from linad.shapes import (
     size_of,
 )
 from linad.ufuncs import refuse_out
+from linad.zerodim import gives, number
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
@@ -130,6 +131,7 @@ def _vecdot(a: Any, b: Any) -> Any:
 
 
 @implements_ufunc(np.vecdot)
+@gives(number)
 def vecdot(
     a: Any, b: Any, *, axis: int | None = None, axes: Any = None, keepdims: bool = False
 ) -> Any:
@@ -190,6 +192,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 
 @implements(np.inner)
+@gives(number)
 def inner(a: Any, b: Any, /) -> Any:
     a, b = as_array(a), as_array(b)
     return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((-1,), (-1,)))
@@ -260,6 +263,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 @implements(np.linalg.multi_dot)
+@gives(number)
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """The product of two or more arrays, in the order that needs fewest multiplications."""
     if out is not None:

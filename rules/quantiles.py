@@ -24,6 +24,7 @@ from linad.rules.reductions import kept, reduction_axes
 from linad.rules.shaping import as_array, still
 from linad.shapes import keep_axes
 from linad.ufuncs import refuse_out
+from linad.zerodim import gives, number
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
 CONTINUOUS = {
@@ -161,6 +162,7 @@ def _quantile(
 
 def _register(name: str, scale: int, ignore_nan: bool) -> None:
     @implements(getattr(np, name))
+    @gives(number)
     def quantile(
         a: Any,
         q: Any,
@@ -192,6 +194,7 @@ _register("nanpercentile", 100, True)
 
 def _median(name: str, ignore_nan: bool) -> None:
     @implements(getattr(np, name))
+    @gives(number)
     def median(
         a: Any,
         axis: Any = None,

@@ -156,7 +156,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
             continue
         first, last = int(found[:, k].min()), int(found[:, k].max())
         index[k] = slice(first if "f" in where else None, last + 1 if "b" in where else None)
-    return getitem(filt, tuple(index))
+    return getitem(filt, (..., *index))
 
 
 # Windows.

@@ -27,6 +27,7 @@ from linad.primitive import Primitive, Traced
 from linad.rules.shaping import replaced, reshape
 from linad.shapes import drop_axes, keep_axes, normalize_axes, size_of
 from linad.ufuncs import refuse_out
+from linad.zerodim import number
 
 NoValue = np._NoValue  # type: ignore[attr-defined]  # what NumPy's own defaults are
 
@@ -212,9 +213,9 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
             raise ValueError(f"{name} has no identity, so to use a where mask pass initial=")
         a = selected(a, where, fill)
         if given(initial) and neutral is None and lane_size(a, axes) == 0:
-            y = np.broadcast_to(initial, drop_axes(a.shape, axes))
+            y = number(np.copy(np.broadcast_to(initial, drop_axes(a.shape, axes))))
             return kept(y, a.shape, axes, keepdims)
-        y = primitive(a, axes=axes) if axes else np.copy(a)
+        y = primitive(a, axes=axes) if axes else number(np.copy(a))
         if given(initial):
             y = combine(y, initial)
         return kept(y, a.shape, axes, keepdims)
@@ -277,7 +278,7 @@ def mean(
     axes = reduction_axes(axis, a.ndim, "mean")
     a = cast(a, dtype)
     if where is True or where is NoValue:
-        y = mean_(a, axes=axes) if axes else np.copy(a)
+        y = mean_(a, axes=axes) if axes else number(np.copy(a))
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
     return cast(kept(y, a.shape, axes, keepdims), dtype)
@@ -285,8 +286,8 @@ def mean(
 
 def count(where: Any, a: Any, axes: tuple[int, ...]) -> Any:
     """Number of entries of each lane that the mask selects, in the real dtype of ``a``."""
-    number = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
-    return np.asarray(number, np.finfo(a.dtype).dtype)[()]
+    found = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
+    return np.asarray(found, np.finfo(a.dtype).dtype)[()]
 
 
 # Methods of ufuncs: their default axis is 0.

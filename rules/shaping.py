@@ -23,6 +23,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Broadcast, Cast, Identity, Permutation, Reshape
 from linad.primitive import Primitive, Traced
 from linad.shapes import is_inexact, normalize_axes, normalize_axis
+from linad.zerodim import array, as_its_method, gives
 
 reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
 transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)
@@ -297,6 +298,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
 
 
 @implements(np.broadcast_arrays)
+@gives(array)
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])

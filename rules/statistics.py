@@ -25,6 +25,7 @@ from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, 
 from linad.rules.shaping import as_array, replaced
 from linad.shapes import is_inexact, keep_axes
 from linad.ufuncs import refuse_out
+from linad.zerodim import gives, number
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
 std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))
@@ -92,6 +93,7 @@ def _root(y: Any) -> Any:
 
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
     @implements(getattr(np, name))
+    @gives(number)
     def moment(
         a: Any,
         axis: Any = None,
@@ -169,6 +171,7 @@ def _register_nan_moment(name: str) -> None:
     function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
 
     @implements(getattr(np, name))
+    @gives(number)
     def moment(
         a: Any,
         axis: Any = None,

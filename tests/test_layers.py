@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     0: "kept errors shapes tree vectors config garbage",
     1: "primitive tape dispatch ufuncs",
-    2: "tracer tracing arithmetic methods memory buffers regions outputs flat",
+    2: "tracer tracing arithmetic methods memory buffers regions outputs flat zerodim",
     3: "operators",
     4: "rules",
     5: "transforms",
