@@ -22,6 +22,7 @@ from linad.primitive import Primitive
 from linad.rules.diagonals import main_diagonal
 from linad.rules.shaping import as_array, form, laid_out, moveaxis
 from linad.ufuncs import refuse_out
+from linad.zerodim import number
 
 
 def _einsum(*operands: Any, labels: tuple[str, ...], out: str, optimize: Any) -> Any:
@@ -60,7 +61,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     labels, arrays = _canonical(subscripts, labels, arrays)
     if len(arrays) == 1 and len(labels[0]) == len(result):
         # Nothing is summed: a view, as NumPy's.
-        return np.transpose(arrays[0], [labels[0].index(c) for c in result])
+        return number(np.transpose(arrays[0], [labels[0].index(c) for c in result]))
     y = einsum_(*arrays, labels=tuple(labels), out=result, optimize=optimize)
     return y if order == "K" else laid_out(y, order, "einsum")
 

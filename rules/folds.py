@@ -22,6 +22,7 @@ from linad.rules.reductions import NoValue, cast, given, kept, lane_size, reduct
 from linad.rules.shaping import as_array
 from linad.shapes import drop_axes, normalize_axis
 from linad.ufuncs import refuse_out
+from linad.zerodim import number
 
 
 def _lanes(a: Any, axes: tuple[int, ...]) -> Any:
@@ -65,7 +66,9 @@ def _add_reduce(ufunc: Any) -> None:
         if given(initial) or not parts:
             lane = drop_axes(a.shape, axes)
             parts.insert(0, np.broadcast_to(np.astype(as_array(start), a.dtype), lane))
-        return kept(_fold(ufunc, parts), a.shape, axes, keepdims)
+        # One part alone is a view of the argument.
+        y = _fold(ufunc, parts) if len(parts) > 1 else np.copy(parts[0])
+        return number(kept(y, a.shape, axes, keepdims))
 
     reduce.__name__ = f"{ufunc.__name__}_reduce"
 

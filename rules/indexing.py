@@ -118,7 +118,7 @@ def getitem(x: Any, index: Any) -> Any:
     if all(type(entry) is int for entry in index):
         if not with_gap:
             return getitem_(x, index=index)
-        if not index and is_number(x):
+        if not index:
             return array(x)
         if not _has_scalar_array(entries):
             return _entry_as_view(x, index)
@@ -157,7 +157,7 @@ def take(
     if out is not None:
         refuse_out("take", (out,))
     a = as_array(a)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = ravel(a), 0
     axis = normalize_axis(axis, a.ndim, "take")
     picked = np.asarray(indices)

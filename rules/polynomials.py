@@ -22,6 +22,7 @@ from linad.operators.structured import Broadcast, Contraction, Diagonal, Matrix
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array, concrete
 from linad.shapes import size_of
+from linad.zerodim import array, gives
 
 # Convolution along the last axis; either operand may have leading axes.
 
@@ -205,6 +206,7 @@ def _real(p: Any) -> Any:
 
 
 @implements(np.polyint)
+@gives(array)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")

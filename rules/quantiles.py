@@ -24,7 +24,7 @@ from linad.rules.reductions import kept, reduction_axes
 from linad.rules.shaping import as_array, still
 from linad.shapes import keep_axes
 from linad.ufuncs import refuse_out
-from linad.zerodim import gives, number
+from linad.zerodim import array, number
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
 CONTINUOUS = {
@@ -156,13 +156,12 @@ def _quantile(
     axes = reduction_axes(axis, a.ndim, name)
     y = order_statistics(a, q, axes, method, ignore_nan)
     if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
-        return y.reshape(np.shape(q) + keep_axes(a.shape, axes))
-    return y
+        return array(y.reshape(np.shape(q) + keep_axes(a.shape, axes)))
+    return number(y)
 
 
 def _register(name: str, scale: int, ignore_nan: bool) -> None:
     @implements(getattr(np, name))
-    @gives(number)
     def quantile(
         a: Any,
         q: Any,
@@ -194,7 +193,6 @@ _register("nanpercentile", 100, True)
 
 def _median(name: str, ignore_nan: bool) -> None:
     @implements(getattr(np, name))
-    @gives(number)
     def median(
         a: Any,
         axis: Any = None,
@@ -210,7 +208,9 @@ def _median(name: str, ignore_nan: bool) -> None:
         y = order_statistics(a, 0.5, axes, "linear", ignore_nan)
         if ignore_nan and np.isnan(y).any():
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
-        return kept(y, a.shape, axes, keepdims)
+        if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
+            return array(kept(y, a.shape, axes, keepdims))
+        return number(y)
 
     median.__name__ = median.__qualname__ = name
 

@@ -30,6 +30,7 @@ from linad.rules.shaping import (
     transpose,
 )
 from linad.shapes import Shape, normalize_axes, normalize_axis, size_of
+from linad.zerodim import as_its_method
 
 roll_ = Primitive("roll", lambda x, *, shifts, axes: np.roll(x, shifts, axes))
 
@@ -143,6 +144,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 @implements(np.trim_zeros)
+@as_its_method
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     where = trim.lower()
     if where not in ("f", "b", "fb", "bf"):

@@ -187,6 +187,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 @implements(np.transpose)
+@as_its_method
 def transpose(a: Any, axes: Any = None) -> Any:
     a = as_array(a)
     if axes is None:
@@ -240,6 +241,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 @implements(np.expand_dims)
+@gives(array)
 def expand_dims(a: Any, axis: Any) -> Any:
     a = as_array(a)
     ndim = a.ndim + len(as_shape(axis))
@@ -249,6 +251,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 @implements(np.squeeze)
+@as_its_method
 def squeeze(a: Any, axis: Any = None) -> Any:
     if axis is None:
         dropped: Sequence[int] = [k for k, n in enumerate(a.shape) if n == 1]
