@@ -14,12 +14,12 @@ what the last of them does; where NumPy's gives something else, it says so where
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linad.buffers import concrete
 from linad.dispatch import FUNCTIONS
 from linad.primitive import Traced
 
@@ -28,7 +28,7 @@ def is_number(x: Any) -> bool:
     """Whether a value is a number, and no array: one that ``x += 1`` does not change."""
     while isinstance(x, Traced):
         x = x._value
-    return not isinstance(x, np.ndarray)
+    return isinstance(x, (np.generic, int, float, complex))
 
 
 def number(x: Any) -> Any:
@@ -79,10 +79,11 @@ def like_its_methods(x: Any, y: Any) -> Any:
 
 def as_its_method(function: Callable[..., Any]) -> Callable[..., Any]:
     """Register a function that NumPy leaves to a method of its first argument."""
+    name = next(iter(inspect.signature(function).parameters))
 
     @functools.wraps(function)
-    def given(a: Any, /, *args: Any, **kwargs: Any) -> Any:
-        y = function(a, *args, **kwargs)
-        return like_its_methods(a, y) if isinstance(a, Traced) else y
+    def given(*args: Any, **kwargs: Any) -> Any:
+        x = args[0] if args else kwargs[name]
+        return like_its_methods(x, function(*args, **kwargs))
 
     return given

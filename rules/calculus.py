@@ -21,6 +21,7 @@ from linad.operators.cumulative import Difference, along
 from linad.primitive import Primitive
 from linad.rules.shaping import as_array
 from linad.shapes import normalize_axes, normalize_axis
+from linad.zerodim import gives, number
 
 # Differences.
 
@@ -179,6 +180,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @implements(np.interp)
+@gives(number)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

@@ -28,6 +28,7 @@ from linad.rules.shaping import (
     laid_out,
     reshape_,
 )
+from linad.zerodim import array as no_number
 
 # Constants of the shape of another array.
 
@@ -112,7 +113,7 @@ def full(
     if not isinstance(fill_value, Traced):
         return np.full(shape, fill_value, dtype, order)
     filled = fill_value if dtype is None else astype(fill_value, dtype, copy=False)
-    return spread(filled, shape=as_shape(shape))
+    return no_number(spread(filled, shape=as_shape(shape)))
 
 
 @implements(np.array)
@@ -135,7 +136,7 @@ def array(
         made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
     if copy:
         return duplicate(made, order)
-    return laid_out(made, order, "array")
+    return no_number(laid_out(made, order, "array"))
 
 
 def _stacked(nested: Any) -> Any:

@@ -118,7 +118,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     axes = normalize_axes(axis, x.ndim, "vector_norm")
     if not axes:
-        return _vector(reshape(x, (1,)), ord, (0,), "vector_norm")
+        return _vector(reshape(x, (*x.shape, 1)), ord, (x.ndim,), "vector_norm")
     y = _vector(x, ord, axes, "vector_norm")
     return reshape(y, keep_axes(x.shape, axes)) if keepdims else y
 

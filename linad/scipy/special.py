@@ -16,6 +16,7 @@ from linad.errors import UnsupportedError
 from linad.primitive import Traced
 from linad.rules.shaping import as_array
 from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.zerodim import gives, number
 
 
 def __getattr__(name: str) -> Any:
@@ -33,6 +34,7 @@ def _largest(x: Any, axis: Any) -> Any:
 
 
 @traced_form(scipy.special.logsumexp)
+@gives(number)
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -117,6 +119,7 @@ def multigammaln(a: Any, d: int) -> Any:
 
 
 @traced_form(scipy.special.comb)
+@gives(number)
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     refuse("comb", exact=(exact, False))
     n = N + k - 1 if repetition else N
@@ -127,6 +130,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 
 @traced_form(scipy.special.factorial)
+@gives(number)
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     refuse("factorial", exact=(exact, False))
     if extend == "complex":
