@@ -17,6 +17,7 @@ from linad.draws import refuse_generator
 from linad.errors import DTypeError
 from linad.static import Static
 from linad.tracer import Tracer
+from linad.zerodim import is_number
 
 
 class Arguments:
@@ -129,8 +130,9 @@ def as_recorded(x: Any) -> Any:
 
 
 def _type_of(x: Any) -> tuple[Any, Any]:
-    if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
-        return np.dtype(type(x)), ()
+    """Dtype and shape; of a number, which is no array without axes, its dtype alone."""
+    if is_number(x):
+        return getattr(x, "dtype", None) or np.dtype(type(x)), None
     return x.dtype, x.shape
 
 

@@ -27,6 +27,7 @@ from linad.tape import Equation, Tape, guard, needed
 from linad.tracer import Tracer
 from linad.transforms.operands import is_frozen
 from linad.transforms.record import RecordTrace
+from linad.zerodim import array, is_number
 
 log = logging.getLogger("linad")
 
@@ -41,6 +42,9 @@ class Variant:
         the function wrote into.
     layouts : list or None
         How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
+    flat : sequence of bool
+        Which of the results that it computes are arrays without axes; the others that have
+        none are numbers.
     """
 
     def __init__(
@@ -51,9 +55,11 @@ class Variant:
         written: list[int],
         out_tree: Any,
         layouts: list[Any] | None = None,
+        flat: Sequence[bool] = (),
     ) -> None:
         self.tape, self.example, self.layouts = tape, example, layouts
         self.results, self.written, self.out_tree = results, written, out_tree
+        self.flat = flat
         self._compiled: Any = None
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
@@ -105,6 +111,8 @@ class Variant:
         count = len(values) - len(self.written)
         for k, value in zip(self.written, values[count:], strict=True):
             arrays[k][...] = value
+        if any(self.flat):
+            values = [array(v) if f else v for v, f in zip(values, self.flat, strict=False)]
         found = iter(values[:count])
         leaves = [next(found) if r is COMPUTED else _own(r) for r in self.results]
         return tree.unflatten(self.out_tree, leaves)
@@ -178,7 +186,10 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
-    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
+    computed = [v for v, r in zip(values, results, strict=True) if r is COMPUTED]
+    flat = [not v.shape and not is_number(v) for v in computed]
+    given = [np.array(g) for g in given]
+    return y, Variant(tape, given, results, written, out_tree, layouts, flat)
 
 
 def _layout_of(x: Any) -> Any:

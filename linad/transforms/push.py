@@ -22,6 +22,7 @@ from linad.transforms.linearize import (
 )
 from linad.transforms.slots import Slot
 from linad.transforms.tape_operator import handed_out, push_onto
+from linad.zerodim import array, like
 
 
 class PushTrace(Trace):
@@ -103,7 +104,7 @@ class PushTrace(Trace):
         if root._node is None:
             root._node = np.zeros(root.shape, root.dtype)
         elif not root._buffer.private_node:
-            root._node = root._node.copy(order="C")
+            root._node = array(root._node).copy(order="C")
         root._buffer.private_node = True
         if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
             root._node = tangent._trace.constant(root._node)
@@ -130,7 +131,8 @@ class PushTrace(Trace):
             else:
                 leaf = check_constant(leaf)
             results.append(leaf)
-            pushed.append(Slot(leaf).zeros() if tangent is None else handed_out(tangent, taken))
+            tangent = Slot(leaf).zeros() if tangent is None else handed_out(tangent, taken)
+            pushed.append(tangent if leaf.shape else like(leaf, tangent))
         return out_tree, results, pushed
 
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
