@@ -177,7 +177,8 @@ def _mask(mask: Any, shape: Shape, axis: int) -> list[tuple[str, Any]]:
         return [("unit", np.zeros(int(mask), np.intp))]
     found = shape[axis : axis + mask.ndim]
     # NumPy lets a mask without entries pass, whatever the axis: it is true nowhere.
-    if any([m not in (0, n) for m, n in zip(mask.shape, found, strict=True)]):
+    fits = [m in (0, n) for m, n in zip(mask.shape, found, strict=False)]
+    if len(fits) < mask.ndim or not all(fits):
         raise IndexError(
             f"boolean index did not match indexed array: the mask has shape {mask.shape}, the "
             f"axes from {axis} on have {found}"

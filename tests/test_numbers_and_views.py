@@ -73,7 +73,7 @@ def test_forward_mode(name):
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_compiled(name):
-    check(sample(SWEEPS[name](), 40), compiled)
+    check(sample(SWEEPS[name](), 25), compiled)
 
 
 @pytest.mark.full
