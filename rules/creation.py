@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array as no_number
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.errors import UnsupportedError
@@ -112,7 +113,7 @@ def full(
     if not isinstance(fill_value, Traced):
         return np.full(shape, fill_value, dtype, order)
     filled = fill_value if dtype is None else astype(fill_value, dtype, copy=False)
-    return spread(filled, shape=as_shape(shape))
+    return no_number(spread(filled, shape=as_shape(shape)))
 
 
 @implements(np.array)
@@ -135,7 +136,7 @@ def array(
         made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
     if copy:
         return duplicate(made, order)
-    return laid_out(made, order, "array")
+    return no_number(laid_out(made, order, "array"))
 
 
 def _stacked(nested: Any) -> Any:

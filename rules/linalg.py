@@ -99,7 +99,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
             order.remove(k)
             order.append(k)
         a = a.transpose(order)
-    shape = a.shape[b.ndim :]
+    # As NumPy counts: of an array of no more axes than b, all that it has.
+    shape = a.shape[-(a.ndim - b.ndim) :]
     n = size_of(shape)
     if a.size != n * n or b.size != n:
         raise LinAlgError(

@@ -116,7 +116,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     axes = normalize_axes(axis, x.ndim, "vector_norm")
     if not axes:
-        return _vector(reshape(x, (1,)), ord, (0,), "vector_norm")
+        return _vector(reshape(x, (*x.shape, 1)), ord, (x.ndim,), "vector_norm")
     y = _vector(x, ord, axes, "vector_norm")
     return reshape(y, keep_axes(x.shape, axes)) if keepdims else y
 
@@ -139,7 +139,9 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 matrix_rank_ = Primitive(
-    "matrix_rank", lambda a, **params: np.linalg.matrix_rank(a, **params), constant=True
+    "matrix_rank",
+    lambda a, **params: np.asarray(np.linalg.matrix_rank(a, **params))[()],
+    constant=True,
 )
 
 

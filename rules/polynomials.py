@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -207,6 +208,7 @@ def _real(p: Any) -> Any:
 
 
 @implements(np.polyint)
+@gives(array)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")

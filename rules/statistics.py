@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import gives, number
 from linad.core.dispatch import FUNCTIONS, implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact, keep_axes
@@ -86,6 +87,7 @@ def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: An
 
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
     @implements(getattr(np, name))
+    @gives(number)
     def moment(
         a: Any,
         axis: Any = None,
@@ -163,6 +165,7 @@ def _register_nan_moment(name: str) -> None:
     function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
 
     @implements(getattr(np, name))
+    @gives(number)
     def moment(
         a: Any,
         axis: Any = None,

@@ -63,6 +63,8 @@ class Region:
     def numbers_at(self, index: Any, shape: Shape) -> np.ndarray:
         """The same of the entries that an advanced index of the region names."""
         offset, strides = self._in_c_order(shape)
+        if not self.shape:  # True and False, which no axis tells apart
+            return np.full(np.empty(())[index].shape, offset)
         total: Any = offset
         for place, stride in zip(_each_axis(index, self.shape), strides, strict=True):
             total = total + stride * place

@@ -13,6 +13,7 @@ import numpy as np
 from linad.arrays.buffers import root_of
 from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import is_number
 from linad.core import tree
 from linad.errors import DTypeError
 from linad.jit.random_draws import refuse_generator
@@ -129,8 +130,9 @@ def as_recorded(x: Any) -> Any:
 
 
 def _type_of(x: Any) -> tuple[Any, Any]:
-    if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
-        return np.dtype(type(x)), ()
+    """Dtype and shape; of a number, which is no array without axes, its dtype alone."""
+    if is_number(x):
+        return getattr(x, "dtype", None) or np.dtype(type(x)), None
     return x.dtype, x.shape
 
 

@@ -279,7 +279,8 @@ class Jitted:
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         result = tree.unflatten(variant.out_tree, slots)
-        self._short = short_call(variant.compiled.program, args, arguments.arrays, result, slots)
+        program = variant.compiled.program
+        self._short = short_call(program, args, arguments.arrays, result, slots, variant.flat)
         variant.short = chosen, self._short
 
     def __reduce__(self) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.arrays.buffers import settle
 from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import array, is_number
 from linad.core import tree
 from linad.core.compiler_lock import compiling
 from linad.core.settings import compiler_is_off, settings
@@ -44,6 +45,9 @@ class Variant:
         How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
     derives : bool
         Whether the function takes derivatives itself, or stops some.
+    flat : sequence of bool
+        Which of the results that it computes are arrays without axes; the others that have
+        none are numbers.
     """
 
     def __init__(
@@ -55,9 +59,11 @@ class Variant:
         out_tree: Any,
         layouts: list[Any] | None = None,
         derives: bool = False,
+        flat: Sequence[bool] = (),
     ) -> None:
         self.tape, self.example, self.layouts, self.derives = tape, example, layouts, derives
         self.results, self.written, self.out_tree = results, written, out_tree
+        self.flat = flat
         self._compiled: Any = None
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
@@ -129,6 +135,8 @@ class Variant:
         count = len(values) - len(self.written)
         for k, value in zip(self.written, values[count:], strict=True):
             arrays[k][...] = value
+        if any(self.flat):
+            values = [array(v) if f else v for v, f in zip(values, self.flat, strict=False)]
         found = iter(values[:count])
         leaves = [next(found) if r is COMPUTED else _own(r) for r in self.results]
         return tree.unflatten(self.out_tree, leaves)
@@ -202,8 +210,11 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
+    computed = [v for v, r in zip(values, results, strict=True) if r is COMPUTED]
+    flat = [not v.shape and not is_number(v) for v in computed]
     example = [np.array(g) for g in given]
-    return y, Variant(tape, example, results, written, out_tree, layouts, recorder.derives)
+    derives = recorder.derives
+    return y, Variant(tape, example, results, written, out_tree, layouts, derives, flat)
 
 
 def _layout_of(x: Any) -> Any:

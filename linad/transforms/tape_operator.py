@@ -258,7 +258,8 @@ class TapeOperator(JacobianOperator):
         taken = {memory_of(x) for x in given}
         for node, slot in zip(nodes, expected, strict=True):
             value = None if node is None else slots[node]
-            results.append(slot.zeros(seeds) if value is None else handed_out(value, taken))
+            result = slot.zeros(seeds) if value is None else handed_out(value, taken)
+            results.append(result if slot.kind is None or seeds else slot.kind(result))
         return results
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:

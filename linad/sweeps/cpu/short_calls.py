@@ -33,6 +33,7 @@ def short_call(
     dynamic: Sequence[Any],
     result: Any,
     slots: Sequence[Any],
+    flat: Sequence[bool],
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -48,6 +49,8 @@ def short_call(
         Like the result, its leaves being the entries of ``slots``.
     slots : list
         One object a result of the program, in order.
+    flat : list of bool
+        Which of them are arrays without axes, and not numbers.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def short_call(
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
-    writer = _Writer(dynamic, slots)
+    writer = _Writer(dynamic, slots, flat)
     try:
         writer.take("args", args, checked=len(args))
         made = writer.give(result)
@@ -104,9 +107,10 @@ class _NoShortWayError(Exception):
 class _Writer:
     """The lines that take containers apart, and the expression that makes one."""
 
-    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any]) -> None:
+    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any], flat: Sequence[bool]) -> None:
         self.dynamic = {id(x) for x in dynamic}
         self.slots = {id(s): k for k, s in enumerate(slots)}
+        self.flat = flat
         self.lines: list[str] = []
         self.arrays: list[str] = []
         self.scope: dict[str, Any] = {}
@@ -158,7 +162,7 @@ class _Writer:
         """An expression for the result."""
         k = self.slots.get(id(value))
         if k is not None:
-            return f"r{k}[()]" if value.shape == () else f"r{k}"
+            return f"r{k}[()]" if value.shape == () and not self.flat[k] else f"r{k}"
         kind = type(value)
         if kind is tuple:
             return "(" + "".join([self.give(v) + ", " for v in value]) + ")"
