@@ -83,19 +83,19 @@ def told(call):
     return len(caught)
 
 
-@pytest.mark.parametrize(("name", "f"), pairs(ALL, [compared, np.argmax]))
+@pytest.mark.parametrize("name, f", pairs(ALL, [compared, np.argmax]))
 def test_integers_and_booleans_are_refused(name, f):
     with pytest.raises(OutputError, match=r"int64|bool"):
         ALL[name](f)
 
 
-@pytest.mark.parametrize(("name", "f"), pairs(TRANSFORMS, [counted, np.argsort, compared_array]))
+@pytest.mark.parametrize("name, f", pairs(TRANSFORMS, [counted, np.argsort, compared_array]))
 def test_arrays_and_containers_of_them_are_refused(name, f):
     with pytest.raises(OutputError, match=r"int64|bool"):
         TRANSFORMS[name](f)
 
 
-@pytest.mark.parametrize(("name", "f"), pairs(ALL, [stepped, digital, switched]))
+@pytest.mark.parametrize("name, f", pairs(ALL, [stepped, digital, switched]))
 def test_a_floating_result_that_is_cut_off_warns_once(name, f):
     if name == "check_derivatives":
         return
