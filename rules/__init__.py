@@ -26,6 +26,7 @@ from linad.rules import (
     elliptic,
     extrema,
     filters,
+    floating,
     folds,
     fourier,
     gamma,
@@ -81,6 +82,7 @@ __all__ = [
     "elliptic",
     "extrema",
     "filters",
+    "floating",
     "folds",
     "fourier",
     "gamma",
@@ -112,3 +114,5 @@ __all__ = [
     "unsupported",
     "writing",
 ]
+
+floating.register()
