@@ -46,32 +46,33 @@ def agree(f, *args, times=3):
             np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-class TestLargeIntegers:
-    PROGRAMS = {
-        "*": lambda x, n: x * n,
-        "n /": lambda x, n: n / x,
-        "**": lambda x, n: x**n,
-        "n **": lambda x, n: n**x,
-        "<": lambda x, n: np.where(x < n, x, -x),
-        "==": lambda x, n: np.where(x == n, x, -x),
-        "if <": lambda x, n: x * 2 if x[0] < n else -x,
-        "maximum": lambda x, n: np.maximum(x, n),
-        "where": lambda x, n: np.where(x > 1, x, n),
-        "clip": lambda x, n: np.clip(x, 0, n),
-        "write": lambda x, n: written(x, 0, n),
-        "write a list": lambda x, n: written(x, slice(2), [n, 1]),
-        "index": lambda x, n: x[n],
-        "slice": lambda x, n: x[:n] * 2,
-        "roll": lambda x, n: np.roll(x, n) * 2,
-        "full_like": lambda x, n: x + np.full_like(x, n),
-        "polyval": lambda x, n: np.polyval([n, 1.0], x),
-        "of integers": lambda x, n: x * (np.arange(5) < n),
-    }
+PROGRAMS = {
+    "*": lambda x, n: x * n,
+    "n /": lambda x, n: n / x,
+    "**": lambda x, n: x**n,
+    "n **": lambda x, n: n**x,
+    "<": lambda x, n: np.where(x < n, x, -x),
+    "==": lambda x, n: np.where(x == n, x, -x),
+    "if <": lambda x, n: x * 2 if x[0] < n else -x,
+    "maximum": lambda x, n: np.maximum(x, n),
+    "where": lambda x, n: np.where(x > 1, x, n),
+    "clip": lambda x, n: np.clip(x, 0, n),
+    "write": lambda x, n: written(x, 0, n),
+    "write a list": lambda x, n: written(x, slice(2), [n, 1]),
+    "index": lambda x, n: x[n],
+    "slice": lambda x, n: x[:n] * 2,
+    "roll": lambda x, n: np.roll(x, n) * 2,
+    "full_like": lambda x, n: x + np.full_like(x, n),
+    "polyval": lambda x, n: np.polyval([n, 1.0], x),
+    "of integers": lambda x, n: x * (np.arange(5) < n),
+}
 
+
+class TestLargeIntegers:
     @pytest.mark.parametrize("name", PROGRAMS)
     def test_anywhere(self, name):
         for n in LARGE:
-            agree(lambda x, f=self.PROGRAMS[name], n=n: f(x, n), X, times=2)
+            agree(lambda x, f=PROGRAMS[name], n=n: f(x, n), X, times=2)
 
     def test_as_arguments(self):
         for n in LARGE:
