@@ -9,6 +9,7 @@ import numpy as np
 from linad import tree
 from linad.buffers import refresh, share_storage, storage_of
 from linad.errors import ArgumentError, OutputError, TracerError, TreeError
+from linad.regions import repeats
 from linad.shapes import check_function, name_of
 from linad.tracer import Tracer
 from linad.transforms.linearize import check_input, linearize_leaves
@@ -74,6 +75,12 @@ class Call:
         if self._neighbours is None:
             self._neighbours = self._by_memory()
         mine = self.given[k]
+        laid = mine.laid if isinstance(mine, Tracer) else mine
+        if isinstance(laid, np.ndarray) and repeats(laid):
+            raise TracerError(
+                f"{self._leaf_name(k)} is written into, and has entries that share memory with "
+                f"each other; pass a copy (x.copy()) of it"
+            )
         for other, j, argument in self._neighbours.get(storage_of(mine), ()):
             if j != k and share_storage(mine, other):
                 name = f"the argument {argument!r} that is not differentiated"

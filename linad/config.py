@@ -85,6 +85,9 @@ _default = _from_environment()
 _settings: ContextVar[Settings] = ContextVar("linad_settings")
 
 
+changed: list[bool] = []
+"""Not empty once somebody has changed a setting in this process."""
+
 current = functools.partial(_settings.get, _default)
 """As `settings`, in one call of C."""
 
@@ -128,6 +131,7 @@ def config(**changes: Any) -> Iterator[Settings]:
     known = {field.name for field in fields(Settings)}
     if unknown := sorted(changes.keys() - known):
         raise ArgumentError(f"config: unknown setting {unknown[0]!r}; known are {sorted(known)}")
+    changed[:] = [True]
     token = _settings.set(replace(settings(), **changes))
     try:
         yield settings()

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.arguments import Arguments, share_memory
+from linad.arguments import Arguments
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
+from linad.errstate import is_loud
 from linad.garbage import collection_paused
 from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
@@ -61,6 +62,8 @@ class Jitted:
         return self if owner is None else types.MethodType(self, owner)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if is_loud():
+            return self.function(*args, **kwargs)
         arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
@@ -155,7 +158,7 @@ class Jitted:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if variant.runs_in_python(arguments.arrays):
                 return self.function(*args, **kwargs)
             try:
                 values = variant.compiled.impl(*arguments.arrays)
@@ -164,6 +167,11 @@ class Jitted:
             except ArithmeticError as stopped:
                 # NumPy says what is wrong, or knows what to return.
                 log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
+                return self.function(*args, **kwargs)
+            except Exception:
+                if not variant.written:
+                    raise
+                # It raises there, too, and what it has written before stays.
                 return self.function(*args, **kwargs)
             self._shorten(arguments, variant)
             return variant.finish(values, arguments.arrays)
@@ -200,7 +208,7 @@ class Jitted:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if variant.runs_in_python(arguments.arrays):
                 break
             try:
                 values = variant.applied(arguments.arrays)
@@ -212,8 +220,9 @@ class Jitted:
         else:
             if len(variants) < settings().variants:
                 path = self._recorded_on_values(arguments)
-                if path is not None and not share_memory(arguments.arrays, path.written):
+                if path is not None:
                     path = self._adopt(path, variants)
+                if path is not None and not path.runs_in_python(arguments.arrays):
                     return path.finish(path.applied(arguments.arrays), arguments.arrays)
             else:
                 self._warn(variants)

@@ -41,7 +41,11 @@ class Variant:
         the function wrote into.
     layouts : list or None
         How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
+    interpreted : bool
+        Whether Python has to run it: it catches what NumPy raises at a division by zero, say.
     """
+
+    interpreted = False
 
     def __init__(
         self,
@@ -62,6 +66,10 @@ class Variant:
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
         return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
+
+    def runs_in_python(self, arrays: Sequence[Any]) -> bool:
+        """Whether compiled code cannot do what the function does to these arguments."""
+        return self.interpreted or share_memory(arrays, self.written)
 
     @property
     def compiled(self) -> Any:
@@ -134,7 +142,15 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     inputs = [t._node for t in tracers]
     draws = Draws(f, arguments.leaves)
     with recorder:
-        result = arguments.call(f, tracers)
+        try:
+            result = arguments.call(f, tracers)
+        except BaseException:
+            written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
+            if share_memory(arguments.arrays, written):
+                return arguments.call(f, arguments.arrays), None  # as below
+            for k in written:  # NumPy would have written before it raised
+                arguments.arrays[k][...] = tracers[k]._value
+            raise
         leaves, out_tree = tree.flatten(result)
         written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
         if not leaves and not written:
@@ -166,6 +182,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
         return arguments.call(f, arguments.arrays), None
     draws.check()
     equations = _own_constants(needed(recorder.equations, nodes))
+    example = [np.array(g) for g in given]  # before what was written is given back
     for k in written:
         arguments.arrays[k][...] = tracers[k]._value
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
@@ -178,7 +195,9 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
-    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
+    path = Variant(tape, example, results, written, out_tree, layouts)
+    path.interpreted = recorder.errors.finish()
+    return y, path
 
 
 def _layout_of(x: Any) -> Any:

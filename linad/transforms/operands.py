@@ -2,11 +2,13 @@
 
 The rule of a product refers to the plain array in it. When the function overwrites that array
 afterwards (a workspace, say), the operator would be silently wrong. So an array is copied when it
-is met, and the copy is shared as long as the array stays as it was. Only a large array, whose
-copy would cost as much as the operation, is kept by reference; it is watched: a sample of its
-entries is taken when it is met and compared when the function returns.
+is met, and the copy is shared as long as the array is equal to it, bit by bit. Only a large array,
+whose copy would cost as much as the operation, is kept by reference; it is watched: its contents
+are summed up when it is met and again when the function returns.
 """
 
+import functools
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,6 @@ from linad.config import settings
 from linad.errors import OverwrittenError
 
 _TINY = 2**12  # bytes that are copied faster than they are compared
-_COLUMNS = 1021  # a prime, so that entries at regular distances fall into different columns
 _STRIDE = 509  # entries between two of a sample: about a page of memory
 _WORDS = (np.uint64, np.uint32, np.uint8)
 
@@ -26,7 +27,7 @@ class PlainOperands:
     __slots__ = ("_copies", "_watched")
 
     def __init__(self) -> None:
-        self._copies: dict[int, tuple[np.ndarray, bytes, np.ndarray]] = {}
+        self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._watched: dict[int, tuple[np.ndarray, bytes]] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
@@ -39,11 +40,10 @@ class PlainOperands:
             if id(a) not in self._watched:
                 self._watched[id(a)] = (a, sample(a))
             return a
-        now = fingerprint(a)
         known = self._copies.get(id(a))
-        if known is None or known[1] != now:
-            known = self._copies[id(a)] = (a, now, a.copy("K"))
-        return known[2]
+        if known is None or not _same_bits(a, known[1]):
+            known = self._copies[id(a)] = (a, a.copy("K"))
+        return known[1]
 
     def check(self) -> None:
         """Raise OverwrittenError if one of the large arrays has changed since it was met."""
@@ -63,17 +63,47 @@ def is_frozen(a: Any) -> bool:
         if a.flags.writeable:
             return False
         a = a.base
-    return True
+    # Other owners of memory (a bytearray, a file mapped into memory) may change what is there.
+    return a is None or isinstance(a, bytes)
+
+
+def _same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
+    """Whether an array is what it was when it was copied; NaN is the same as itself."""
+    if a.shape != copy.shape or a.dtype != copy.dtype:
+        return False
+    if not (a.flags.c_contiguous and copy.flags.c_contiguous):
+        return a.tobytes() == copy.tobytes()
+    return np.array_equal(_words_of(a), _words_of(copy))
+
+
+def _words_of(a: np.ndarray) -> np.ndarray:
+    """The bytes of an array in C order, in the largest words there are."""
+    flat = a.reshape(-1)
+    return flat.view(next(t for t in _WORDS if flat.itemsize % np.dtype(t).itemsize == 0))
 
 
 def fingerprint(a: np.ndarray) -> bytes:
-    """Sums that tell two states of an array apart, at the cost of reading it once."""
-    flat = a.reshape(-1) if a.flags.c_contiguous else a.ravel("K")
-    words = flat.view(next(t for t in _WORDS if flat.itemsize % np.dtype(t).itemsize == 0))
-    rows = words.size // _COLUMNS
-    body = words[: rows * _COLUMNS].reshape(rows, _COLUMNS)
-    sums = np.add.reduce(body, axis=0, dtype=np.uint64)
-    return sums.tobytes() + words[rows * _COLUMNS :].tobytes()
+    """A hash of the entries in their logical order, and of shape, strides and dtype.
+
+    Each word of memory counts with a weight of its own, modulo 2**64, and so does each word with
+    its bytes reversed: a product forgets high bits, and those are all that round numbers have.
+    Costs as much as copying the array three times.
+    """
+    words = _words_of(np.ascontiguousarray(a))
+    weights = _weights()
+    sums = []
+    for start in range(0, words.size, weights.size):
+        block = words[start : start + weights.size].astype(np.uint64, copy=False)
+        some = weights[: block.size]
+        sums.append((int(np.dot(some, block)), int(np.dot(some, block.byteswap()))))
+    text = repr((a.shape, a.strides, a.dtype.str, sums))
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+@functools.cache
+def _weights() -> np.ndarray:
+    """Odd numbers, so that no change of one word alone goes unnoticed."""
+    return np.random.default_rng(0).integers(2**63, size=2**15, dtype=np.uint64) * 2 + 1
 
 
 def sample(a: np.ndarray) -> bytes:

@@ -103,7 +103,9 @@ class PushTrace(Trace):
         if root._node is None:
             root._node = np.zeros(root.shape, root.dtype)
         elif not root._buffer.private_node:
-            root._node = root._node.copy(order="C")
+            # A tangent without axes may be a number, which cannot be written into.
+            node = root._node
+            root._node = np.copy(node) if isinstance(node, Tracer) else np.array(node, order="C")
         root._buffer.private_node = True
         if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
             root._node = tangent._trace.constant(root._node)

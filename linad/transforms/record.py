@@ -12,6 +12,7 @@ import numpy as np
 from linad import tree
 from linad.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.errors import OutputError
+from linad.errstate import Watch
 from linad.primitive import Primitive
 from linad.regions import Region, write_region
 from linad.shapes import check_function, name_of
@@ -39,6 +40,7 @@ class RecordTrace(Trace):
         self.operands = PlainOperands()
         self.known: set[Var] = set()  # whose values Python has learned, and guards check
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
+        self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
@@ -50,6 +52,7 @@ class RecordTrace(Trace):
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         self.check_alive()
+        self.errors.look()
         values, inputs = list(args), list(args)
         for i, a in enumerate(args):
             if isinstance(a, Tracer):

@@ -1,0 +1,241 @@
+"""Recorded in one state, run in another: what a compiled call must not mistake.
+
+Writes before an exception, overlapping arguments, draws of other threads, NumPy's error state,
+texts, identity: a call of a jitted function does what the function itself does, or says why not.
+"""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import linad
+from linad.errors import TracerError
+
+X = np.array([0.5, 0.25, 1.5, 3.0])
+
+
+# Writes.
+
+
+def test_what_was_written_before_an_exception_stays():
+    def f(x, y):
+        x[0] = 7.0
+        if y[0] > 0:
+            raise KeyError("no")
+        x[1] = 8.0
+        return x * 1.0
+
+    jitted = linad.jit(f)
+    for y in (1.0, 1.0, -1.0, -1.0, 1.0):
+        found, expected = np.ones(3), np.ones(3)
+        for call, x in ((jitted, found), (f, expected)):
+            try:
+                call(x, np.array([y]))
+            except KeyError:
+                assert y > 0
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_what_was_written_before_a_routine_raises_stays():
+    def f(x, a):
+        x[0] = 7.0
+        x[1:] = np.linalg.solve(a, x[1:])
+        return np.sum(x)
+
+    def g(x, a):
+        x[0] = 7.0
+        return np.linalg.svd(a)[1] @ x[:2]
+
+    jitted = [(linad.jit(h), h) for h in (f, g)]
+    for a in (np.eye(2), np.eye(2), np.zeros((2, 2)), np.full((2, 2), np.nan)):
+        for call, plain in jitted:
+            found, expected = np.ones(3), np.ones(3)
+            raised = []
+            for h, x in ((call, found), (plain, expected)):
+                try:
+                    h(x, a.copy())
+                except np.linalg.LinAlgError as error:
+                    raised.append(str(error))
+            assert len(set(raised)) <= 1
+            assert len(raised) in (0, 2)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_an_argument_whose_entries_overlap():
+    def f(x):
+        x[0] += 1.0
+        return x * 1.0
+
+    def windows():
+        return as_strided(np.arange(6.0), (3, 3), (8, 8))
+
+    jitted = linad.jit(f)
+    for make in (windows, lambda: np.zeros((3, 3)), lambda: np.zeros((3, 3)), windows):
+        found, expected = make(), make()
+        np.testing.assert_array_equal(jitted(found), f(expected))
+        np.testing.assert_array_equal(found, expected)
+    for transform in (linad.jacobian(f), linad.jacobian(linad.jit(f)), linad.jit(linad.jacobian(f))):
+        with pytest.raises(TracerError, match="entries that share memory with each other"):
+            transform(windows())
+    with pytest.raises(TracerError, match="share memory"):
+        linad.jvp(f, (windows(),), (np.ones((3, 3)),))
+
+
+ZERO_DIMENSIONAL = {
+    "where": lambda x: np.where(x[0] > 0, x[0], x[1]),
+    "select": lambda x: np.select([x[0] > 0], [x[0]], x[1]),
+    "choose": lambda x: np.choose(1, [x[0], x[1]]),
+    "interp": lambda x: np.interp(x[0], [0.0, 1.0], x[:2]),
+    "reshape": lambda x: x[:1].reshape(()),
+    "squeeze": lambda x: x[2:3].squeeze(),
+    "sum": lambda x: x.sum(),
+}
+
+
+@pytest.mark.parametrize("name", ZERO_DIMENSIONAL)
+def test_writes_into_results_without_axes(name):
+    def f(x):
+        v = ZERO_DIMENSIONAL[name](x)
+        v -= 0.7
+        v *= v
+        return v
+
+    gradient = linad.grad(f)(X)
+    for v in np.eye(4):
+        np.testing.assert_allclose(linad.jvp(f, (X,), (v,))[1], gradient @ v, rtol=1e-13)
+    hessian = linad.hessian(f)(X)
+    for v in np.eye(4):
+        pushed = linad.jvp(lambda x, v=v: linad.jvp(f, (x,), (v,))[1], (X,), (v,))[1]
+        np.testing.assert_allclose(pushed, v @ hessian @ v, rtol=1e-13)
+
+
+# Draws.
+
+
+def test_other_threads_may_draw():
+    stop = threading.Event()
+
+    def draw():
+        while not stop.is_set():
+            np.random.normal(size=3)  # noqa: NPY002
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(20):
+                linad.jit(lambda x: np.sum(np.sin(x)) ** 2)(X)
+        with pytest.warns(UserWarning, match="drew random numbers"):
+            linad.jit(lambda x: x + np.random.normal())(X)  # noqa: NPY002
+    finally:
+        stop.set()
+        thread.join()
+
+
+# NumPy's error state.
+
+
+def calls_of(f):
+    """How often a function runs itself: as often as it is not run compiled."""
+    count = []
+
+    def counted(*args):
+        count.append(1)
+        return f(*args)
+
+    return linad.jit(counted), count
+
+
+STATES = [{"all": "ignore"}, {"all": "warn"}, {"divide": "ignore", "over": "warn"}]
+LOUD = [{"all": "raise"}, {"invalid": "raise"}, {"divide": "call"}, {"under": "print"}]
+
+
+def test_quiet_states_run_compiled():
+    jitted, count = calls_of(lambda x: np.sum(np.log(x)))
+    jitted(X), jitted(X)
+    assert len(count) == 1
+    for quiet in STATES:
+        before = np.seterr(**quiet)
+        try:
+            for _ in range(3):
+                np.testing.assert_allclose(jitted(X), np.sum(np.log(X)), rtol=1e-14)
+            with np.errstate(**quiet):
+                assert np.isnan(jitted(X - 0.5))
+        finally:
+            np.seterr(**before)
+    assert len(count) == 1
+
+
+@pytest.mark.parametrize("loud", LOUD, ids=repr)
+def test_loud_states_run_uncompiled(loud):
+    jitted, count = calls_of(lambda x: np.sum(x * x))
+    jitted(X), jitted(X), jitted(X)
+    for k in range(3):
+        with np.errstate(**loud, call=lambda *_: None):
+            jitted(X)
+        jitted(X)
+        assert len(count) == 2 + k
+
+
+def test_errors_are_raised_and_caught_as_in_numpy():
+    def f(x):
+        try:
+            with np.errstate(divide="raise"):
+                y = 1 / (x - 0.5)
+        except FloatingPointError:
+            y = x * 2
+        return np.sum(y)
+
+    def g(x):
+        old = np.seterr(invalid="raise")
+        try:
+            return np.sqrt(x)
+        except FloatingPointError:
+            return x
+        finally:
+            np.seterr(**old)
+
+    def h(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                return np.log(x)
+            except RuntimeWarning:
+                return x
+
+    for function in (f, g, h):
+        jitted = linad.jit(function)
+        gradient = linad.jit(linad.grad(lambda x, function=function: np.sum(function(x))))
+        for x in (X, X, X, -X, -X, X):
+            np.testing.assert_allclose(jitted(x), function(x), rtol=1e-14)
+            for other in (jitted, function):
+                expected = linad.grad(lambda x, other=other: np.sum(other(x)))(x)
+                np.testing.assert_allclose(gradient(x), expected, rtol=1e-14)
+
+
+def test_a_caller_who_wants_errors_gets_them():
+    jitted = linad.jit(lambda x: np.sum(np.log(x)))
+    gradient = linad.grad(jitted)
+    for _ in range(3):
+        jitted(X), gradient(X)
+        with np.errstate(all="raise"):
+            np.testing.assert_allclose(gradient(X), 1 / X)
+            for call in (jitted, gradient):
+                with pytest.raises(FloatingPointError, match="divide by zero"):
+                    call(X * 0)
+
+
+def test_a_block_that_ignores_is_compiled():
+    def f(x):
+        with np.errstate(all="ignore"):
+            y = np.where(x > 0, np.log(x), 0.0)
+        return np.sum(y)
+
+    jitted, count = calls_of(f)
+    for x in (X, -X, X * 0):
+        np.testing.assert_allclose(jitted(x), f(x), rtol=1e-14)
+    assert len(count) == 1
