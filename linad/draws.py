@@ -100,7 +100,7 @@ def _reached(f: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     if not depth or id(f) in seen:
         return
     seen.add(id(f))
-    for x in _near(f):
+    for x in referred(f):
         if is_generator(x):
             yield x
         elif isinstance(x, FUNCTIONS) or hasattr(x, "function"):
@@ -114,14 +114,14 @@ def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
     seen.add(id(f))
     if isinstance(f, types.FunctionType):
         yield from _names(f.__code__)
-    for x in _near(f):
+    for x in referred(f):
         if isinstance(x, FUNCTIONS) or hasattr(x, "function"):
             yield from _all_names(x, depth - 1, seen)
         elif is_generator(getattr(x, "__self__", None)):
             yield "random"  # a method of a generator, by whatever name
 
 
-def _near(f: Any) -> list[Any]:
+def referred(f: Any) -> list[Any]:
     """What a function refers to: arguments that are bound, cells, globals."""
     if isinstance(f, functools.partial):
         given = [*f.args, *f.keywords.values()]

@@ -220,9 +220,10 @@ class Jitted:
         else:
             if len(variants) < settings().variants:
                 path = self._recorded_on_values(arguments)
-                if path is not None:
+                if path is not None and path.fits(arguments.arrays):
                     path = self._adopt(path, variants)
-                if path is not None and not path.runs_in_python(arguments.arrays):
+                    if path.runs_in_python(arguments.arrays):
+                        return arguments.call(self.function, arguments.arrays)
                     return path.finish(path.applied(arguments.arrays), arguments.arrays)
             else:
                 self._warn(variants)
@@ -231,9 +232,13 @@ class Jitted:
     def _recorded_on_values(self, arguments: Arguments) -> Variant | None:
         """The path that the function takes on the values of traced arguments."""
         leaves = list(arguments.leaves)
+        copies: dict[int, Any] = {}  # one array by two names stays one
         for k in arguments.dynamic:
-            x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
-            leaves[k] = np.array(x) if isinstance(x, np.ndarray) else x
+            given = leaves[k]
+            x = given.concrete if isinstance(given, Tracer) else given
+            if isinstance(x, np.ndarray):
+                x = copies.setdefault(id(given), np.array(x))
+            leaves[k] = x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
         return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
 
@@ -258,7 +263,7 @@ class Jitted:
             return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+        if kwargs or variant.written or variant.memory is not None or any(r is not COMPUTED for r in variant.results):
             return
         if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return

@@ -21,6 +21,7 @@ from linad.buffers import settle
 from linad.config import compiler_is_off, settings
 from linad.draws import Draws
 from linad.errors import OutputError
+from linad.identity import compares_objects, first_of_each, memory_of_all
 from linad.interpreted import Interpreted
 from linad.shapes import name_of
 from linad.tape import Equation, Tape, guard, needed
@@ -43,9 +44,12 @@ class Variant:
         How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
     interpreted : bool
         Whether Python has to run it: it catches what NumPy raises at a division by zero, say.
+    memory : list or None
+        Which arguments share memory, and their flags, where the function asks.
     """
 
     interpreted = False
+    memory: list[Any] | None = None
 
     def __init__(
         self,
@@ -65,6 +69,8 @@ class Variant:
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
+        if self.memory is not None and self.memory != memory_of_all(arrays):
+            return False
         return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
 
     def runs_in_python(self, arrays: Sequence[Any]) -> bool:
@@ -140,19 +146,23 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     given = [as_recorded(x) for x in arguments.arrays]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
+    if len(tracers) > 1 and compares_objects(f):
+        recorder.memory_counts = True
+        tracers = [tracers[k] for k in first_of_each(arguments.arrays)]
+    before = [t._node for t in tracers]
     draws = Draws(f, arguments.leaves)
     with recorder:
         try:
             result = arguments.call(f, tracers)
         except BaseException:
-            written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
+            written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
             if share_memory(arguments.arrays, written):
                 return arguments.call(f, arguments.arrays), None  # as below
             for k in written:  # NumPy would have written before it raised
                 arguments.arrays[k][...] = tracers[k]._value
             raise
         leaves, out_tree = tree.flatten(result)
-        written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
+        written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
         if not leaves and not written:
             raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
         values: list[Any] = []
@@ -196,6 +206,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
     path = Variant(tape, example, results, written, out_tree, layouts)
+    if recorder.memory_counts:
+        path.memory = memory_of_all(arguments.arrays)
     path.interpreted = recorder.errors.finish()
     return y, path
 
@@ -263,7 +275,7 @@ def _was_written(tracer: Tracer, node: Any) -> bool:
 
 def same_path(a: Variant, b: Variant) -> bool:
     """Whether two recordings are of one path: two threads may find it at the same time."""
-    return a.layouts == b.layouts and _course(a) == _course(b)
+    return a.layouts == b.layouts and a.memory == b.memory and _course(a) == _course(b)
 
 
 def _course(variant: Variant) -> list[Any]:

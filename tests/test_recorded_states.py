@@ -4,6 +4,8 @@ Writes before an exception, overlapping arguments, draws of other threads, NumPy
 texts, identity: a call of a jitted function does what the function itself does, or says why not.
 """
 
+import logging
+import sys
 import threading
 import warnings
 
@@ -239,3 +241,102 @@ def test_a_block_that_ignores_is_compiled():
     for x in (X, -X, X * 0):
         np.testing.assert_allclose(jitted(x), f(x), rtol=1e-14)
     assert len(count) == 1
+
+
+# Texts.
+
+TEXTS = {
+    "str": lambda x: 2 * x if "-" in str(x[0]) else x,
+    "format": lambda x: 2 * x if "-" in f"{x[0]:.1f}" else x,
+    "repr": lambda x: 2 * x if "-" in repr(x[0]) else x,
+    "percent": lambda x: 2 * x if "%s" % x[0] > "0.1" else x,  # noqa: UP031
+    "array2string": lambda x: 2 * x if "-" in np.array2string(x) else x,
+    "array_str": lambda x: 2 * x if "-" in np.array_str(x) else x,
+    "array_repr": lambda x: 2 * x if "-" in np.array_repr(x) else x,
+    "key": lambda x: {"0.5": 2 * x, "-0.5": 3 * x, "-0.0": 4 * x, "0.0": 5 * x}[f"{x[0]}"],
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_texts_decide(name):
+    f = TEXTS[name]
+    jitted = linad.jit(f)
+    gradient = linad.jit(linad.grad(lambda x: np.sum(f(x))))
+    for x in (X, X, -X, -X, X * 0, -X * 0, X, -X * 0):
+        np.testing.assert_array_equal(jitted(x), f(x))
+        np.testing.assert_array_equal(gradient(x), linad.grad(lambda x: np.sum(f(x)))(x))
+        np.testing.assert_array_equal(linad.grad(lambda x: np.sum(jitted(x)))(x), gradient(x))
+
+
+def test_texts_that_are_printed_decide_nothing(capsys):
+    def f(x):
+        print(f"loss {x[0]:.3f}", x, "%s" % x[0])  # noqa: UP031
+        print("a" + str(x[1]), "{:.2f}".format(x[1]), file=sys.stdout)  # noqa: UP032
+        print(", ".join([f"{v}" for v in x]))
+        sys.stderr.write(f"{x}")
+        logging.getLogger("a program").info("%s", x[0])
+        logging.getLogger("a program").warning(f"{x[0]}")  # noqa: G004
+        return 2 * x
+
+    jitted = linad.jit(f)
+    for k in range(4):
+        jitted(k * X)
+    ((*paths,),) = jitted.variants.values()
+    assert len(paths) == 1
+    assert "loss 0.000 [0. 0. 0. 0.]" in capsys.readouterr().out
+
+
+def test_texts_are_those_of_numpy():
+    def f(x):
+        return x * 1, repr(x), repr(x[0]), str(x), np.array2string(x), f"{x[1]:.1f}"
+
+    jitted = linad.jit(f)
+    for x in (X, X, -X):
+        assert jitted(x)[1:] == f(x)[1:]
+
+
+# Identity and memory.
+
+
+def is_same(x, y):
+    return 3 * x if x is y else x * y
+
+
+def helped(x, y):
+    return is_same(x, y) if x is not None else y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [is_same, helped, lambda x, y: 3 * x if np.shares_memory(x, y) else x * y],
+    ids=["is", "is in a function", "shares_memory"],
+)
+def test_arguments_that_are_one_object(f):
+    jitted = linad.jit(f)
+    y = X.copy()
+    for a, b in [(X, X), (X, X), (X, y), (X, y), (X, X), (X, X[::-1]), (X, y)]:
+        np.testing.assert_array_equal(jitted(a, b), f(a, b))
+        for argnums in (0, 1, (0, 1)):
+            gradients = [
+                linad.grad(lambda a, b, g=g: np.sum(g(a, b)), argnums=argnums)(a, b)
+                for g in (jitted, f)
+            ]
+            np.testing.assert_array_equal(*gradients)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 2 * x if x.flags.writeable else x,
+        lambda x: 2 * x if x.flags["OWNDATA"] else x,
+        lambda x: 2 * x if x.base is None else x,
+        lambda x: 2 * x if (x * 1)[1:].base is None else x,
+    ],
+    ids=["writeable", "owndata", "base", "base of a view"],
+)
+def test_flags_and_bases(f):
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    jitted = linad.jit(f)
+    for x in (X, X, frozen, frozen, X[:], X, frozen, X[:]):
+        np.testing.assert_array_equal(jitted(x), f(x))

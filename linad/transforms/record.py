@@ -17,6 +17,7 @@ from linad.primitive import Primitive
 from linad.regions import Region, write_region
 from linad.shapes import check_function, name_of
 from linad.tape import Equation, Source, Tape, Var, guard, needed
+from linad.texts import is_for_people
 from linad.tracer import Tracer
 from linad.tracing import Trace
 from linad.transforms.linearize import (
@@ -121,12 +122,21 @@ class RecordTrace(Trace):
 
     def shown(self, tracer: Tracer) -> None:
         settle(tracer)
-        self.texts.append((tracer._node, np.array(tracer.concrete), self.line()))
+        value = np.array(tracer.concrete)
+        signs = []
+        if value.dtype.kind in "fc" and not value.all():
+            # 0 and -0 are equal, and two texts.
+            parts = (tracer.real, tracer.imag) if value.dtype.kind == "c" else (tracer,)
+            signs = [(s._node, np.array(s.concrete), self.line()) for s in map(np.signbit, parts)]
+        self.texts += [(tracer._node, value, self.line()), *signs]
+        if not is_for_people():
+            self.check_texts()
 
     def check_texts(self) -> None:
-        """Check at each run what is part of a text, for one is among the results."""
+        """Check at each run what is part of a text: one that may decide, or is a result."""
         for text in self.texts:
             self._check(*text)
+        self.texts.clear()
 
     def detach(self, tracer: Tracer) -> Any:
         return tracer
