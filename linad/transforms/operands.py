@@ -24,10 +24,11 @@ _WORDS = (np.uint64, np.uint32, np.uint8)
 class PlainOperands:
     """The plain arrays that the operations of one trace refer to."""
 
-    __slots__ = ("_copies", "_watched")
+    __slots__ = ("_copies", "_matrices", "_watched")
 
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._matrices: dict[int, tuple[Any, list[np.ndarray], Any]] = {}
         self._watched: dict[int, tuple[np.ndarray, bytes]] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
@@ -44,6 +45,21 @@ class PlainOperands:
         if known is None or not _same_bits(a, known[1]):
             known = self._copies[id(a)] = (a, a.copy("K"))
         return known[1]
+
+    def keep_sparse(self, A: Any) -> Any:
+        """A sparse matrix as an operator may keep it."""
+        parts = _parts(A)
+        if not parts:
+            return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
+        if sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
+            for a in parts:
+                self._watched.setdefault(id(a), (a, sample(a)))
+            return A
+        known = self._matrices.get(id(A))
+        if known is None or not all(map(_same_bits, parts, known[1])):
+            own = A.copy()
+            known = self._matrices[id(A)] = (A, _parts(own), own)
+        return known[2]
 
     def check(self) -> None:
         """Raise OverwrittenError if one of the large arrays has changed since it was met."""
@@ -71,9 +87,16 @@ def _same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
     """Whether an array is what it was when it was copied; NaN is the same as itself."""
     if a.shape != copy.shape or a.dtype != copy.dtype:
         return False
-    if not (a.flags.c_contiguous and copy.flags.c_contiguous):
+    if a.nbytes <= _TINY or not (a.flags.c_contiguous and copy.flags.c_contiguous):
         return a.tobytes() == copy.tobytes()
     return np.array_equal(_words_of(a), _words_of(copy))
+
+
+def _parts(A: Any) -> list[np.ndarray]:
+    """The arrays that a sparse matrix is made of; none if it is made of something else."""
+    own = vars(A)
+    parts = [own[name] for name in ("data", "indices", "indptr", "offsets") if name in own]
+    return [a for a in (*parts, *own.get("coords", ())) if a.dtype != object]
 
 
 def _words_of(a: np.ndarray) -> np.ndarray:
