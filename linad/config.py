@@ -31,8 +31,8 @@ class Settings:
     snapshot_bytes : int
         A plain array up to this size that a traced function uses is copied, so that it may be
         overwritten afterwards. A larger one is kept by reference: overwriting it while the
-        function runs raises `linad.errors.OverwrittenError`, where a sample of its entries
-        shows it; a write of few entries may escape. Default 1 MiB.
+        function runs raises `linad.errors.OverwrittenError`; a write of few entries by code
+        that is not the function's, nor named by it, may escape. Default 1 MiB.
     cache : bool
         Whether compiled kernels are kept on disk, in the folder ``LINAD_CACHE_DIR`` or the
         user's own cache folder. Default True.

@@ -4,17 +4,20 @@ The rule of a product refers to the plain array in it. When the function overwri
 afterwards (a workspace, say), the operator would be silently wrong. So an array is copied when it
 is met, and the copy is shared as long as the array is equal to it, bit by bit. Only a large array,
 whose copy would cost as much as the operation, is kept by reference; it is watched: its contents
-are summed up when it is met and again when the function returns.
+are summed up when it is met and again when the function returns. Where no code says anything that
+could write into it (`linad.transforms.stores`), a sample of its entries has to do.
 """
 
 import functools
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.config import settings
 from linad.errors import OverwrittenError
+from linad.transforms.stores import may_write
 
 _TINY = 2**12  # bytes that are copied faster than they are compared
 _STRIDE = 509  # entries between two of a sample: about a page of memory
@@ -29,7 +32,7 @@ class PlainOperands:
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._matrices: dict[int, tuple[Any, list[np.ndarray], Any]] = {}
-        self._watched: dict[int, tuple[np.ndarray, bytes]] = {}
+        self._watched: dict[int, tuple[np.ndarray, Callable[[Any], bytes], bytes]] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
         """The array as an operator may keep it."""
@@ -39,7 +42,7 @@ class PlainOperands:
             return a
         if a.nbytes > settings().snapshot_bytes:
             if id(a) not in self._watched:
-                self._watched[id(a)] = (a, sample(a))
+                self._watch(a)
             return a
         known = self._copies.get(id(a))
         if known is None or not _same_bits(a, known[1]):
@@ -53,7 +56,8 @@ class PlainOperands:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
         if sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
             for a in parts:
-                self._watched.setdefault(id(a), (a, sample(a)))
+                if id(a) not in self._watched:
+                    self._watch(a)
             return A
         known = self._matrices.get(id(A))
         if known is None or not all(map(_same_bits, parts, known[1])):
@@ -61,10 +65,14 @@ class PlainOperands:
             known = self._matrices[id(A)] = (A, _parts(own), own)
         return known[2]
 
+    def _watch(self, a: np.ndarray) -> None:
+        state = fingerprint if may_write() else sample
+        self._watched[id(a)] = (a, state, state(a))
+
     def check(self) -> None:
         """Raise OverwrittenError if one of the large arrays has changed since it was met."""
-        for a, before in self._watched.values():
-            if sample(a) != before:
+        for a, state, before in self._watched.values():
+            if state(a) != before:
                 raise OverwrittenError(
                     f"a plain array of shape {a.shape} was used beside traced values and "
                     f"overwritten before the function returned, which would make the derivative "
