@@ -10,6 +10,7 @@ could write into it (`linad.transforms.stores`), a sample of its entries has to 
 
 import functools
 import hashlib
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +28,10 @@ _WORDS = (np.uint64, np.uint32, np.uint8)
 class PlainOperands:
     """The plain arrays that the operations of one trace refer to."""
 
-    __slots__ = ("_copies", "_matrices", "_watched")
+    __slots__ = ("_copies", "_watched")
 
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._matrices: dict[int, tuple[Any, list[np.ndarray], Any]] = {}
         self._watched: dict[int, tuple[np.ndarray, Callable[[Any], bytes], bytes]] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
@@ -51,6 +51,9 @@ class PlainOperands:
 
     def keep_sparse(self, A: Any) -> Any:
         """A sparse matrix as an operator may keep it."""
+        known = _matrices.get(id(A))
+        if known is not None and known.is_of(A):
+            return known.own
         parts = _parts(A)
         if not parts:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
@@ -59,11 +62,8 @@ class PlainOperands:
                 if id(a) not in self._watched:
                     self._watch(a)
             return A
-        known = self._matrices.get(id(A))
-        if known is None or not all(map(_same_bits, parts, known[1])):
-            own = A.copy()
-            known = self._matrices[id(A)] = (A, _parts(own), own)
-        return known[2]
+        known = _matrices[id(A)] = KeptMatrix(A)
+        return known.own
 
     def _watch(self, a: np.ndarray) -> None:
         state = fingerprint if may_write() else sample
@@ -79,6 +79,43 @@ class PlainOperands:
                     f"wrong; use a copy of it (w.copy()), or make it with np.zeros_like(x) so "
                     f"that linad sees the writes"
                 )
+
+
+class KeptMatrix:
+    """A sparse matrix and its copy, and how they are compared in as few steps as can be."""
+
+    __slots__ = ("compared", "own", "reference")
+
+    def __init__(self, A: Any) -> None:
+        self.own = A.copy()
+        self.reference = weakref.ref(A, functools.partial(_forget, id(A)))
+        parts, copies = _parts(A), _parts(self.own)
+        self.compared = None
+        if all([a.flags.c_contiguous for a in (*parts, *copies)]):
+            pairs = zip(parts, copies, strict=True)
+            self.compared = [(a, _words_of(a), _words_of(b)) for a, b in pairs]
+
+    def is_of(self, A: Any) -> bool:
+        """Whether the matrix is what it was when it was copied."""
+        if self.reference() is not A or self.compared is None:
+            return False
+        parts = _parts(A)
+        if len(parts) != len(self.compared) or A.shape != self.own.shape:
+            return False
+        for part, (a, now, then) in zip(parts, self.compared, strict=True):
+            if part is not a or not (now == then).all():
+                return False
+        return True
+
+
+_matrices: dict[int, KeptMatrix] = {}
+"""Copies of sparse matrices: a copy costs as much as several products, so all traces share it."""
+
+
+def _forget(key: int, reference: Any) -> None:
+    known = _matrices.get(key)
+    if known is not None and known.reference is reference:
+        del _matrices[key]
 
 
 def is_frozen(a: Any) -> bool:
@@ -97,14 +134,14 @@ def _same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
         return False
     if a.nbytes <= _TINY or not (a.flags.c_contiguous and copy.flags.c_contiguous):
         return a.tobytes() == copy.tobytes()
-    return np.array_equal(_words_of(a), _words_of(copy))
+    return bool((_words_of(a) == _words_of(copy)).all())
 
 
 def _parts(A: Any) -> list[np.ndarray]:
     """The arrays that a sparse matrix is made of; none if it is made of something else."""
     own = vars(A)
     parts = [own[name] for name in ("data", "indices", "indptr", "offsets") if name in own]
-    return [a for a in (*parts, *own.get("coords", ())) if a.dtype != object]
+    return [a for a in (*parts, *own.get("coords", ())) if a.dtype.kind != "O"]
 
 
 def _words_of(a: np.ndarray) -> np.ndarray:
