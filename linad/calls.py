@@ -75,8 +75,8 @@ class Call:
         if self._neighbours is None:
             self._neighbours = self._by_memory()
         mine = self.given[k]
-        laid = mine.laid if isinstance(mine, Tracer) else mine
-        if isinstance(laid, np.ndarray) and repeats(laid):
+        plain = mine.concrete if isinstance(mine, Tracer) else mine
+        if isinstance(plain, np.ndarray) and repeats(plain):
             raise TracerError(
                 f"{self._leaf_name(k)} is written into, and has entries that share memory with "
                 f"each other; pass a copy (x.copy()) of it"

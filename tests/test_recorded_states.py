@@ -79,7 +79,7 @@ def test_an_argument_whose_entries_overlap():
         found, expected = make(), make()
         np.testing.assert_array_equal(jitted(found), f(expected))
         np.testing.assert_array_equal(found, expected)
-    for transform in (linad.jacobian(f), linad.jacobian(linad.jit(f)), linad.jit(linad.jacobian(f))):
+    for transform in (linad.jacobian(f), linad.jit(linad.jacobian(f)), linad.jacobian(linad.jit(f))):
         with pytest.raises(TracerError, match="entries that share memory with each other"):
             transform(windows())
     with pytest.raises(TracerError, match="share memory"):
@@ -340,3 +340,93 @@ def test_flags_and_bases(f):
     jitted = linad.jit(f)
     for x in (X, X, frozen, frozen, X[:], X, frozen, X[:]):
         np.testing.assert_array_equal(jitted(x), f(x))
+
+
+# Every derivative of the jitted form of functions that write into their arguments.
+
+
+def decides_then_writes(x):
+    y = 2 * x if x[0] > 0 else 3 * x
+    x[:] = -1.0
+    return np.sum(y * y)
+
+
+def sweeps_over(x):
+    for k in range(1, 4):
+        x[k] += 0.5 * x[k - 1] ** 2
+    return np.sum(x**2)
+
+
+def through_a_view(x):
+    v = x[1:3]
+    v *= x[0]
+    return np.sum(np.sin(x) * v[0])
+
+
+def by_reshape(x):
+    x.reshape(2, 2)[0] = x[2:] ** 2
+    return np.sum(x * np.arange(4.0))
+
+
+def by_out(x):
+    np.multiply(x, x, out=x)
+    return x[0] * x[3] + x[1]
+
+
+def by_index(x):
+    x[[3, 0]] = x[[0, 3]] * np.array([2.0, 3.0])
+    x[x > 1] = 0.5
+    return np.sum(x**3)
+
+
+def sorts(x):
+    x.sort()
+    return np.sum(x * np.arange(4.0)) ** 2
+
+
+WRITING = [decides_then_writes, sweeps_over, through_a_view, by_reshape, by_out, by_index, sorts]
+DERIVATIVES = {
+    "value": lambda f: f,
+    "grad": linad.grad,
+    "value_and_grad": lambda f: linad.value_and_grad(f),
+    "jvp": lambda f: lambda x: linad.jvp(f, (x,), (np.arange(4.0),))[1],
+    "linearize": lambda f: lambda x: linad.linearize(f, x)[1] @ np.arange(4.0),
+    "jacobian": linad.jacobian,
+    "hessian": linad.hessian,
+    "hvp": lambda f: lambda x: linad.hvp(f, (x,), (np.arange(4.0),)),
+}
+
+
+def states():
+    """Points on either side of the decisions, as arrays of each order and kind."""
+    y = np.array([-0.3, 0.8, 1.2, -2.0])
+    for x in (X, X, y, -X):
+        yield lambda x=x: x.copy()
+        yield lambda x=x: np.repeat(x, 2)[::2]
+        yield lambda x=x: x[::-1].copy()[::-1]
+        yield lambda x=x: np.stack([x, x], 1)[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        pytest.param(f, name, marks=() if k % len(DERIVATIVES) == j else pytest.mark.full)
+        for k, f in enumerate(WRITING)
+        for j, name in enumerate(DERIVATIVES)
+    ],
+)
+def test_derivatives_of_what_writes(f, name):
+    """Each function with one of the derivatives; with all of them in the full run."""
+    derive = DERIVATIVES[name]
+    forms = [derive(linad.jit(f)), linad.jit(derive(f)), linad.jit(derive(linad.jit(f)))]
+    for make in states():
+        expected, left = outcome(derive(f), make())
+        for form in forms:
+            with linad.config(variants=32):
+                found, changed = outcome(form, make())
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+            np.testing.assert_allclose(changed, left, rtol=1e-12)
+
+
+def outcome(f, x):
+    return np.concatenate([np.ravel(v) for v in linad.tree.flatten(f(x))[0]]), x
