@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy._core import _ufunc_config
 
-state: Any = _ufunc_config._extobj_contextvar.get
+state: Any = getattr(_ufunc_config, "_extobj_contextvar").get  # noqa: B009  # not in its stub
 """The error state in force, an object that NumPy makes anew when it changes; in one call of C."""
 
 INITIAL: Any = contextvars.Context().run(state)

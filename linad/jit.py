@@ -263,7 +263,9 @@ class Jitted:
             return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written or variant.memory is not None or any(r is not COMPUTED for r in variant.results):
+        if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+            return
+        if variant.memory is not None:
             return
         if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return

@@ -86,9 +86,7 @@ def _prints(call: ast.Call) -> bool:
         return call.func.id == "print" and all([_is_stream(f) for f in files])
     if not isinstance(call.func, ast.Attribute):
         return False
-    return call.func.attr in LOGGED or (
-        call.func.attr == "write" and _is_stream(call.func.value)
-    )
+    return call.func.attr in LOGGED or (call.func.attr == "write" and _is_stream(call.func.value))
 
 
 def _is_stream(node: ast.AST) -> bool:

@@ -56,8 +56,9 @@ def _degenerate(values: Any, singular: bool) -> Any:
 def _refuse(values: Any, name: str, why: str) -> None:
     kind = "singular values" if name == "svd" else "eigenvalues"
     alike = "that are equal or zero" if name == "svd" else "that are equal"
+    found = np.array2string(form(values), precision=6)
     raise DegenerateError(
-        f"{name}: a second derivative at {kind} {alike}, {np.array2string(form(values), precision=6)}: "
+        f"{name}: a second derivative at {kind} {alike}, {found}: "
         f"{why}; write the function of the matrix without its {kind} (np.trace, A * A, "
         f"np.linalg.slogdet, np.linalg.norm, linad.scipy.linalg.expm, sqrtm, logm), or move the "
         f"matrix off the point"

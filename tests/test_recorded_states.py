@@ -79,7 +79,8 @@ def test_an_argument_whose_entries_overlap():
         found, expected = make(), make()
         np.testing.assert_array_equal(jitted(found), f(expected))
         np.testing.assert_array_equal(found, expected)
-    for transform in (linad.jacobian(f), linad.jit(linad.jacobian(f)), linad.jacobian(linad.jit(f))):
+    jacobian = linad.jacobian
+    for transform in (jacobian(f), linad.jit(jacobian(f)), jacobian(linad.jit(f))):
         with pytest.raises(TracerError, match="entries that share memory with each other"):
             transform(windows())
     with pytest.raises(TracerError, match="share memory"):
@@ -275,7 +276,7 @@ def test_texts_that_are_printed_decide_nothing(capsys):
         print(", ".join([f"{v}" for v in x]))
         sys.stderr.write(f"{x}")
         logging.getLogger("a program").info("%s", x[0])
-        logging.getLogger("a program").warning(f"{x[0]}")  # noqa: G004
+        logging.getLogger("a program").warning(f"{x[0]}")
         return 2 * x
 
     jitted = linad.jit(f)
@@ -408,7 +409,7 @@ def states():
 
 
 @pytest.mark.parametrize(
-    ("f", "name"),
+    "f, name",
     [
         pytest.param(f, name, marks=() if k % len(DERIVATIVES) == j else pytest.mark.full)
         for k, f in enumerate(WRITING)

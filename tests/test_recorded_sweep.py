@@ -15,12 +15,12 @@ import scipy.sparse
 
 import linad
 from linad import coverage
-from linad.errors import DegenerateError, LinadError
+from linad.errors import LinadError
 from linad.primitive import Primitive, Traced
 from linad.specimens import MATRIX, quiet
 
 sys.path.insert(0, str(Path(__file__).parent / "rules"))
-from test_registry import TOPICS  # noqa: E402  # the cases of the rules' tests
+from test_registry import TOPICS  # the cases of the rules' tests
 
 
 class Lent:
@@ -104,7 +104,7 @@ def test_derivatives_keep_nothing_of_plain_arguments():
         for call in entry.calls:
             try:
                 checked += check_spoiled(call, entry.function, MATRIX)
-            except AssertionError as error:
+            except AssertionError:
                 wrong.append(entry.name)
     assert not wrong
     assert checked > 200
@@ -123,7 +123,71 @@ def test_derivatives_of_cases_keep_nothing_of_plain_arguments():
 
                 try:
                     checked += check_spoiled(call, case.function, x)
-                except AssertionError as error:
+                except AssertionError:
                     wrong.append(f"{topic}: {case!r}")
     assert not wrong
     assert checked > 100
+
+
+# Recorded at one point in C order, run at others, in other orders, under other error states.
+
+ORDERS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a,
+    "reversed": lambda a: a[::-1].copy()[::-1] if a.ndim else a,
+}
+CASES = [(topic, k, case) for topic, cases in TOPICS.items() for k, case in enumerate(cases)]
+SAMPLE = set(np.random.default_rng(10).choice(len(CASES), 24, replace=False).tolist())
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=f"{topic}-{k}-{case!r}", marks=() if n in SAMPLE else pytest.mark.full
+        )
+        for n, (topic, k, case) in enumerate(CASES)
+    ],
+)
+@pytest.mark.compiles
+def test_cases_run_in_other_states(case):
+    def f(*args):
+        return case.function(*args, **case.params)
+
+    def moved(order):
+        return [ORDERS[order](a * a.dtype.type(1.03125)) if is_data(a) else a for a in case.args]
+
+    jitted = linad.jit(f)
+    with quiet(), linad.config(variants=32):
+        for args in (case.args, case.args, *[moved(order) for order in ORDERS]):
+            compare(jitted, f, args)
+        for state in ("ignore", "warn", "raise"):
+            with np.errstate(all=state):
+                compare(jitted, f, moved("F"))
+
+
+def is_data(a):
+    return isinstance(a, np.ndarray) and a.dtype.kind in "fc"
+
+
+def compare(jitted, f, args):
+    expected, found = outcome(f, args), outcome(jitted, args)
+    if isinstance(expected, type):
+        assert found is expected
+        return
+    assert not isinstance(found, type), found
+    for a, b in zip(found, expected, strict=True):
+        scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b)) if b.dtype.kind in "fc" else 0
+        tolerance = 1e3 * np.finfo(b.dtype).eps if b.dtype.kind in "fc" else 0
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale)
+        assert a.dtype == b.dtype
+
+
+def outcome(f, args):
+    """The leaves of a result, or the type of the error."""
+    try:
+        y = f(*[a.copy("K") if isinstance(a, np.ndarray) and a.flags.forc else a for a in args])
+    except (ValueError, ArithmeticError, LinadError) as error:
+        return type(error)
+    return [np.asarray(v) for v in linad.tree.flatten(y)[0]]

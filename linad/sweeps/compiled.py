@@ -254,6 +254,7 @@ class CompiledJacobian(JacobianOperator):
         self.in_slots = [Slot(values[i]) for i in active]
         self.out_slots = [Slot(v) for v in primitive.tape.outputs]
         self._interpreted: Any = None
+        self._known: dict[Any, tuple[Any, list[Any]]] = {}
         dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
         super().__init__((), (), np.result_type(*dtypes))
         try:
@@ -262,13 +263,10 @@ class CompiledJacobian(JacobianOperator):
         except (GuardError, ArithmeticError):
             self.results = tuple(self._interpret())
             self.plain = self.compiled = False
-            self._known = {}
             return
         self.results = tuple([y if y.ndim else y[()] for y in found])
         self.plain = innermost_trace(tuple(residuals)) is None
-        self._known: dict[Any, tuple[Any, list[Any]]] = {
-            (mode, ()): (derived.sweeps[mode], residuals) for mode in MODES
-        }
+        self._known = {(mode, ()): (derived.sweeps[mode], residuals) for mode in MODES}
 
     def _interpret(self) -> list[Any]:
         """Linearize the tape by its rules; return the results."""

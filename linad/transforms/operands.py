@@ -87,17 +87,18 @@ class KeptMatrix:
     __slots__ = ("compared", "own", "reference")
 
     def __init__(self, A: Any) -> None:
-        self.own = A.copy()
+        self.own: Any = A.copy()
         self.reference = weakref.ref(A, functools.partial(_forget, id(A)))
         parts, copies = _parts(A), _parts(self.own)
-        self.compared = None
+        self.compared: list[tuple[Any, Any, Any]] | None = None
         if all([a.flags.c_contiguous for a in (*parts, *copies)]):
             pairs = zip(parts, copies, strict=True)
             self.compared = [(a, _words_of(a), _words_of(b)) for a, b in pairs]
 
     def is_of(self, A: Any) -> bool:
         """Whether the matrix is what it was when it was copied."""
-        if self.reference() is not A or self.compared is None:
+        same = self.reference() is A
+        if not same or self.compared is None:
             return False
         parts = _parts(A)
         if len(parts) != len(self.compared) or A.shape != self.own.shape:
