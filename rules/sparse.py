@@ -39,9 +39,18 @@ def apply_from_right(A: Any, x: Any) -> Any:
 
 
 def _kept(A: Any, x: Any) -> Any:
-    """A matrix that stays as it is now, for the derivative, whatever the caller writes into it."""
-    operands = getattr(x._trace, "operands", None) if isinstance(x, Traced) else None
-    return operands.keep_sparse(A) if operands and scipy.sparse.issparse(A) else A
+    """A matrix that stays as it is now, for the derivative, whatever the caller writes into it.
+
+    A program that is being recorded reads the matrix itself, at each run; it is watched meanwhile.
+    """
+    if not (isinstance(x, Traced) and scipy.sparse.issparse(A)):
+        return A
+    for trace in x._traces():
+        if trace.records:
+            trace.operands.watch_sparse(A)
+            return A
+    operands = getattr(x._trace, "operands", None)
+    return A if operands is None else operands.keep_sparse(A)
 
 
 def _check(A: Any, x: Any, axis: int, what: str, n: int) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import linad
 from linad.errors import OverwrittenError
@@ -163,3 +164,39 @@ def test_borrowed_memory_is_not_frozen():
     np.testing.assert_array_equal(linad.jvp(linad.jit(f), (np.ones(600),), (np.ones(600),))[1], 0)
     memory[:] = bytes(len(memory))
     np.testing.assert_array_equal(linad.jacobian(f)(np.ones(600)), 0)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+def test_sparse_matrices(format):
+    A = scipy.sparse.random_array((5, 5), density=0.6, rng=0, format=format)
+
+    def f(x):
+        B = A.copy()
+        y = B @ x + x @ B
+        if format in ("lil", "dok"):
+            B[0, 0] = 99.0
+        else:
+            B.data[...] = 99.0
+        return y
+
+    expected = A.toarray() + A.T.toarray()
+    np.testing.assert_allclose(linad.jacobian(f)(np.ones(5)), expected)
+
+
+def test_a_recorded_program_reads_a_sparse_matrix_itself():
+    A = scipy.sparse.random_array((5, 5), density=0.6, rng=0, format="csr")
+    def square(x):
+        return np.sum((A @ x) ** 2)
+
+    jitted = linad.jit(linad.grad(square))
+    for k in range(4):
+        A.data[...] = k + 1
+        np.testing.assert_allclose(jitted(np.ones(5)), linad.grad(square)(np.ones(5)))
+
+    def f(x):
+        y = A @ x
+        A.data[0] += 1
+        return y
+
+    with pytest.raises(OverwrittenError):
+        linad.jit(f)(np.ones(5))

@@ -58,12 +58,16 @@ class PlainOperands:
         if not parts:
             return A.tocsr(copy=True)  # lists and dictionaries: products convert them anyway
         if sum([a.nbytes for a in parts]) > settings().snapshot_bytes:
-            for a in parts:
-                if id(a) not in self._watched:
-                    self._watch(a)
+            self.watch_sparse(A)
             return A
         known = _matrices[id(A)] = KeptMatrix(A)
         return known.own
+
+    def watch_sparse(self, A: Any) -> None:
+        """Raise when the function returns if it writes into a sparse matrix meanwhile."""
+        for a in _parts(A):
+            if id(a) not in self._watched:
+                self._watch(a)
 
     def _watch(self, a: np.ndarray) -> None:
         state = fingerprint if may_write() else sample
