@@ -185,13 +185,11 @@ def test_sparse_matrices(format):
 
 def test_a_recorded_program_reads_a_sparse_matrix_itself():
     A = scipy.sparse.random_array((5, 5), density=0.6, rng=0, format="csr")
-    def square(x):
-        return np.sum((A @ x) ** 2)
-
-    jitted = linad.jit(linad.grad(square))
+    x = np.arange(5.0)
+    jitted = linad.jit(lambda x: (A @ x) ** 2)
     for k in range(4):
         A.data[...] = k + 1
-        np.testing.assert_allclose(jitted(np.ones(5)), linad.grad(square)(np.ones(5)))
+        np.testing.assert_allclose(jitted(x), (A @ x) ** 2)
 
     def f(x):
         y = A @ x
