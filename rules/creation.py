@@ -198,7 +198,7 @@ def arange(
 
 
 def _answer(numpy_function: Callable[..., Any]) -> None:
-    plain = concrete if numpy_function is np.min_scalar_type else form
+    plain = PLAIN.get(numpy_function, form)
 
     def answer(*args: Any, **kwargs: Any) -> Any:
         named = {name: plain(value) for name, value in kwargs.items()}
@@ -207,6 +207,25 @@ def _answer(numpy_function: Callable[..., Any]) -> None:
     answer.__name__ = answer.__qualname__ = numpy_function.__name__
     implements(numpy_function)(answer)
 
+
+def _printed(x: Any) -> Any:
+    return x._printed() if isinstance(x, Traced) else x
+
+
+def _placed(x: Any) -> Any:
+    return x.placed if isinstance(x, Traced) else x
+
+
+PLAIN = {
+    np.min_scalar_type: concrete,
+    np.may_share_memory: _placed,
+    np.shares_memory: _placed,
+    np.array_repr: _printed,
+    np.array_str: _printed,
+    np.array2string: _printed,
+}
+"""What a function is asked of, where not of the value alone: a program that is being recorded
+holds for values with this answer."""
 
 for _question in (
     np.shape,

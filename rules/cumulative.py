@@ -246,7 +246,7 @@ def add_reduceat(ufunc: Any) -> None:
             refuse_out(name, out)
         axis = normalize_axis(axis, a.ndim, name)
         a, n = cast(a, dtype), a.shape[axis]
-        starts = np.asarray(indices)
+        starts = np.array(indices)  # the caller may write into it
         if ((starts < 0) | (starts >= n)).any():
             raise IndexError(f"{name}: indices must lie in [0, {n}), got {indices!r}")
         stops = np.append(starts[1:], n)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.dispatch import FUNCTIONS
-from linad.primitive import Traced
+from linad.core.dispatch import FUNCTIONS
+from linad.core.primitive import Traced
 
 FLOATING = (
     *(getattr(np.linalg, name) for name in (

@@ -11,6 +11,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import tree
 from linad.core.options import FLAG, is_integer
+from linad.core.regions import repeats
 from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
@@ -81,6 +82,12 @@ class Call:
         if self._neighbours is None:
             self._neighbours = self._by_memory()
         mine = self.given[k]
+        plain = mine.concrete if isinstance(mine, Tracer) else mine
+        if isinstance(plain, np.ndarray) and repeats(plain):
+            raise TracerError(
+                f"{self._leaf_name(k)} is written into, and has entries that share memory with "
+                f"each other; pass a copy (x.copy()) of it"
+            )
         for other, j, argument in self._neighbours.get(storage_of(mine), ()):
             if j != k and share_storage(mine, other):
                 name = f"the argument {argument!r} that is not differentiated"

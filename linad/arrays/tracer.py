@@ -174,6 +174,13 @@ class Tracer(Arithmetic):
             value = value._value
         return self.concrete
 
+    @property
+    def placed(self) -> Any:
+        """As `laid`, to ask what it shares its memory with, and what its flags are."""
+        for trace in self._traces():
+            trace.memory_counts = True
+        return self.laid
+
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What ``isinstance`` asks last: a traced array is what its value is, an array or a
@@ -316,6 +323,8 @@ class Tracer(Arithmetic):
     # For people.
 
     def __repr__(self) -> str:
+        if any([trace.records for trace in self._traces()]):
+            return repr(self._printed())  # it may be a result, or a key
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
@@ -323,6 +332,15 @@ class Tracer(Arithmetic):
 
     def __format__(self, spec: str) -> str:
         return format(self._printed(), spec)
+
+    def _traces(self) -> list[Trace]:
+        """The traces that the value belongs to, from the innermost."""
+        value: Any = self
+        found = []
+        while isinstance(value, Tracer):
+            found.append(value._trace)
+            value = value._value
+        return found
 
     def _printed(self) -> Any:
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""

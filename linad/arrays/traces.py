@@ -57,6 +57,9 @@ class Trace:
     layout_counts = False
     """Whether somebody has asked how an array lies in memory."""
 
+    memory_counts = False
+    """Whether somebody has asked which arrays share memory, or for flags."""
+
     records = False
     """Whether what happens is kept as a program, to be run with other values."""
 

@@ -15,6 +15,7 @@ from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree
+from linad.core.regions import repeats
 from linad.errors import DTypeError
 from linad.jit.random_draws import refuse_generator
 from linad.jit.static import Static
@@ -137,8 +138,11 @@ def _type_of(x: Any) -> tuple[Any, Any]:
 
 
 def share_memory(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Whether one of the arrays that are written into is in another argument as well."""
+    """Whether one of the arrays that are written into is in another argument as well, or has
+    an entry twice itself: a broadcast one, or overlapping windows."""
     for k in written:
+        if isinstance(arrays[k], np.ndarray) and repeats(arrays[k]):
+            return True
         for j, other in enumerate(arrays):
             if j != k and _overlap(arrays[k], other):
                 return True

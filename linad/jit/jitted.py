@@ -20,6 +20,7 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
+from linad.core.error_state import is_loud
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
 from linad.core.options import NAMES, POSITIONS, takes
 from linad.core.settings import compiler_is_off, settings
@@ -27,7 +28,7 @@ from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
 from linad.core.transformed_functions import named
 from linad.errors import GuardError, TracerError
-from linad.jit.arguments import Arguments, share_memory
+from linad.jit.arguments import Arguments
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
 from linad.jit.static import StaticArguments
 from linad.transforms.record import RecordTrace
@@ -75,6 +76,8 @@ class Jitted:
             raise
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if is_loud():
+            return self.function(*args, **kwargs)
         arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
@@ -169,7 +172,7 @@ class Jitted:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if variant.runs_in_python(arguments.arrays):
                 return self.function(*args, **kwargs)
             try:
                 values = variant.compiled.impl(*arguments.arrays)
@@ -178,6 +181,11 @@ class Jitted:
             except ArithmeticError as stopped:
                 # NumPy says what is wrong, or knows what to return.
                 log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
+                return self.function(*args, **kwargs)
+            except Exception:
+                if not variant.written:
+                    raise
+                # It raises there, too, and what it has written before stays.
                 return self.function(*args, **kwargs)
             self._shorten(arguments, variant)
             return variant.finish(values, arguments.arrays)
@@ -214,7 +222,7 @@ class Jitted:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if variant.runs_in_python(arguments.arrays):
                 break
             try:
                 values = variant.applied(arguments.arrays)
@@ -231,8 +239,10 @@ class Jitted:
         else:
             if len(variants) < settings().variants:
                 path = self._recorded_on_values(arguments)
-                if path is not None and not share_memory(arguments.arrays, path.written):
+                if path is not None and path.fits(arguments.arrays):
                     path = self._adopt(path, variants)
+                    if path.runs_in_python(arguments.arrays):
+                        return arguments.call(self.function, arguments.arrays)
                     return path.finish(path.applied(arguments.arrays), arguments.arrays)
             else:
                 self._warn(variants)
@@ -241,9 +251,13 @@ class Jitted:
     def _recorded_on_values(self, arguments: Arguments) -> Variant | None:
         """The path that the function takes on the values of traced arguments."""
         leaves = list(arguments.leaves)
+        copies: dict[int, Any] = {}  # one array by two names stays one
         for k in arguments.dynamic:
-            x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
-            leaves[k] = np.array(x) if isinstance(x, np.ndarray) else x
+            given = leaves[k]
+            x = given.concrete if isinstance(given, Tracer) else given
+            if isinstance(x, np.ndarray):
+                x = copies.setdefault(id(given), np.array(x))
+            leaves[k] = x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
         return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
 
@@ -269,6 +283,8 @@ class Jitted:
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+            return
+        if variant.memory is not None:
             return
         if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return

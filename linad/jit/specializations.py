@@ -25,6 +25,7 @@ from linad.core.shapes import name_of
 from linad.core.tape import Equation, Tape, Var, guard, needed, stop
 from linad.errors import OutputError
 from linad.jit.arguments import NARROW, Arguments, as_recorded, share_memory
+from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.numpy_backend import Interpreted
 from linad.jit.random_draws import Draws
 from linad.transforms.plain_operands import is_frozen
@@ -48,7 +49,14 @@ class Variant:
     flat : sequence of bool
         Which of the results that it computes are arrays without axes; the others that have
         none are numbers.
+    interpreted : bool
+        Whether Python has to run it: it catches what NumPy raises at a division by zero, say.
+    memory : list or None
+        Which arguments share memory, and their flags, where the function asks.
     """
+
+    interpreted = False
+    memory: list[Any] | None = None
 
     def __init__(
         self,
@@ -70,6 +78,8 @@ class Variant:
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
+        if self.memory is not None and self.memory != memory_of_all(arrays):
+            return False
         return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
 
     @functools.cached_property
@@ -82,6 +92,10 @@ class Variant:
             if not eqn.primitive.constant and not moving.isdisjoint(reads):
                 moving.update(eqn.outputs)
         return [isinstance(a, Var) and a in moving for a in self.tape.outputs]
+
+    def runs_in_python(self, arrays: Sequence[Any]) -> bool:
+        """Whether compiled code cannot do what the function does to these arguments."""
+        return self.interpreted or share_memory(arrays, self.written)
 
     @property
     def compiled(self) -> Any:
@@ -164,11 +178,23 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     given = [as_recorded(x) for x in arguments.arrays]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
+    if len(tracers) > 1 and compares_objects(f):
+        recorder.memory_counts = True
+        tracers = [tracers[k] for k in first_of_each(arguments.arrays)]
+    before = [t._node for t in tracers]
     draws = Draws(f, arguments.leaves)
     with recorder:
-        result = arguments.call(f, tracers)
+        try:
+            result = arguments.call(f, tracers)
+        except BaseException:
+            written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
+            if share_memory(arguments.arrays, written):
+                return arguments.call(f, arguments.arrays), None  # as below
+            for k in written:  # NumPy would have written before it raised
+                arguments.arrays[k][...] = tracers[k]._value
+            raise
         leaves, out_tree = tree.flatten(result)
-        written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
+        written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
         if not leaves and not written:
             raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
         values: list[Any] = []
@@ -198,6 +224,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
         return arguments.call(f, arguments.arrays), None
     draws.check()
     equations = _own_constants(needed(recorder.equations, nodes))
+    example = [np.array(g) for g in given]  # before what was written is given back
     for k in written:
         arguments.arrays[k][...] = tracers[k]._value
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
@@ -212,9 +239,11 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
     computed = [v for v, r in zip(values, results, strict=True) if r is COMPUTED]
     flat = [not v.shape and not is_number(v) for v in computed]
-    example = [np.array(g) for g in given]
-    derives = recorder.derives
-    return y, Variant(tape, example, results, written, out_tree, layouts, derives, flat)
+    path = Variant(tape, example, results, written, out_tree, layouts, recorder.derives, flat)
+    if recorder.memory_counts:
+        path.memory = memory_of_all(arguments.arrays)
+    path.interpreted = recorder.errors.finish()
+    return y, path
 
 
 def _layout_of(x: Any) -> Any:
@@ -280,7 +309,7 @@ def _was_written(tracer: Tracer, node: Any) -> bool:
 
 def same_path(a: Variant, b: Variant) -> bool:
     """Whether two recordings are of one path: two threads may find it at the same time."""
-    return a.layouts == b.layouts and _course(a) == _course(b)
+    return a.layouts == b.layouts and a.memory == b.memory and _course(a) == _course(b)
 
 
 def _course(variant: Variant) -> list[Any]:

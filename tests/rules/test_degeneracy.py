@@ -18,8 +18,8 @@ def array(*shape):
 
 
 CASES = [
-    Case(settled, array(3, 3), array(3), values=np.array([1.0, 2, 4]), name="eigh", strict=False),
-    Case(settled, array(4, 3), np.zeros(3), values=np.arange(1.0, 4), name="svd", strict=True),
+    Case(settled, array(3, 3), array(3), np.array([1.0, 2, 4]), name="eigh", strict=False),
+    Case(settled, array(4, 3), np.zeros(3), np.arange(1.0, 4), name="svd", strict=True),
 ]
 
 

@@ -6,7 +6,8 @@ shapes and layout of the arrays `linad.sweeps.cpu.engine` checks in machine code
 fit goes the long way.
 
     def call(args):
-        if current() is not settings: return OTHER
+        if changed and current() is not settings or state() is not INITIAL and is_loud():
+            return OTHER
         (a0, a1) = args
         if type(a0) is not list or len(a0) != 2: return OTHER
         ...
@@ -20,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.settings import current, settings
+from linad.core.error_state import INITIAL, is_loud, state
+from linad.core.settings import changed, current, settings
 from linad.sweeps.program import Program, Workspace
 
 OTHER: Any = object()
@@ -67,6 +69,10 @@ def short_call(
     except _NoShortWayError:
         return None
     scope = writer.scope | {
+        "changed": changed,
+        "state": state,
+        "INITIAL": INITIAL,
+        "is_loud": is_loud,
         "current": current,
         "settings": settings(),
         "OTHER": OTHER,
@@ -78,7 +84,11 @@ def short_call(
         "array": np.array,
     }
     names = [f"r{k}" for k in range(len(program.results))]
-    lines = ["def call(args):", "    if current() is not settings:", "        return OTHER"]
+    lines = [
+        "def call(args):",
+        "    if changed and current() is not settings or state() is not INITIAL and is_loud():",
+        "        return OTHER",
+    ]
     lines += writer.lines
     for name, (shape, dtype) in zip(names, program.results, strict=True):
         scope[f"d{name}"] = dtype

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import linad
-from linad.dispatch import FUNCTIONS
+from linad.core.dispatch import FUNCTIONS
+from linad.core.failures import is_own_fault
 from linad.errors import InternalError, LinadError, TracerError
-from linad.failures import is_own_fault
 from linad.rules.floating import FLOATING
 from linad.sweeps import program as programs
 from linad.transforms.record import RecordTrace
