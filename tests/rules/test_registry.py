@@ -40,9 +40,9 @@ def order_of(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_case(case):
-    """With programs to the same orders, whose kernels Python runs."""
+    """With programs to the same order, whose kernels Python runs."""
     with kernels_in_python():
-        case.check(compiled=order_of(case))
+        case.check(order=order_of(case), compiled=order_of(case))
 
 
 @pytest.mark.full

@@ -78,6 +78,7 @@ class TestSharing:
         folder, count = warm
         assert run(folder, constant=-7.25)[:2] == (0, count)
 
+    @FULL
     def test_processes_at_the_same_time(self, tmp_path, warm):
         folder = tmp_path / "kernels"
         children = [start(folder, constant=1.0 + k) for k in range(3)]
