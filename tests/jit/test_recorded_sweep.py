@@ -19,7 +19,7 @@ import linad
 from linad.core.primitive import Primitive, Traced
 from linad.errors import LinadError
 
-sys.path.insert(0, str(Path(__file__).parent / "rules"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "rules"))
 from test_registry import TOPICS  # the cases of the rules' tests
 
 
