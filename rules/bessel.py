@@ -167,6 +167,8 @@ special("ber", x=lambda y, x: sp.berp(x))
 special("bei", x=lambda y, x: sp.beip(x))
 special("ker", x=lambda y, x: sp.kerp(x))
 special("kei", x=lambda y, x: sp.keip(x))
+
+
 def _series(x: Any, coefficients: Any) -> Any:
     """Σ_k c_k x^(4k)."""
     fourth, total = x**4, 0.0

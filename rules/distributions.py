@@ -76,7 +76,6 @@ special("chndtrix", p=lambda x, p, v, nc: 1 / _noncentral_density(x, v, nc))
 # Gamma: F(x) = P(b, a x).
 
 
-
 def _gdtr_slope(a: Any, b: Any, x: Any) -> Any:
     """∂/∂x; where a is 0 nothing depends on x."""
     none = np.equal(a, 0)
