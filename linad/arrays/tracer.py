@@ -76,7 +76,8 @@ class Tracer(Arithmetic):
         The concrete value.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_node", "_value")
+    # _square, where it is set, computes the square of a root: see linad.arrays.python_operators.rooted.
+    __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
     __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
     __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
@@ -118,6 +119,7 @@ class Tracer(Arithmetic):
         if new._buffer is None:
             raise AttributeError("the shape cannot be set without a copy; use reshape")
         self._node, self._value, self._buffer = new._node, new._value, None
+        self._square = None
 
     @property
     def dtype(self) -> Any:
