@@ -22,7 +22,7 @@ class Flat:
 
     def __init__(self, base: Any) -> None:
         # What is written to the entry of a number stays in this array.
-        self.base = base if base.ndim else np.reshape(base, (1,))
+        self.base: Any = base if base.ndim else np.reshape(base, (1,))
 
     def _places(self, key: Any) -> Any:
         """The index into the array for an index into its entries."""
