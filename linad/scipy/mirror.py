@@ -4,7 +4,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from linad.errors import UnsupportedError
+from linad.errors import ArgumentError, UnsupportedError
+from linad.frames import package_of
 from linad.primitive import Traced
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
@@ -24,6 +25,27 @@ def holds_traced(value: Any) -> bool:
     return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
 
 
+PLAIN_ERRORS = (TypeError, ValueError, LookupError, AttributeError)
+
+
+def _in_own_words(function: Any, error: Exception) -> None:
+    """Raise an error of linad's own in the place of a bare one, which an option led to.
+
+    Errors of a class of their own, `numpy.linalg.LinAlgError` for one, and those of the user's
+    functions, stay.
+    """
+    if type(error) not in (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        return
+    place: Any = error.__traceback__
+    while place is not None:
+        if not package_of(place.tb_frame):
+            return
+        place = place.tb_next
+    module, name = function.__module__ or "scipy", function.__name__
+    module = ".".join(part for part in module.split(".") if not part.startswith("_"))
+    raise ArgumentError(f"{module}.{name}: {error}") from error
+
+
 def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """Make the decorated function take over when an argument is traced.
 
@@ -38,7 +60,11 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         @functools.wraps(scipy_function)
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
-                return traced(*args, **kwargs)
+                try:
+                    return traced(*args, **kwargs)
+                except PLAIN_ERRORS as error:
+                    _in_own_words(scipy_function, error)
+                    raise
             return scipy_function(*args, **kwargs)
 
         return function
