@@ -1,11 +1,13 @@
 """How a traced form stands in for a function of SciPy."""
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any
 
 from linad.errors import ArgumentError, UnsupportedError
 from linad.frames import package_of
+from linad.options import FLAG, Kind, choice, is_integer
 from linad.primitive import Traced
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
@@ -25,6 +27,22 @@ def holds_traced(value: Any) -> bool:
     return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
 
 
+NUMERIC = Kind("a number", lambda v: isinstance(v, (Traced, numbers.Number)))
+
+OPTIONS = {
+    **dict.fromkeys(("lower", "unit_diagonal", "full_matrices", "compute_uv"), FLAG),
+    **dict.fromkeys(("check_finite", "overwrite_a", "overwrite_b", "overwrite_x"), FLAG),
+    "orthogonalize": FLAG.optional,
+    "plan": Kind("None", lambda value: value is None),
+    "workers": Kind("an integer other than 0", lambda v: is_integer(v) and v != 0).optional,
+    "cval": NUMERIC,
+    "driver": choice("ev", "evd", "evr", "evx", "gv", "gvd", "gvx").optional,
+    "lapack_driver": choice("gelsd", "gelsy", "gelss", "gesdd", "gesvd").optional,
+    "lwork": Kind("an integer", is_integer).optional,
+    "trans": Kind("0, 1, 2, 'N', 'T' or 'C'", lambda v: str(v) in ("0", "1", "2", "N", "T", "C")),
+}
+"""What SciPy's options may be that traced forms do not look at, by their names."""
+
 PLAIN_ERRORS = (TypeError, ValueError, LookupError, AttributeError)
 
 
@@ -41,9 +59,13 @@ def _in_own_words(function: Any, error: Exception) -> None:
         if not package_of(place.tb_frame):
             return
         place = place.tb_next
-    module, name = function.__module__ or "scipy", function.__name__
-    module = ".".join(part for part in module.split(".") if not part.startswith("_"))
-    raise ArgumentError(f"{module}.{name}: {error}") from error
+    raise ArgumentError(f"{full_name(function)}: {error}") from error
+
+
+def full_name(function: Any) -> str:
+    """The name of a function of SciPy, as messages call it: ``"scipy.linalg.expm"``."""
+    parts = (getattr(function, "__module__", None) or "scipy").split(".")
+    return ".".join([*[part for part in parts if not part.startswith("_")], function.__name__])
 
 
 def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
@@ -60,6 +82,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         @functools.wraps(scipy_function)
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
+                for key in kwargs.keys() & OPTIONS.keys():
+                    OPTIONS[key].check(full_name(scipy_function), key, kwargs[key])
                 try:
                     return traced(*args, **kwargs)
                 except PLAIN_ERRORS as error:
