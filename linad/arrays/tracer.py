@@ -76,7 +76,7 @@ class Tracer(Arithmetic):
         The concrete value.
     """
 
-    # _square, where it is set, computes the square of a root: see linad.arrays.python_operators.rooted.
+    # _square, where it is set, computes the square of a root: see `rooted` in python_operators.
     __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
     __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
