@@ -9,6 +9,7 @@ import numpy as np
 from linad import tree
 from linad.buffers import refresh, share_storage, storage_of
 from linad.errors import ArgumentError, OutputError, TracerError, TreeError
+from linad.layouts import copied
 from linad.shapes import check_function, name_of
 from linad.tracer import Tracer
 from linad.transforms.linearize import check_input, linearize_leaves
@@ -54,13 +55,13 @@ class Call:
         ]
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
-        if keep:
-            # The operator outlives this call, and with it the caller's right to leave his
-            # arrays alone: residuals must not change when he writes into them.
-            self.values = [np.array(v) if type(v) is np.ndarray else v for v in self.values]
-        else:
-            # What f writes into is a copy, and a copy has no gaps in memory.
-            self.values = [np.array(v) if _has_gaps(v) else v for v in self.values]
+        # The operator outlives this call, and with it the caller's right to leave his arrays
+        # alone: residuals must not change when he writes into them. What f writes into is a copy
+        # with small gaps in memory.
+        self.values = [
+            copied(v) if type(v) is np.ndarray and (keep or not v.flags.forc) else v
+            for v in self.values
+        ]
 
     def _leaf_name(self, k: int) -> str:
         path = tree.leaf_paths(self.in_tree)[k]
@@ -132,10 +133,6 @@ def check_transform(name: str, f: Any, argnums: Argnums) -> None:
             f"{name}: argnums must be positions of arguments, got {argnums!r:.60}; the point goes "
             f"to the function that {name} returns: linad.{name}({name_of(f)})(x)"
         )
-
-
-def _has_gaps(v: Any) -> bool:
-    return type(v) is np.ndarray and not v.flags.forc
 
 
 def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:

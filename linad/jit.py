@@ -23,6 +23,7 @@ from linad.arguments import Arguments, share_memory
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
+from linad.layouts import copied
 from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
 from linad.tape import Var
@@ -224,7 +225,7 @@ class Jitted:
         leaves = list(arguments.leaves)
         for k in arguments.dynamic:
             x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
-            leaves[k] = np.array(x) if isinstance(x, np.ndarray) else x
+            leaves[k] = copied(x) if isinstance(x, np.ndarray) else x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
         return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
 

@@ -22,6 +22,7 @@ from linad.config import compiler_is_off, settings
 from linad.draws import Draws
 from linad.errors import OutputError
 from linad.interpreted import Interpreted
+from linad.layouts import layout_of
 from linad.shapes import name_of
 from linad.tape import Equation, Tape, guard, needed
 from linad.tracer import Tracer
@@ -61,7 +62,7 @@ class Variant:
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
-        return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
+        return self.layouts is None or self.layouts == [layout_of(a) for a in arrays]
 
     @property
     def compiled(self) -> Any:
@@ -177,17 +178,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
-    layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
+    layouts = [layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
     return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
-
-
-def _layout_of(x: Any) -> Any:
-    """Equal for arrays whose entries lie in memory in the same order and at the same distances."""
-    if isinstance(x, Tracer):
-        x = np.empty_like(x.concrete)  # what a derivative is taken of has no gaps
-    if not isinstance(x, np.ndarray) or x.flags.c_contiguous:
-        return "C"
-    return "F" if x.flags.f_contiguous else x.strides
 
 
 def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> None:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The longest prefix of a module's name decides; a package stands for all within it.
 FLOORS = {
-    0: "kept errors shapes tree vectors config garbage",
+    0: "kept errors shapes layouts tree vectors config garbage",
     1: "primitive tape dispatch ufuncs",
     2: "tracer tracing arithmetic methods memory buffers regions outputs flat",
     3: "operators",
