@@ -4,9 +4,14 @@ A program is found again by what is static in a call, so two things have to be k
 value: whether it is the one that came before, and that it has not changed since.
 """
 
+import enum
 import functools
+import hashlib
 import inspect
+import operator
 import sys
+import types
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import NoneType, SimpleNamespace
@@ -16,8 +21,9 @@ import numpy as np
 
 from linad import tree
 from linad.errors import OptionError
+from linad.layouts import layout_of
 from linad.shapes import name_of
-from linad.transforms.operands import fingerprint, is_frozen
+from linad.transforms.operands import is_frozen
 
 
 class Static:
@@ -40,57 +46,132 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     """Equal for values that a program cannot tell apart: 1, 1.0 and True it can, 0.0 and -0.0.
 
     What may be changed in place is told apart by its contents: arrays, containers and objects
-    of a user's classes, by their attributes. Another object that cannot be hashed, or that is
-    met inside itself (``above`` holds the ids of what is around it), is equal to itself only.
+    of a user's classes, by their attributes and those of their classes. Another object that
+    cannot be hashed, or that is met inside itself (``above`` holds the ids of what is around
+    it), is equal to itself only.
     """
     kind: Any = type(value)
-    hashed = kind.__hash__
-    if kind in (bool, int, str, NoneType):
+    if kind in PLAIN:
         return kind, value
     if kind in (float, complex) or isinstance(value, np.generic):
         return kind, repr(value)
     if isinstance(value, np.ndarray):
-        return kind, value.dtype, value.shape, _contents(value)
+        return kind, value.dtype, value.shape, layout_of(value), contents(value, above)
     if id(value) in above:
-        return kind, _Itself(value)
+        return kind, Itself(value)
     around = (*above, id(value))
-    if hashed is None or kind is tuple:
-        if isinstance(value, (tuple, list, deque)):
-            return kind, tuple([_key_of(v, around) for v in value])
-        if isinstance(value, dict):
-            keys = tuple([_key_of(k, around) for k in value])
-            return kind, keys, tuple([_key_of(v, around) for v in value.values()])
-        if isinstance(value, set):
-            return kind, frozenset([_key_of(v, around) for v in value])
-        if isinstance(value, bytearray):
-            return kind, bytes(value)
-    if hashed in (object.__hash__, None) and _is_users(kind):
-        state = np.asarray(value) if hasattr(kind, "__array__") else _attributes(value)
-        return kind, _Itself(value), _key_of(state, around)
-    return kind, value if _hashable(value) else _Itself(value)
+    held: Any = None
+    if isinstance(value, (tuple, list, deque)):
+        held = tuple([_key_of(v, around) for v in value])
+    elif isinstance(value, dict):
+        keys = tuple([_key_of(k, around) for k in dict.keys(value)])
+        held = keys, tuple([_key_of(v, around) for v in dict.values(value)])
+    elif isinstance(value, (set, frozenset)):
+        held = frozenset([_key_of(v, around) for v in value])
+    elif isinstance(value, bytearray):
+        held = bytes(value)
+    elif isinstance(value, functools.partial):
+        held = _key_of((value.func, value.args, value.keywords), around)
+    elif isinstance(value, types.MethodType):
+        return kind, Itself(value.__func__), _key_of(value.__self__, around)
+    if isinstance(value, type):
+        return kind, Itself(value), _class_key(value, around)
+    if not is_users(kind):
+        if held is None:
+            held = value if _hashable(value) else Itself(value)
+        return kind, held
+    if isinstance(value, enum.Enum):
+        return kind, Itself(value)
+    for base, text in TEXTS:
+        if isinstance(value, base):
+            held = text(value)
+    state = np.asarray(value) if hasattr(kind, "__array__") else attributes(value)
+    # Objects that are equal to themselves only may serve as keys, or be compared with ``is``.
+    alone = held is None and kind.__hash__ in (object.__hash__, None)
+    same = Itself(value) if alone else None
+    return kind, same, held, _key_of(state, around), _class_key(kind, around)
 
 
-def _contents(array: np.ndarray) -> Any:
+TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (int, int.__repr__),
+    (float, float.__repr__),
+    (complex, complex.__repr__),
+    (str, str.__repr__),
+    (bytes, bytes.__repr__),
+)
+"""What tells values of subclasses of these apart."""
+
+
+def _class_key(kind: type, above: tuple[int, ...]) -> Any:
+    """What an object has from its classes, as far as they are a user's."""
+    if id(kind) in above:
+        return None
+    values = list(class_attributes(kind).values())
+    known = _classes.get(kind)
+    if known and len(values) == len(known[0]) and all(map(operator.is_, values, known[0])):
+        return known[1]
+    key = tuple([_key_of(v, (*above, id(kind))) for v in values])
+    if all([type(v) in UNCHANGING for v in values]):
+        _classes[kind] = values, key
+    return key
+
+
+_classes: "weakref.WeakKeyDictionary[type, tuple[list[Any], Any]]" = weakref.WeakKeyDictionary()
+"""Classes whose attributes cannot be changed in place, with these and their keys."""
+
+UNCHANGING = frozenset(
+    {bool, int, float, str, bytes, NoneType, types.FunctionType, property, staticmethod}
+    | {classmethod, types.GetSetDescriptorType, types.MemberDescriptorType}
+)
+
+
+def class_attributes(kind: type) -> dict[str, Any]:
+    """The attributes of a user's class and those it inherits from others of the user's."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if is_users(base):
+            found |= {n: v for n, v in vars(base).items() if n not in MACHINERY}
+    return found
+
+
+def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
     """Small for a large array, and nothing to compute for one that nobody can write into."""
-    if array.dtype.hasobject or is_frozen(array):
-        return _Itself(array)
-    return array.tobytes() if array.nbytes <= SMALL else fingerprint(array)
+    if array.dtype.hasobject:
+        around = (*above, id(array))
+        parts = array.ravel().tolist() if array.dtype == object else ()
+        return Itself(array), tuple([_key_of(v, around) for v in parts if id(v) not in around])
+    if is_frozen(array):
+        return Itself(array)
+    if array.nbytes <= SMALL:
+        return array.tobytes()
+    return hashlib.blake2b(np.ascontiguousarray(array).view(np.uint8), digest_size=16).digest()
 
 
-SMALL = 2**12
+SMALL = 2**8
 """Bytes of an array that are kept as they are."""
+
+PLAIN = frozenset({bool, int, str, bytes, NoneType})
+
+MACHINERY = {
+    *("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__annotations__"),
+    *("__slots__", "__static_attributes__", "__firstlineno__", "__hash__", "__orig_bases__"),
+    *("__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_params__"),
+    *("__dataclass_fields__", "__match_args__", "__annotate__", "__annotate_func__"),
+    *("__annotations_cache__", "__conditional_annotations__", "__class_getitem__"),
+}
+"""Entries of a class that no program reads."""
 
 OPAQUE = {"linad", "numpy", "scipy", "numba", "builtins", *sys.stdlib_module_names} - {"__main__"}
 """Modules whose objects look after themselves: operators, generators, files, locks."""
 
 
 @functools.cache
-def _is_users(kind: type) -> bool:
+def is_users(kind: type) -> bool:
     module = kind.__module__.partition(".")[0]
     return kind is SimpleNamespace or (module not in OPAQUE and not issubclass(kind, type))
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def attributes(value: Any) -> dict[str, Any]:
     slots = [name for base in type(value).__mro__ for name in _slots(base)]
     return {n: getattr(value, n) for n in slots if hasattr(value, n)} | getattr(
         value, "__dict__", {}
@@ -112,7 +193,7 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-class _Itself:
+class Itself:
     """Stands for an object in keys by identity, and keeps it alive as long."""
 
     __slots__ = ("value",)
@@ -124,7 +205,7 @@ class _Itself:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.value is other.value
+        return isinstance(other, Itself) and self.value is other.value
 
 
 class StaticArguments:
