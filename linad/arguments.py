@@ -15,6 +15,7 @@ from linad.arithmetic import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.buffers import root_of
 from linad.draws import refuse_generator
 from linad.errors import DTypeError
+from linad.outside import Look, Outside, has_code
 from linad.static import Static
 from linad.tracer import Tracer
 
@@ -41,7 +42,7 @@ class Arguments:
         Containers, orders of their keys, static values, and dtypes and shapes of the arrays.
     """
 
-    __slots__ = ("arrays", "dynamic", "key", "leaves", "structure")
+    __slots__ = ("arrays", "dynamic", "key", "leaves", "look", "structure")
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Arguments:
         self.leaves, self.structure = leaves, structure
         narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
+        self.look: Look | None = None
         moving = set(self.dynamic)
         self.arrays = [leaves[k] for k in self.dynamic]
         self.key = (
@@ -61,6 +63,26 @@ class Arguments:
             orders,
             tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),
         )
+
+    def see(self, outside: Outside) -> None:
+        """Look at what stands outside: it is part of the key, and its arrays are operands."""
+        given: Sequence[Any] = ()
+        if len(self.dynamic) < len(self.leaves):
+            moving = set(self.dynamic)
+            given = [x for k, x in enumerate(self.leaves) if k not in moving and has_code(x)]
+        self.look = outside.look(given)
+        if self.look is not None:
+            self.key = (*self.key, self.look.key)
+
+    @property
+    def outside(self) -> list[np.ndarray]:
+        """The arrays that the function reads from outside."""
+        return [] if self.look is None else self.look.arrays
+
+    @property
+    def operands(self) -> list[Any]:
+        """All that the program reads."""
+        return self.arrays if self.look is None else [*self.arrays, *self.look.arrays]
 
     def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """Call a function with other arrays in the same places."""

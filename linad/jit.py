@@ -24,6 +24,7 @@ from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
 from linad.layouts import copied
+from linad.outside import Outside
 from linad.shapes import check_function, name_of
 from linad.static import StaticArguments
 from linad.tape import Var
@@ -42,6 +43,7 @@ class Jitted:
 
     def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
         self.function, self.static = f, static
+        self.outside = Outside(f)
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
         self._short: Any = None
         self._other: Any = None  # what a short call says to arguments of another kind
@@ -62,14 +64,18 @@ class Jitted:
         return self if owner is None else types.MethodType(self, owner)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
+        arguments = self._arguments(args, kwargs)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it
+        arguments.see(self.outside)
         variants = self._variants_of(arguments)
         if traced:
             return self._derived(arguments, variants)
         return self._run(arguments, variants, args, kwargs)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        return Arguments(*self.static.flatten(args, kwargs), self._narrow)
 
     def _variants_of(self, arguments: Arguments) -> list[Variant]:
         """The paths known for arguments of this kind, under the settings in force."""
@@ -90,12 +96,13 @@ class Jitted:
         TracerError
             If the arguments, or what the function uses beside them, are traced.
         """
-        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
+        arguments = self._arguments(args, kwargs)
+        arguments.see(self.outside)
         variants = self._variants_of(arguments)
         path = None
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
             for variant in variants:
-                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.arrays):
+                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.operands):
                     return variant
             path = self._recorded_on_values(arguments)
         if path is None:
@@ -156,10 +163,10 @@ class Jitted:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if share_memory(arguments.operands, variant.written):
                 return self.function(*args, **kwargs)
             try:
-                values = variant.compiled.impl(*arguments.arrays)
+                values = variant.compiled.impl(*arguments.operands)
             except GuardError:
                 continue
             except ArithmeticError as stopped:
@@ -168,7 +175,7 @@ class Jitted:
                 return self.function(*args, **kwargs)
             self._shorten(arguments, variant)
             return variant.finish(values, arguments.arrays)
-        if len(variants) >= settings().variants:
+        if not self._has_room(variants, arguments):
             self._warn(variants)
             return self.function(*args, **kwargs)
         with collection_paused():
@@ -179,6 +186,16 @@ class Jitted:
             return self._call(args, kwargs)
         self._adopt(path, variants)
         return y
+
+    def _has_room(self, variants: list[Variant], arguments: Arguments) -> bool:
+        """Whether one more path may be kept: one for arrays that were different outside goes."""
+        with self._lock:
+            if len(variants) < settings().variants:
+                return True
+            stale = [v for v in variants if v.is_stale(arguments.outside)]
+            if stale:
+                variants.remove(stale[0])
+            return bool(stale)
 
     def _numbers_met_single_precision(self, arguments: Arguments, path: Variant) -> bool:
         """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
@@ -201,21 +218,21 @@ class Jitted:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if share_memory(arguments.operands, variant.written):
                 break
             try:
-                values = variant.applied(arguments.arrays)
+                values = variant.applied(arguments.operands)
             except GuardError:
                 continue
             except ArithmeticError:
                 break
             return variant.finish(values, arguments.arrays)
         else:
-            if len(variants) < settings().variants:
+            if self._has_room(variants, arguments):
                 path = self._recorded_on_values(arguments)
-                if path is not None and not share_memory(arguments.arrays, path.written):
+                if path is not None and not share_memory(arguments.operands, path.written):
                     path = self._adopt(path, variants)
-                    return path.finish(path.applied(arguments.arrays), arguments.arrays)
+                    return path.finish(path.applied(arguments.operands), arguments.arrays)
             else:
                 self._warn(variants)
         return arguments.call(self.function, arguments.arrays)
@@ -227,7 +244,9 @@ class Jitted:
             x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
             leaves[k] = copied(x) if isinstance(x, np.ndarray) else x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
-        return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
+        plain = Arguments(leaves, arguments.structure, fixed)
+        plain.look = arguments.look
+        return record(self.function, plain)[1]
 
     def _warn(self, variants: list[Variant]) -> None:
         if self._warned:
@@ -245,9 +264,12 @@ class Jitted:
     def _shorten(self, arguments: Arguments, variant: Variant) -> None:
         """Make the way of the next call of this kind as short as it can be."""
         chosen = settings()
-        if variant.short is not None and variant.short[0] is chosen:
-            self._short = variant.short[1]
-            return
+        look = arguments.look
+        if variant.short is not None:
+            known, seen, short = variant.short
+            if known is chosen and seen is look:
+                self._short = short
+                return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
@@ -261,8 +283,9 @@ class Jitted:
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         result = tree.unflatten(variant.out_tree, slots)
-        self._short = short_call(variant.compiled.program, args, arguments.arrays, result, slots)
-        variant.short = chosen, self._short
+        program = variant.compiled.program
+        self._short = short_call(program, args, arguments.arrays, result, slots, look)
+        variant.short = chosen, look, self._short
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.

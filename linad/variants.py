@@ -20,11 +20,12 @@ from linad.arguments import NARROW, Arguments, as_recorded, share_memory
 from linad.buffers import settle
 from linad.config import compiler_is_off, settings
 from linad.draws import Draws
-from linad.errors import OutputError
+from linad.errors import GuardError, OutputError
 from linad.interpreted import Interpreted
 from linad.layouts import layout_of
 from linad.shapes import name_of
-from linad.tape import Equation, Tape, guard, needed
+from linad.static import Static
+from linad.tape import Equation, Tape, guard, needed, unchanged
 from linad.tracer import Tracer
 from linad.transforms.operands import is_frozen
 from linad.transforms.record import RecordTrace
@@ -62,7 +63,21 @@ class Variant:
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
-        return self.layouts is None or self.layouts == [layout_of(a) for a in arrays]
+        return self.layouts is None or self.layouts == [
+            layout_of(a) for a in arrays[: len(self.layouts)]
+        ]
+
+    def is_stale(self, outside: Sequence[np.ndarray]) -> bool:
+        """Whether an array outside of which plain NumPy makes something has other entries now."""
+        count = len(self.tape.inputs) - len(outside)
+        now = dict(zip(self.tape.inputs[count:], outside, strict=True))
+        for eqn in self.tape.equations:
+            if eqn.primitive is unchanged:
+                try:
+                    unchanged.impl(now[eqn.inputs[0]], **eqn.params)
+                except GuardError:
+                    return True
+        return False
 
     @property
     def compiled(self) -> Any:
@@ -133,6 +148,11 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     given = [as_recorded(x) for x in arguments.arrays]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
+    outside = [np.array(a) for a in arguments.outside]
+    for a in outside:
+        node = recorder.input(a)._node
+        recorder.equations.append(Equation(unchanged, (node,), {"expected": a}, ()))
+        inputs.append(node)
     draws = Draws(f, arguments.leaves)
     with recorder:
         result = arguments.call(f, tracers)
@@ -162,7 +182,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
         if any([isinstance(leaf, str) for leaf in leaves]):
             recorder.check_texts()
         recorder.operands.check()
-    if share_memory(arguments.arrays, written):
+    if share_memory(arguments.operands, written):
         # One array by two names: what is written to one has to be seen through the other.
         return arguments.call(f, arguments.arrays), None
     draws.check()
@@ -179,7 +199,8 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
     layouts = [layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
-    return y, Variant(tape, [np.array(g) for g in given], results, written, out_tree, layouts)
+    example = [*[np.array(g) for g in given], *outside]
+    return y, Variant(tape, example, results, written, out_tree, layouts)
 
 
 def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> None:
@@ -244,7 +265,7 @@ def _course(variant: Variant) -> list[Any]:
         (
             e.primitive,
             [(v.shape, v.dtype) for v in e.outputs],
-            repr(e.params["expected"]) if e.primitive is guard else "",
+            Static(e.params["expected"]) if e.primitive in (guard, unchanged) else None,
         )
         for e in variant.tape.equations
     ]

@@ -33,6 +33,7 @@ def short_call(
     dynamic: Sequence[Any],
     result: Any,
     slots: Sequence[Any],
+    look: Any = None,
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -48,6 +49,8 @@ def short_call(
         Like the result, its leaves being the entries of ``slots``.
     slots : list
         One object a result of the program, in order.
+    look : Look or None
+        What the function reads from outside: its arrays follow those among the arguments.
 
     Returns
     -------
@@ -77,11 +80,22 @@ def short_call(
     names = [f"r{k}" for k in range(len(program.results))]
     lines = ["def call(args):", "    if current() is not settings:", "        return OTHER"]
     lines += writer.lines
+    texts: list[str] = []
+    if look is not None:
+        # Names of their own, so that they do not meet the writer's.
+        scope |= look.scope
+        reads = [f"o{k}" for k in range(len(look.texts))]
+        lines.append("    try:")
+        lines += [f"        if not ({test}): return OTHER" for test in look.lines]
+        lines += [f"        {name} = {text}" for name, text in zip(reads, look.texts, strict=True)]
+        lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
+        scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
+        texts = reads
     for name, (shape, dtype) in zip(names, program.results, strict=True):
         scope[f"d{name}"] = dtype
         given = "" if dtype == np.dtype(float) else f", d{name}"
         lines.append(f"    {name} = empty({shape!r}{given})")
-    arrays = ", ".join([*writer.arrays, *names])
+    arrays = ", ".join([*writer.arrays, *texts, *names])
     lines += [
         "    try:",
         "        workspace = pool.pop()",
