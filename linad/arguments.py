@@ -13,6 +13,7 @@ import numpy as np
 from linad import tree
 from linad.arithmetic import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.buffers import root_of
+from linad.direct import direct_arrays, states_of
 from linad.draws import refuse_generator
 from linad.errors import DTypeError
 from linad.outside import Look, Outside, has_code
@@ -83,6 +84,14 @@ class Arguments:
     def operands(self) -> list[Any]:
         """All that the program reads."""
         return self.arrays if self.look is None else [*self.arrays, *self.look.arrays]
+
+    def direct(self, f: Callable[..., Any]) -> set[int]:
+        """The ids of the arrays from outside that only meet traced values."""
+        if self.look is None or not self.look.arrays:
+            return set()
+        moving = {id(self.leaves[k]) for k in self.dynamic}
+        args, kwargs = tree.unflatten(self.structure, self.leaves)
+        return direct_arrays(f, states_of(args, kwargs, moving), self.look)
 
     def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """Call a function with other arrays in the same places."""

@@ -9,6 +9,7 @@ from linad.dispatch import FOREIGN, UFUNCS
 from linad.errors import UnsupportedError
 from linad.methods import Methods, traced_function
 from linad.primitive import Primitive, Traced
+from linad.standins import STANDING, stand_in
 
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
@@ -56,6 +57,8 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
 def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
+        if STANDING:
+            other = stand_in(other)
         if type(function) is Primitive and (
             type(other) in _UNTRACED or (type(other) is type(self) and other._trace is self._trace)
         ):
@@ -67,6 +70,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
 
     def reflected(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
+        if STANDING:
+            other = stand_in(other)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)

@@ -41,6 +41,8 @@ SIGNATURES = 256
 class Jitted:
     """A function that runs compiled from its second call on; see `jit`."""
 
+    compiles = True
+
     def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
         self.function, self.static = f, static
         self.outside = Outside(f)

@@ -10,11 +10,14 @@ from linad.errors import UnsupportedError
 from linad.flat import Flat
 from linad.memory import Memory
 from linad.outputs import call_into, output_position
+from linad.standins import STANDING, stand_in
 
 
 def called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the traced form of a NumPy function, and write its result where ``out`` says."""
     function = traced_function(numpy_function)
+    if STANDING:
+        args = tuple([stand_in(x) for x in args])
     if kwargs.get("out") is not None or len(args) > output_position(numpy_function, function):
         return call_into(numpy_function, function, args, kwargs)
     return function(*args, **kwargs)

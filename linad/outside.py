@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.direct import is_jitted
 from linad.layouts import layout_of
 from linad.reading import reads_of
 from linad.static import (
@@ -85,12 +86,18 @@ class Look:
         Expressions that give the arrays as they are.
     scope : dict
         What the names in them stand for.
+    functions : list of function
+        The user's own that were met.
+    objects : set of int
+        Ids of the user's objects that were met.
     """
 
     def __init__(self, walk: "_Walk") -> None:
         self.key = tuple(walk.parts)
         self.arrays, self.texts, self.names = walk.arrays, walk.texts, walk.array_names
         self.lines, self.scope = walk.lines, walk.scope
+        self.functions, self.objects = walk.functions, walk.objects
+        self.of_users = {id(f) for f in self.functions}
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in self.arrays]
         self._still: Callable[[], Any] | None = None
 
@@ -195,6 +202,8 @@ class _Walk:
         self.scope: dict[str, Any] = {"same": _same, "all": all, "map": map, "is_": operator.is_}
         self.met: dict[int, int] = {}
         self.slots: set[str] = set()
+        self.functions: list[types.FunctionType] = []
+        self.objects: set[int] = set()
         self.alive: list[Any] = []
         self._bound: dict[int, str] = {}
 
@@ -294,7 +303,7 @@ class _Walk:
         elif isinstance(value, bytearray):
             self.parts.append((name, bytes(value)))
             self.lines.append(f"{self.bind(value)} == {self.bind(bytes(value))}")
-        elif kind.__module__ == "linad.jit":
+        elif is_jitted(value):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
             self.inside(value.__wrapped__, name)
@@ -330,9 +339,10 @@ class _Walk:
             for cell in f.__closure__ or ():
                 value = _content(cell)
                 kind = type(value)
-                if issubclass(kind, FOLLOWED) or is_users(kind) or kind.__module__ == "linad.jit":
+                if issubclass(kind, FOLLOWED) or is_users(kind) or is_jitted(value):
                     self.inside(value, "")
             return
+        self.functions.append(f)
         reads = reads_of(code)
         self.names |= reads.attributes
         self.whole |= reads.whole
@@ -376,6 +386,7 @@ class _Walk:
 
     def of_object(self, name: str, value: Any) -> None:
         kind = type(value)
+        self.objects.add(id(value))
         every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
         held = getattr(value, "__dict__", None)
         found = attributes(value)

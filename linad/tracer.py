@@ -20,6 +20,7 @@ from linad.methods import called
 from linad.outputs import ufunc_into
 from linad.primitive import Primitive, Traced
 from linad.regions import Region
+from linad.standins import STANDING, stand_in
 from linad.tracing import Trace
 from linad.ufuncs import call_with_keywords
 
@@ -158,6 +159,8 @@ class Tracer(Arithmetic):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if STANDING:
+            inputs = tuple([stand_in(x) for x in inputs])
         if "out" in kwargs:
             return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":

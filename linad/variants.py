@@ -24,6 +24,7 @@ from linad.errors import GuardError, OutputError
 from linad.interpreted import Interpreted
 from linad.layouts import layout_of
 from linad.shapes import name_of
+from linad.standins import standing
 from linad.static import Static
 from linad.tape import Equation, Tape, guard, needed, unchanged
 from linad.tracer import Tracer
@@ -149,12 +150,15 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
     outside = [np.array(a) for a in arguments.outside]
-    for a in outside:
-        node = recorder.input(a)._node
-        recorder.equations.append(Equation(unchanged, (node,), {"expected": a}, ()))
-        inputs.append(node)
+    stand = [recorder.input(a) for a in outside]
+    inputs += [t._node for t in stand]
+    direct = arguments.direct(f)
+    for a, t, met in zip(outside, stand, arguments.outside, strict=True):
+        if id(met) not in direct:
+            recorder.equations.append(Equation(unchanged, (t._node,), {"expected": a}, ()))
+    pairs = [(a, t) for a, t in zip(arguments.outside, stand, strict=True) if id(a) in direct]
     draws = Draws(f, arguments.leaves)
-    with recorder:
+    with recorder, standing([a for a, _ in pairs], [t for _, t in pairs]):
         result = arguments.call(f, tracers)
         leaves, out_tree = tree.flatten(result)
         written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]

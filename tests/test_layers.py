@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The longest prefix of a module's name decides; a package stands for all within it.
 FLOORS = {
-    0: "kept errors shapes layouts tree vectors config garbage",
+    0: "kept errors shapes layouts reading standins tree vectors config garbage",
     1: "primitive tape dispatch ufuncs",
     2: "tracer tracing arithmetic methods memory buffers regions outputs flat",
     3: "operators",
@@ -22,7 +22,7 @@ FLOORS = {
     5: "transforms",
     6: "sweeps cuda",
     7: "answers systems derivatives gradients sparse_derivatives calls custom overwriting "
-    "static draws interpreted arguments variants jit inspection control kernel",
+    "static draws outside direct interpreted arguments variants jit inspection control kernel",
     8: "solve export agreement testing numpy scipy coverage specimens",
     9: "cli __main__ demo terminal checks loading",
 }
