@@ -98,6 +98,12 @@ class Jitted:
         TracerError
             If the arguments, or what the function uses beside them, are traced.
         """
+        return self._variant(args, kwargs)[0]
+
+    def _variant(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Variant, list[np.ndarray]]:
+        """The path of a call, and the arrays that it reads from outside."""
         arguments = self._arguments(args, kwargs)
         arguments.see(self.outside)
         variants = self._variants_of(arguments)
@@ -105,14 +111,16 @@ class Jitted:
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
             for variant in variants:
                 if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.operands):
-                    return variant
+                    return variant, arguments.outside
             path = self._recorded_on_values(arguments)
         if path is None:
             raise TracerError(
                 f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
                 f"derivative around it is being taken; leave the derivative first"
             )
-        return self._adopt(path, variants) if len(variants) < settings().variants else path
+        if len(variants) < settings().variants:
+            path = self._adopt(path, variants)
+        return path, arguments.outside
 
     def njit(self, *args: Any, **kwargs: Any) -> Any:
         """The program that a call runs, as a function that Numba's own functions can call.
@@ -141,6 +149,9 @@ class Jitted:
 
         Notes
         -----
+        What the function reads from outside its arguments (globals, closures, attributes) is
+        bound as it is when the program is made: arrays are copied, later changes are not seen.
+
         It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
         is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
         of other shapes, or that overlap, `GuardError` where Python would decide otherwise, and
@@ -159,7 +170,8 @@ class Jitted:
         >>> bool(descend(np.ones(2), np.empty(2)) < 1e-15)
         True
         """
-        return self.variant(*args, **kwargs).callable_from_numba(name_of(self.function))
+        variant, outside = self._variant(args, kwargs)
+        return variant.callable_from_numba(name_of(self.function), outside)
 
     def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
         for variant in list(variants):

@@ -26,7 +26,7 @@ from linad.layouts import layout_of
 from linad.shapes import name_of
 from linad.standins import standing
 from linad.static import Static
-from linad.tape import Equation, Tape, guard, needed, unchanged
+from linad.tape import Equation, Tape, Var, guard, needed, unchanged
 from linad.tracer import Tracer
 from linad.transforms.operands import is_frozen
 from linad.transforms.record import RecordTrace
@@ -106,16 +106,20 @@ class Variant:
         self.compiled.impl(*[x.concrete if isinstance(x, Tracer) else x for x in arrays])
         return ()  # there is nothing to differentiate
 
-    def callable_from_numba(self, name: str) -> Any:
-        """The program as a compiled function; see `Jitted.njit`."""
-        if self._callable is None:
-            from linad.sweeps.callable import callable_from_numba
+    def callable_from_numba(self, name: str, outside: Sequence[np.ndarray] = ()) -> Any:
+        """The program as a compiled function, bound to arrays; see `Jitted.njit`."""
+        if self._callable is not None and not outside:
+            return self._callable
+        from linad.sweeps.callable import callable_from_numba
 
-            nodes = iter(self.tape.outputs)
-            outputs = [next(nodes) if r is COMPUTED else r for r in self.results] + list(nodes)
-            chosen = self.compiled.program.chosen
-            self._callable = callable_from_numba(name, self.tape, outputs, self.written, chosen)
-        return self._callable
+        tape = bound(self.tape, outside)
+        nodes = iter(tape.outputs)
+        outputs = [next(nodes) if r is COMPUTED else r for r in self.results] + list(nodes)
+        chosen = self.compiled.program.chosen
+        made = callable_from_numba(name, tape, outputs, self.written, chosen)
+        if not outside:
+            self._callable = made
+        return made
 
     def finish(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
         """The result of a call, of what the program computed; writes into the arguments."""
@@ -129,6 +133,26 @@ class Variant:
 
 COMPUTED: Any = object()
 """Stands among results for what the program computes; the others are constants."""
+
+
+def bound(tape: Tape, outside: Sequence[np.ndarray]) -> Tape:
+    """The program with these arrays, copied, in the place of its last inputs."""
+    count = len(tape.inputs) - len(outside)
+    copies = [np.array(a, order="C") for a in outside]
+    for a in copies:
+        a.flags.writeable = False
+    known = dict(zip(tape.inputs[count:], copies, strict=True))
+
+    def value(a: Any) -> Any:
+        return known.get(a, a) if isinstance(a, Var) else a
+
+    equations = [
+        e.with_inputs(tuple([value(a) for a in e.inputs]))
+        for e in tape.equations
+        if e.primitive is not unchanged
+    ]
+    outputs = [value(a) for a in tape.outputs]
+    return Tape(tape.name, tape.inputs[:count], equations, outputs, tree.row(count), tape.out_tree)
 
 
 def _own(value: Any) -> Any:
