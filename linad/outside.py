@@ -98,6 +98,7 @@ class Look:
         self.lines, self.scope = walk.lines, walk.scope
         self.functions, self.objects = walk.functions, walk.objects
         self.of_users = {id(f) for f in self.functions}
+        self.counts = bool(self.lines or self.arrays)
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in self.arrays]
         self._still: Callable[[], Any] | None = None
 
@@ -154,7 +155,7 @@ class Outside:
         if known is not None:
             look = known[0].still()
             if look is not None:
-                return look if look.key else None
+                return look if look.counts else None
         while True:
             walk = _Walk(self.names, self.whole)
             walk.root(self.f)
@@ -167,8 +168,8 @@ class Outside:
         if len(self._looks) >= REMEMBERED:
             self._looks.clear()
         self._looks[place] = look, list(given)
-        self.nothing = not (given or look.key or look.lines)
-        return look if look.key else None
+        self.nothing = not (given or look.counts)
+        return look if look.counts else None
 
 
 REMEMBERED = 64
@@ -343,6 +344,7 @@ class _Walk:
                     self.inside(value, "")
             return
         self.functions.append(f)
+        self.parts.append(Itself(code))
         reads = reads_of(code)
         self.names |= reads.attributes
         self.whole |= reads.whole
@@ -401,28 +403,31 @@ class _Walk:
             self.slot(f"{name}.{n}", found[n], place)
         if isinstance(held, dict):
             for n, other in class_attributes(kind).items():
-                if n in self.known and n not in held and not hasattr(type(other), "__get__"):
+                if n in self.known and n not in held and not hasattr(type(other), "__set__"):
                     self.parts.append((n, "of the class"))
                     self.lines.append(f"{n!r} not in {text}")
         self.of_class(kind)
 
     def of_class(self, kind: type, made: bool = False) -> None:
         """The attributes of a class; ``made``: objects of it may be made, too."""
-        for base in kind.__mro__:
-            if not is_users(base):
-                continue
-            text = ""
-            for name, value in list(vars(base).items()):
-                special = name.startswith("__") and name.endswith("__")
-                if special and (name in MACHINERY or (name in SILENT and not made)):
+        bases = [base for base in kind.__mro__ if is_users(base)]
+        found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
+        texts = {base: self.bind(vars(base)) for base in bases} if found else {}
+        for name in found:
+            for base in bases:
+                if name not in vars(base):
+                    self.lines.append(f"{name!r} not in {texts[base]}")
                     continue
-                if not special and name not in self.known and not self.any:
-                    continue
-                if special and name in GENERATED and _is_generated(value):
-                    continue
-                text = text or self.bind(vars(base))
-                # Looked up by name: a class hands out a new view of its attributes each time.
-                self.slot(f"{base.__name__}.{name}", value, f"{text}[{name!r}]")
+                value = vars(base)[name]
+                if not (name in GENERATED and _is_generated(value)):
+                    self.slot(f"{base.__name__}.{name}", value, f"{texts[base]}[{name!r}]")
+                break
+
+    def _counts(self, name: str, made: bool) -> bool:
+        """Whether somebody reads an attribute of a class."""
+        if name.startswith("__") and name.endswith("__"):
+            return name not in MACHINERY and (made or name not in SILENT)
+        return self.any or name in self.known
 
 
 NEUTRAL = {object, list, dict, tuple, set, frozenset, int, float, str, bytes, complex}
