@@ -369,9 +369,14 @@ def jit(
     -----
     The first call runs ``f`` itself and returns its result. Programs are kept by containers,
     shapes and dtypes of the arguments. Arrays, and floats, are data; integers, booleans,
-    strings and other objects are part of the program, as is everything else that ``f`` uses:
-    arrays that it finds in a closure are read once. Objects of a user's classes are told apart by
-    their attributes. Random numbers that ``f`` draws would be the same at every call; a warning
+    strings and other objects are part of the program. Objects of a user's classes are told apart
+    by their attributes.
+
+    What ``f`` reads from outside (globals, closures, defaults, attributes of a method's object)
+    counts as it is at each call, through all functions of the user's own modules: another
+    function, object or number is another program. An array is read at its address; one that
+    plain NumPy makes something of before it meets a traced value is compared, and where it
+    differs ``f`` runs again. Random numbers that ``f`` draws would be the same at every call; a warning
     says so.
 
     Python decisions on values (``if x[0] > 0``) are checked at each call; another path is
