@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.arguments import as_recorded
 from linad.errors import GuardError
+from linad.signature import as_recorded
 from linad.tape import Tape
 from linad.tracer import Tracer
 

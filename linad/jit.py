@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.arguments import Arguments, share_memory
 from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
 from linad.layouts import copied
 from linad.outside import Outside
 from linad.shapes import check_function, name_of
-from linad.static import StaticArguments
+from linad.signature import Signature, StaticArguments, share_memory
 from linad.tape import Var
 from linad.tracer import Tracer
 from linad.transforms.record import RecordTrace
@@ -76,10 +75,10 @@ class Jitted:
             return self._derived(arguments, variants)
         return self._run(arguments, variants, args, kwargs)
 
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        return Arguments(*self.static.flatten(args, kwargs), self._narrow)
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+        return Signature(*self.static.flatten(args, kwargs), self._narrow)
 
-    def _variants_of(self, arguments: Arguments) -> list[Variant]:
+    def _variants_of(self, arguments: Signature) -> list[Variant]:
         """The paths known for arguments of this kind, under the settings in force."""
         chosen = settings()
         key = (arguments.key, chosen.vector_math, chosen.fast_math)
@@ -128,7 +127,7 @@ class Jitted:
         Parameters
         ----------
         *args, **kwargs
-            Arguments like those it will be called with: their shapes and dtypes count, and
+            Signature like those it will be called with: their shapes and dtypes count, and
             what Python decides on their values.
 
         Returns
@@ -173,7 +172,7 @@ class Jitted:
         variant, outside = self._variant(args, kwargs)
         return variant.callable_from_numba(name_of(self.function), outside)
 
-    def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
+    def _run(self, arguments: Signature, variants: list[Variant], args: Any, kwargs: Any) -> Any:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
@@ -201,7 +200,7 @@ class Jitted:
         self._adopt(path, variants)
         return y
 
-    def _has_room(self, variants: list[Variant], arguments: Arguments) -> bool:
+    def _has_room(self, variants: list[Variant], arguments: Signature) -> bool:
         """Whether one more path may be kept: one for arrays that were different outside goes."""
         with self._lock:
             if len(variants) < settings().variants:
@@ -211,7 +210,7 @@ class Jitted:
                 variants.remove(stale[0])
             return bool(stale)
 
-    def _numbers_met_single_precision(self, arguments: Arguments, path: Variant) -> bool:
+    def _numbers_met_single_precision(self, arguments: Signature, path: Variant) -> bool:
         """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
         if self._narrow or not arguments.hold_python_numbers():
             return False
@@ -227,7 +226,7 @@ class Jitted:
             variants.append(path)
         return path
 
-    def _derived(self, arguments: Arguments, variants: list[Variant]) -> Any:
+    def _derived(self, arguments: Signature, variants: list[Variant]) -> Any:
         """A call with traced values: one operation of the derivative around it."""
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
@@ -251,14 +250,14 @@ class Jitted:
                 self._warn(variants)
         return arguments.call(self.function, arguments.arrays)
 
-    def _recorded_on_values(self, arguments: Arguments) -> Variant | None:
+    def _recorded_on_values(self, arguments: Signature) -> Variant | None:
         """The path that the function takes on the values of traced arguments."""
         leaves = list(arguments.leaves)
         for k in arguments.dynamic:
             x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
             leaves[k] = copied(x) if isinstance(x, np.ndarray) else x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
-        plain = Arguments(leaves, arguments.structure, fixed)
+        plain = Signature(leaves, arguments.structure, fixed)
         plain.look = arguments.look
         return record(self.function, plain)[1]
 
@@ -275,7 +274,7 @@ class Jitted:
             stacklevel=4,
         )
 
-    def _shorten(self, arguments: Arguments, variant: Variant) -> None:
+    def _shorten(self, arguments: Signature, variant: Variant) -> None:
         """Make the way of the next call of this kind as short as it can be."""
         chosen = settings()
         look = arguments.look
@@ -376,8 +375,8 @@ def jit(
     counts as it is at each call, through all functions of the user's own modules: another
     function, object or number is another program. An array is read at its address; one that
     plain NumPy makes something of before it meets a traced value is compared, and where it
-    differs ``f`` runs again. Random numbers that ``f`` draws would be the same at every call; a warning
-    says so.
+    differs ``f`` runs again. Random numbers that ``f`` draws would be the same at every call; a
+    warning says so.
 
     Python decisions on values (``if x[0] > 0``) are checked at each call; another path is
     another program. A primitive without a kernel runs in NumPy, inside the program; what

@@ -1,4 +1,4 @@
-"""Arguments of a jitted function that are part of its program, by request or by their kind.
+"""Values that are part of a jitted function's program, as keys.
 
 A program is found again by what is static in a call, so two things have to be known of a static
 value: whether it is the one that came before, and that it has not changed since.
@@ -7,22 +7,18 @@ value: whether it is the one that came before, and that it has not changed since
 import enum
 import functools
 import hashlib
-import inspect
 import operator
 import sys
 import types
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import NoneType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from linad import tree
-from linad.errors import OptionError
 from linad.layouts import layout_of
-from linad.shapes import name_of
 from linad.transforms.operands import is_frozen
 
 
@@ -206,77 +202,3 @@ class Itself:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Itself) and self.value is other.value
-
-
-class StaticArguments:
-    """Which arguments of a function are static by request.
-
-    An argument is meant whether it comes by position or by keyword, where the function's
-    signature says what its positions are called.
-
-    Parameters
-    ----------
-    f : callable
-    argnums : int or sequence of int
-    argnames : str or sequence of str
-
-    Raises
-    ------
-    OptionError
-        If the function has no such argument.
-    """
-
-    def __init__(
-        self, f: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]
-    ) -> None:
-        self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        self.argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-        self._numbers, self._names = set(self.argnums), set(self.argnames)
-        if not (self.argnums or self.argnames):
-            return
-        try:
-            known = list(inspect.signature(f).parameters.values())
-        except (TypeError, ValueError):  # a function of C may not tell
-            return
-        kinds = {p.kind for p in known}
-        placed = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        named = {p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        count = len(placed)
-        if inspect.Parameter.VAR_KEYWORD not in kinds:
-            for name in sorted(self._names - named):
-                raise OptionError(
-                    f"jit: static_argnames has {name!r}; {name_of(f)} takes by keyword: "
-                    f"{sorted(named)}"
-                )
-        if inspect.Parameter.VAR_POSITIONAL not in kinds:
-            for k in self.argnums:
-                if not -count <= k < count:
-                    raise OptionError(
-                        f"jit: static_argnums has {k!r}; {name_of(f)} takes {count} arguments by "
-                        f"position: {placed}"
-                    )
-            self._numbers = {k % count for k in self._numbers}
-        self._names |= {placed[k] for k in self._numbers if 0 <= k < count}
-        self._numbers |= {k for k, name in enumerate(placed) if name in self._names}
-
-    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int], tuple[Any, ...]]:
-        """Leaves and structure of a call, which leaves are static by request, orders of keys."""
-        if not self._names and not self._numbers:
-            leaves, structure = tree.flatten((args, kwargs))
-            return leaves, structure, set(), tree.key_orders((args, kwargs))
-        numbers = {k % len(args) for k in self._numbers if -len(args) <= k < len(args)}
-        wrapped = tuple([_Fixed(a) if k in numbers else a for k, a in enumerate(args)])
-        named = {k: _Fixed(v) if k in self._names else v for k, v in kwargs.items()}
-        leaves, structure = tree.flatten((wrapped, named))
-        fixed = {k for k, x in enumerate(leaves) if type(x) is _Fixed}
-        leaves = [x.value if type(x) is _Fixed else x for x in leaves]
-        return leaves, structure, fixed, tree.key_orders((wrapped, named))
-
-
-class _Fixed:
-    """A static argument on its way through containers, which it hides from."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value

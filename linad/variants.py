@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from linad import tree
-from linad.arguments import NARROW, Arguments, as_recorded, share_memory
 from linad.buffers import settle
 from linad.config import compiler_is_off, settings
 from linad.draws import Draws
@@ -24,6 +23,7 @@ from linad.errors import GuardError, OutputError
 from linad.interpreted import Interpreted
 from linad.layouts import layout_of
 from linad.shapes import name_of
+from linad.signature import NARROW, Signature, as_recorded, share_memory
 from linad.standins import standing
 from linad.static import Static
 from linad.tape import Equation, Tape, Var, guard, needed, unchanged
@@ -162,7 +162,7 @@ def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, set) else value
 
 
-def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | None]:
+def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | None]:
     """Run a function on traced arrays; return its result, and the path it took.
 
     The path is None where it cannot be repeated: the function uses values of a derivative
@@ -231,7 +231,7 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     return y, Variant(tape, example, results, written, out_tree, layouts)
 
 
-def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> None:
+def _check_constant(leaf: Any, arguments: Signature, f: Callable[..., Any]) -> None:
     """Raise if a result that is not computed may be another one at the next call.
 
     Raises

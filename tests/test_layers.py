@@ -22,7 +22,7 @@ FLOORS = {
     5: "transforms",
     6: "sweeps cuda",
     7: "answers systems derivatives gradients sparse_derivatives calls custom overwriting "
-    "static draws outside direct interpreted arguments variants jit inspection control kernel",
+    "static draws outside direct interpreted signature variants jit inspection control kernel",
     8: "solve export agreement testing numpy scipy coverage specimens",
     9: "cli __main__ demo terminal checks loading",
 }

@@ -1,10 +1,12 @@
-"""The arguments of a jitted function: what is data, and what is part of the program.
+"""The signature of a call of a jitted function: what it is known by, and what is data.
 
-Arrays, floats and complex numbers are data: another value is another run of the same program.
-All else (containers, integers, booleans, strings, other objects; shapes and dtypes) makes
-another program when it changes.
+Arrays, floats and complex numbers among the arguments are data: another value is another run of
+the same program. All else (containers, integers, booleans, strings, other objects; shapes and
+dtypes; what the function reads from outside) makes another program when it changes. Arrays from
+outside are operands, as arguments are.
 """
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,14 +17,15 @@ from linad.arithmetic import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.buffers import root_of
 from linad.direct import direct_arrays, states_of
 from linad.draws import refuse_generator
-from linad.errors import DTypeError
+from linad.errors import DTypeError, OptionError
 from linad.outside import Look, Outside, has_code
+from linad.shapes import name_of
 from linad.static import Static
 from linad.tracer import Tracer
 
 
-class Arguments:
-    """The arguments of a call, taken apart: arrays, and what is part of the program.
+class Signature:
+    """A call, taken apart: arrays, and what is part of the program.
 
     Parameters
     ----------
@@ -40,7 +43,10 @@ class Arguments:
     arrays : list
         Arrays, numbers and traced values, in order.
     key : tuple
-        Containers, orders of their keys, static values, and dtypes and shapes of the arrays.
+        Containers, orders of their keys, static values, and dtypes and shapes of the arrays;
+        what stands outside, once `see` has looked there.
+    look : Look or None
+        What the function reads from outside.
     """
 
     __slots__ = ("arrays", "dynamic", "key", "leaves", "look", "structure")
@@ -179,3 +185,77 @@ def _overlap(a: Any, b: Any) -> bool:
         return root_of(a) is root_of(b)
     plain = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
     return plain and np.may_share_memory(a, b) and np.shares_memory(a, b)
+
+
+class StaticArguments:
+    """Which arguments of a function are static by request.
+
+    An argument is meant whether it comes by position or by keyword, where the function's
+    signature says what its positions are called.
+
+    Parameters
+    ----------
+    f : callable
+    argnums : int or sequence of int
+    argnames : str or sequence of str
+
+    Raises
+    ------
+    OptionError
+        If the function has no such argument.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]
+    ) -> None:
+        self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self.argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        self._numbers, self._names = set(self.argnums), set(self.argnames)
+        if not (self.argnums or self.argnames):
+            return
+        try:
+            known = list(inspect.signature(f).parameters.values())
+        except (TypeError, ValueError):  # a function of C may not tell
+            return
+        kinds = {p.kind for p in known}
+        placed = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        named = {p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        count = len(placed)
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            for name in sorted(self._names - named):
+                raise OptionError(
+                    f"jit: static_argnames has {name!r}; {name_of(f)} takes by keyword: "
+                    f"{sorted(named)}"
+                )
+        if inspect.Parameter.VAR_POSITIONAL not in kinds:
+            for k in self.argnums:
+                if not -count <= k < count:
+                    raise OptionError(
+                        f"jit: static_argnums has {k!r}; {name_of(f)} takes {count} arguments by "
+                        f"position: {placed}"
+                    )
+            self._numbers = {k % count for k in self._numbers}
+        self._names |= {placed[k] for k in self._numbers if 0 <= k < count}
+        self._numbers |= {k for k, name in enumerate(placed) if name in self._names}
+
+    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int], tuple[Any, ...]]:
+        """Leaves and structure of a call, which leaves are static by request, orders of keys."""
+        if not self._names and not self._numbers:
+            leaves, structure = tree.flatten((args, kwargs))
+            return leaves, structure, set(), tree.key_orders((args, kwargs))
+        numbers = {k % len(args) for k in self._numbers if -len(args) <= k < len(args)}
+        wrapped = tuple([_Fixed(a) if k in numbers else a for k, a in enumerate(args)])
+        named = {k: _Fixed(v) if k in self._names else v for k, v in kwargs.items()}
+        leaves, structure = tree.flatten((wrapped, named))
+        fixed = {k for k, x in enumerate(leaves) if type(x) is _Fixed}
+        leaves = [x.value if type(x) is _Fixed else x for x in leaves]
+        return leaves, structure, fixed, tree.key_orders((wrapped, named))
+
+
+class _Fixed:
+    """A static argument on its way through containers, which it hides from."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
