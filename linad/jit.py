@@ -23,7 +23,7 @@ from linad.config import compiler_is_off, settings
 from linad.errors import GuardError, TracerError
 from linad.garbage import collection_paused
 from linad.layouts import copied
-from linad.outside import Outside
+from linad.outside import Outside, has_state, state_of
 from linad.shapes import check_function, name_of
 from linad.signature import Signature, StaticArguments, share_memory
 from linad.tape import Var
@@ -297,7 +297,12 @@ class Jitted:
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         result = tree.unflatten(variant.out_tree, slots)
         program = variant.compiled.program
-        self._short = short_call(program, args, arguments.arrays, result, slots, look)
+        objects = [
+            (x, *state_of(x, self.outside, f"s{k}_"))
+            for k, x in enumerate(arguments.static_leaves)
+            if has_state(x)
+        ]
+        self._short = short_call(program, args, arguments.arrays, result, slots, look, objects)
         variant.short = chosen, look, self._short
 
     def __reduce__(self) -> Any:

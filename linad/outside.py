@@ -181,6 +181,30 @@ def has_code(x: Any) -> bool:
     return isinstance(x, FOLLOWED) or is_users(type(x))
 
 
+def has_state(x: Any) -> bool:
+    """Whether an argument is an object of a user's class, known by itself and its attributes."""
+    kind = type(x)
+    plain = kind.__hash__ is object.__hash__ and not hasattr(kind, "__array__")
+    return plain and is_users(kind) and not isinstance(x, enum.Enum)
+
+
+def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict[str, Any]]:
+    """Lines that hold as long as an object among the arguments is as it is, and their names."""
+    walk = _Walk(outside.names, outside.whole, prefix)
+    walk.of_object("", value, classes=False)
+    for a, text in zip(walk.arrays, walk.texts, strict=True):
+        now = type(a), a.dtype, a.shape, layout_of(a), contents(a)
+        walk.lines.append(f"alike({text}, {walk.bind(now)})")
+    scope = {name: v for name, v in walk.scope.items() if name.startswith(prefix)}
+    return walk.lines, scope | {"alike": _alike}
+
+
+def _alike(a: Any, before: Any) -> bool:
+    if type(a) is not before[0] or a.dtype is not before[1] or a.shape != before[2]:
+        return False
+    return bool(layout_of(a) == before[3] and contents(a) == before[4])
+
+
 class _Walk:
     """One walk through all that a function reaches.
 
@@ -192,7 +216,8 @@ class _Walk:
         Whether attributes are read that nobody names.
     """
 
-    def __init__(self, names: set[str], whole: bool) -> None:
+    def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
+        self.prefix = prefix
         self.known, self.names, self.whole = names, set(names), whole
         self.any = whole
         self.parts: list[Any] = []
@@ -212,7 +237,7 @@ class _Walk:
         """A name for a value in the lines."""
         name = self._bound.get(id(value))
         if name is None:
-            name = self._bound[id(value)] = f"k{len(self._bound)}"
+            name = self._bound[id(value)] = f"{self.prefix}{len(self._bound)}"
             self.scope[name] = value
         return name
 
@@ -386,7 +411,7 @@ class _Walk:
             if not name.startswith("__"):
                 self.named(f"{module.__name__}.{name}", scope[name], f"{known}[{name!r}]")
 
-    def of_object(self, name: str, value: Any) -> None:
+    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
         kind = type(value)
         self.objects.add(id(value))
         every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
@@ -406,7 +431,8 @@ class _Walk:
                 if n in self.known and n not in held and not hasattr(type(other), "__set__"):
                     self.parts.append((n, "of the class"))
                     self.lines.append(f"{n!r} not in {text}")
-        self.of_class(kind)
+        if classes:
+            self.of_class(kind)
 
     def of_class(self, kind: type, made: bool = False) -> None:
         """The attributes of a class; ``made``: objects of it may be made, too."""

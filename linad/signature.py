@@ -73,13 +73,18 @@ class Signature:
 
     def see(self, outside: Outside) -> None:
         """Look at what stands outside: it is part of the key, and its arrays are operands."""
-        given: Sequence[Any] = ()
-        if len(self.dynamic) < len(self.leaves):
-            moving = set(self.dynamic)
-            given = [x for k, x in enumerate(self.leaves) if k not in moving and has_code(x)]
+        given = [x for x in self.static_leaves if has_code(x)]
         self.look = outside.look(given)
         if self.look is not None:
             self.key = (*self.key, self.look.key)
+
+    @property
+    def static_leaves(self) -> list[Any]:
+        """The leaves that are part of the program."""
+        if len(self.dynamic) == len(self.leaves):
+            return []
+        moving = set(self.dynamic)
+        return [x for k, x in enumerate(self.leaves) if k not in moving]
 
     @property
     def outside(self) -> list[np.ndarray]:

@@ -34,6 +34,7 @@ def short_call(
     result: Any,
     slots: Sequence[Any],
     look: Any = None,
+    objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -51,6 +52,9 @@ def short_call(
         One object a result of the program, in order.
     look : Look or None
         What the function reads from outside: its arrays follow those among the arguments.
+    objects : list of tuple
+        Objects among the arguments, each with lines that hold as long as it is as it is, and
+        what the names in them stand for.
 
     Returns
     -------
@@ -61,6 +65,7 @@ def short_call(
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _Writer(dynamic, slots)
+    writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
         made = writer.give(result)
@@ -81,13 +86,18 @@ def short_call(
     lines = ["def call(args):", "    if current() is not settings:", "        return OTHER"]
     lines += writer.lines
     texts: list[str] = []
-    if look is not None:
+    tests = [test for _, found, _ in objects for test in found]
+    for _, _, names_of in objects:
+        scope |= names_of
+    if look is not None or tests:
         # Names of their own, so that they do not meet the writer's.
-        scope |= look.scope
-        reads = [f"o{k}" for k in range(len(look.texts))]
+        scope |= look.scope if look is not None else {}
+        tests += look.lines if look is not None else []
+        given = look.texts if look is not None else []
+        reads = [f"o{k}" for k in range(len(given))]
         lines.append("    try:")
-        lines += [f"        if not ({test}): return OTHER" for test in look.lines]
-        lines += [f"        {name} = {text}" for name, text in zip(reads, look.texts, strict=True)]
+        lines += [f"        if not ({test}): return OTHER" for test in tests]
+        lines += [f"        {name} = {text}" for name, text in zip(reads, given, strict=True)]
         lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
         scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
         texts = reads
@@ -124,6 +134,7 @@ class _Writer:
         self.lines: list[str] = []
         self.arrays: list[str] = []
         self.scope: dict[str, Any] = {}
+        self.objects: set[int] = set()
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -165,6 +176,8 @@ class _Writer:
             self._unless(f"type({text}) is {kind.__name__} and {text} == {value!r}")
         elif value is None:
             self._unless(f"{text} is None")
+        elif id(value) in self.objects:
+            self._unless(f"{text} is {self._name(value)}")
         else:
             raise _NoShortWayError
 
