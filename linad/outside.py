@@ -183,7 +183,7 @@ def has_code(x: Any) -> bool:
 
 def has_state(x: Any) -> bool:
     """Whether an argument is an object of a user's class, known by itself and its attributes."""
-    kind = type(x)
+    kind: Any = type(x)
     plain = kind.__hash__ is object.__hash__ and not hasattr(kind, "__array__")
     return plain and is_users(kind) and not isinstance(x, enum.Enum)
 

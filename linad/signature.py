@@ -65,7 +65,7 @@ class Signature:
         self.look: Look | None = None
         moving = set(self.dynamic)
         self.arrays = [leaves[k] for k in self.dynamic]
-        self.key = (
+        self.key: tuple[Any, ...] = (
             structure,
             orders,
             tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),

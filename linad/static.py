@@ -161,10 +161,12 @@ OPAQUE = {"linad", "numpy", "scipy", "numba", "builtins", *sys.stdlib_module_nam
 """Modules whose objects look after themselves: operators, generators, files, locks."""
 
 
-@functools.cache
-def is_users(kind: type) -> bool:
+def _is_users(kind: Any) -> bool:
     module = kind.__module__.partition(".")[0]
     return kind is SimpleNamespace or (module not in OPAQUE and not issubclass(kind, type))
+
+
+is_users: Callable[[Any], bool] = functools.cache(_is_users)
 
 
 def attributes(value: Any) -> dict[str, Any]:
