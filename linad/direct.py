@@ -178,6 +178,8 @@ class _Proof:
         return OTHER
 
     def _call(self, f: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        bound: Any
+        parameters: Any
         try:
             bound = inspect.signature(f, follow_wrapped=False).bind(*args, **kwargs).arguments
             parameters = inspect.signature(f, follow_wrapped=False).parameters

@@ -140,7 +140,11 @@ def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
         return Itself(array)
     if array.nbytes <= SMALL:
         return array.tobytes()
-    return hashlib.blake2b(np.ascontiguousarray(array).view(np.uint8), digest_size=16).digest()
+    return _digest(np.ascontiguousarray(array))
+
+
+def _digest(array: Any) -> bytes:
+    return hashlib.blake2b(array.reshape(-1).view(np.uint8), digest_size=16).digest()
 
 
 SMALL = 2**8

@@ -92,7 +92,7 @@ def test_recorded_in_c_order_and_called_in_others(f):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("order", itertools.permutations(["C", "F", "rows reversed"]))
+@pytest.mark.parametrize("order", list(itertools.permutations(["C", "F", "rows reversed"])))
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_recorded_in_any_order(f, order):
     _check(f, [order[0], *order, *[name for name in LAYOUTS if name not in order]])
