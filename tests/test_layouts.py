@@ -101,7 +101,7 @@ def test_recorded_in_any_order(f, order):
 def test_a_function_that_writes_nothing_has_one_program():
     jitted = linad.jit(lambda x: np.sin(x.reshape(-1)))
     for make in LAYOUTS.values():
-        np.testing.assert_array_equal(jitted(make()), np.sin(BASE.reshape(-1)))
+        np.testing.assert_allclose(jitted(make()), np.sin(BASE.reshape(-1)), rtol=1e-14)
     assert len(next(iter(jitted.variants.values()))) == 1
 
 
