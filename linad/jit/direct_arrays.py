@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
 
 LAZY = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -64,7 +65,7 @@ TRANSFORMS = {"grad", "value_and_grad", "jacobian", "hessian", "derivative", "ji
 POINTS = {"jvp", "hvp", "vjp", "linearize", "hessian_operator"}
 """Those that take the arguments along with the function."""
 
-PASSED = (types.FunctionType, types.MethodType)
+PASSED = (types.FunctionType, types.MethodType, Transformed)
 
 
 def direct_arrays(
@@ -162,6 +163,9 @@ class _Proof:
         if type(f).__module__ == "functools" and hasattr(f, "func"):
             given = {k: Known(v) for k, v in f.keywords.items()} | kwargs
             return self.enter(f.func, [*[Known(a) for a in f.args], *args], given)
+        if isinstance(f, Transformed):
+            self.enter(f.function, args, kwargs)
+            return OTHER
         if isinstance(f, types.FunctionType):
             if _is_derivative(f):
                 for value in _cells(f):

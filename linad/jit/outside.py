@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.memory_layouts import layout_of
+from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
 from linad.jit.direct_arrays import is_jitted
 from linad.jit.static import (
@@ -52,7 +53,7 @@ LONG = 32
 """Items of a list from which it is compared as a whole."""
 
 NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
-FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, type)
+FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
 
 
 @functools.lru_cache(4096)
@@ -301,6 +302,8 @@ class _Walk:
         elif kind is types.MethodType:
             self.inside(value.__func__, name)
             self.inside(value.__self__, name)
+        elif isinstance(value, Transformed):
+            self.inside(value.function, name)
         elif isinstance(value, functools.partial):
             held = self.bind(value)
             self.slot(name, value.func, f"{held}.func", fixed=True)
