@@ -255,7 +255,7 @@ WRITES = (
     "{v}.sort()",
     "np.sin({v}, out={v})",
     "np.add({v}, {w}, out={v})",
-    "np.cumsum({v}, out={v})",
+    "np.cumsum({v}, axis=0, out={v})",
     "{v}[0], {v}[1] = {v}[1], {v}[0]",
     "{v}[[0, 1]] = {v}[[1, 0]]",
     "{v}.T[0] = {s}",
