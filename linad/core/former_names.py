@@ -49,7 +49,8 @@ FORMER = {
         "symmetric=symmetric_systems complexes=complex_numbers numbers=number_pairs"
     ),
     ("linad", "linad.jit"): (
-        "arguments static variants=specializations draws=random_draws interpreted=numpy_backend"
+        "arguments=signature static variants=specializations draws=random_draws "
+        "interpreted=numpy_backend"
     ),
     ("linad", "linad.api"): (
         "calls=differentiated_call derivatives gradients custom=custom_primitives "
