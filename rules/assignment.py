@@ -112,8 +112,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     shape = a.shape
     step = sum([int(np.prod(shape[k:])) for k in range(1, a.ndim)]) + 1
     end = a.size if wrap or a.ndim > 2 else min(a.size, shape[1] * shape[1])
-    if a.size:
-        a.flat[np.arange(0, end, step)] = val
+    a.flat[np.arange(0, end, step)] = val
 
 
 @implements(np.ufunc.at)

@@ -37,6 +37,31 @@ def test_a_function_found_to_compute_in_single_precision_writes_once():
         assert np.array_equal(x, [2.0, 2.0])
 
 
+@pytest.mark.parametrize("index", [slice(0), [], np.zeros(3, bool), slice(2, 2)])
+def test_a_write_of_no_entries_into_a_read_only_argument_is_refused(index):
+    def f(x):
+        x[index] = 1.0
+        return x * 2.0
+
+    jitted, x = linad.jit(f), np.arange(3.0)
+    for _ in range(3):
+        assert np.array_equal(jitted(x), [0.0, 2.0, 4.0])
+    x.flags.writeable = False
+    for _ in range(2):
+        with pytest.raises(ValueError, match="read-only"):
+            jitted(x)
+
+
+def test_copyto_drops_leading_axes_of_length_one():
+    def f(x, a):
+        np.copyto(x, a)
+        return x * 2.0
+
+    x, a = np.zeros(3), np.arange(3.0)[None]
+    assert np.array_equal(linad.jit(f)(x, a), [0.0, 2.0, 4.0])
+    assert np.array_equal(linad.jacobian(lambda x, a: f(x, a), (0, 1))(x, a)[1], 2 * np.eye(3)[:, None])
+
+
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (2, 0, 3), (0, 3)])
 def test_a_mask_without_entries(shape):
     x = np.ones(shape)
