@@ -25,7 +25,7 @@ def parsed(arguments):
     )
     parser.add_argument("--fixed", action="store_true", help="nothing changes between calls")
     parser.add_argument("--large", action="store_true", help="print programs as they were found")
-    parser.add_argument("--refusals", action="store_true", help="count what linad refuses, by words")
+    parser.add_argument("--refusals", action="store_true", help="count refusals by words")
     return parser.parse_args(arguments)
 
 

@@ -331,7 +331,9 @@ class Trial:
             if max(scale_of(s - found[0]) for s in found) > 2e-3 * scale:
                 continue  # a kink or a jump
             if scale_of((found[0] + found[1]) / 2 - d) > 5e-3 * scale:
-                raise DifferenceError(f"leaf {j} of jvp {k} is\n{d!r}, by differences\n{found[0]!r}")
+                raise DifferenceError(
+                    f"leaf {j} of jvp {k} is\n{d!r}, by differences\n{found[0]!r}"
+                )
 
     def threads(self, f, jitted):
         """Calls from four threads at once: each gets what plain NumPy makes of its arguments."""

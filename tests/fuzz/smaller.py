@@ -37,13 +37,13 @@ def smaller(program, rounds=3):
             if fails(shorter):
                 program = shorter
         for k in range(len(program.changes)):
-            changes = program.changes[:k] + ("pass",) + program.changes[k + 1 :]
+            changes = (*program.changes[:k], "pass", *program.changes[k + 1 :])
             if program.changes[k] != "pass" and fails(replace(program, changes=changes)):
                 program = replace(program, changes=changes)
         for name in program.names:
-            if name != "n" and program.result != name:
-                if fails(replace(program, result=name)):
-                    program = replace(program, result=name)
+            shorter = replace(program, result=name)
+            if name != "n" and shorter != program and fails(shorter):
+                program = shorter
         if program == before:
             break
     return program

@@ -17,12 +17,22 @@ AROUND = (
     "TABLE = {'a': 0.7, 'b': np.array([1.0, 2.0, 3.0])}",
     "FLAGS = [True, 2]",
     "def helper(v):\n    return v * 2.0",
-    "class Box:\n    scale = 0.5\n    def __init__(self):\n        self.w = np.array([1.0, 0.5, 0.25])"
-    "\n        self.s = 2.0\n        self.mode = 'up'\n    def apply(self, v):"
-    "\n        return v * self.s if self.mode == 'up' else v - self.s",
+    """class Box:
+    scale = 0.5
+    def __init__(self):
+        self.w = np.array([1.0, 0.5, 0.25])
+        self.s = 2.0
+        self.mode = 'up'
+    def apply(self, v):
+        return v * self.s if self.mode == 'up' else v - self.s""",
     "box = Box()",
-    "def make(k):\n    def scaled(v):\n        return v * k\n    def set_k(new):"
-    "\n        nonlocal k\n        k = new\n    return scaled, set_k",
+    """def make(k):
+    def scaled(v):
+        return v * k
+    def set_k(new):
+        nonlocal k
+        k = new
+    return scaled, set_k""",
     "scaled, set_k = make(1.25)",
 )
 CHANGES = (
@@ -281,10 +291,16 @@ HANDS = (
     "{n} = {v}[...]; {v}[0] = {s}",
     "lo, hi = {v}[0], {v}[-1]\n{v}[0] = hi\n{v}[-1] = lo\n{n} = lo - hi",
     "{n} = np.zeros_like({v})\nfor i, t in enumerate({v}):\n    {n}[-1 - i] = t * i",
-    "parts = []\nfor t in {v}:\n    parts.append(t * 2)\n    if len(parts) > 2:\n        parts.pop(0)"
-    "\n{n} = np.stack(parts)",
-    "seen = {{}}\nfor i, t in enumerate({v}):\n    seen.setdefault(i % 2, []).append(t)"
-    "\n{n} = sum(seen[0])",
+    """parts = []
+for t in {v}:
+    parts.append(t * 2)
+    if len(parts) > 2:
+        parts.pop(0)
+{n} = np.stack(parts)""",
+    """seen = {{}}
+for i, t in enumerate({v}):
+    seen.setdefault(i % 2, []).append(t)
+{n} = sum(seen[0])""",
     "{n} = {v}\nfor _ in range(n):\n    {n} = {n} * 0.5 + {s}",
     "{n} = {v}.copy()\nwhile np.sum(abs({n})) > 1.0:\n    {n} *= 0.4",
     "try:\n    {n} = {v}[7]\nexcept IndexError:\n    {n} = {v} * 2",
@@ -403,7 +419,8 @@ class Writer:
             elif kind == "numpy number":
                 a = f"values({seed + 1}, (), {dtypes[1]!r})[()]"
             if kind == "container":
-                points.append((x, f"{{'p': {a}, 'q': [{x.replace(str(seed), str(seed + 2))}]}}", str(n)))
+                q = x.replace(str(seed), str(seed + 2))
+                points.append((x, f"{{'p': {a}, 'q': [{q}]}}", str(n)))
             else:
                 points.append((x, a, str(n)))
         names = ("x", "box_of", "n") if kind == "container" else ("x", "a", "n")
@@ -490,7 +507,8 @@ class Writer:
         found = arrays(self.scope, self.names)
         floating = [n for n in found if self.scope[n].dtype.kind in "fc"] or ["x"]
         last = floating[-1]
-        form = self.choice(["{a}", "{a}, {b}, {d}", "{{'u': {a}, 'v': ({b}, {c})}}", "[{a}, {c}, {d}]"])
+        forms = ["{a}", "{a}, {b}, {d}", "{{'u': {a}, 'v': ({b}, {c})}}", "[{a}, {c}, {d}]"]
+        form = self.choice(forms)
         b, d = self.choice(floating), self.choice(floating)
         return form.format(a=last, b=b, c=self.choice(found), d=d)
 
