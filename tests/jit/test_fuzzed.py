@@ -162,6 +162,9 @@ def test_rules_of_math_code_leave_no_mark(form):
         np.testing.assert_allclose(derivative(x), expected, rtol=1e-14)
     with pytest.raises(OpaqueRuleError, match="sine"):
         linad.grad(linad.grad(f))(x)
+    with pytest.raises(OpaqueRuleError, match="order=1"):
+        linad.check_derivatives(f, x)
+    linad.check_derivatives(f, x, order=1)
 
 
 RULES = {
