@@ -13,6 +13,7 @@ from linad.core.settings import config
 from linad.jit.jitted import jit
 from linad.linalg import answers as answers
 from linad.operators.blocks import block_diag, eye, hstack, vstack
+from linad.sparsity import forms as forms
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 
