@@ -87,7 +87,7 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
 
 def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
     """One side of the bounds, as a vector."""
-    if given is None or np.ndim(given) == 0 and isinstance(given, (int, float, np.number)):
+    if given is None or (np.ndim(given) == 0 and isinstance(given, (int, float, np.number))):
         return np.full(unknown.start.shape, none if given is None else float(given))
     slots = unknown.slots
     if unknown.structure == tree.LEAF:

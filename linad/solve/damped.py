@@ -114,7 +114,7 @@ class DenseSteps:
         return self._solve(self.z)
 
     def bent(self, curvature: Any) -> Any:
-        """The step of the last λ for another residual: what a curved path adds to a straight one."""
+        """The step of the last λ for another residual: what a curved path adds."""
         return self._solve(curvature if self.q is None else self.q.conj().T @ curvature)
 
     def _solve(self, z: Any) -> Any:

@@ -330,8 +330,7 @@ class Fit:
         """Half the sum of squares, or of losses."""
         if self.loss is None:
             return 0.5 * squared(r)
-        with quiet():
-            return self.loss.cost(r)
+        return self.loss.cost(r)
 
     def run(self, step: Callable[["Fit"], float], monitor: Monitor) -> Stop:
         """Take steps until something ends it."""
@@ -340,17 +339,20 @@ class Fit:
             if not np.isfinite(self.cost):
                 raise Stop(Status.NOT_FINITE, "in f(x0)")
             while True:
-                self._prepare()
+                with quiet():
+                    self._prepare()
                 if self.nit > self.told:
                     self.told = self.nit
                     monitor.report(
                         self.fields, cost=self.cost, optimality=self.optimality, step=self.step
                     )
-                    self._check(before, self.step)
+                    with quiet():
+                        self._check(before, self.step)
                 if self.nit >= self.maxiter:
                     raise Stop(Status.MAXITER, f"{self.maxiter} steps, cost {self.cost:.6g}")
                 before = self.cost
-                self.step = step(self)
+                with quiet():
+                    self.step = step(self)
                 self.nit += 1
         except Stop as stop:
             return stop
@@ -578,10 +580,9 @@ def _along_the_curve(fit: Fit, p: Any, D: Any) -> tuple[Any, bool]:
     if not isinstance(steps, DenseSteps) or fit.relative(p) < np.cbrt(fit.eps):
         return p, False  # over so short a way curvature is rounding
     probed = fit.problem.value((fit.x + PROBE * p).astype(fit.x.dtype, copy=False))
-    with quiet():
-        curvature = (2 / PROBE) * ((probed - fit.r) / PROBE - fit.J.bare @ p)
-        if fit.weights is not None:
-            curvature = fit.weights * curvature
+    curvature = (2 / PROBE) * ((probed - fit.r) / PROBE - fit.J.bare @ p)
+    if fit.weights is not None:
+        curvature = fit.weights * curvature
     if not np.isfinite(curvature).all():
         return None, False
     bend = fit.steps.bent(curvature)

@@ -15,17 +15,18 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
     """Draw a fit; the pair of axes."""
     if axes is None:
         try:
-            from matplotlib import pyplot
+            from matplotlib import pyplot as plt
         except ImportError as error:
             raise ArgumentError(
                 "plot: matplotlib is not installed; pip install matplotlib"
             ) from error
-        axes = pyplot.subplots(
+        axes = plt.subplots(
             2, 1, sharex=True, height_ratios=(3, 1), layout="constrained", figsize=(6.4, 5.2)
         )[1]
     above, below = axes
     residuals = np.concatenate([np.ravel(r) for r in tree.flatten(fit.residuals)[0]])
-    x = None if fit.xdata is None else _abscissa(fit.xdata, residuals)
+    alone = fit.data is not None and tree.is_leaf(fit.data.structure)
+    x = _abscissa(fit.xdata, residuals) if alone else None
     places = np.arange(residuals.size) if x is None else x
     if x is not None:
         _draw_curve(above, fit, x, t)
@@ -33,10 +34,8 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
         y = np.concatenate([np.ravel(leaf) for leaf in fit.data.leaves])
         model = tree.flatten(fit.predict(fit.xdata))[0]
         above.plot(places, y, "o", ms=4, label="data")
-        shown = np.concatenate([
-            np.ravel(np.broadcast_to(v, leaf.shape))
-            for v, leaf in zip(model, fit.data.leaves, strict=True)
-        ])
+        pairs = zip(model, fit.data.leaves, strict=True)
+        shown = np.concatenate([np.ravel(np.broadcast_to(v, leaf.shape)) for v, leaf in pairs])
         above.plot(places, shown, "-", label=fit.title)
     if fit.data is not None:
         above.legend()
