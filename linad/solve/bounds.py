@@ -55,6 +55,24 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
     """
     if bounds is None:
         return None
+    lower, upper = sides(name, bounds, unknown)
+    x = unknown.start
+    wrong = ~((lower <= x) & (x <= upper))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise OptionError(
+            f"{name}: x0 must lie within the bounds, but unknown {i} starts at {x[i]:g}, outside "
+            f"[{lower[i]:g}, {upper[i]:g}]; start it between them"
+        )
+    if np.isinf(lower).all() and np.isinf(upper).all():
+        return None
+    return Box(lower.astype(x.dtype), upper.astype(x.dtype))
+
+
+def sides(name: str, bounds: Any, unknown: Any) -> tuple[Any, Any]:
+    """Lower and upper bounds as vectors; infinite where there are none. Errors as of `as_box`."""
+    if bounds is None:
+        bounds = None, None
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         bounds = bounds.lb, bounds.ub
     if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
@@ -72,22 +90,12 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
             f"{name}: a lower bound must not exceed the upper one, got {lower[i]:g} and "
             f"{upper[i]:g} for unknown {i}"
         )
-    x = unknown.start
-    wrong = ~((lower <= x) & (x <= upper))
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise OptionError(
-            f"{name}: x0 must lie within the bounds, but unknown {i} starts at {x[i]:g}, outside "
-            f"[{lower[i]:g}, {upper[i]:g}]; start it between them"
-        )
-    if np.isinf(lower).all() and np.isinf(upper).all():
-        return None
-    return Box(lower.astype(x.dtype), upper.astype(x.dtype))
+    return lower, upper
 
 
 def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
     """One side of the bounds, as a vector."""
-    if given is None or (np.ndim(given) == 0 and isinstance(given, (int, float, np.number))):
+    if given is None or isinstance(given, (int, float, np.number)):
         return np.full(unknown.start.shape, none if given is None else float(given))
     slots = unknown.slots
     if unknown.structure == tree.LEAF:

@@ -1,6 +1,6 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
-import matplotlib
+import matplotlib as mpl
 import numpy as np
 import pytest
 import scipy.optimize
@@ -9,7 +9,7 @@ import scipy.stats
 import linad
 from linad.solve import curve_fit, fit
 
-matplotlib.use("Agg")
+mpl.use("Agg")
 
 RNG = np.random.default_rng(0)
 T = np.linspace(0.0, 4.0, 30)
@@ -249,7 +249,7 @@ class TestTelling:
     def test_plot(self, found):
         above, below = found.plot()
         assert len(below.lines) == 2
-        matplotlib.pyplot.close(above.figure)
+        mpl.pyplot.close(above.figure)
 
     def test_residuals_alone_have_no_predictions(self):
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))

@@ -7,21 +7,45 @@ import numpy as np
 import scipy.linalg
 
 from linad.core import tree
-from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, takes
+from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, is_integer, takes
 from linad.core.shapes import name_of
-from linad.errors import ArgumentError, OptionError, ShapeError
-from linad.solve.bounds import as_box
+from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
+from linad.solve.bounds import as_box, sides
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, binding
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
-from linad.solve.problems import Unknown
 
-VERBOSE = Kind("0, 1 or 2", lambda value: value in (0, 1, 2))
+VERBOSE = Kind("0, 1 or 2", lambda value: is_integer(value) and value in (0, 1, 2))
+
+
+def _holds_numbers(value: Any) -> bool:
+    leaves = tree.flatten(value)[0]
+    return bool(leaves) and all(np.asarray(leaf).dtype.kind in "biuf" for leaf in leaves)
+
+
+def _holds_finite(value: Any) -> bool:
+    return _holds_numbers(value) and all(
+        np.isfinite(np.asarray(leaf)).all() for leaf in tree.flatten(value)[0]
+    )
+
+
+START = Kind("finite real numbers, an array or a container of such", _holds_finite)
+POSITIVES = Kind("positive numbers like ydata, or a covariance matrix", _holds_finite).optional
+WEIGHTS = Kind(
+    "numbers >= 0 like ydata",
+    lambda value: (
+        _holds_finite(value)
+        and all((np.asarray(leaf) >= 0).all() for leaf in tree.flatten(value)[0])
+    ),
+).optional
 
 
 @takes(
     f=FUNCTION,
+    p0=START.optional,
+    sigma=POSITIVES,
+    weights=WEIGHTS,
     absolute_sigma=FLAG,
     check_finite=FLAG,
     loss=LOSS,
@@ -201,11 +225,8 @@ def fit(
 
 def _between(bounds: Any, names: list[str], start: Any) -> Any:
     """Ones, moved between the bounds."""
-    box = Parameters("curve_fit", start, names, None)
-    unknown = Unknown(start, "curve_fit")
-    lower, upper = (
-        np.broadcast_to(np.asarray(side, float), start.shape) for side in box.bounds(bounds)
-    )
+    parameters = Parameters("curve_fit", start, names, None)
+    lower, upper = sides("curve_fit", parameters.bounds(bounds), parameters.unknown)
     inside = np.clip(np.ones_like(start), lower, upper)
     middle = np.isfinite(lower) & np.isfinite(upper)
     inside[middle] = 0.5 * (lower[middle] + upper[middle])
@@ -213,7 +234,7 @@ def _between(bounds: Any, names: list[str], start: Any) -> Any:
     inside[below] = lower[below] + 1.0
     above = np.isfinite(upper) & ~middle & (upper <= 1)
     inside[above] = upper[above] - 1.0
-    return unknown.container(inside)
+    return inside
 
 
 def _solve(
@@ -290,11 +311,11 @@ class Data:
         (y,) = self.leaves
         if y.ndim != 1:
             if sigma.shape != y.shape:
-                raise ShapeError(f"curve_fit: sigma must have shape {y.shape}, got {sigma.shape}")
+                raise OptionError(f"curve_fit: sigma must have shape {y.shape}, got {sigma.shape}")
             self.weights = [1.0 / sigma]
             return
         if sigma.shape != (y.size, y.size):
-            raise ShapeError(
+            raise OptionError(
                 f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
                 f"{sigma.shape}"
             )
@@ -307,13 +328,16 @@ class Data:
         self.whiten = scipy.linalg.solve_triangular(factor, np.eye(y.size), lower=True)
 
     def _like_data(self, option: str, given: Any) -> list[Any]:
-        if np.ndim(given) == 0 and isinstance(given, (int, float, np.number)):
+        if isinstance(given, (int, float, np.number)):
             values = [given for _ in self.leaves]
         else:
-            values = tree.flatten_like(_plain(given), self.structure, f"curve_fit: {option}")
+            try:
+                values = tree.flatten_like(_plain(given), self.structure, f"curve_fit: {option}")
+            except TreeError as error:
+                raise OptionError(str(error)) from error
         for value, y in zip(values, self.leaves, strict=True):
             if np.ndim(value) and np.shape(value) != y.shape:
-                raise ShapeError(
+                raise OptionError(
                     f"curve_fit: {option} must have the shape {y.shape} of ydata, or be a "
                     f"number; got {np.shape(value)}"
                 )

@@ -139,6 +139,11 @@ class Parameters:
             return
         if isinstance(fixed, str):
             fixed = [fixed]
+        if not isinstance(fixed, (Mapping, np.ndarray, list, tuple, set, frozenset)):
+            raise OptionError(
+                f"{self.solver}: fixed must be names, a dict of values, or a flag for each "
+                f"parameter, got {fixed!r:.60}"
+            )
         if isinstance(fixed, Mapping) and not _flags(fixed.values()):
             for key, value in fixed.items():
                 where = self.positions("fixed", key)
@@ -177,21 +182,22 @@ class Parameters:
             )
         return found
 
-    def bounds(self, given: Any) -> tuple[Any, Any]:
+    def bounds(self, given: Any) -> Any:
         """Bounds as SciPy or a mapping of names gives them, as containers like the start."""
         n = self.start.size
         if isinstance(given, Mapping):
             lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
             for key, pair in given.items():
                 where = self.positions("bounds", key)
+                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                    raise OptionError(
+                        f"{self.solver}: bounds of {key!r} must be (lower, upper), got {pair!r:.60}"
+                    )
                 low, high = pair
                 lower[where] = -np.inf if low is None else low
                 upper[where] = np.inf if high is None else high
-            given = lower, upper
             return self.unknown.container(lower), self.unknown.container(upper)
-        if hasattr(given, "lb") and hasattr(given, "ub"):
-            return given.lb, given.ub
-        return tuple(given) if isinstance(given, (tuple, list)) else given  # checked by as_box
+        return given
 
     def container(self, vector: Any) -> Any:
         """A vector in the form of the start."""
