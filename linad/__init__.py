@@ -7,6 +7,7 @@ from linad import errors, numpy as numpy, rules
 from linad.api.custom_primitives import primitive
 from linad.api.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
 from linad.api.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
+from linad.api.ravels import ravel
 from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core import former_names
 from linad.core.settings import config
@@ -39,6 +40,7 @@ __all__ = [
     "log_compiles",
     "lower",
     "primitive",
+    "ravel",
     "rules",
     "scipy_args",
     "solve",

@@ -94,7 +94,7 @@ class DenseSteps:
         _check_finite(matrix)
         self.gradient = matrix.conj().T @ r
         self.column_norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
-        self.dtype = matrix.dtype
+        self.matrix, self.dtype = matrix, matrix.dtype
         m, n = matrix.shape
         if m > n:
             self.q, self.R = qr(matrix, mode="economic", check_finite=False)
@@ -112,6 +112,10 @@ class DenseSteps:
             raise SingularError("the damped system is singular")
         self.factors = q[: len(self.R)], R
         return self._solve(self.z)
+
+    def along(self, p: Any) -> Any:
+        """J p."""
+        return self.matrix @ p
 
     def bent(self, curvature: Any) -> Any:
         """The step of the last λ for another residual: what a curved path adds."""
@@ -233,6 +237,10 @@ class Held:
     def step(self, lam: float, D: Any) -> Any:
         """p for a λ > 0."""
         return self._all(self.inner.step(lam, D[self.free]))
+
+    def along(self, p: Any) -> Any:
+        """J p, for a p of the free unknowns."""
+        return self.inner.along(p[self.free])
 
     def bent(self, curvature: Any) -> Any:
         """As of the steps inside."""

@@ -580,9 +580,10 @@ def _along_the_curve(fit: Fit, p: Any, D: Any) -> tuple[Any, bool]:
     if not isinstance(steps, DenseSteps) or fit.relative(p) < np.cbrt(fit.eps):
         return p, False  # over so short a way curvature is rounding
     probed = fit.problem.value((fit.x + PROBE * p).astype(fit.x.dtype, copy=False))
-    curvature = (2 / PROBE) * ((probed - fit.r) / PROBE - fit.J.bare @ p)
+    change = (probed - fit.r) / PROBE
     if fit.weights is not None:
-        curvature = fit.weights * curvature
+        change = fit.weights * change
+    curvature = (2 / PROBE) * (change - fit.steps.along(p))
     if not np.isfinite(curvature).all():
         return None, False
     bend = fit.steps.bent(curvature)
