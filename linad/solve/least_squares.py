@@ -314,6 +314,7 @@ class Fit:
         self.lam, self.growth = 0.0, 2.0
         self.D: Any = None
         self.seen: Any = 0.0
+        self.weights: Any = None
         self.memory = True
         self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
@@ -360,9 +361,10 @@ class Fit:
     def _prepare(self) -> None:
         """The model at the point."""
         try:
-            self.weights, r = (None, self.r) if self.loss is None else self.loss.model(self.r)
-            free = None if self.box is None else lambda g: self.box.free(self.x, g)
-            self.steps = self.factory(self.J, r, self.weights, free)
+            r = self.r
+            if self.loss is not None:
+                self.weights, r = self.loss.model(r)
+            self.steps = self.factory(self.J, r, self.weights, self._free if self.box else None)
         except np.linalg.LinAlgError as error:
             raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
         self.gradient = self.steps.gradient
@@ -372,6 +374,11 @@ class Fit:
             self.gtol = self.eps**1.5 * self.optimality
         if self.optimality <= self.gtol:
             raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
+
+    def _free(self, gradient: Any) -> Any:
+        """A mask of the unknowns that bounds do not hold."""
+        assert self.box is not None
+        return self.box.free(self.x, gradient)
 
     @property
     def noise(self) -> float:

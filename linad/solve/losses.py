@@ -69,7 +69,8 @@ class Loss:
     """
 
     def __init__(self, loss: Any, scale: float) -> None:
-        self.function, self.scale = LOSSES.get(loss, loss) if isinstance(loss, str) else loss, scale
+        self.function = LOSSES[loss] if isinstance(loss, str) else loss
+        self.scale = scale
 
     def _values(self, r: Any) -> Any:
         values = np.asarray(self.function((r / self.scale) ** 2))

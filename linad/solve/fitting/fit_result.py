@@ -247,7 +247,7 @@ class FitResult:
         from linad.solve.fitting.profiles import profile
 
         LEVEL.check("profile_intervals", "level", level)
-        free = np.flatnonzero(self.parameters.free)
+        free: list[int] = np.flatnonzero(self.parameters.free).tolist()
         if names is not None:
             keys = [names] if isinstance(names, str) else names
             free = [i for key in keys for i in self.parameters.positions("names", key)]
