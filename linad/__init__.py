@@ -1,12 +1,13 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linad import errors, numpy as numpy, rules
 from linad.api.custom_primitives import primitive
 from linad.api.derivatives import derivative, jacobian, jvp, linearize, stop_gradient, vjp
 from linad.api.gradients import grad, hessian, hessian_operator, hvp, value_and_grad
+from linad.api.ravels import ravel
 from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core import former_names
 from linad.core.settings import config
@@ -39,6 +40,7 @@ __all__ = [
     "log_compiles",
     "lower",
     "primitive",
+    "ravel",
     "rules",
     "scipy_args",
     "solve",
@@ -69,11 +71,20 @@ _LAZY = {
 former_names.install({*__all__})
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'linad' has no attribute {name!r}")
-    module = importlib.import_module(_LAZY[name])
-    return getattr(module, name, module)
+if TYPE_CHECKING:  # what a type checker sees of them
+    from linad import scipy as scipy, solve as solve
+    from linad.api.inspection import explain, log_compiles
+    from linad.export.lowered import lower
+    from linad.linalg.linear_systems import solve_linear
+    from linad.operators.tagged import tag
+    from linad.solve.scipy_arguments import scipy_args
+else:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY:
+            raise AttributeError(f"module 'linad' has no attribute {name!r}")
+        module = importlib.import_module(_LAZY[name])
+        return getattr(module, name, module)
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ Signatures follow JAX where JAX has the function.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 from linad.api.differentiated_call import Argnums, Call, check_transform, untraced
 from linad.arrays.tracer import Tracer
@@ -17,6 +17,8 @@ from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
 from linad.transforms.push import push_leaves
 from linad.transforms.spaces import Slot, check_seeds
 from linad.transforms.tape_operator import TapeOperator
+
+P = ParamSpec("P")
 
 
 def linearize(
@@ -196,7 +198,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
 
 
-def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+def derivative(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
     """Return the derivative of ``f`` in one scalar argument.
 
     Parameters
@@ -248,8 +250,8 @@ def derivative(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
 
 
 def jacobian(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
-) -> Callable[..., Any]:
+    f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
+) -> Callable[P, Any]:
     """Return a function that gives the dense Jacobian of ``f``.
 
     Parameters

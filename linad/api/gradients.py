@@ -4,7 +4,7 @@ Signatures follow JAX where JAX has the function.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from linad.api.derivatives import jacobian, linearize, push
 from linad.api.differentiated_call import Argnums, Call, check_transform
@@ -13,6 +13,31 @@ from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
 from linad.errors import ArgumentError, OutputError
 from linad.transforms.tape_operator import TapeOperator
+
+P = ParamSpec("P")
+Value = TypeVar("Value")
+Aux = TypeVar("Aux")
+
+
+@overload
+def value_and_grad(
+    f: Callable[P, tuple[Value, Aux]],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[True],
+) -> Callable[P, tuple[tuple[Value, Aux], Any]]: ...
+
+
+@overload
+def value_and_grad(
+    f: Callable[P, Value], argnums: int | Sequence[int] = ..., has_aux: Literal[False] = ...
+) -> Callable[P, tuple[Value, Any]]: ...
+
+
+@overload
+def value_and_grad(
+    f: Callable[P, Any], argnums: int | Sequence[int] = ..., *, has_aux: bool
+) -> Callable[P, tuple[Any, Any]]: ...
 
 
 def value_and_grad(
@@ -86,6 +111,21 @@ def _with_gradient(
     return Transformed(value_and_gradient, _with_gradient, f, argnums, has_aux, name)
 
 
+@overload
+def grad(
+    f: Callable[P, tuple[Any, Aux]],
+    argnums: int | Sequence[int] = ...,
+    *,
+    has_aux: Literal[True],
+) -> Callable[P, tuple[Any, Aux]]: ...
+
+
+@overload
+def grad(
+    f: Callable[P, Any], argnums: int | Sequence[int] = ..., has_aux: bool = ...
+) -> Callable[P, Any]: ...
+
+
 def grad(
     f: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
@@ -139,7 +179,7 @@ def _gradient(
     return Transformed(gradient, _gradient, f, argnums, has_aux, name)
 
 
-def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """Return a function that gives the dense Hessian of the scalar function ``f``.
 
     Parameters

@@ -98,7 +98,7 @@ def _add_problem(command: argparse.ArgumentParser) -> None:
 
 def run_demo(options: argparse.Namespace, terminal: Terminal) -> int:
     """`linad demo`."""
-    from linad import demo
+    from linad.command import demo
 
     if options.plot:
         demo.check_plot(options.plot)

@@ -12,7 +12,7 @@ import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -40,7 +40,11 @@ SIGNATURES = 256
 """Kinds of arguments that a jitted function remembers; the longest unused goes."""
 
 
-class Jitted:
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Jitted(Generic[P, R]):
     """A function that runs compiled from its second call on; see `jit`."""
 
     compiles = True
@@ -55,13 +59,13 @@ class Jitted:
         self._narrow = False  # whether it computes in single precision, whatever comes in
         functools.update_wrapper(self, f, updated=())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         short = self._short
         if short is not None and not kwargs:
             found = short(args)
             if found is not self._other:
-                return found
-        return self._call(args, kwargs)
+                return found  # type: ignore[no-any-return]  # what f returns is not known here
+        return self._call(args, kwargs)  # type: ignore[no-any-return]
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -374,6 +378,24 @@ def _is_recorded(x: Any) -> bool:
             return True
         x = x._value
     return False
+
+
+@overload
+def jit(
+    f: Callable[P, R],
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+) -> Jitted[P, R]: ...
+
+
+@overload
+def jit(
+    f: None = None,
+    *,
+    static_argnums: int | Sequence[int] = ...,
+    static_argnames: str | Sequence[str] = ...,
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
 @takes(static_argnums=POSITIONS, static_argnames=NAMES)

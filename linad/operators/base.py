@@ -14,7 +14,7 @@ arrays has a matrix only if it is linear over the complex numbers (`clinear`).
 import operator
 import sys
 import weakref
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 import numpy as np
 from scipy.sparse import issparse
@@ -273,6 +273,15 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
 
     _rdot = __rmul__ = rdot
     __mul__ = dot
+
+    @overload
+    def __matmul__(self, other: "JacobianOperator") -> "JacobianOperator": ...
+
+    @overload
+    def __matmul__(self, other: np.ndarray) -> np.ndarray: ...
+
+    @overload
+    def __matmul__(self, other: Any) -> Any: ...
 
     def __matmul__(self, other: Any) -> Any:
         if type(other) is np.ndarray and other.ndim == 1:

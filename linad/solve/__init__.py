@@ -6,6 +6,8 @@ return the solution itself, and are differentiated through.
 """
 
 from linad.solve.continuation import continuation
+from linad.solve.fitting.curve_fit import curve_fit, fit
+from linad.solve.fitting.fit_result import FitResult
 from linad.solve.lbfgs import lbfgs
 from linad.solve.least_squares import gauss_newton, levenberg_marquardt
 from linad.solve.newton import newton
@@ -16,8 +18,11 @@ from linad.solve.status import Status
 from linad.solve.trust_region import trust_region
 
 __all__ = [
+    "FitResult",
     "Status",
     "continuation",
+    "curve_fit",
+    "fit",
     "fixed_point",
     "gauss_newton",
     "lbfgs",

@@ -43,15 +43,35 @@ class Factory:
         self.elimination: Elimination | None = None
         self.looked = False
 
-    def __call__(self, J: Any, r: Any) -> Any:
-        """What gives the steps from a point with Jacobian J and residual r."""
+    def __call__(self, J: Any, r: Any, weights: Any = None, free: Any = None) -> Any:
+        """What gives the steps from a point with Jacobian J and residual r.
+
+        Parameters
+        ----------
+        J : Counted
+        r : ndarray (m,)
+        weights : ndarray (m,), optional
+            By which the rows of J are multiplied; those of r are already.
+        free : callable, optional
+            From the gradient to a mask of the unknowns that move; all of them by default.
+        """
         if self.kind == "auto":
             self.kind = _choose(J)
-        if self.kind == "dense":
-            return DenseSteps(J.todense(), r)
         if self.kind == "krylov":
-            return KrylovSteps(J, r)
-        steps = SparseSteps(J.tosparse("csr"), r)
+            if weights is not None:
+                J = Diagonal(weights, J.out_shape, J.dtype) @ J
+            if free is None or (mask := free(J.H @ r)).all():
+                return KrylovSteps(J, r)
+            return KrylovSteps(J @ Diagonal(mask.astype(J.dtype), J.in_shape, J.dtype), r)
+        matrix = J.todense() if self.kind == "dense" else J.tosparse("csr")
+        if weights is not None:
+            rows = weights if self.kind == "sparse" else weights[:, None]
+            matrix = scipy.sparse.diags_array(rows) @ matrix if rows is weights else rows * matrix
+        if free is not None and not (mask := free(matrix.conj().T @ r)).all():
+            return Held((DenseSteps if self.kind == "dense" else SparseSteps), matrix, r, mask)
+        if self.kind == "dense":
+            return DenseSteps(matrix, r)
+        steps = SparseSteps(matrix, r)
         if not self.looked:
             self.looked, self.elimination = True, elimination_for(steps.normal)
         steps.elimination = self.elimination
@@ -74,24 +94,36 @@ class DenseSteps:
         _check_finite(matrix)
         self.gradient = matrix.conj().T @ r
         self.column_norms = np.sqrt(np.sum(np.abs(matrix) ** 2, axis=0))
-        self.dtype = matrix.dtype
+        self.matrix, self.dtype = matrix, matrix.dtype
         m, n = matrix.shape
         if m > n:
-            q, self.R = qr(matrix, mode="economic", check_finite=False)
-            self.z = q.conj().T @ r
+            self.q, self.R = qr(matrix, mode="economic", check_finite=False)
+            self.z = self.q.conj().T @ r
         else:
-            self.R, self.z = matrix, r
+            self.q, self.R, self.z = None, matrix, r
+        self.factors: Any = None
 
     def step(self, lam: float, D: Any) -> Any:
         """p for a λ > 0."""
-        n = D.size
         rows = np.sqrt(lam) * D
         a = np.concatenate([self.R, np.diag(rows.astype(self.dtype))])
-        b = np.concatenate([-self.z, np.zeros(n, self.z.dtype)])
         q, R = qr(a, mode="economic", check_finite=False)
         if not np.abs(R.diagonal()).min(initial=np.inf) > 0:
             raise SingularError("the damped system is singular")
-        return solve_triangular(R, q.conj().T @ b, check_finite=False)
+        self.factors = q[: len(self.R)], R
+        return self._solve(self.z)
+
+    def along(self, p: Any) -> Any:
+        """J p."""
+        return self.matrix @ p
+
+    def bent(self, curvature: Any) -> Any:
+        """The step of the last λ for another residual: what a curved path adds."""
+        return self._solve(curvature if self.q is None else self.q.conj().T @ curvature)
+
+    def _solve(self, z: Any) -> Any:
+        q, R = self.factors
+        return solve_triangular(R, -(q.conj().T @ z), check_finite=False)
 
     def gauss(self) -> tuple[Any, int]:
         """The shortest p for λ = 0, and the rank."""
@@ -185,6 +217,38 @@ class KrylovSteps:
     def product(self, p: Any) -> float:
         """|J p|²."""
         return float(np.linalg.norm(self.J @ p)) ** 2
+
+
+class Held:
+    """Steps of some unknowns, while the others are held."""
+
+    def __init__(self, kind: Any, matrix: Any, r: Any, free: Any) -> None:
+        self.free = free
+        self.inner = kind(matrix[:, np.flatnonzero(free)], r)
+        self.dtype = self.inner.dtype
+        self.gradient = self._all(self.inner.gradient)
+        self.column_norms = self._all(self.inner.column_norms)
+
+    def _all(self, values: Any) -> Any:
+        full = np.zeros(self.free.shape, values.dtype)
+        full[self.free] = values
+        return full
+
+    def step(self, lam: float, D: Any) -> Any:
+        """p for a λ > 0."""
+        return self._all(self.inner.step(lam, D[self.free]))
+
+    def along(self, p: Any) -> Any:
+        """J p, for a p of the free unknowns."""
+        return self.inner.along(p[self.free])
+
+    def bent(self, curvature: Any) -> Any:
+        """As of the steps inside."""
+        return self._all(self.inner.bent(curvature))
+
+    def product(self, p: Any) -> float:
+        """|J p|², for a p of the free unknowns."""
+        return float(self.inner.product(p[self.free]))
 
 
 def _check_finite(values: Any) -> None:

@@ -164,15 +164,15 @@ def lbfgs(
         "nit": found.nit,
         **problem.counted,
     }
-    stop = stopped[0] if stopped else _why(found)
-    if stop.status is Status.CONVERGED:
+    end = stopped[0] if stopped else _why(found)
+    if end.status is Status.CONVERGED:
         g = _inwards(found.x, np.asarray(found.jac, float), limits)
         if g > max(gtol, STALLED * latest["first"]):
-            stop = Stop(
+            end = Stop(
                 Status.STAGNATED,
                 f"f changed by less than ftol allows, and the largest |gradient| is {g:.1e} still",
             )
-    return monitor.finish(stop, fields)
+    return monitor.finish(end, fields)
 
 
 STALLED = 1e-2

@@ -10,10 +10,19 @@ makes it independent of the units of the unknowns. After a step with gain ratio
 
 λ is multiplied by max(1/3, 1 - (2ρ - 1)³) where ρ > 0, and else by ν = 2, 4, 8 ...
 
+Where J is small enough to be dense a step follows the curve that keeps the residuals going
+straight: p = v + a/2, with a the damped step for the second derivative of r along v, and a step
+whose curve bends more than 3/4 of it is refused. A run that comes to no end, or ends where the
+residuals no longer depend on an unknown, is begun again with D the norms at the point alone, and
+then with other dampings; the lowest end counts.
+
 Sources: J. J. Moré, "The Levenberg-Marquardt algorithm: implementation and theory", 1978.
-H. B. Nielsen, "Damping parameter in Marquardt's method", Technical University of Denmark, 1999.
+M. K. Transtrum, J. P. Sethna, "Improvements to the Levenberg-Marquardt algorithm for nonlinear
+least-squares minimization", 2012. H. B. Nielsen, "Damping parameter in Marquardt's
+method", Technical University of Denmark, 1999.
 """
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -23,14 +32,28 @@ from linad.core import tree
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
-from linad.solve.damped import Factory
+from linad.solve.bounds import Box, as_box
+from linad.solve.damped import DenseSteps, Factory, Held
 from linad.solve.linesearch import NoDecrease, backtrack
+from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import largest, squared
 from linad.solve.problems import Residual, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
 from linad.solve.step_systems import LINEAR_SOLVER, seen_through
 
 COLUMNS = ("cost", "optimality", "step")
+
+PATIENCE = 200
+"""Steps after which a dense fit that has not ended is also tried from x0 in other ways."""
+
+BENT = 0.75
+"""Most that the curve of a step may add to it, relative to its length."""
+
+OTHER_WAYS = ((1.0, False), (1e3, True), (1e5, False))
+"""What a fit is tried with again: a factor on the first damping, and whether D remembers."""
+
+PROBE = 0.1
+"""Part of a step at which the residuals are looked at for their curvature."""
 
 
 @takes(
@@ -106,7 +129,8 @@ def gauss_newton(
     """
     f = seen_through(f, linear_solver, x0)
     fit = Fit("gauss_newton", f, x0, args, (ftol, xtol, gtol), maxiter, linear_solver)
-    return fit.run(_gauss_step, Monitor("gauss_newton", callback, disp, COLUMNS))
+    monitor = Monitor("gauss_newton", callback, disp, COLUMNS)
+    return monitor.finish(fit.run(_gauss_step, monitor), fit.fields())
 
 
 @takes(
@@ -116,6 +140,8 @@ def gauss_newton(
     gtol=TOLERANCE.optional,
     maxiter=COUNT,
     damping=POSITIVE,
+    loss=LOSS,
+    f_scale=POSITIVE,
     linear_solver=LINEAR_SOLVER,
     callback=FUNCTION.optional,
     disp=FLAG,
@@ -128,8 +154,11 @@ def levenberg_marquardt(
     ftol: float | None = None,
     xtol: float | None = None,
     gtol: float | None = None,
-    maxiter: int = 500,
+    maxiter: int = 1000,
     damping: float = 1e-3,
+    bounds: Any = None,
+    loss: Any = "linear",
+    f_scale: float = 1.0,
     linear_solver: str = "auto",
     callback: Callback = None,
     disp: bool = False,
@@ -138,10 +167,21 @@ def levenberg_marquardt(
 
     Parameters
     ----------
-    f, x0, args, ftol, xtol, gtol, maxiter, linear_solver, callback, disp
+    f, x0, args, gtol, maxiter, linear_solver, callback, disp
         As for `gauss_newton`.
+    ftol, xtol : float, optional
+        As for `gauss_newton`, if given. By default a fit with a dense Jacobian goes on until the
+        next step would change each unknown by less than 1e-8 of itself, or by 1e-8 of what its
+        standard error leaves open: its parameters are good to six digits and more.
     damping : float
         The first λ, relative to the scaled unknowns: small trusts the model.
+    bounds : (lower, upper) or scipy.optimize.Bounds, optional
+        Each a number for all unknowns, or a container like x0; infinite, or None, for no bound.
+    loss : str or callable
+        "linear", or one that lets outliers count for less, as in `scipy.optimize.least_squares`:
+        "soft_l1", "huber", "cauchy", "arctan", or ``loss(z) -> (rho, rho', rho'')``.
+    f_scale : float
+        The size of a residual from which on a robust loss lets it count for less.
 
     Returns
     -------
@@ -167,9 +207,43 @@ def levenberg_marquardt(
     array([1., 1.])
     """
     f = seen_through(f, linear_solver, x0)
-    fit = Fit("levenberg_marquardt", f, x0, args, (ftol, xtol, gtol), maxiter, linear_solver)
-    fit.lam = damping
-    return fit.run(_damped_step, Monitor("levenberg_marquardt", callback, disp, COLUMNS))
+    fit = Fit(
+        "levenberg_marquardt",
+        f,
+        x0,
+        args,
+        (ftol, xtol, gtol),
+        maxiter,
+        linear_solver,
+        bounds,
+        None if loss == "linear" else Loss(loss, f_scale),
+    )
+    monitor = Monitor("levenberg_marquardt", callback, disp, COLUMNS)
+    fit, stop = _tried(fit, damping, monitor)
+    return monitor.finish(stop, fit.fields())
+
+
+def _tried(fit: "Fit", damping: float, monitor: Monitor) -> tuple["Fit", Stop]:
+    """Run a fit, in other ways too where the first comes to no good end; the best of them."""
+    start, limit = copy.copy(fit), fit.maxiter
+    fit.lam, fit.maxiter = damping, min(limit, PATIENCE)
+    end = fit.run(_damped_step, monitor)
+    taken = fit.nit
+    for factor, memory in OTHER_WAYS if fit.factory.kind == "dense" else ():
+        if not fit.is_doubtful(end) or taken >= limit:
+            break
+        other = copy.copy(start)
+        other.lam, other.memory = factor * damping, memory
+        other.taken, other.maxiter = taken, limit - taken
+        stop = other.run(_damped_step, monitor)
+        taken += other.nit
+        if other.cost < fit.cost or (other.cost == fit.cost and not other.is_doubtful(stop)):
+            fit, end = other, stop
+    fit.taken = taken - fit.nit
+    if end.status is Status.MAXITER and taken < limit:
+        fit.maxiter = fit.nit + limit - taken
+        end = fit.run(_damped_step, monitor)
+    return fit, end
 
 
 class _Parts:
@@ -217,6 +291,8 @@ class Fit:
         tolerances: tuple[float | None, float | None, float | None],
         maxiter: int,
         linear_solver: str,
+        bounds: Any = None,
+        loss: Loss | None = None,
     ) -> None:
         self.problem = problem = Residual(f, x0, args, name)
         if problem.x.dtype.kind == "c":
@@ -224,52 +300,71 @@ class Fit:
                 f"{name}: x0 is complex; fit its real and imaginary parts, as two arrays"
             )
         problem.f = self.parts = _Parts(f)
+        self.box: Box | None = as_box(name, bounds, problem.x)
+        self.loss = loss
         self.maxiter = maxiter
         self.eps = problem.x.eps
         default = 1e-8 if self.eps < 1e-10 else 3e-4
         ftol, xtol, gtol = tolerances
+        self.exact = name == "levenberg_marquardt" and ftol is None and xtol is None
         self.ftol = default if ftol is None else ftol
         self.xtol = default if xtol is None else xtol
         self.x = problem.x.start
         self.reach = (1.0 + float(np.linalg.norm(self.x))) / self.eps
         self.lam, self.growth = 0.0, 2.0
         self.D: Any = None
-        self.nit = 0
+        self.seen: Any = 0.0
+        self.weights: Any = None
+        self.memory = True
+        self.nit = self.told = self.taken = 0
         self.step = self.gain = np.nan
         self.factory = Factory(linear_solver)
         self.r, self.J = problem.linearize(self.x)
         if not self.r.size:
             raise ShapeError(f"{name}: {name_of(f)} returned no numbers")
-        self.cost = 0.5 * squared(self.r)
+        self.first = self.cost = self.cost_of(self.r)
         self.gradient: Any = np.full(self.x.shape, np.nan)
         self.steps: Any = None
         self.gtol = gtol
 
-    def run(self, step: Callable[["Fit"], float], monitor: Monitor) -> Any:
+    def cost_of(self, r: Any) -> float:
+        """Half the sum of squares, or of losses."""
+        if self.loss is None:
+            return 0.5 * squared(r)
+        return self.loss.cost(r)
+
+    def run(self, step: Callable[["Fit"], float], monitor: Monitor) -> Stop:
         """Take steps until something ends it."""
         before = self.cost
         try:
             if not np.isfinite(self.cost):
                 raise Stop(Status.NOT_FINITE, "in f(x0)")
             while True:
-                self._prepare()
-                if self.nit:
+                with quiet():
+                    self._prepare()
+                if self.nit > self.told:
+                    self.told = self.nit
                     monitor.report(
                         self.fields, cost=self.cost, optimality=self.optimality, step=self.step
                     )
-                    self._check(before, self.step)
+                    with quiet():
+                        self._check(before, self.step)
                 if self.nit >= self.maxiter:
                     raise Stop(Status.MAXITER, f"{self.maxiter} steps, cost {self.cost:.6g}")
                 before = self.cost
-                self.step = step(self)
+                with quiet():
+                    self.step = step(self)
                 self.nit += 1
         except Stop as stop:
-            return monitor.finish(stop, self.fields())
+            return stop
 
     def _prepare(self) -> None:
         """The model at the point."""
         try:
-            self.steps = self.factory(self.J, self.r)
+            r = self.r
+            if self.loss is not None:
+                self.weights, r = self.loss.model(r)
+            self.steps = self.factory(self.J, r, self.weights, self._free if self.box else None)
         except np.linalg.LinAlgError as error:
             raise Stop(Status.NOT_FINITE, f"in the Jacobian ({error})") from error
         self.gradient = self.steps.gradient
@@ -279,6 +374,11 @@ class Fit:
             self.gtol = self.eps**1.5 * self.optimality
         if self.optimality <= self.gtol:
             raise Stop(Status.CONVERGED, f"the largest |gradient| is {self.optimality:.1e}")
+
+    def _free(self, gradient: Any) -> Any:
+        """A mask of the unknowns that bounds do not hold."""
+        assert self.box is not None
+        return self.box.free(self.x, gradient)
 
     @property
     def noise(self) -> float:
@@ -300,7 +400,7 @@ class Fit:
             "jac": self.J.bare,
             "grad": problem.x.container(self.gradient),
             "optimality": self.optimality,
-            "nit": self.nit,
+            "nit": self.taken + self.nit,
             **problem.counted,
         }
         if self.lam:
@@ -311,10 +411,37 @@ class Fit:
         change = before - self.cost
         if self.gain < 0.25:  # the model is poor: a small step says nothing
             return
+        if self.exact and self.factory.kind == "dense":
+            if (step <= 1e-3 or change <= 1e-4 * before) and (words := self._exact()):
+                raise Stop(Status.CONVERGED, words)
+            return
         if self.ftol and change <= self.ftol * before and self._settled(self.ftol):
             raise Stop(Status.CONVERGED, f"the cost, {self.cost:.6g}, changed by {change:.1e}")
         if step <= self.xtol and self._settled(self.xtol):
             raise Stop(Status.CONVERGED, f"the last step was {step:.1e} of |x|")
+
+    def _exact(self) -> str:
+        """How little the next step, hardly damped, would change any unknown; "" where too much."""
+        norms = np.asarray(self.steps.column_norms, float)
+        promise, p = _light_step(self, np.where(norms > 0, norms, 1.0))
+        explained = promise <= self.xtol * self.cost  # the deviations have settled as well
+        if explained and (np.abs(p) <= self.xtol * np.abs(self.x)).all():
+            return f"the next step changes no unknown by more than {self.xtol:.0e} of itself"
+        if promise <= self.xtol**2 * self.cost:
+            return f"the next step brings {promise:.1e} of the cost {self.cost:.6g}"
+        return ""
+
+    def is_doubtful(self, stop: Stop) -> bool:
+        """Whether a run ended where another one may come further."""
+        if stop.status is Status.STOPPED or not self.nit:
+            return False
+        if stop.status is not Status.CONVERGED:
+            return True
+        norms = np.asarray(self.steps.column_norms, float)
+        lost = norms <= 1e-8 * self.seen
+        if isinstance(self.steps, Held):
+            lost &= self.steps.free
+        return bool(lost.any()) and self.cost > 1e-12 * self.first
 
     def _settled(self, tolerance: float) -> bool:
         """Whether the next step, hardly damped, would be no more than a tolerance allows.
@@ -341,15 +468,16 @@ class Fit:
         scale = max(float(np.linalg.norm(x)), float(np.linalg.norm(self.x)))
         self.x = x
         self.r, self.J = found or self.problem.linearize(x)
-        self.cost = 0.5 * squared(self.r)
+        self.cost = self.cost_of(self.r)
         if scale > self.reach:
             words = f"the cost, {self.cost:.6g}, comes down as |x| = {scale:.1e} grows"
             raise Stop(Status.UNBOUNDED, words)
         return length / scale if scale else 0.0
 
     def at(self, p: Any, alpha: float = 1.0) -> Any:
-        """x + alpha p."""
-        return (self.x + alpha * p).astype(self.x.dtype, copy=False)
+        """x + alpha p, no further than the bounds."""
+        x = (self.x + alpha * p).astype(self.x.dtype, copy=False)
+        return x if self.box is None else self.box.clip(x)
 
 
 def _gauss_step(fit: Fit) -> float:
@@ -415,7 +543,8 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
 def _damped_step(fit: Fit) -> float:
     """Raise the damping until a step brings the cost down, then lower it."""
     norms = np.asarray(fit.steps.column_norms, float)
-    fit.D = norms if fit.D is None else np.maximum(fit.D, norms)
+    fit.seen = np.maximum(fit.seen, norms)
+    fit.D = np.maximum(fit.D, norms) if fit.memory and fit.D is not None else norms
     D = np.where(fit.D > 0, fit.D, 1.0)
     finite, first = False, True
     while True:
@@ -425,17 +554,23 @@ def _damped_step(fit: Fit) -> float:
             p = np.full(fit.x.shape, np.nan)
         if np.isfinite(p).all():
             predicted = _promise(fit, p, fit.lam, D)
-            x = fit.at(p)
-            found = fit.problem.linearize(x) if first else None
-            cost = 0.5 * squared(found[0] if found else fit.problem.value(x))
-            finite = finite or np.isfinite(cost)
-            if first and predicted <= fit.noise and abs(fit.cost - cost) <= fit.noise:
-                return _by_gradient(fit, p, *_light_step(fit, D))
-            gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
-            if gain > 1e-4:
-                fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
-                fit.growth, fit.gain = 2.0, gain
-                return fit.move(x, found)
+            minute = first and predicted <= fit.noise
+            curved, smooth = (p, True) if minute else _along_the_curve(fit, p, D)
+            finite = finite or smooth
+            if curved is not None:
+                x = fit.at(curved)
+                if fit.box is not None and not np.array_equal(x, fit.x + curved):
+                    predicted = _promise_of(fit, x - fit.x)
+                found = fit.problem.linearize(x) if first else None
+                cost = fit.cost_of(found[0] if found else fit.problem.value(x))
+                finite = finite or bool(np.isfinite(cost))
+                if minute and abs(fit.cost - cost) <= fit.noise:
+                    return _by_gradient(fit, p, *_light_step(fit, D))
+                gain = (fit.cost - cost) / predicted if predicted > 0 else -1.0
+                if gain > 1e-4:
+                    fit.lam = max(fit.lam * max(0.1, 1 - (2 * gain - 1) ** 3), 1e-15)
+                    fit.growth, fit.gain = 2.0, gain
+                    return fit.move(x, found)
             if np.linalg.norm(p) <= fit.eps * np.linalg.norm(fit.x):
                 _stuck(fit, finite, *_light_step(fit, D))
         fit.lam *= fit.growth
@@ -443,6 +578,30 @@ def _damped_step(fit: Fit) -> float:
         first = False
         if fit.lam > 1e40:
             _stuck(fit, finite, np.inf, np.full(fit.x.shape, np.inf))
+
+
+def _along_the_curve(fit: Fit, p: Any, D: Any) -> tuple[Any, bool]:
+    """A dense step bent so that the residuals go straight, None where it bends too much; and
+    whether the residuals on the way are seen to be finite."""
+    steps = fit.steps.inner if isinstance(fit.steps, Held) else fit.steps
+    if not isinstance(steps, DenseSteps) or fit.relative(p) < np.cbrt(fit.eps):
+        return p, False  # over so short a way curvature is rounding
+    probed = fit.problem.value((fit.x + PROBE * p).astype(fit.x.dtype, copy=False))
+    change = (probed - fit.r) / PROBE
+    if fit.weights is not None:
+        change = fit.weights * change
+    curvature = (2 / PROBE) * (change - fit.steps.along(p))
+    if not np.isfinite(curvature).all():
+        return None, False
+    bend = fit.steps.bent(curvature)
+    if np.linalg.norm(D * bend) > BENT * np.linalg.norm(D * p):
+        return None, True
+    return p + 0.5 * bend, True
+
+
+def _promise_of(fit: Fit, p: Any) -> float:
+    """What the model promises of a step that bounds have cut."""
+    return -float(fit.gradient @ p) - 0.5 * fit.steps.product(p)
 
 
 def _promise(fit: Fit, p: Any, lam: float, D: Any) -> float:

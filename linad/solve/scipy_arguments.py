@@ -6,6 +6,11 @@ one. `scipy_args` knows which, and picks the best:
     operator    where only products are asked for, and nothing needs to be formed
     csr         where a matrix is factorised, and sparse ones are taken
     dense       where nothing else is
+
+`scipy.optimize.least_squares` takes all three, and does best with a matrix and unknowns scaled by
+its columns: a dense one while it is small, a sparse one where the pattern is thin. Its iteration
+with an operator knows no scales, and comes nowhere on badly scaled fits; it is for what fits
+neither.
 """
 
 from collections.abc import Callable
@@ -16,14 +21,25 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.api.gradients import grad, hessian_operator, value_and_grad
-from linad.api.sparse_derivatives import sparse_hessian
-from linad.core.options import FUNCTION, TEXT, choice
+from linad.api.sparse_derivatives import operation_by_operation, sparse_hessian
+from linad.core.options import FUNCTION, TEXT, Kind, choice
 from linad.core.shapes import name_of
 from linad.errors import OptionError
+from linad.linalg.linear_systems import DENSE, SMALL
+from linad.linalg.structure import is_thin
+from linad.solve.damped import MOST
 from linad.solve.exact_krylov import exact_newton_krylov
 
 Function = Callable[..., Any]
 FORMS = ("operator", "csr", "dense")
+POINT = Kind(
+    "an array of finite numbers",
+    lambda value: (
+        np.size(value) > 0
+        and np.asarray(value).dtype.kind in "biufc"
+        and bool(np.isfinite(value).all())
+    ),
+).optional
 
 
 @dataclass(frozen=True)
@@ -36,13 +52,18 @@ class Sink:
         Forms it accepts, the best first; () where it takes no such derivative.
     make : callable
         ``make(f, form) -> keywords``.
+    decides : bool
+        Whether ``make`` takes form "auto", and the first point decides.
     """
 
     forms: tuple[str, ...]
     make: Callable[[Function, str], dict[str, Any]]
+    decides: bool = False
 
 
-def scipy_args(f: Function, solver: Any, method: str | None = None, form: str = "auto") -> Any:
+def scipy_args(
+    f: Function, solver: Any, method: str | None = None, form: str = "auto", x0: Any = None
+) -> Any:
     """Return the keyword arguments with which a SciPy solver gets exact derivatives of ``f``.
 
     Parameters
@@ -59,12 +80,17 @@ def scipy_args(f: Function, solver: Any, method: str | None = None, form: str = 
         The solver's method; SciPy's default if None.
     form : str
         "operator", "csr" or "dense" to insist; "auto" for the best that the solver accepts.
+    x0 : array, optional
+        For "minimize", "least_squares" and "root": the start, handed on. `least_squares` can be
+        given an operator where no matrix fits only if the start is known here.
 
     Returns
     -------
     dict
         ``fun`` (or ``f``, ``F``, ``func``), ``jac`` or ``fprime``, ``hess``, and ``method`` if one
-        was given. Pass the rest yourself: ``minimize(x0=x0, **scipy_args(f, "minimize"))``.
+        was given; for `least_squares` with a matrix ``x_scale="jac"``, without which it is lost on
+        badly scaled problems. Pass the rest yourself: ``minimize(x0=x0, **scipy_args(f,
+        "minimize"))``.
 
     Raises
     ------
@@ -88,6 +114,7 @@ def scipy_args(f: Function, solver: Any, method: str | None = None, form: str = 
     FUNCTION.check("scipy_args", "f", f)
     TEXT.optional.check("scipy_args", "method", method)
     choice("auto", *FORMS).check("scipy_args", "form", form)
+    POINT.check("scipy_args", "x0", x0)
     name = solver if isinstance(solver, str) else name_of(solver)
     methods = SINKS.get(name)
     if methods is None:
@@ -106,8 +133,14 @@ def scipy_args(f: Function, solver: Any, method: str | None = None, form: str = 
             f"scipy_args: {name}{'' if method is None else f' with method={method!r}'} does not "
             f"take form={form!r}; {takes}"
         )
-    best = (sink.forms or ("",))[0] if form == "auto" else form
+    best = form
+    if form == "auto" and not sink.decides:
+        best = (sink.forms or ("",))[0]
+    elif form == "auto" and x0 is not None:
+        best = _fitting_form(f, _floats(x0))
     keywords = sink.make(f, best)
+    if x0 is not None:
+        keywords["x0"] = x0
     if method is not None:
         keywords["method"] = method
     return keywords
@@ -131,6 +164,36 @@ def _jacobian(f: Function, form: str, position: int = 0) -> Function:
             return f(*given)
 
         return _matrix(linearize(of_one, _floats(args[position]))[1], form)
+
+    return jac
+
+
+def _fitting_form(f: Function, x: Any, args: tuple[Any, ...] = ()) -> str:
+    """Which form of the Jacobian of residuals is the best at a point."""
+    n = np.size(x)
+    if n <= SMALL:
+        return "dense"
+    J = linearize(lambda x: operation_by_operation(f)(x, *args), x)[1]
+    if is_thin(J):
+        return "csr"
+    return "dense" if n <= DENSE and J.shape[0] * n <= MOST else "operator"
+
+
+def _fitting_jacobian(f: Function) -> Function:
+    """The Jacobian of residuals as a matrix, of the form that its first point asks for."""
+    found: dict[int, Function] = {}
+
+    def jac(x: Any, *args: Any) -> Any:
+        n = np.size(x)
+        if n not in found:
+            form = _fitting_form(f, _floats(x), args)
+            if form == "operator":
+                raise OptionError(
+                    f"scipy_args: the Jacobian in {n} unknowns is too large for a dense matrix "
+                    f"and not sparse; call scipy_args(f, 'least_squares', form='operator')"
+                )
+            found[n] = _jacobian(operation_by_operation(f) if form == "csr" else f, form)
+        return found[n](x, *args)
 
     return jac
 
@@ -185,6 +248,13 @@ def _fun_and_jacobian(f: Function, form: str) -> dict[str, Any]:
     return {"fun": f, "jac": _jacobian(f, form)}
 
 
+def _residuals(f: Function, form: str) -> dict[str, Any]:
+    if form == "operator":
+        return {"fun": f, "jac": _jacobian(f, form)}
+    jac = _fitting_jacobian(f) if form == "auto" else _jacobian(f, form)
+    return {"fun": f, "jac": jac, "x_scale": "jac"}
+
+
 def _fsolve(f: Function, form: str) -> dict[str, Any]:
     return {"func": f, "fprime": _jacobian(f, form)}
 
@@ -215,6 +285,7 @@ _FACTORISED = Sink(("dense",), _with_hessian)
 _FIRST_ORDER = Sink((), _value_and_gradient)
 _NO_DERIVATIVES = Sink((), _value_only)
 _DENSE = Sink(("dense",), _fun_and_jacobian)
+_RESIDUALS = Sink(("dense", "csr", "operator"), _residuals, decides=True)
 _STIFF = Sink(("csr", "dense"), _solve_ivp)
 _EXPLICIT = Sink((), _value_only)
 
@@ -238,10 +309,10 @@ SINKS: dict[str, dict[str | None, Sink]] = {
         "COBYQA": _NO_DERIVATIVES,
     },
     "least_squares": {
-        None: Sink(("operator", "csr", "dense"), _fun_and_jacobian),
-        "trf": Sink(("operator", "csr", "dense"), _fun_and_jacobian),
-        "dogbox": Sink(("operator", "csr", "dense"), _fun_and_jacobian),
-        "lm": _DENSE,
+        None: _RESIDUALS,
+        "trf": _RESIDUALS,
+        "dogbox": _RESIDUALS,
+        "lm": Sink(("dense",), _residuals),
     },
     "root": {
         None: _DENSE,

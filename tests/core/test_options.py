@@ -33,6 +33,8 @@ CALLS = {
     "newton_krylov": solver(linad.solve.newton_krylov),
     "gauss_newton": solver(linad.solve.gauss_newton),
     "levenberg_marquardt": solver(linad.solve.levenberg_marquardt),
+    "curve_fit": lambda **options: linad.solve.curve_fit(lambda x, a: a * x, X, X, **options),
+    "fit": solver(linad.solve.fit),
     "newton_cg": solver(linad.solve.newton_cg, f),
     "trust_region": solver(linad.solve.trust_region, f),
     "lbfgs": solver(linad.solve.lbfgs, f),
@@ -70,8 +72,10 @@ CALLS = {
     "column_norms": lambda **options: J.column_norms(**options),
 }
 
+TYPES = {"FitResult", "Status"}
+
 FUNCTIONS = {
-    **{name: getattr(linad.solve, name) for name in linad.solve.__all__ if name != "Status"},
+    **{name: getattr(linad.solve, name) for name in linad.solve.__all__ if name not in TYPES},
     **{name: getattr(linad, name) for name in CALLS if hasattr(linad, name)},
     **{name: getattr(type(J), name) for name in CALLS if hasattr(type(J), name)},
     "trace": type(J).trace,
@@ -92,6 +96,12 @@ VALID = {
     ("jit", "static_argnums"): [-1, []],
     ("jit", "static_argnames"): ["x", []],
     ("check_rule", "wrt"): [None],
+    ("scipy_args", "x0"): [-1, 2.5, np.zeros(3)],
+    ("curve_fit", "p0"): [-1, 2.5],
+    ("curve_fit", "sigma"): [2.5],
+    ("curve_fit", "weights"): [2.5],
+    **{(name, "bounds"): [None] for name in ("curve_fit", "fit")},
+    **{(name, "fixed"): [[]] for name in ("curve_fit", "fit")},
     # What scipy.optimize.minimize hands on where there are none.
     **{(name, "constraints"): [None, []] for name in ("newton_cg", "trust_region", "lbfgs")},
 }

@@ -6,6 +6,7 @@ import scipy.integrate
 import scipy.optimize
 import scipy.sparse
 from scipy.optimize import NonlinearConstraint
+from solve.nist_runs import Regression, digits
 
 import linad
 from linad.solve.scipy_arguments import SINKS
@@ -146,10 +147,43 @@ class TestLeastSquares:
         np.testing.assert_allclose(found.x, TRUTH, rtol=1e-6)
 
     def test_operators_stay_operators(self):
-        keywords = linad.scipy_args(residual, "least_squares", "trf")
+        keywords = linad.scipy_args(residual, "least_squares", "trf", "operator")
         with linad.config(densify_limit=0):
             scipy.optimize.least_squares(x0=[1.0, 1.0, 0.0], args=(DATA,), **keywords)
         assert keywords["jac"](TRUTH).shape == (15, 3)
+
+    def test_the_form_that_wins(self):
+        """Dense and scaled while small, sparse where the pattern is thin, else the operator."""
+        small = linad.scipy_args(residual, "least_squares")
+        assert small["x_scale"] == "jac"
+        assert type(small["jac"](TRUTH)) is np.ndarray
+
+        def chain(x):
+            return np.concatenate([10.0 * (x[1:] - x[:-1] ** 2), 1.0 - x[:-1]])
+
+        x0 = np.full(300, 1.1)
+        for f in (chain, linad.jit(chain)):
+            thin = linad.scipy_args(f, "least_squares", "trf", x0=x0)
+            assert scipy.sparse.issparse(thin["jac"](x0))
+            found = scipy.optimize.least_squares(**thin)
+            np.testing.assert_allclose(found.x, 1.0, rtol=1e-6)
+
+        def full(x):
+            return np.fft.irfft(np.fft.rfft(x)[:-1]) * np.sum(x)
+
+        x0 = np.ones(2500)
+        wide = linad.scipy_args(full, "least_squares", x0=x0)
+        assert "x_scale" not in wide
+        assert wide["jac"](x0).shape == (2498, 2500)
+        with pytest.raises(linad.errors.OptionError, match="form='operator'"):
+            linad.scipy_args(full, "least_squares")["jac"](x0)
+
+    def test_badly_scaled(self):
+        run = Regression("Misra1a")
+        for start in run.starts:
+            keywords = linad.scipy_args(run.residual, "least_squares", x0=start)
+            found = scipy.optimize.least_squares(**keywords, ftol=1e-12, xtol=1e-12, gtol=1e-12)
+            assert digits(found.x, run.certified) > 6
 
     @pytest.mark.parametrize("method", [None, "lm", "trf", "dogbox"])
     def test_curve_fit(self, method):

@@ -1,0 +1,135 @@
+"""Bounds on unknowns: how users give them, and the steps of the unknowns that are free.
+
+An unknown on its bound whose gradient points outwards stays there for a step; a step of the others
+is cut off at the bounds. Damped enough, such a step brings the cost down.
+
+Source: C. Kanzow, N. Yamashita, M. Fukushima, "Levenberg-Marquardt methods with strong local
+convergence properties for solving nonlinear equations with convex constraints", 2004.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.errors import OptionError, ShapeError, TreeError
+
+
+class Box:
+    """Lower and upper bounds of a vector of unknowns.
+
+    Parameters
+    ----------
+    lower, upper : ndarray (n,)
+    """
+
+    def __init__(self, lower: Any, upper: Any) -> None:
+        self.lower, self.upper = lower, upper
+
+    def clip(self, x: Any) -> Any:
+        """The nearest point inside."""
+        return np.clip(x, self.lower, self.upper)
+
+    def free(self, x: Any, gradient: Any) -> Any:
+        """A mask of the unknowns that may move."""
+        held = (x <= self.lower) & (gradient > 0) | (x >= self.upper) & (gradient < 0)
+        return ~(held | (self.lower == self.upper))
+
+
+def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
+    """What a user gave as bounds; None where nothing is bounded.
+
+    Parameters
+    ----------
+    name : str
+        The solver, for messages.
+    bounds : None, (lower, upper) or scipy.optimize.Bounds
+        Each a number for all unknowns, or a container like x0, of numbers or arrays; None or an
+        infinity where there is no bound.
+    unknown : Unknown
+
+    Raises
+    ------
+    ShapeError, OptionError
+        If bounds do not fit x0, cross, or leave x0 outside.
+    """
+    if bounds is None:
+        return None
+    lower, upper = sides(name, bounds, unknown)
+    x = unknown.start
+    wrong = ~((lower <= x) & (x <= upper))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise OptionError(
+            f"{name}: x0 must lie within the bounds, but unknown {i} starts at {x[i]:g}, outside "
+            f"[{lower[i]:g}, {upper[i]:g}]; start it between them"
+        )
+    if np.isinf(lower).all() and np.isinf(upper).all():
+        return None
+    return Box(lower.astype(x.dtype), upper.astype(x.dtype))
+
+
+def sides(name: str, bounds: Any, unknown: Any) -> tuple[Any, Any]:
+    """Lower and upper bounds as vectors; infinite where there are none. Errors as of `as_box`."""
+    if bounds is None:
+        bounds = None, None
+    if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+        bounds = bounds.lb, bounds.ub
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise OptionError(
+            f"{name}: bounds must be (lower, upper) or scipy.optimize.Bounds, got {bounds!r:.60}"
+        )
+    lower, upper = (
+        _vector(name, side, given, unknown, none)
+        for side, given, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True)
+    )
+    wrong = ~(lower <= upper)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise OptionError(
+            f"{name}: a lower bound must not exceed the upper one, got {lower[i]:g} and "
+            f"{upper[i]:g} for unknown {i}"
+        )
+    return lower, upper
+
+
+def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
+    """One side of the bounds, as a vector."""
+    if given is None or isinstance(given, (int, float, np.number)):
+        return np.full(unknown.start.shape, none if given is None else float(given))
+    slots = unknown.slots
+    if unknown.structure == tree.LEAF:
+        leaves = [given]
+    else:
+        try:
+            leaves, structure = tree.flatten(_without_none(given, none))
+        except (TypeError, ValueError) as error:
+            raise TreeError(f"{name}: the {side} bounds are not a container like x0") from error
+        if structure != unknown.structure:
+            raise TreeError(
+                f"{name}: the {side} bounds must be a number, or a container like x0; got "
+                f"{given!r:.60}"
+            )
+    parts = []
+    for leaf, slot in zip(leaves, slots, strict=True):
+        values = np.array([none if v is None else v for v in np.ravel(leaf)], float)
+        try:
+            values = np.broadcast_to(values.reshape(np.shape(leaf)), slot.shape)
+        except ValueError as error:
+            raise ShapeError(
+                f"{name}: the {side} bounds must have the shape {slot.shape} of x0, or be a "
+                f"number; got {np.shape(leaf)}"
+            ) from error
+        parts.append(values.ravel())
+    return np.concatenate(parts)
+
+
+def _without_none(given: Any, none: float) -> Any:
+    """With numbers for None, which a container would take for one without leaves."""
+    if given is None:
+        return none
+    if isinstance(given, dict):
+        return {k: _without_none(v, none) for k, v in given.items()}
+    if type(given) in (list, tuple):
+        return type(given)(_without_none(v, none) for v in given)
+    return given

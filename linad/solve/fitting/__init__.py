@@ -1,0 +1,1 @@
+"""The everyday fit: models and data in, parameters with their uncertainties out."""

@@ -1,0 +1,336 @@
+"""What a fit has found: parameters, how well they are known, and how it is told.
+
+    covariance      s² (J^T J)^-1         s² = |r|² / (m - n), or 1 where sigma is absolute
+    interval        x ± t s_x             t of Student's distribution with m - n degrees of freedom
+
+with m residuals, n free parameters and the exact Jacobian J of weighted residuals. A robust loss
+enters as the weights of its model. Parameters that the data do not determine have infinite errors.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.options import Kind, is_number
+from linad.errors import ArgumentError, ConvergenceError
+from linad.solve.fitting.parameters import Parameters
+from linad.solve.fitting.reports import html, text
+from linad.solve.losses import Loss
+
+LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
+
+
+class FitResult:
+    """Parameters with their uncertainties; prints as a report.
+
+    Attributes
+    ----------
+    x : container like p0
+        The parameters. ``x`` and ``covariance`` are what the result unpacks to.
+    names : list of str
+        Of the parameters, one a number.
+    values : dict
+        Their values by name.
+    errors : container like p0
+        Standard errors; 0 for a fixed parameter, infinite for one that the data leave open.
+    covariance, correlation : ndarray (n, n)
+        In the order of ``names``.
+    residuals : array or container
+        (model - data) / sigma.
+    cost, chi_square, reduced_chi_square, aic, bic, r_squared : float
+        ``chi_square`` = 2 ``cost``, the sum of squared residuals (or of losses).
+    observations, free_parameters, degrees_of_freedom : int
+    success, status, message, nit, nfev, njev
+        As of `levenberg_marquardt`; ``result`` is what that returned.
+    """
+
+    model: Callable[..., Any] | None = None
+    xdata: Any = None
+    data: Any = None
+    title = "fit"
+
+    def __init__(
+        self,
+        result: Any,
+        parameters: Parameters,
+        bounds: tuple[Any, Any],
+        loss: Any,
+        f_scale: float,
+        absolute_sigma: bool,
+        solve: Callable[[Any, Any], Any],
+    ) -> None:
+        self.result, self.parameters = result, parameters
+        self.bounds, self.absolute_sigma = bounds, absolute_sigma
+        self.loss = None if loss == "linear" else Loss(loss, f_scale)
+        self.solve = solve
+        self.x, self.residuals, self.cost = result.x, result.fun, float(result.cost)
+        self.success, self.status, self.message = result.success, result.status, result.message
+        self.nit, self.nfev, self.njev = result.nit, result.nfev, result.njev
+        self.names = parameters.names
+
+    # What was found.
+
+    @cached_property
+    def vector(self) -> Any:
+        """The parameters one after the other, as ``names`` names them."""
+        return self.parameters.vector(self.x)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters by name."""
+        return dict(zip(self.names, self.vector.tolist(), strict=True))
+
+    def __getitem__(self, name: str) -> float:
+        return self.values[name]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Parameters and covariance, as SciPy's curve_fit returns them."""
+        if not self.success:
+            raise ConvergenceError(f"{self.message}; the result, not unpacked, tells more", self)
+        return iter((self.x, self.covariance))
+
+    def rows(self) -> list[tuple[str, float, float]]:
+        """Name, value and standard error of each parameter."""
+        return list(zip(self.names, self.vector.tolist(), self._errors.tolist(), strict=True))
+
+    # How well.
+
+    @cached_property
+    def _model(self) -> tuple[Any, Any]:
+        """Jacobian and residuals, with the weights of a robust loss."""
+        parts = [np.ravel(np.asarray(leaf)) for leaf in tree.flatten(self.residuals)[0]]
+        J = np.asarray(self.result.jac.todense(), float)
+        split: list[Any] = []  # J has real parts before imaginary ones
+        for part in parts:
+            split += [part.real, part.imag] if np.iscomplexobj(part) else [part]
+        r = np.concatenate(split)
+        if self.loss is not None:
+            weights, r = self.loss.model(r)
+            J = weights[:, None] * J
+        return J, r
+
+    @property
+    def observations(self) -> int:
+        """Number of residuals."""
+        return int(self.result.jac.shape[0])
+
+    @property
+    def free_parameters(self) -> int:
+        """Number of parameters that are not fixed."""
+        return int(np.count_nonzero(self.parameters.free))
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Observations less free parameters."""
+        return self.observations - self.free_parameters
+
+    @property
+    def chi_square(self) -> float:
+        """Sum of squared residuals."""
+        return 2.0 * self.cost
+
+    @property
+    def reduced_chi_square(self) -> float:
+        """Per degree of freedom; infinite where there is none."""
+        dof = self.degrees_of_freedom
+        return self.chi_square / dof if dof > 0 else np.inf
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return self._log_likelihood + 2.0 * self.free_parameters
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion."""
+        return self._log_likelihood + np.log(self.observations) * self.free_parameters
+
+    @property
+    def _log_likelihood(self) -> float:
+        m = self.observations
+        return m * np.log(self.chi_square / m) if self.chi_square > 0 else -np.inf
+
+    @property
+    def r_squared(self) -> float:
+        """Part of the weighted variance of ydata that the model explains; NaN without data."""
+        if self.data is None:
+            return np.nan
+        total = 0.0
+        for y, weight in zip(self.data.leaves, self.data.weights, strict=True):
+            w = np.broadcast_to(weight, y.shape) ** 2
+            total += float(np.sum(w * np.abs(y - np.average(y, weights=w)) ** 2))
+        return 1.0 - self.chi_square / total if total > 0 else np.nan
+
+    @property
+    def _scale(self) -> float:
+        """s², the variance of a residual."""
+        return 1.0 if self.absolute_sigma else self.reduced_chi_square
+
+    @cached_property
+    def covariance(self) -> Any:
+        """Of the parameters: zero for fixed ones, infinite where the data leave them open."""
+        free = np.flatnonzero(self.parameters.free)
+        J = self._model[0][:, free]
+        full = np.zeros((self.vector.size, self.vector.size))
+        if not np.isfinite(J).all():
+            full[np.ix_(free, free)] = np.inf
+            return full
+        norms = np.linalg.norm(J, axis=0)
+        scale = np.where(norms > 0, norms, 1.0)
+        _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < len(free))
+        s = np.concatenate([s, np.zeros(len(free) - len(s))])
+        kept = s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0)
+        rows = vt[kept] / s[kept, None]
+        inner = self._scale * (rows.T @ rows) if kept.any() else np.zeros((len(free),) * 2)
+        inner = inner / np.outer(scale, scale)
+        left = (np.abs(vt[~kept]) > 1e-6).any(axis=0)  # seen from no residual
+        inner[left, :] = inner[:, left] = np.inf
+        full[np.ix_(free, free)] = inner
+        return full
+
+    @cached_property
+    def _errors(self) -> Any:
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @property
+    def errors(self) -> Any:
+        """Standard errors, in the form of the parameters."""
+        return self.parameters.container(self._errors)
+
+    @cached_property
+    def correlation(self) -> Any:
+        """Of the parameters; NaN where one is fixed or open."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.covariance / np.outer(self._errors, self._errors)
+
+    # Intervals.
+
+    def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Intervals from standard errors, by name.
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval covers the parameter.
+
+        Returns
+        -------
+        dict of (lower, upper)
+        """
+        LEVEL.check("confidence_intervals", "level", level)
+        t = self._quantile(level)
+        return {
+            name: (value - t * error, value + t * error) if error else (value, value)
+            for name, value, error in self.rows()
+        }
+
+    def profile_intervals(
+        self, level: float = 0.95, names: Any = None
+    ) -> dict[str, tuple[float, float]]:
+        """Intervals from fits with one parameter held, right where the model is not linear.
+
+        Parameters
+        ----------
+        level : float
+            As of `confidence_intervals`.
+        names : str or sequence of str, optional
+            Parameters; all free ones by default.
+
+        Returns
+        -------
+        dict of (lower, upper)
+            A bound, or an infinity, where the data do not end the interval.
+        """
+        from linad.solve.fitting.profiles import profile
+
+        LEVEL.check("profile_intervals", "level", level)
+        free: list[int] = np.flatnonzero(self.parameters.free).tolist()
+        if names is not None:
+            keys = [names] if isinstance(names, str) else names
+            free = [i for key in keys for i in self.parameters.positions("names", key)]
+        t = self._quantile(level)
+        return {self.names[i]: profile(self, i, t) for i in free}
+
+    def _quantile(self, level: float) -> float:
+        from scipy.stats import norm, t
+
+        tail = 0.5 * (1.0 + level)
+        if self.absolute_sigma:
+            return float(norm.ppf(tail))
+        dof = self.degrees_of_freedom
+        return float(t.ppf(tail, dof)) if dof > 0 else np.inf
+
+    # Predictions.
+
+    def predict(self, xdata: Any) -> Any:
+        """The model at the parameters found."""
+        return self._of_model()(xdata, self.x)
+
+    def prediction_errors(self, xdata: Any) -> Any:
+        """Standard errors of the model, from those of the parameters.
+
+        Parameters
+        ----------
+        xdata
+            Where to predict.
+
+        Returns
+        -------
+        ndarray
+            Like what the model returns there.
+        """
+        from linad.api.derivatives import linearize
+
+        model = self._of_model()
+        y, J = linearize(lambda p: model(xdata, p), self.x)
+        dense = J.todense()
+        variance = np.einsum("ij,jk,ik->i", dense, self.covariance, dense)
+        return np.sqrt(np.maximum(variance, 0.0)).reshape(np.shape(y))
+
+    def _of_model(self) -> Callable[..., Any]:
+        if self.model is None:
+            raise ArgumentError(
+                "a fit of residuals has no model to predict with; call "
+                "linad.solve.curve_fit(f, xdata, ydata, p0)"
+            )
+        return self.model
+
+    # How it is told.
+
+    def report(self, correlations: float = 0.1) -> str:
+        """The fit in words and tables.
+
+        Parameters
+        ----------
+        correlations : float
+            The least that is shown.
+        """
+        return text(self, correlations)
+
+    def plot(self, axes: Any = None, level: float = 0.95) -> Any:
+        """Draw data, model with its confidence band, and residuals.
+
+        Parameters
+        ----------
+        axes : pair of matplotlib axes, optional
+            For the model and for residuals; a new figure by default.
+        level : float
+            Of the band.
+
+        Returns
+        -------
+        array of matplotlib.axes.Axes
+        """
+        from linad.solve.fitting.plots import plot
+
+        LEVEL.check("plot", "level", level)
+        return plot(self, axes, self._quantile(level))
+
+    def __repr__(self) -> str:
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return html(self)

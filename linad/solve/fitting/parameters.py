@@ -1,0 +1,214 @@
+"""The parameters of a fit: their names, how a model is called with them, which are held fixed."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.shapes import name_of
+from linad.errors import ArgumentError, OptionError
+from linad.solve.problems import Unknown, as_point
+
+Model = Callable[..., Any]
+
+
+def binding(f: Model, p0: Any) -> tuple[Model, Any, list[str] | None]:
+    """How ``f(x, ...)`` takes its parameters: a function ``(x, p)``, p0, and names it has for them.
+
+    A dict is given by name where f has parameters of these names; a sequence one by one where f
+    takes as many; anything else, and what does not fit so, as one argument.
+    """
+    signature = _signature(f)
+    if p0 is None:
+        names = _scalars(f, signature)
+        return (lambda x, p: f(x, *p)), np.ones(len(names)), names
+    point = as_point(p0)
+    if isinstance(point, Mapping):
+        if all(isinstance(k, str) for k in point) and _fits(signature, (), point):
+            return (lambda x, p: f(x, **p)), dict(point), None
+    elif np.ndim(point) == 1 if isinstance(point, np.ndarray) else type(point) in (list, tuple):
+        if _fits(signature, point, {}):
+            return (lambda x, p: f(x, *p)), point, _positional(signature, len(point))
+    elif np.ndim(point) == 0 and not isinstance(point, (list, tuple)):
+        return f, point, _positional(signature, 1)
+    if not _fits(signature, (point,), {}):
+        raise ArgumentError(
+            f"curve_fit: {name_of(f)}{signature} does not take the parameters of p0, one by one "
+            f"or as one argument; give p0 a number for each parameter after the first argument"
+        )
+    return f, point, None
+
+
+def _signature(f: Model) -> inspect.Signature | None:
+    try:
+        return inspect.signature(f)
+    except (TypeError, ValueError):  # a builtin without one
+        return None
+
+
+def _fits(signature: inspect.Signature | None, args: Iterable[Any], kwargs: Any) -> bool:
+    if signature is None:
+        return True
+    try:
+        signature.bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]:
+    return [] if signature is None else list(signature.parameters.values())[1:]
+
+
+def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    names = [p.name for p in _after_first(signature) if p.kind in kinds][:count]
+    return names if len(names) == count else None
+
+
+def _scalars(f: Model, signature: inspect.Signature | None) -> list[str]:
+    parameters = _after_first(signature)
+    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        raise ArgumentError(
+            f"curve_fit: {name_of(f)} does not say how many parameters it has; give p0"
+        )
+    return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
+
+
+def leaf_names(unknown: Unknown, given: list[str] | None) -> list[str]:
+    """A name for each number of a container: ``a``, ``a[2]``, ``line.slope``."""
+    slots = unknown.slots
+    if tree.is_leaf(unknown.structure):
+        if slots[0].shape == ():
+            return given or ["p"]
+        if given:
+            return given
+        heads = ["p"]
+    else:
+        heads = [_readable(path) for path in tree.leaf_paths(unknown.structure)]
+        if given:
+            heads = [re.sub(r"^p\[(\d+)\]", lambda m: given[int(m[1])], head) for head in heads]
+    names = []
+    for head, slot in zip(heads, slots, strict=True):
+        names += [
+            head + (f"[{', '.join(map(str, index))}]" if index else "")
+            for index in np.ndindex(slot.shape)
+        ]
+    return names
+
+
+def _readable(path: str) -> str:
+    """``['line']['slope']`` as ``line.slope``."""
+    words = re.sub(r"\['([^']*)'\]", r".\1", path)
+    return words[1:] if words.startswith(".") else f"p{words}"
+
+
+class Parameters:
+    """The numbers that a fit may change, and those it may not.
+
+    Parameters
+    ----------
+    name : str
+        The solver, for messages.
+    start : container
+    given : list of str, optional
+        Names of the entries.
+    fixed : names, a mapping of names to values, or a container like start of flags
+
+    Attributes
+    ----------
+    names : list of str
+        One a number.
+    start : ndarray (n,)
+    free : ndarray (n,) of bool
+    """
+
+    def __init__(self, name: str, start: Any, given: list[str] | None, fixed: Any) -> None:
+        self.solver = name
+        self.unknown = Unknown(start, name)
+        self.names = leaf_names(self.unknown, given)
+        self.start = self.unknown.start.copy()
+        self.free = np.ones(self.start.shape, bool)
+        self._fix(fixed)
+
+    def _fix(self, fixed: Any) -> None:
+        if fixed is None:
+            return
+        if isinstance(fixed, str):
+            fixed = [fixed]
+        if not isinstance(fixed, (Mapping, np.ndarray, list, tuple, set, frozenset)):
+            raise OptionError(
+                f"{self.solver}: fixed must be names, a dict of values, or a flag for each "
+                f"parameter, got {fixed!r:.60}"
+            )
+        if isinstance(fixed, Mapping) and not _flags(fixed.values()):
+            for key, value in fixed.items():
+                where = self.positions("fixed", key)
+                self.start[where] = np.ravel(value)
+                self.free[where] = False
+        elif isinstance(fixed, Mapping):
+            for key, flag in fixed.items():
+                self.free[self.positions("fixed", key)] = ~np.ravel(np.asarray(flag, bool))
+        elif isinstance(fixed, np.ndarray) or _flags(fixed):
+            flags = np.ravel(np.asarray(fixed, bool))
+            if flags.shape != self.free.shape:
+                raise OptionError(
+                    f"{self.solver}: fixed must hold a flag for each of the {self.free.size} "
+                    f"parameters, got {flags.size}"
+                )
+            self.free = ~flags
+        else:
+            for key in fixed:
+                self.free[self.positions("fixed", key)] = False
+        if not self.free.any():
+            raise OptionError(f"{self.solver}: fixed holds all parameters; leave one free")
+
+    def positions(self, option: str, key: Any) -> list[int]:
+        """Where the numbers of a named parameter stand; an array's name means all of it."""
+        if isinstance(key, (int, np.integer)) and -len(self.names) <= key < len(self.names):
+            return [int(key)]
+        found = [
+            i
+            for i, name in enumerate(self.names)
+            if name == key or (isinstance(key, str) and name.startswith((f"{key}[", f"{key}.")))
+        ]
+        if not found:
+            raise OptionError(
+                f"{self.solver}: {option} names {key!r}, which is not a parameter; they are "
+                f"{', '.join(self.names[:12])}{' ...' if len(self.names) > 12 else ''}"
+            )
+        return found
+
+    def bounds(self, given: Any) -> Any:
+        """Bounds as SciPy or a mapping of names gives them, as containers like the start."""
+        n = self.start.size
+        if isinstance(given, Mapping):
+            lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+            for key, pair in given.items():
+                where = self.positions("bounds", key)
+                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                    raise OptionError(
+                        f"{self.solver}: bounds of {key!r} must be (lower, upper), got {pair!r:.60}"
+                    )
+                low, high = pair
+                lower[where] = -np.inf if low is None else low
+                upper[where] = np.inf if high is None else high
+            return self.unknown.container(lower), self.unknown.container(upper)
+        return given
+
+    def container(self, vector: Any) -> Any:
+        """A vector in the form of the start."""
+        return self.unknown.container(vector)
+
+    def vector(self, container: Any) -> Any:
+        """The numbers of a container, one after the other."""
+        return np.concatenate([np.ravel(np.asarray(v)) for v in tree.flatten(container)[0]])
+
+
+def _flags(values: Iterable[Any]) -> bool:
+    """Whether all of the values are booleans, or arrays of such."""
+    found = [np.asarray(v).dtype.kind == "b" for v in values]
+    return bool(found) and all(found)

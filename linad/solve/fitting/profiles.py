@@ -1,0 +1,78 @@
+"""Profile intervals: how far a parameter can go before the best fit of the others is too bad.
+
+    τ(θ) = ± sqrt((S(θ) - S) / s²)        S(θ) the least sum of squares with the parameter at θ
+
+The interval ends where |τ| is the quantile that a linear model would have there.
+
+Source: D. M. Bates, D. G. Watts, "Nonlinear regression analysis and its applications", 1988.
+"""
+
+from typing import Any
+
+import numpy as np
+
+MOST = 40
+"""Fits on one side of a parameter."""
+
+CLOSE = 1e-6
+"""Relative error of τ at an end."""
+
+
+def profile(fit: Any, i: int, t: float) -> tuple[float, float]:
+    """The interval of parameter ``i``: where τ is -t and t."""
+    if not fit.parameters.free[i]:
+        value = float(fit.vector[i])
+        return value, value
+    return _end(fit, i, t, -1.0), _end(fit, i, t, 1.0)
+
+
+def _end(fit: Any, i: int, t: float, side: float) -> float:
+    """Where τ reaches t on one side; a bound, or an infinity, where it does not."""
+    best, error = float(fit.vector[i]), float(fit._errors[i])
+    limit = float(fit.bounds[side > 0][i])
+    if not np.isfinite(t):
+        return limit
+    if not (np.isfinite(error) and error > 0):
+        error = max(abs(best), 1.0)
+    held = ~fit.parameters.free
+    held[i] = True
+    scale, start = fit._scale, fit.vector.copy()
+
+    def tau(distance: float) -> float:
+        """τ at a distance from the best value; the fit starts where the last one ended."""
+        start[i] = best + side * distance
+        found = fit.solve(start, held)
+        if np.isfinite(found.cost):
+            start[:] = fit.parameters.vector(found.x)
+        return float(np.sqrt(max(found.cost - fit.cost, 0.0) * 2.0 / scale)) if scale > 0 else 0.0
+
+    room = abs(limit - best)
+    low, tau_low = 0.0, 0.0
+    high = min(t * error, room)
+    for _ in range(MOST):  # go out until the end is passed
+        tau_high = tau(high)
+        if not tau_high < t:
+            break
+        if high >= room:
+            return limit
+        low, tau_low = high, tau_high
+        further = high * t / tau_high if tau_high > 0 else np.inf
+        high = min(max(1.1 * high, min(1.2 * further, 4.0 * high)), room)
+    else:
+        return side * np.inf
+    for _ in range(MOST):  # regula falsi, halved where it would stay on one side
+        if abs(tau_high - t) <= CLOSE * t:
+            return best + side * high
+        if not np.isfinite(tau_high):
+            middle = 0.5 * (low + high)
+        else:
+            middle = low + (high - low) * (t - tau_low) / (tau_high - tau_low)
+            middle = float(np.clip(middle, low + 0.02 * (high - low), high - 0.02 * (high - low)))
+        at = tau(middle)
+        if abs(at - t) <= CLOSE * t or high - low <= CLOSE**2 * high:
+            return best + side * middle
+        if at < t:
+            low, tau_low = middle, at
+        else:
+            high, tau_high = middle, at
+    return best + side * 0.5 * (low + high)

@@ -1,0 +1,117 @@
+"""The report of a fit, as text and as HTML."""
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+MOST = 60
+"""Parameters, or correlations, that a report lists."""
+
+
+def rounded(value: float, error: float) -> tuple[str, str]:
+    """A value to as many digits as its error has meaning for, and the error to two or three."""
+    if not (np.isfinite(error) and error > 0 and np.isfinite(value)):
+        return f"{value:.6g}", f"{error:.3g}"
+    places = 1 - int(np.floor(np.log10(error)))
+    if abs(value) >= 1e6 or 0 < max(abs(value), error) < 1e-3:
+        digits = max(int(np.floor(np.log10(max(abs(value), error)))) + places, 1)
+        return f"{value:.{min(digits, 16)}e}", f"{error:.1e}"
+    if places < 0:
+        return f"{value:.0f}", f"{error:.0f}"
+    return f"{value:.{places}f}", f"{error:.{places}f}"
+
+
+def statistics(fit: Any) -> list[tuple[str, str]]:
+    """What there is to say beside the parameters."""
+    found = [
+        ("result", fit.message.partition(": ")[2] or fit.message),
+        ("observations", str(fit.observations)),
+        ("free parameters", str(fit.free_parameters)),
+        ("chi-square", f"{fit.chi_square:.8g}"),
+        ("reduced chi-square", f"{fit.reduced_chi_square:.8g}"),
+        ("Akaike criterion", f"{fit.aic:.6g}"),
+        ("Bayesian criterion", f"{fit.bic:.6g}"),
+    ]
+    if np.isfinite(fit.r_squared):
+        found.append(("R-squared", f"{fit.r_squared:.8g}"))
+    found.append(("steps", f"{fit.nit}, evaluations {fit.nfev}"))
+    return found
+
+
+def remarks(fit: Any) -> list[str]:
+    """For each parameter what makes it special."""
+    lower, upper = fit.bounds
+    found = []
+    for i, (_, value, error) in enumerate(fit.rows()):
+        words = []
+        if not fit.parameters.free[i]:
+            words.append("fixed")
+        elif value in (lower[i], upper[i]):
+            words.append("at its bound")
+        elif not np.isfinite(error):
+            words.append("not determined by the data")
+        elif value and error:
+            words.append(f"{abs(error / value):.2%}")
+        if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
+            words.append(f"in [{lower[i]:g}, {upper[i]:g}]")
+        found.append(", ".join(words))
+    return found
+
+
+def pairs(fit: Any, least: float) -> list[tuple[str, str, float]]:
+    """Correlations, the largest first."""
+    C, names = fit.correlation, fit.names
+    found = [
+        (names[i], names[j], float(C[i, j]))
+        for i in range(len(names))
+        for j in range(i)
+        if np.isfinite(C[i, j]) and abs(C[i, j]) >= least
+    ]
+    return sorted(found, key=lambda entry: -abs(entry[2]))
+
+
+def text(fit: Any, correlations: float) -> str:
+    """The report as text."""
+    lines = [f"Fit of {fit.title}", ""]
+    lines += [f"  {label:<20} {value}" for label, value in statistics(fit)]
+    rows = fit.rows()[:MOST]
+    shown = [(name, *rounded(value, error)) for name, value, error in rows]
+    widths = [max(len(row[k]) for row in shown) for k in range(3)]
+    lines += ["", "Parameters"]
+    starts = fit.parameters.start
+    for (name, value, error), remark, start in zip(shown, remarks(fit), starts, strict=False):
+        lines.append(
+            f"  {name:<{widths[0]}}  {value:>{widths[1]}} ± {error:<{widths[2]}}  "
+            f"({remark + '; ' if remark else ''}start {start:.6g})"
+        )
+    if len(fit.names) > MOST:
+        lines.append(f"  ... and {len(fit.names) - MOST} more")
+    else:
+        found = pairs(fit, correlations)
+        if found:
+            lines += ["", f"Correlations (of {correlations:g} and more)"]
+            width = max(len(a) + len(b) for a, b, _ in found) + 2
+            lines += [f"  {f'{a}, {b}':<{width}}  {c:+.3f}" for a, b, c in found[:MOST]]
+    return "\n".join(lines)
+
+
+def html(fit: Any) -> str:
+    """The report as HTML, for notebooks."""
+    parameters = "".join(
+        f"<tr><th>{escape(name)}</th><td>{value}</td><td>± {error}</td>"
+        f"<td>{escape(remark)}</td></tr>"
+        for (name, value, error), remark in zip(
+            [(name, *rounded(value, error)) for name, value, error in fit.rows()[:MOST]],
+            remarks(fit),
+            strict=False,
+        )
+    )
+    said = "".join(
+        f"<tr><th>{escape(label)}</th><td>{escape(value)}</td></tr>"
+        for label, value in statistics(fit)
+    )
+    return (
+        f"<details open><summary>Fit of {escape(fit.title)}</summary>"
+        f"<table>{parameters}</table><table>{said}</table></details>"
+    )

@@ -1,0 +1,93 @@
+"""Robust losses: the cost ½ c² Σ ρ((r_i / c)²) of residuals, and its model as plain squares.
+
+ρ(z) = z gives ½ |r|². A loss that grows more slowly lets outliers count for less. Near a point
+the cost is ½ |w r̃ + w J p|² up to a constant and the curvature that is left out:
+
+    w² = ρ' + 2 ρ'' r²          r̃ = r ρ' / w²        so J^T w w r̃ = J^T ρ' r, the gradient
+
+Source: B. Triggs, P. McLauchlan, R. Hartley, A. Fitzgibbon, "Bundle adjustment: a modern
+synthesis", 2000, section 4.3.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.core.options import Kind
+from linad.errors import OutputError
+
+
+def _soft_l1(z: Any) -> Any:
+    t = 1.0 + z
+    return 2.0 * (np.sqrt(t) - 1.0), t**-0.5, -0.5 * t**-1.5
+
+
+def _huber(z: Any) -> Any:
+    inside = z <= 1.0
+    t = np.where(inside, 1.0, z)
+    return (
+        np.where(inside, z, 2.0 * np.sqrt(t) - 1.0),
+        t**-0.5,
+        np.where(inside, 0.0, -0.5 * t**-1.5),
+    )
+
+
+def _cauchy(z: Any) -> Any:
+    t = 1.0 + z
+    return np.log1p(z), 1.0 / t, -1.0 / t**2
+
+
+def _arctan(z: Any) -> Any:
+    t = 1.0 + z**2
+    return np.arctan(z), 1.0 / t, -2.0 * z / t**2
+
+
+LOSSES: dict[str, Callable[[Any], Any]] = {
+    "soft_l1": _soft_l1,
+    "huber": _huber,
+    "cauchy": _cauchy,
+    "arctan": _arctan,
+}
+"""z -> ρ(z), ρ'(z), ρ''(z), under SciPy's names."""
+
+LOSS = Kind(
+    f"'linear', {', '.join(map(repr, LOSSES))} or a function z -> (rho, rho', rho'')",
+    lambda given: callable(given) or (isinstance(given, str) and given in {"linear", *LOSSES}),
+)
+
+
+class Loss:
+    """The cost of residuals.
+
+    Parameters
+    ----------
+    loss : str or callable
+        One of `LOSSES`, or ``loss(z)`` that returns ρ, ρ' and ρ'' as SciPy's losses do.
+    scale : float
+        c, the size of a residual from which on it counts for less.
+    """
+
+    def __init__(self, loss: Any, scale: float) -> None:
+        self.function = LOSSES[loss] if isinstance(loss, str) else loss
+        self.scale = scale
+
+    def _values(self, r: Any) -> Any:
+        values = np.asarray(self.function((r / self.scale) ** 2))
+        if values.shape != (3, *r.shape):
+            raise OutputError(
+                f"loss: a function given as loss must return rho, its first and its second "
+                f"derivative, in all of shape {(3, *r.shape)}; it returned {values.shape}"
+            )
+        return values
+
+    def cost(self, r: Any) -> float:
+        """½ c² Σ ρ."""
+        return float(0.5 * self.scale**2 * np.sum(self._values(r)[0]))
+
+    def model(self, r: Any) -> tuple[Any, Any]:
+        """w, by which the rows of J are multiplied, and w r̃."""
+        _, first, second = self._values(r)
+        squared = first + 2.0 * second * (r / self.scale) ** 2
+        w = np.sqrt(np.maximum(squared, 1e-4 * np.abs(first) + np.finfo(float).tiny))
+        return w.astype(r.dtype), (r * first / w).astype(r.dtype)

@@ -1,0 +1,122 @@
+"""Bounds and robust losses of `levenberg_marquardt`, against SciPy's."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import linad
+from linad.solve.losses import LOSSES
+
+levenberg_marquardt = linad.solve.levenberg_marquardt
+WAYS = ["dense", "sparse", "krylov"]
+T = np.linspace(0.0, 3.0, 25)
+Y = 2.0 * np.exp(-1.2 * T) + 0.3 + 0.01 * np.cos(11 * T)
+SPIKED = Y + np.where(np.arange(25) % 8 == 3, 1.5, 0.0)
+
+
+def residual(p, y=Y):
+    return p[0] * np.exp(-p[1] * T) + p[2] - y
+
+
+def problems(count):
+    """Random residuals in random boxes, of linear, curved and wavy kinds."""
+    rng = np.random.default_rng(5)
+    for k in range(count):
+        n = int(rng.integers(1, 6))
+        A = rng.standard_normal((n + int(rng.integers(0, 12)), n))
+        b = 3.0 * rng.standard_normal(len(A))
+        bend = [lambda z: z, lambda z: np.sinh(z / 2), lambda z: z + 0.3 * np.sin(z)][k % 3]
+        lower = np.where(rng.random(n) < 0.6, -rng.random(n), -np.inf)
+        upper = np.where(rng.random(n) < 0.6, rng.random(n), np.inf)
+        start = np.clip(0.1 * rng.standard_normal(n), 0.9 * lower, 0.9 * upper)
+        yield (lambda x, A=A, b=b, bend=bend: bend(A @ x) - b), start, (lower, upper)
+
+
+class TestBounds:
+    @pytest.mark.parametrize("way", WAYS)
+    def test_against_scipy(self, way):
+        for f, start, bounds in problems(20):
+            with np.errstate(over="ignore"):
+                exact = scipy.optimize.least_squares(
+                    f, start, bounds=bounds, x_scale="jac", xtol=1e-14, ftol=1e-14, gtol=1e-12
+                )
+            found = levenberg_marquardt(f, start, bounds=bounds, linear_solver=way)
+            assert found.success, found.message
+            assert ((bounds[0] <= found.x) & (found.x <= bounds[1])).all()
+            assert found.cost <= exact.cost * (1 + 1e-6) + 1e-12
+
+    @pytest.mark.parametrize(
+        "bounds",
+        [
+            ([0, 0, 0], [1.5, 5, 1]),
+            (0, [1.5, 5, np.inf]),
+            scipy.optimize.Bounds([0, 0, 0], [1.5, 5, 1]),
+            (None, [1.5, None, None]),
+        ],
+    )
+    def test_forms(self, bounds):
+        found = levenberg_marquardt(residual, [1.0, 1.0, 0.5], bounds=bounds)
+        assert found.success, found.message
+        assert found.x[0] == 1.5
+
+    def test_containers(self):
+        def f(p):
+            return p["a"] * np.exp(-p["b"] * T) - Y
+
+        start = {"a": 1.0, "b": 1.0}
+        bounds = {"a": 0.0, "b": None}, {"a": 1.5, "b": None}
+        found = levenberg_marquardt(f, start, bounds=bounds)
+        assert found.success, found.message
+        assert found.x["a"] == 1.5
+
+    def test_everything_held(self):
+        found = levenberg_marquardt(residual, [1.0, 1.0, 0.5], bounds=([1, 1, 0.5], [1, 1, 0.5]))
+        assert found.success, found.message
+        np.testing.assert_array_equal(found.x, [1.0, 1.0, 0.5])
+
+    @pytest.mark.parametrize(
+        "bounds, words",
+        [
+            (([0, 0], [1, 1]), r"shape \(3,\) of x0"),
+            ((2, 3), "x0 must lie within the bounds, but unknown 0 starts at 1"),
+            ((1, 0), "must not exceed the upper one"),
+            (3, "bounds must be .lower, upper."),
+            ({"a": 1}, "bounds must be .lower, upper."),
+        ],
+    )
+    def test_what_cannot_be_meant(self, bounds, words):
+        with pytest.raises(ValueError, match=words):
+            levenberg_marquardt(residual, [1.0, 1.0, 0.5], bounds=bounds)
+
+
+class TestLosses:
+    @pytest.mark.parametrize("way", WAYS)
+    @pytest.mark.parametrize("loss", list(LOSSES))
+    def test_against_scipy(self, loss, way):
+        exact = scipy.optimize.least_squares(
+            residual, [1.0, 1.0, 0.0], jac=linad.jacobian(residual), args=(SPIKED,), loss=loss,
+            f_scale=0.05, xtol=1e-15, ftol=1e-15, gtol=1e-14,
+        )  # fmt: skip
+        found = levenberg_marquardt(
+            residual, [1.0, 1.0, 0.0], (SPIKED,), loss=loss, f_scale=0.05, linear_solver=way
+        )
+        assert found.success, found.message
+        np.testing.assert_allclose(found.cost, exact.cost, rtol=1e-8)
+        np.testing.assert_allclose(found.x, exact.x, rtol=1e-5 if way == "dense" else 1e-3)
+
+    def test_own(self):
+        def squares(z):
+            return z, np.ones_like(z), np.zeros_like(z)
+
+        plain = levenberg_marquardt(residual, [1.0, 1.0, 0.0])
+        found = levenberg_marquardt(residual, [1.0, 1.0, 0.0], loss=squares, f_scale=3.0)
+        np.testing.assert_allclose(found.x, plain.x, rtol=1e-7)
+
+    @pytest.mark.parametrize("loss", ["tukey", 3])
+    def test_unknown(self, loss):
+        with pytest.raises(ValueError, match="loss must be 'linear', 'soft_l1'"):
+            levenberg_marquardt(residual, [1.0, 1.0, 0.0], loss=loss)
+
+    def test_of_another_shape(self):
+        with pytest.raises(linad.errors.OutputError, match="must return rho"):
+            levenberg_marquardt(residual, [1.0, 1.0, 0.0], loss=lambda z: z)

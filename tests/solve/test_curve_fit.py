@@ -1,0 +1,257 @@
+"""`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.stats
+
+import linad
+from linad.solve import curve_fit, fit
+
+mpl.use("Agg")
+
+RNG = np.random.default_rng(0)
+T = np.linspace(0.0, 4.0, 30)
+
+
+def decay(t, a, rate, c):
+    return a * np.exp(-rate * t) + c
+
+
+Y = decay(T, 2.5, 1.3, 0.5) + 0.02 * RNG.standard_normal(30)
+SIGMA = np.linspace(0.01, 0.05, 30)
+FACTOR = 0.02 * RNG.standard_normal((30, 30))
+COVARIANCE = FACTOR @ FACTOR.T + 1e-3 * np.eye(30)
+START = [1.0, 1.0, 0.0]
+
+
+class TestAsSciPy:
+    @pytest.mark.parametrize("absolute", [False, True])
+    @pytest.mark.parametrize("sigma", [None, SIGMA, COVARIANCE], ids=["none", "each", "matrix"])
+    def test_parameters_and_covariance(self, sigma, absolute):
+        given = {"sigma": sigma, "absolute_sigma": absolute}
+        exact, expected = scipy.optimize.curve_fit(decay, T, Y, START, xtol=1e-14, **given)
+        found, covariance = curve_fit(decay, T, Y, START, **given)
+        np.testing.assert_allclose(found, exact, rtol=1e-6)
+        np.testing.assert_allclose(covariance, expected, rtol=1e-4)
+
+    def test_no_start(self):
+        np.testing.assert_allclose(curve_fit(decay, T, Y).x, curve_fit(decay, T, Y, START).x)
+        found = curve_fit(decay, T, Y, bounds=([0, 2, -1], [5, 9, np.inf]))
+        assert found["rate"] == 2.0
+        with pytest.raises(linad.errors.ArgumentError, match="give p0"):
+            curve_fit(lambda t, *p: p[0] * t, T, Y)
+
+    @pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+    def test_robust(self, loss):
+        spiked = Y + np.where(np.arange(30) % 9 == 4, 2.0, 0.0)
+        exact, expected = scipy.optimize.curve_fit(
+            decay, T, spiked, START, jac=lambda t, *p: linad.jacobian(lambda q: decay(t, *q))(
+                np.array(p)), method="trf", loss=loss, f_scale=0.05, xtol=1e-14, ftol=1e-14,
+            gtol=1e-14,
+        )  # fmt: skip
+        found, covariance = curve_fit(decay, T, spiked, START, loss=loss, f_scale=0.05)
+        np.testing.assert_allclose(found, exact, rtol=1e-5)
+        np.testing.assert_allclose(covariance, expected, rtol=1e-3)
+
+    def test_unpacking_a_failure(self):
+        found = curve_fit(decay, T, Y, START, maxiter=1)
+        assert not found.success
+        with pytest.raises(linad.errors.ConvergenceError, match="limit of iterations"):
+            _, _ = found
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        "f, p0, names",
+        [
+            (decay, START, ["a", "rate", "c"]),
+            (decay, np.array(START), ["a", "rate", "c"]),
+            (decay, {"a": 1.0, "rate": 1, "c": 0.0}, ["a", "c", "rate"]),
+            (lambda t, *p: decay(t, *p), START, ["p[0]", "p[1]", "p[2]"]),
+            (lambda t, p: decay(t, *p), np.array(START), ["p[0]", "p[1]", "p[2]"]),
+            (lambda t, p: decay(t, p["a"], *p["b"]), {"a": 1.0, "b": np.array([1.0, 0.0])},
+             ["a", "b[0]", "b[1]"]),
+            (lambda t, a, b: decay(t, a, b[0], b[1]), [1.0, np.array([1.0, 0.0])],
+             ["a", "b[0]", "b[1]"]),
+            (lambda t, line: decay(t, line["x"]["a"], line["x"]["b"], line["c"]),
+             {"x": {"a": 1.0, "b": 1.0}, "c": 0.0}, ["c", "x.a", "x.b"]),
+        ],
+    )  # fmt: skip
+    def test_forms(self, f, p0, names):
+        found = curve_fit(f, T, Y, p0)
+        assert found.names == names
+        assert found.success, found.message
+        expected = curve_fit(decay, T, Y, START)
+        np.testing.assert_allclose(sorted(found.vector), sorted(expected.vector), rtol=1e-6)
+        assert sorted(found.report()) != []
+        np.testing.assert_allclose(found.predict(T), expected.predict(T), rtol=1e-6)
+
+    @pytest.mark.parametrize(
+        "fixed", ["c", ["c"], [2], {"c": 0.4}, [False, False, True], {"c": True, "a": False}]
+    )
+    def test_fixed(self, fixed):
+        start = [1.0, 1.0, 0.4]
+        found = curve_fit(decay, T, Y, start, fixed=fixed)
+        exact, expected = scipy.optimize.curve_fit(
+            lambda t, a, rate: decay(t, a, rate, 0.4), T, Y, [1.0, 1.0], xtol=1e-14
+        )
+        np.testing.assert_allclose(found.x, [*exact, 0.4], rtol=1e-6)
+        np.testing.assert_allclose(found.covariance[:2, :2], expected, rtol=1e-4)
+        assert found.errors[2] == 0.0
+        assert found.free_parameters == 2
+        assert "fixed" in found.report()
+
+    def test_bounds_by_name(self):
+        found = curve_fit(decay, T, Y, START, bounds={"a": (0, 2), "rate": (None, 9)})
+        assert found["a"] == 2.0
+        assert "at its bound" in found.report()
+
+    def test_shared_between_data_sets(self):
+        other = decay(T[:20], 1.0, 1.3, 0.0)
+
+        def model(t, p):
+            return [decay(t, p["a"], p["rate"], 0.5), decay(t[:20], p["b"], p["rate"], 0.0)]
+
+        found = curve_fit(model, T, [Y, other], {"a": 1.0, "b": 1.0, "rate": 1.0}, sigma=0.02)
+        assert found.success, found.message
+        assert found.observations == 50
+        assert found["rate"] == pytest.approx(1.3, abs=0.02)
+
+    def test_one_that_is_not_determined(self):
+        found = curve_fit(lambda t, a, b, c: (a + b) * t + c, T, Y, START)
+        assert np.isinf(found.errors[:2]).all()
+        assert np.isfinite(found.errors[2])
+        assert "not determined by the data" in found.report()
+
+    @pytest.mark.parametrize(
+        "given, words",
+        [
+            ({"p0": [1.0, 1.0]}, "does not take the parameters of p0"),
+            ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
+            ({"fixed": ["a", "rate", "c"]}, "leave one free"),
+            ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
+            ({"sigma": SIGMA[:3]}, "sigma must have the shape"),
+            ({"sigma": 0 * SIGMA}, "sigma must be positive"),
+            ({"sigma": -COVARIANCE}, "must be positive definite"),
+            ({"sigma": SIGMA, "weights": SIGMA}, "give one of them"),
+            ({"ydata": Y[:4]}, r"must return the shape \(4,\) of ydata"),
+            ({"ydata": np.where(T > 3, np.nan, Y)}, "ydata holds . infinities or NaNs"),
+            ({"ydata": Y[:, None]}, r"must return the shape \(30, 1\)"),
+            ({"loss": "tukey"}, "loss must be"),
+            ({"verbose": 3}, "verbose must be 0, 1 or 2"),
+        ],
+    )
+    def test_what_cannot_be_meant(self, given, words):
+        with pytest.raises((ValueError, TypeError), match=words):
+            curve_fit(**{"f": decay, "xdata": T, "ydata": Y, "p0": START, **given})
+
+
+class TestUncertainties:
+    def test_intervals(self):
+        found = curve_fit(decay, T, Y, START)
+        t = scipy.stats.t.ppf(0.975, 27)
+        for (name, value, error), (low, high) in zip(
+            found.rows(), found.confidence_intervals().values(), strict=True
+        ):
+            np.testing.assert_allclose([low, high], [value - t * error, value + t * error])
+            assert found.values[name] == value
+
+    def test_a_profile_of_a_line_is_its_interval(self):
+        found = curve_fit(lambda t, a, b: a * t + b, T, Y, [1.0, 1.0], sigma=0.1)
+        for (low, high), exact in zip(
+            found.profile_intervals().values(), found.confidence_intervals().values(), strict=True
+        ):
+            np.testing.assert_allclose([low, high], exact, rtol=1e-5)
+
+    def test_a_profile_is_where_the_sum_of_squares_says(self):
+        """Of y = exp(-k t), by bisection on the sum of squares itself."""
+        t = np.array([1.0, 2.0, 4.0])
+        y = np.array([0.5, 0.2, 0.12])
+        found = curve_fit(lambda t, k: np.exp(-k * t), t, y, [1.0], sigma=0.1, absolute_sigma=True)
+
+        def excess(k):
+            return np.sum(((np.exp(-k * t) - y) / 0.1) ** 2) - found.chi_square - 1.95996**2
+
+        (low, high) = found.profile_intervals(0.95)["k"]
+        best = float(found.x[0])
+        assert low == pytest.approx(scipy.optimize.brentq(excess, 0.0, best), rel=1e-5)
+        assert high == pytest.approx(scipy.optimize.brentq(excess, best, 9.0), rel=1e-5)
+
+    def test_a_profile_ends_at_a_bound_or_nowhere(self):
+        y = 1.0 + 0.1 * np.cos(9 * T)
+        found = curve_fit(
+            lambda t, a, b: a + b * np.exp(-3 * t), T, y, [1.0, 0.1], bounds={"b": (-0.01, None)}
+        )
+        low, high = found.profile_intervals(names="b")["b"]
+        assert low == -0.01
+        assert np.isfinite(high)
+        wide = curve_fit(
+            lambda t, a, b: a / (1 + np.exp(-b)) + 0 * t, T, y, [1.0, 1.0], fixed={"a": 1.0}
+        )
+        low, high = wide.profile_intervals()["b"]
+        assert np.isfinite(low)
+        assert high == np.inf
+
+    def test_coverage(self):
+        """Of 95% intervals about 95% hold the truth; and a prediction's error is its spread."""
+        rng = np.random.default_rng(1)
+        held, spread, said = 0, [], []
+        for _ in range(60):
+            y = decay(T, 2.5, 1.3, 0.5) + 0.05 * rng.standard_normal(30)
+            found = curve_fit(decay, T, y, [2.5, 1.3, 0.5])
+            low, high = found.confidence_intervals()["rate"]
+            held += low < 1.3 < high
+            spread.append(found.predict(1.0))
+            said.append(found.prediction_errors(1.0))
+        assert held >= 51
+        np.testing.assert_allclose(np.std(spread), np.mean(said), rtol=0.3)
+
+    def test_complex_data(self):
+        z = np.exp((-0.3 + 2j) * T) + 0.01 * (np.cos(9 * T) + 1j * np.sin(7 * T))
+        found = curve_fit(lambda t, a, b: np.exp((a + 1j * b) * t), T, z, [-0.2, 1.9])
+        both = fit(
+            lambda p: [
+                np.exp(p[0] * T) * np.cos(p[1] * T) - z.real,
+                np.exp(p[0] * T) * np.sin(p[1] * T) - z.imag,
+            ],
+            np.array([-0.2, 1.9]),
+        )
+        assert found.observations == both.observations == 60
+        np.testing.assert_allclose(found.errors, both.errors, rtol=1e-6)
+
+
+class TestTelling:
+    def test_report(self):
+        found = curve_fit(decay, T, Y, START, bounds={"rate": (0, 5)})
+        words = repr(found)
+        for part in ("Fit of decay", "rate", "±", "reduced chi-square", "[0, 5]", "c, rate"):
+            assert part in words
+        assert "<table>" in found._repr_html_()
+
+    def test_verbose(self, capsys):
+        curve_fit(decay, T, Y, START, verbose=1)
+        assert capsys.readouterr().out.startswith("Fit of decay")
+        curve_fit(decay, T, Y, START, verbose=2)
+        assert "nfev" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        "found",
+        [
+            curve_fit(decay, T, Y, START, sigma=SIGMA),
+            curve_fit(lambda t, p: [decay(t, *p)], T, [Y], np.array(START)),
+            curve_fit(lambda x, a, b: a * x[0] + b * x[1], np.stack([T, T**2]), Y, [1.0, 1.0]),
+            fit(lambda p: decay(T, *p) - Y, np.array(START)),
+        ],
+        ids=["curve", "container", "surface", "residuals"],
+    )
+    def test_plot(self, found):
+        above, below = found.plot()
+        assert len(below.lines) == 2
+        mpl.pyplot.close(above.figure)
+
+    def test_residuals_alone_have_no_predictions(self):
+        found = fit(lambda p: decay(T, *p) - Y, np.array(START))
+        with pytest.raises(linad.errors.ArgumentError, match="has no model to predict with"):
+            found.predict(T)
