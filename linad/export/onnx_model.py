@@ -1,0 +1,350 @@
+"""`onnx`: a program, or its derivative, as an ONNX model."""
+
+import functools
+import importlib.util
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.shapes import check_function, name_of
+from linad.core.transformed_functions import Transformed
+from linad.errors import ExportError, GuardError
+from linad.jit.arguments import Arguments
+from linad.jit.jitted import Jitted, jit
+from linad.jit.specializations import COMPUTED, Variant
+from linad.transforms.simplify import simplify
+
+HOLDS = "decisions_hold"
+"""The output that says whether Python would decide as it did when the program was recorded."""
+
+TOLERANCES = {8: 1e-12, 4: 1e-5, 2: 1e-2}
+"""How far an output may be off, relative to its largest entry or 1, by bytes of a number."""
+
+
+class Value(NamedTuple):
+    """An input or output of a model: its shape, names for axes of any length, and its dtype."""
+
+    shape: tuple[int | str, ...]
+    dtype: np.dtype
+
+
+class Exported:
+    """A function as an ONNX model; see `onnx`.
+
+    Attributes
+    ----------
+    model : onnx.ModelProto
+    inputs, outputs : dict
+        Shape and dtype of each, by name, in the order of the model.
+    """
+
+    def __init__(
+        self,
+        function: Jitted,
+        model: Any,
+        inputs: dict[str, Value],
+        outputs: dict[str, Value],
+        picked: list[int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self.model, self.inputs, self.outputs = model, inputs, outputs
+        self._function, self._picked = function, picked
+        self._args, self._kwargs = args, kwargs
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file."""
+        Path(path).write_bytes(self.model.SerializeToString())
+
+    def feed(self, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]:
+        """The inputs of the model, by name, for arguments of the function."""
+        arguments = Arguments(*self._function.static.flatten(args, kwargs))
+        if len(arguments.arrays) != len(self.inputs):
+            raise ExportError(
+                f"onnx: expected {len(self.inputs)} arrays among the arguments "
+                f"({', '.join(self.inputs)}), got {len(arguments.arrays)}"
+            )
+        pairs = zip(self.inputs.items(), arguments.arrays, strict=True)
+        return {name: np.asarray(a, value.dtype) for (name, value), a in pairs}
+
+    def check(self, *args: Any, **kwargs: Any) -> float:
+        """Compare the model, run by ONNX's reference evaluator, with the function.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of the function; those it was exported with if there are none.
+
+        Returns
+        -------
+        float
+            The largest error of an output, relative to its largest entry or to 1.
+
+        Raises
+        ------
+        GuardError
+            If the function takes another path than the recorded one.
+        ExportError
+            If an output is off by more than 1e-12 (float64) or 1e-5 (float32).
+        """
+        from onnx.reference import ReferenceEvaluator
+
+        if not args and not kwargs:
+            args, kwargs = self._args, self._kwargs
+        feed = self.feed(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            found = ReferenceEvaluator(self.model).run(None, feed)
+        return self.compare(found, *args, **kwargs)
+
+    def compare(self, found: Any, *args: Any, **kwargs: Any) -> float:
+        """Compare outputs that some runtime computed with the function; see `check`."""
+        if HOLDS in self.outputs and not bool(found[-1]):
+            raise GuardError(
+                "onnx: the model took another path when it was recorded: decisions_hold is "
+                "False; export the function at such arguments for a model of this path"
+            )
+        expected = _results(self._function, args, kwargs)
+        worst = 0.0
+        kept = [expected[k] for k in self._picked]
+        for name, a, b in zip(self.outputs, found, kept, strict=False):
+            error = discrepancy(a, b)
+            limit = TOLERANCES.get(np.asarray(b).dtype.itemsize, 0.0)
+            if np.asarray(b).dtype.kind != "f":
+                limit = 0.0
+            if not error <= limit:
+                raise ExportError(
+                    f"onnx: output {name} of the model differs from the function by {error:.1e}, "
+                    f"expected at most {limit:.0e}"
+                )
+            worst = max(worst, error)
+        return worst
+
+    def __repr__(self) -> str:
+        nodes, functions = len(self.model.graph.node), len(self.model.functions)
+        given = ", ".join([f"{n}: {_text(v)}" for n, v in self.inputs.items()])
+        made = ", ".join([f"{n}: {_text(v)}" for n, v in self.outputs.items()])
+        return f"<onnx model ({given}) -> ({made}): {nodes} nodes, {functions} functions>"
+
+
+def _text(value: Value) -> str:
+    return f"{value.dtype}[{','.join(map(str, value.shape))}]"
+
+
+def discrepancy(found: Any, expected: Any) -> float:
+    """The largest difference, relative to the largest finite entry or 1; inf where NaN differ."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        return float("inf")
+    if not expected.size:
+        return 0.0
+    same = found == expected
+    if expected.dtype.kind == "f":
+        same = same | (np.isnan(found) & np.isnan(expected))
+    left, right = found[~same].astype(float), expected[~same].astype(float)
+    if not left.size:
+        return 0.0
+    finite = np.abs(expected[np.isfinite(expected)].astype(float))
+    gap = float(np.max(np.abs(left - right)) / max(1.0, finite.max(initial=0.0)))
+    return gap if gap == gap else float("inf")
+
+
+def _results(function: Jitted, args: Any, kwargs: Any) -> list[Any]:
+    """The leaves of the result of the function, and what it writes into its arguments."""
+    leaves, structure = tree.flatten((args, kwargs))
+    own = [np.array(x) if isinstance(x, np.ndarray) else x for x in leaves]
+    given, named = tree.unflatten(structure, own)
+    with np.errstate(all="ignore"):
+        result = function.function(*given, **named)
+    return [*tree.flatten(result)[0], *own]
+
+
+def onnx(
+    f: Callable[..., Any], axes: Mapping[str, Mapping[int, str]] | None = None
+) -> Callable[..., Exported]:
+    """Write a function of arrays as an ONNX model.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays, or containers of arrays, in NumPy; plain, jitted, or a derivative:
+        ``linad.grad(f)``, ``linad.value_and_grad(f)``, a function that calls ``linad.jvp``,
+        ``vjp`` or ``hvp``.
+    axes : mapping, optional
+        Axes of any length, one name for all of them: ``{"X": {0: "batch"}, "y": {0: "batch"}}``.
+
+    Returns
+    -------
+    callable
+        Of the arguments of ``f``. It returns an `Exported`, with ``model``, ``inputs``,
+        ``outputs``, ``save(path)``, ``check(*args)`` and ``feed(*args)``.
+
+    Raises
+    ------
+    ExportError
+        If an operation has no form in ONNX; the message names it and its line.
+    ImportError
+        If onnx is not installed: ``pip install linad[onnx]``.
+
+    Notes
+    -----
+    The model holds for arguments of these shapes and dtypes, in opset 21. Inputs are named
+    after parameters, and the way inside containers: ``weights_W``. Outputs are ``value`` and
+    ``grad_<input>`` of a derivative, ``y`` or the keys of a result otherwise. Where Python decided
+    on a value, the output ``decisions_hold`` says whether it would decide so again. Arrays that
+    the function writes into are outputs ``<input>_written``.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> loss = lambda w, x: np.sum(np.tanh(x @ w) ** 2)
+    >>> exported = linad.onnx(linad.value_and_grad(loss))(np.ones(3), np.ones((4, 3)))
+    >>> exported
+    <onnx model (w: float64[3], x: float64[4,3]) -> (value: float64[], grad_w: float64[3]): ...>
+    >>> exported.check(np.zeros(3), np.ones((4, 3))) < 1e-12
+    True
+    """
+    check_function("onnx", f)
+    _require_onnx()
+    jitted = f if isinstance(f, Jitted) else jit(f)
+
+    @functools.wraps(f, updated=())
+    def exported(*args: Any, **kwargs: Any) -> Exported:
+        from linad.export.onnx_graph import graph_of, symbolic_graph_of
+
+        program = _Program(jitted, args, kwargs)
+        if axes:
+            model, shapes = symbolic_graph_of(program, axes)
+        else:
+            model, shapes = graph_of(program)
+        inputs, outputs = shapes
+        return Exported(jitted, model, inputs, outputs, program.picked, args, kwargs)
+
+    return exported
+
+
+def _require_onnx() -> None:
+    if importlib.util.find_spec("onnx") is None:
+        raise ImportError("linad.onnx needs the onnx package: pip install 'linad[onnx]'")
+
+
+class _Program:
+    """A function at a point as a tape, with names for what goes in and comes out.
+
+    Attributes
+    ----------
+    tape : Tape
+    inputs, outputs : list of str
+    results : list
+        What each output is: variables of the tape, and constants.
+    picked : list of int
+        Which of the leaves of the result, and then of the arguments, the outputs are.
+    """
+
+    def __init__(self, function: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        arguments = Arguments(*function.static.flatten(args, kwargs))
+        path = Jitted(function.function, function.static).variant(*args, **kwargs)
+        if path.interpreted:
+            raise ExportError(
+                f"onnx: {name_of(function)} catches floating-point errors of NumPy, which a "
+                f"model does not raise; use np.where in the place of np.errstate(...='raise')"
+            )
+        self.name = name_of(function)
+        self.tape = simplify(path.tape)
+        names = _argument_names(function.function, args, kwargs)
+        self.arrays, self.positions = arguments.arrays, arguments.dynamic
+        self.inputs = [names[k] for k in arguments.dynamic]
+        self._name_results(path, names, arguments)
+
+    def _name_results(self, path: Variant, names: list[str], arguments: Arguments) -> None:
+        leaf_names = _result_names(self.function.function, path, names)
+        nodes = iter(self.tape.outputs)
+        taken = {*self.inputs, HOLDS}
+        self.outputs: list[str] = []
+        self.results: list[Any] = []
+        self.picked: list[int] = []
+
+        def add(name: str, node: Any, place: int) -> None:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            self.outputs.append(name)
+            self.results.append(node)
+            self.picked.append(place)
+
+        for k, (name, result) in enumerate(zip(leaf_names, path.results, strict=True)):
+            if result is COMPUTED:
+                add(name, next(nodes), k)
+            elif isinstance(result, (int, float, np.ndarray, np.generic)):
+                add(name, np.asarray(result), k)
+        for j, node in zip(path.written, nodes, strict=True):
+            leaf = arguments.dynamic[j]
+            add(f"{names[leaf]}_written", node, len(path.results) + leaf)
+
+
+def _identifier(*parts: Any) -> str:
+    words = [w for part in parts for w in re.findall(r"\w+", str(part))]
+    return "_".join(words)
+
+
+def _argument_names(f: Callable[..., Any], args: Any, kwargs: Any) -> list[str]:
+    """A name for each leaf of the arguments: the parameter, and the way inside."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):  # a ufunc, say
+        parameters = []
+    heads: list[str] = []
+    for p in parameters:
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+            heads.append(p.name)
+        elif p.kind == p.VAR_POSITIONAL:
+            heads += [f"{p.name}_{k}" for k in range(len(args) - len(heads))]
+    heads += [f"x{k}" for k in range(len(heads), len(args))]
+    names: list[str] = []
+    pairs = [*zip(heads, args, strict=False)]
+    pairs += [("", kwargs)] if kwargs else []
+    for head, value in pairs:
+        for way in tree.leaf_paths(tree.flatten(value)[1]):
+            name = _identifier(head, way) or "x"
+            while name in names:
+                name += "_"
+            names.append(name)
+    return names
+
+
+def _result_names(f: Callable[..., Any], path: Variant, names: list[str]) -> list[str]:
+    """A name for each leaf of the result."""
+    ways = tree.leaf_paths(path.out_tree)
+    made = _derivative_names(f, names, len(ways))
+    if made is not None:
+        return made
+    if len(ways) == 1 and not ways[0]:
+        return ["y"]
+    found = [_identifier(way) for way in ways]
+    return [f"y{name}" if name[:1].isdigit() else name for name in found]
+
+
+def _derivative_names(f: Any, names: list[str], count: int) -> list[str] | None:
+    """``value`` and ``grad_<input>``, of a gradient of arguments that are all of the leaves."""
+    if not isinstance(f, Transformed):
+        return None
+    make, (inner, *options) = f._made
+    kind = make.__name__
+    if kind not in ("_gradient", "_with_gradient") or len(options) < 2 or options[1]:
+        return None
+    argnums = options[0]
+    heads = list(inspect.signature(inner).parameters)
+    wanted = [heads[k] for k in ([argnums] if isinstance(argnums, int) else argnums)]
+    grads = [
+        f"grad_{n}"
+        for head in wanted
+        for n in names
+        if n == head or (n.startswith(f"{head}_") and n not in heads)
+    ]
+    made = [*(["value"] if kind == "_with_gradient" else []), *grads]
+    return made if len(made) == count else None
