@@ -16,14 +16,14 @@ from linad.core.transformed_functions import Transformed
 from linad.errors import ExportError, GuardError
 from linad.jit.arguments import Arguments
 from linad.jit.jitted import Jitted, jit
-from linad.jit.specializations import COMPUTED, Variant
+from linad.jit.specializations import COMPUTED, Variant, in_single_precision
 from linad.transforms.simplify import simplify
 
 HOLDS = "decisions_hold"
 """The output that says whether Python would decide as it did when the program was recorded."""
 
-TOLERANCES = {8: 1e-12, 4: 1e-5, 2: 1e-2}
-"""How far an output may be off, relative to its largest entry or 1, by bytes of a number."""
+TOLERANCES = {"double": 1e-12, "single": 1e-5}
+"""How far an output may be off, relative to its largest entry or to 1."""
 
 
 class Value(NamedTuple):
@@ -45,17 +45,16 @@ class Exported:
 
     def __init__(
         self,
-        function: Jitted,
         model: Any,
         inputs: dict[str, Value],
         outputs: dict[str, Value],
-        picked: list[int],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        program: "_Program",
     ) -> None:
         self.model, self.inputs, self.outputs = model, inputs, outputs
-        self._function, self._picked = function, picked
-        self._args, self._kwargs = args, kwargs
+        self._function, self._picked = program.function, program.picked
+        self._args, self._kwargs = program.args, program.kwargs
+        single = in_single_precision(program.tape)
+        self._tolerance = TOLERANCES["single" if single else "double"]
 
     def save(self, path: Any) -> None:
         """Write the model to a file."""
@@ -90,7 +89,8 @@ class Exported:
         GuardError
             If the function takes another path than the recorded one.
         ExportError
-            If an output is off by more than 1e-12 (float64) or 1e-5 (float32).
+            If an output is off by more than 1e-12, or 1e-5 where the program computes in
+            single precision.
         """
         from onnx.reference import ReferenceEvaluator
 
@@ -113,9 +113,7 @@ class Exported:
         kept = [expected[k] for k in self._picked]
         for name, a, b in zip(self.outputs, found, kept, strict=False):
             error = discrepancy(a, b)
-            limit = TOLERANCES.get(np.asarray(b).dtype.itemsize, 0.0)
-            if np.asarray(b).dtype.kind != "f":
-                limit = 0.0
+            limit = self._tolerance if np.asarray(b).dtype.kind == "f" else 0.0
             if not error <= limit:
                 raise ExportError(
                     f"onnx: output {name} of the model differs from the function by {error:.1e}, "
@@ -222,7 +220,7 @@ def onnx(
         else:
             model, shapes = graph_of(program)
         inputs, outputs = shapes
-        return Exported(jitted, model, inputs, outputs, program.picked, args, kwargs)
+        return Exported(model, inputs, outputs, program)
 
     return exported
 

@@ -105,9 +105,9 @@ def put(
     if not numbers.size:
         return base
     if not add and numbers.size == size_of(shape):
-        order = np.argsort(numbers.ravel())
-        if np.array_equal(numbers.ravel(), order):
-            return writer.reshape(values, numbers.shape, shape)
+        # All entries: what is written is taken in the order of the entries.
+        order = np.argsort(numbers.ravel()).reshape(shape)
+        return take(writer, values, numbers.shape, order)
     flat = writer.reshape(base, shape, (size_of(shape),))
     values = writer.reshape(values, numbers.shape, (numbers.size,))
     keywords = {"reduction": "add"} if add else {}

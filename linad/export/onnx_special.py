@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from linad.export.onnx_writer import composed
+from linad.core.tape import Equation, Var
+from linad.export.onnx_writer import NoForm, Writer, composed, form
 
 SQRT_PI = math.sqrt(math.pi)
 
@@ -248,19 +249,31 @@ def psi(x: Any) -> Any:
 @composed("zeta")
 def zeta(s: Any, x: Any) -> Any:
     # Σ_{k<N} (x+k)^-s + w^(1-s) / (s-1) + w^-s / 2 + Σ_j B_2j / (2j)! s (s+1) ... w^(-s-2j+1)
-    count = 12
-    total = np.power(x, -s)
-    for k in range(1, count):
-        total = total + np.power(x + k, -s)
-    w = x + count
+    # For negative x, where s is whole, as many terms more.
+    negative = x < 0
+    first = _powers(np.where(negative, x, 1.0), s, NEGATIVE)
+    x = np.where(negative, x + NEGATIVE, x)
+    total = _powers(x, s, COUNT)
+    w = x + COUNT
     power = np.power(w, -s)
     total = total + w * power / (s - 1) + 0.5 * power
     factor, power = s, power / w
     for j in range(1, 12):
         total = total + BERNOULLI[j - 1] / math.factorial(2 * j) * factor * power
         factor, power = factor * (s + 2 * j - 1) * (s + 2 * j), power / w / w
-    good = (s > 1) & (x > 0)
+    total = np.where(negative, first + total, total)
+    good = (s > 1) & (x >= 0) & (~negative | (s == np.floor(s)))
     return np.where(good, total, np.nan)
+
+
+COUNT, NEGATIVE = 12, 64
+
+
+def _powers(x: Any, s: Any, count: int) -> Any:
+    """Σ_{k<count} (x + k)^-s"""
+    wide = np.reshape(x, (*np.shape(x), 1)) + np.arange(count, dtype=x.dtype)
+    s = np.reshape(s, (*np.shape(s), 1)) if np.ndim(s) else s
+    return np.sum(np.power(wide, -s), axis=-1)
 
 
 @composed("betaln")
@@ -280,12 +293,12 @@ def poch(a: Any, m: Any) -> Any:
     return sign * np.exp(gammaln(a + m) - gammaln(a))
 
 
-# The modified Bessel functions of whole order 0 and 1: two intervals each.
+# The modified Bessel functions of whole orders: two intervals each.
 
 EDGE = 8.0
 
 
-def _bessel(function: Callable[..., Any], x: Any, odd: bool) -> Any:
+def _bessel(function: Callable[..., Any], x: Any) -> Any:
     """A scaled Bessel function e^-x I(x), x >= 0."""
     near = x <= EDGE
     inside, outside = np.where(near, x, EDGE), np.where(near, EDGE, x)
@@ -309,12 +322,12 @@ def _pieces(function: Callable[..., Any], far: bool) -> Callable[..., Any]:
 
 @composed("i0e")
 def i0e(x: Any) -> Any:
-    return _bessel(scipy.special.i0e, np.abs(x), False)
+    return _bessel(scipy.special.i0e, np.abs(x))
 
 
 @composed("i1e")
 def i1e(x: Any) -> Any:
-    return np.sign(x) * _bessel(scipy.special.i1e, np.abs(x), True)
+    return np.sign(x) * _bessel(scipy.special.i1e, np.abs(x))
 
 
 @composed("i0")
@@ -327,3 +340,89 @@ def i0(x: Any) -> Any:
 def i1(x: Any) -> Any:
     half = np.exp(0.5 * np.abs(x))
     return i1e(x) * half * half
+
+
+@functools.cache
+def _of_order(order: int) -> Callable[..., Any]:
+    return lambda x: scipy.special.ive(order, x)
+
+
+def _whole_order(eqn: Equation) -> int:
+    order = eqn.inputs[0]
+    if isinstance(order, Var) or np.size(order) != 1 or float(np.ravel(order)[0]) % 1:
+        raise NoForm("its order must be one whole number that is known")
+    found = abs(int(np.ravel(order)[0]))
+    if found > 6:
+        raise NoForm(f"its order must be at most 6, got {found}")
+    return found
+
+
+@form("ive")
+def ive(writer: Writer, eqn: Equation) -> Any:
+    function, odd = _of_order(_whole_order(eqn)), _whole_order(eqn) % 2
+
+    def scaled(order: Any, x: Any) -> Any:
+        y = _bessel(function, np.abs(x))
+        return np.sign(x) * y if odd else y
+
+    return writer.compose(eqn, scaled)
+
+
+@form("iv")
+def iv(writer: Writer, eqn: Equation) -> Any:
+    function, odd = _of_order(_whole_order(eqn)), _whole_order(eqn) % 2
+
+    def unscaled(order: Any, x: Any) -> Any:
+        half = np.exp(0.5 * np.abs(x))
+        y = _bessel(function, np.abs(x)) * half * half
+        return np.sign(x) * y if odd else y
+
+    return writer.compose(eqn, unscaled)
+
+
+# Kummer's function of positive parameters: Σ (a)_k x^k / (b)_k k!, all terms positive.
+
+TERMS, FARTHEST = 700, 400.0
+
+
+@form("hyp1f1")
+def hyp1f1(writer: Writer, eqn: Equation) -> Any:
+    (a, b, x), (y,) = eqn.inputs, eqn.outputs
+    known = not isinstance(a, Var) and not isinstance(b, Var) and np.size(a) == np.size(b) == 1
+    if not known or not np.all((a > 0) & (b >= a)) or not isinstance(x, Var):
+        raise NoForm("its parameters must be numbers 0 < a <= b that are known")
+    if x.shape != y.shape:
+        raise NoForm("its parameters must be numbers")
+    first, second = float(np.ravel(a)[0]), float(np.ravel(b)[0])
+
+    def step(k: Any, size: Any, upper: Any, term: Any, total: Any) -> Any:
+        n = np.astype(k, size.dtype)
+        term = term * (upper + n) / (second + n) * size / (n + 1)
+        return size, upper, term, total + term
+
+    def body(inner: Writer, x: Any) -> Any:
+        # For x < 0 it is e^x times the function of b - a, b and -x.
+        kinds = [(x[1], x[2])] * 3
+        name, shape, dtype = x
+        size, upper, one = inner.record(
+            lambda x: (
+                np.minimum(np.abs(x), FARTHEST),
+                np.where(x < 0, second - first, first),
+                np.ones_like(x),
+            ),
+            [x],
+            kinds,
+        )
+        carried = [(n, shape, dtype) for n in (size, upper, one, one)]
+        total = inner.loop(TERMS, step, carried)[3]
+        (found,) = inner.record(
+            lambda x, total: np.where(
+                np.abs(x) > FARTHEST, np.nan, np.where(x < 0, np.exp(x) * total, total)
+            ),
+            [x, (total, shape, dtype)],
+            kinds[:1],
+        )
+        return found
+
+    name = f"Kummer_{first}_{second}".replace(".", "p")
+    return writer.call(name, body, [(writer.read(x, y.dtype), x.shape, y.dtype)])

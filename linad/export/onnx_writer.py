@@ -177,7 +177,9 @@ class Writer:
         """A value in another shape."""
         if tuple(old) == tuple(new):
             return name
-        made: str = self.node("Reshape", [name, self.numbers(new)])
+        # A zero would otherwise stand for the old length of that axis.
+        keywords = {} if size_of(new) else {"allowzero": 1}
+        made: str = self.node("Reshape", [name, self.numbers(new)], **keywords)
         return made
 
     def expand(self, name: str, old: Shape, new: Shape) -> str:
@@ -205,7 +207,10 @@ class Writer:
         if not self.depth:
             self.place = str(eqn.source) if eqn.source is not None else ""
         try:
-            made = self._form(eqn)(self, eqn)
+            if eqn.outputs and not any([size_of(v.shape) for v in eqn.outputs]):
+                made: Any = tuple([self.constant(np.zeros(v.shape, v.dtype)) for v in eqn.outputs])
+            else:
+                made = self._form(eqn)(self, eqn)
         except NoForm as problem:
             if self.depth:
                 raise NoForm(f"it takes {name}, and {problem}") from None
