@@ -7,6 +7,9 @@ import numpy as np
 
 import linad
 from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.errors import ExportError
+from linad.export.onnx_writer import FORMS
 
 RULES = Path(__file__).parent / "rules"
 
@@ -50,8 +53,12 @@ def program(case, dtype=None):
             full[i] = x
         return case.function(*full, **case.params)
 
-    args = [np.asarray(case.args[i], dtype)[()] for i in places]
-    return value, args
+    args = [np.array(case.args[i], dtype) for i in places]
+    return value, [a if is_array(case.args[i]) else a[()] for i, a in zip(places, args, strict=True)]
+
+
+def is_array(a):
+    return isinstance(a, np.ndarray)
 
 
 def pullback(case, dtype=None):
@@ -69,3 +76,35 @@ def pullback(case, dtype=None):
         return back(tree.unflatten(structure, list(seeds)))
 
     return pull, [tuple(args), tuple(seeds)]
+
+
+class Program:
+    """A case, or its derivative, to be exported."""
+
+    def __init__(self, case, make, dtype):
+        self.make, self.case, self.dtype = make, case, dtype
+        self.simple = make is program
+        self.args = ()
+
+    def exported(self):
+        """The model; None where it is refused by the name of a primitive, or complex."""
+        with linad.config(disconnected="ignore"), np.errstate(all="ignore"):
+            f, self.args = self.make(self.case, self.dtype)
+            try:
+                return linad.onnx(f)(*self.args)
+            except ExportError as refusal:
+                if "complex" in str(refusal) or "no form in ONNX" in str(refusal):
+                    return None
+                raise
+
+
+def programs(case, dtype=None):
+    return [Program(case, make, dtype) for make in (program, pullback)]
+
+
+def is_exported(case):
+    """Whether a case has real arguments, and is that of a primitive with a form or of NumPy."""
+    f = case.function
+    if isinstance(f, Primitive) and f.name not in FORMS:
+        return False
+    return is_real(case) and bool(active(case))

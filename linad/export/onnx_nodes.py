@@ -392,7 +392,7 @@ def filled(writer: Writer, eqn: Equation) -> Any:
 @form("full_like")
 def full_like(writer: Writer, eqn: Equation) -> Any:
     (y,) = eqn.outputs
-    value = eqn.inputs[1]
+    value = eqn.inputs[1] if len(eqn.inputs) > 1 else eqn.params["fill_value"]
     return writer.expand(writer.read(value, y.dtype), np.shape(value), y.shape)
 
 

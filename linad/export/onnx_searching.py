@@ -10,8 +10,10 @@ from linad.export.onnx_nodes import truth
 from linad.export.onnx_writer import NoForm, Writer, composed, form
 
 
-def _order(writer: Writer, name: str, n: int, axis: int) -> str:
+def _order(writer: Writer, name: str, dtype: Any, n: int, axis: int) -> str:
     """Positions in ascending order; of equal entries the first comes first."""
+    if dtype.kind != "f":
+        name = writer.cast(name, dtype, np.int64)
     found = writer.node("TopK", [name, writer.numbers([n])], 2, axis=axis, largest=0, sorted=1)
     made: str = found[1]
     return made
@@ -26,12 +28,10 @@ def argsort(writer: Writer, eqn: Equation) -> Any:
     if not size_of(x.shape):
         return writer.constant(np.zeros(y.shape, y.dtype))
     axis, shape, name = eqn.params.get("axis", -1), x.shape, writer.read(x)
-    if x.dtype.kind == "b":
-        name = writer.cast(name, bool, np.int64)
     if axis is None:
         name, axis, shape = writer.reshape(name, shape, (size_of(shape),)), 0, (size_of(shape),)
     axis = int(axis) % len(shape)
-    return writer.cast(_order(writer, name, shape[axis], axis), np.int64, y.dtype)
+    return writer.cast(_order(writer, name, x.dtype, shape[axis], axis), np.int64, y.dtype)
 
 
 @form("lexsort")
@@ -41,12 +41,13 @@ def lexsort(writer: Writer, eqn: Equation) -> Any:
     axis = int(eqn.params["axis"]) % len(y.shape)
     order = ""
     for key in eqn.inputs:
+        dtype = key.dtype if isinstance(key, Var) else np.asarray(key).dtype
         name = writer.expand(writer.read(key), np.shape(key), y.shape)
         if not order:
-            order = _order(writer, name, y.shape[axis], axis)
+            order = _order(writer, name, dtype, y.shape[axis], axis)
             continue
         moved = writer.node("GatherElements", [name, order], axis=axis)
-        step = _order(writer, moved, y.shape[axis], axis)
+        step = _order(writer, moved, dtype, y.shape[axis], axis)
         order = writer.node("GatherElements", [order, step], axis=axis)
     return writer.cast(order, np.int64, y.dtype)
 
