@@ -9,6 +9,7 @@ installed, otherwise with the reference evaluator of the onnx package.
 """
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -62,12 +63,12 @@ def start(rng, sizes=(2, 24, 24, 1)):
     """Weights to start from, and velocities of zero."""
     weights = [
         {"W": rng.standard_normal((m, n)) / np.sqrt(m), "b": 0.1 * rng.standard_normal(n)}
-        for m, n in zip(sizes[:-1], sizes[1:], strict=True)
+        for m, n in itertools.pairwise(sizes)
     ]
     return weights, [{k: np.zeros_like(v) for k, v in layer.items()} for layer in weights]
 
 
-TRAINER = '''
+TRAINER = """
 import sys
 
 import numpy as np
@@ -96,7 +97,7 @@ for k in range(int(steps)):
     losses.append(found["loss"])
     state = {name: found[f"{name}_"] for name in state}
 np.savez(result, losses=losses, **state)
-'''
+"""
 
 
 def export(weights, velocity):

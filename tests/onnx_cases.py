@@ -54,7 +54,9 @@ def program(case, dtype=None):
         return case.function(*full, **case.params)
 
     args = [np.array(case.args[i], dtype) for i in places]
-    return value, [a if is_array(case.args[i]) else a[()] for i, a in zip(places, args, strict=True)]
+    return value, [
+        a if is_array(case.args[i]) else a[()] for i, a in zip(places, args, strict=True)
+    ]
 
 
 def is_array(a):

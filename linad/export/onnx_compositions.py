@@ -480,7 +480,9 @@ def fmod(a: Any, b: Any) -> Any:
 @composed("remainder")
 def remainder(a: Any, b: Any) -> Any:
     y = fmod(a, b)
-    return np.where((y != 0) & ((y < 0) != (b < 0)), y + b, np.where(y == 0, np.copysign(0.0, b), y))
+    return np.where(
+        (y != 0) & ((y < 0) != (b < 0)), y + b, np.where(y == 0, np.copysign(0.0, b), y)
+    )
 
 
 @composed("floor_divide")

@@ -31,7 +31,7 @@ from linad.export import (
     onnx_selections as _selections,
     onnx_special as _special,
 )
-from linad.export.onnx_model import HOLDS, Value, _Program
+from linad.export.onnx_program import HOLDS, Program, Value
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
 FORM_MODULES = (_nodes, _selections, _searching, _matrices, _compositions, _special)
@@ -43,14 +43,14 @@ LENGTHS = (11, 14, 18)
 Shapes = tuple[dict[str, Value], dict[str, Value]]
 
 
-def graph_of(program: _Program) -> tuple[Any, Shapes]:
+def graph_of(program: Program) -> tuple[Any, Shapes]:
     """The model of a program, and its inputs and outputs."""
     writer, shapes = _written(program, shared=True)
     constants = [numpy_helper.from_array(v, n) for n, v in writer.constants.items()]
     return _model(program.name, writer, writer.nodes, constants, shapes), shapes
 
 
-def _written(program: _Program, shared: bool) -> tuple[Writer, Shapes]:
+def _written(program: Program, shared: bool) -> tuple[Writer, Shapes]:
     tape = program.tape
     writer = Writer(shared)
     writer.reserve([*program.inputs, *program.outputs, HOLDS])
@@ -106,7 +106,7 @@ def _model(name: str, writer: Writer, nodes: Any, constants: Any, shapes: Shapes
 
 
 def symbolic_graph_of(
-    program: _Program, axes: Mapping[str, Mapping[int, str]]
+    program: Program, axes: Mapping[str, Mapping[int, str]]
 ) -> tuple[Any, Shapes]:
     """The model of a program in which some axes have any length."""
     symbol = _symbol(program, axes)
@@ -117,7 +117,7 @@ def symbolic_graph_of(
     return _Overlay(program, axes, symbol, lengths, written).model()
 
 
-def _symbol(program: _Program, axes: Mapping[str, Mapping[int, str]]) -> str:
+def _symbol(program: Program, axes: Mapping[str, Mapping[int, str]]) -> str:
     symbols = {name for named in axes.values() for name in named.values()}
     if len(symbols) != 1:
         raise ExportError(
@@ -136,8 +136,8 @@ def _symbol(program: _Program, axes: Mapping[str, Mapping[int, str]]) -> str:
 
 
 def _resized(
-    program: _Program, axes: Mapping[str, Mapping[int, str]], n: int, symbol: str
-) -> _Program:
+    program: Program, axes: Mapping[str, Mapping[int, str]], n: int, symbol: str
+) -> Program:
     """The program for arrays with n entries along the axes, repeated in turn."""
     arrays = []
     for name, a in zip(program.inputs, program.arrays, strict=True):
@@ -150,7 +150,7 @@ def _resized(
         leaves[k] = a
     args, kwargs = tree.unflatten(structure, leaves)
     try:
-        return _Program(program.function, args, kwargs)
+        return Program(program.function, args, kwargs)
     except (LinadError, ValueError, IndexError, TypeError) as problem:
         raise ExportError(
             f"onnx: {program.name} does not run with {n} entries along {symbol!r}: {problem}"
@@ -162,7 +162,7 @@ class _Overlay:
 
     def __init__(
         self,
-        program: _Program,
+        program: Program,
         axes: Mapping[str, Mapping[int, str]],
         symbol: str,
         lengths: Sequence[int],
@@ -311,7 +311,9 @@ class _Overlay:
             return False
         if len({v.ndim for v in values}) != 1:
             return False
-        lines = [self._line([int(n) for n in ns]) for ns in zip(*[v.shape for v in values], strict=True)]
+        lines = [
+            self._line([int(n) for n in ns]) for ns in zip(*[v.shape for v in values], strict=True)
+        ]
         if any([line is None for line in lines]):
             return False
         number = self._number([v.flat[0] for v in values], values[0].dtype)

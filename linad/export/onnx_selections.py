@@ -58,10 +58,7 @@ def _block(numbers: np.ndarray, shape: Shape) -> Any:
         steps.append(step)
         stops.append(b + (1 if step > 0 else -1))
     index = tuple(
-        [
-            slice(a, b if b >= 0 else None, c)
-            for a, b, c in zip(starts, stops, steps, strict=True)
-        ]
+        [slice(a, b if b >= 0 else None, c) for a, b, c in zip(starts, stops, steps, strict=True)]
     )
     read = numbers_of(shape)[index]
     if not np.array_equal(read.ravel(), numbers.ravel()):

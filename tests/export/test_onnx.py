@@ -14,35 +14,37 @@ import linad
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Source, Var
 from linad.errors import ExportError, GuardError
-from linad.export import onnx_graph, onnx_model
+from linad.export import onnx_graph, onnx_model, onnx_program
 from linad.export.onnx_writer import FORMS, Writer
 
 assert onnx_graph.FORM_MODULES
 
 rng = np.random.default_rng(0)
 
-WITHOUT_FORM = """
-    agm airy airye apply_operator argwhere array_equiv bdtr bdtrc bdtri bei beip ber berp betainc
-    betaincc betainccinv betaincinv binom binomial_pmf bitwise_count carlson chdtr chdtrc chdtri
-    chndtr chndtrix coshm cosm dawsn eig eigen_conditions eigh eigvals ellipe ellipeinc ellipj
-    ellipk ellipkinc ellipkm1 elliprc elliprd elliprf elliprg elliprj erfcinv erfi erfinv
-    eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite
-    eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
-    eval_sh_jacobi eval_sh_legendre exp1 expi expm expn exponent fdtr fdtrc fdtri flatnonzero
-    fourier fractional_matrix_power fresnel gammainc gammaincc gammainccinv gammaincinv gcd gdtr
-    gdtrc gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp2f1 hyperu irfft isnat it2i0k0
-    it2j0y0 it2struve0 itairy iti0k0 itj0y0 itmodstruve0 itstruve0 j0 j1 jv jve k0 k0e k1 k1e kei
-    keip kelvin ker kerp kn kv kve lambertw lcm left_shift log_wright_bessel loggamma
-    logical_and_accumulate logical_or_accumulate logical_xor_accumulate logm lpmv lstsq
-    mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem
-    matrix_rank modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ndtri ndtri_exp nextafter
-    nonzero nrdtrimn nrdtrisd owens_t packbits pbdv pbvv pbwa pdtr pdtrc pdtri pinv poisson_pmf
-    ravel_multi_index rfft right_shift roots shichi sici sinhm sinm solve_sylvester spacing spence
-    spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtr stdtrit struve svd tanhm tanm
-    tklmbda unique_positions unpackbits unravel_index unsorted_positions voigt_profile
-    where_indices wofz wright_bessel wrightomega y0 y1 yn yv yve
-""".split()
+NAMES_WITHOUT_FORM = """
+agm airy airye apply_operator argwhere array_equiv bdtr bdtrc bdtri bei beip ber berp betainc
+betaincc betainccinv betaincinv binom binomial_pmf bitwise_count carlson chdtr chdtrc chdtri
+chndtr chndtrix coshm cosm dawsn eig eigen_conditions eigh eigvals ellipe ellipeinc ellipj
+ellipk ellipkinc ellipkm1 elliprc elliprd elliprf elliprg elliprj erfcinv erfi erfinv
+eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite
+eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
+eval_sh_jacobi eval_sh_legendre exp1 expi expm expn exponent fdtr fdtrc fdtri flatnonzero
+fourier fractional_matrix_power fresnel gammainc gammaincc gammainccinv gammaincinv gcd gdtr
+gdtrc gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp2f1 hyperu irfft isnat it2i0k0
+it2j0y0 it2struve0 itairy iti0k0 itj0y0 itmodstruve0 itstruve0 j0 j1 jv jve k0 k0e k1 k1e kei
+keip kelvin ker kerp kn kv kve lambertw lcm left_shift log_wright_bessel loggamma
+logical_and_accumulate logical_or_accumulate logical_xor_accumulate logm lpmv lstsq mathieu_cem
+mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_rank
+modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ndtri ndtri_exp nextafter nonzero nrdtrimn
+nrdtrisd owens_t packbits pbdv pbvv pbwa pdtr pdtrc pdtri pinv poisson_pmf ravel_multi_index
+rfft right_shift roots shichi sici sinhm sinm solve_sylvester spacing spence spherical_in
+spherical_jn spherical_kn spherical_yn sqrtm stdtr stdtrit struve svd tanhm tanm tklmbda
+unique_positions unpackbits unravel_index unsorted_positions voigt_profile where_indices wofz
+wright_bessel wrightomega y0 y1 yn yv yve
+"""
 """Primitives that raise ExportError, whatever their operands."""
+
+WITHOUT_FORM = NAMES_WITHOUT_FORM.split()
 
 
 # The registry.
@@ -75,11 +77,12 @@ def check_cases(chosen, dtype, monkeypatch):
     for name in [*cases][chosen]:
         for program in onnx_cases.programs(cases[name], dtype):
             if program.simple:
-                monkeypatch.setattr(onnx_model, "simplify", lambda tape: tape)
+                monkeypatch.setattr(onnx_program, "simplify", lambda tape: tape)
             exported = program.exported()
             monkeypatch.undo()
             if exported is not None:
-                exported.check()
+                with linad.config(disconnected="ignore"):
+                    exported.check()
                 count += 1
     return count
 
@@ -96,7 +99,7 @@ def test_all_cases(part, dtype, monkeypatch):
 
 
 X = np.array([0.8, -1.1, 1.7, np.nan, 0.25])
-I = np.array([3, 0, 6])
+INTEGERS = np.array([3, 0, 6])
 
 SMALL = {
     "comparisons": lambda x: [x > 0, x >= 0.8, x < 0, x <= 0.8, x == 0.8, x != 0.8],
@@ -108,22 +111,55 @@ SMALL = {
         (x > 0) & (x < 1) | ~(x > 1) ^ (x < 0.5),
     ],
     "rounding": lambda x: [
-        np.floor(x), np.ceil(x), np.rint(x), np.trunc(x), np.fix(x), np.round(x, 1), np.sign(x),
+        np.floor(x),
+        np.ceil(x),
+        np.rint(x),
+        np.trunc(x),
+        np.fix(x),
+        np.round(x, 1),
+        np.sign(x),
     ],
     "kinds of numbers": lambda x: [
-        np.isnan(x), np.isinf(x), np.isfinite(x), np.isposinf(x), np.isneginf(x), np.isreal(x),
-        np.iscomplex(x), np.signbit(x), np.isclose(x, 0.8), np.isclose(x, X, equal_nan=True),
+        np.isnan(x),
+        np.isinf(x),
+        np.isfinite(x),
+        np.isposinf(x),
+        np.isneginf(x),
+        np.isreal(x),
+        np.iscomplex(x),
+        np.signbit(x),
+        np.isclose(x, 0.8),
+        np.isclose(x, X, equal_nan=True),
     ],
     "places": lambda x: [
-        np.argmax(x), np.argmin(x[:3]), np.nanargmax(x), np.nanargmin(x), np.argsort(x[:3]),
-        np.searchsorted(np.array([0.0, 0.5, 1.0]), x[:3]), np.digitize(x[:3], [0.0, 0.5, 1.0]),
-        np.digitize(x[:3], [1.0, 0.5, 0.0]), np.lexsort((x[:3] > 0, x[:3])), np.isin(x, [0.8]),
+        np.argmax(x),
+        np.argmin(x[:3]),
+        np.nanargmax(x),
+        np.nanargmin(x),
+        np.argsort(x[:3]),
+        np.searchsorted(np.array([0.0, 0.5, 1.0]), x[:3]),
+        np.digitize(x[:3], [0.0, 0.5, 1.0]),
+        np.digitize(x[:3], [1.0, 0.5, 0.0]),
+        np.lexsort((x[:3] > 0, x[:3])),
+        np.isin(x, [0.8]),
     ],
     "counts": lambda x: [
-        np.count_nonzero(x > 0), np.any(x > 0), np.all(x > 0), np.array_equal(x, X),
-        np.logical_and.reduce(x > 0), np.logical_or.reduce(x > 0), np.logical_xor.reduce(x > 0),
+        np.count_nonzero(x > 0),
+        np.any(x > 0),
+        np.all(x > 0),
+        np.array_equal(x, X),
+        np.logical_and.reduce(x > 0),
+        np.logical_or.reduce(x > 0),
+        np.logical_xor.reduce(x > 0),
     ],
-    "copies": lambda x: [x.copy(), +x, np.real(x), np.conj(x), np.zeros_like(x), np.full_like(x, 2)],
+    "copies": lambda x: [
+        x.copy(),
+        +x,
+        np.real(x),
+        np.conj(x),
+        np.zeros_like(x),
+        np.full_like(x, 2),
+    ],
 }
 
 
@@ -133,7 +169,7 @@ def test_functions_without_a_derivative(name, monkeypatch):
         found = SMALL[name](x)
         return [y for y in found if not isinstance(y, (bool, int))]
 
-    monkeypatch.setattr(onnx_model, "simplify", lambda tape: tape)
+    monkeypatch.setattr(onnx_program, "simplify", lambda tape: tape)
     assert linad.onnx(f)(X).check() == 0
 
 
@@ -141,7 +177,7 @@ def test_integers():
     def f(i, x):
         return [i // 2, i % 2, i * i, -i, i & 3, i | 3, i ^ 3, ~i, x[: len(i)] * i, i.astype(float)]
 
-    assert linad.onnx(f)(I, X[:3]).check() == 0
+    assert linad.onnx(f)(INTEGERS, X[:3]).check() == 0
 
 
 # Programs.
@@ -207,7 +243,9 @@ def test_a_model_is_saved_for_all(tmp_path):
 
 
 def test_decisions_are_an_output():
-    exported = linad.onnx(linad.grad(lambda x: np.sum(x**2) if x[0] > 0 else -np.sum(x)))(np.ones(2))
+    exported = linad.onnx(linad.grad(lambda x: np.sum(x**2) if x[0] > 0 else -np.sum(x)))(
+        np.ones(2)
+    )
     assert list(exported.outputs) == ["grad_x", "decisions_hold"]
     exported.check(np.array([3.0, -1.0]))
     with pytest.raises(GuardError, match="decisions_hold is False"):
@@ -237,7 +275,10 @@ def test_results_and_derivatives_along_the_batch():
 
     exported = linad.onnx(f, axes={"x": {0: "n"}})(np.ones((4, 2)), np.ones(2))
     assert [v.shape for v in exported.outputs.values()] == [
-        ("1*n-1", 2), (2,), ("n", 2), ("2*n+0",),
+        ("1*n-1", 2),
+        (2,),
+        ("n", 2),
+        ("2*n+0",),
     ]
     for n in (2, 5, 9):
         exported.check(rng.standard_normal((n, 2)), np.ones(2))
