@@ -12,8 +12,8 @@ from linad.core import tree
 from linad.core.shapes import check_function
 from linad.errors import ExportError, GuardError
 from linad.export.onnx_program import HOLDS, Program, Value
-from linad.jit.arguments import Arguments
 from linad.jit.jitted import Jitted, jit
+from linad.jit.signature import Signature
 from linad.jit.specializations import in_single_precision
 
 TOLERANCES = {"double": 1e-12, "single": 1e-5}
@@ -49,7 +49,7 @@ class Exported:
 
     def feed(self, *args: Any, **kwargs: Any) -> dict[str, np.ndarray]:
         """The inputs of the model, by name, for arguments of the function."""
-        arguments = Arguments(*self._function.static.flatten(args, kwargs))
+        arguments = Signature(*self._function.static.flatten(args, kwargs))
         if len(arguments.arrays) != len(self.inputs):
             raise ExportError(
                 f"onnx: expected {len(self.inputs)} arrays among the arguments "

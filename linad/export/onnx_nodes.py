@@ -399,7 +399,7 @@ def full_like(writer: Writer, eqn: Equation) -> Any:
 # Decisions.
 
 
-@form("guard")
+@form("guard", "unchanged")
 def guard(writer: Writer, eqn: Equation) -> Any:
     (x,), expected = eqn.inputs, np.asarray(eqn.params["expected"])
     shape = np.shape(x)

@@ -11,9 +11,9 @@ from linad.core import tree
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
 from linad.errors import ExportError
-from linad.jit.arguments import Arguments
 from linad.jit.jitted import Jitted
-from linad.jit.specializations import COMPUTED, Variant
+from linad.jit.signature import Signature
+from linad.jit.specializations import COMPUTED, Variant, bound
 from linad.transforms.simplify import simplify
 
 HOLDS = "decisions_hold"
@@ -42,21 +42,21 @@ class Program:
 
     def __init__(self, function: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
-        arguments = Arguments(*function.static.flatten(args, kwargs))
-        path = Jitted(function.function, function.static).variant(*args, **kwargs)
+        arguments = Signature(*function.static.flatten(args, kwargs))
+        path, outside = Jitted(function.function, function.static)._variant(args, kwargs)
         if path.interpreted:
             raise ExportError(
                 f"onnx: {name_of(function)} catches floating-point errors of NumPy, which a "
                 f"model does not raise; use np.where in the place of np.errstate(...='raise')"
             )
         self.name = name_of(function)
-        self.tape = simplify(path.tape)
+        self.tape = simplify(bound(path.tape, outside))
         names = _argument_names(function.function, args, kwargs)
         self.arrays, self.positions = arguments.arrays, arguments.dynamic
         self.inputs = [names[k] for k in arguments.dynamic]
         self._name_results(path, names, arguments)
 
-    def _name_results(self, path: Variant, names: list[str], arguments: Arguments) -> None:
+    def _name_results(self, path: Variant, names: list[str], arguments: Signature) -> None:
         leaf_names = _result_names(self.function.function, path, names)
         nodes = iter(self.tape.outputs)
         taken = {*self.inputs, HOLDS}

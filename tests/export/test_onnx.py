@@ -252,6 +252,18 @@ def test_decisions_are_an_output():
         exported.check(np.array([-3.0, 1.0]))
 
 
+SCALE, TABLE = [2.0], np.array([3.0, 4.0])
+
+
+def test_what_a_function_reads_from_outside_is_part_of_the_model():
+    def f(x):
+        return np.sum(x * TABLE) * SCALE[0] if TABLE[0] > 0 else np.sum(x)
+
+    exported = linad.onnx(linad.value_and_grad(f))(np.ones(2))
+    assert list(exported.inputs) == ["x"]
+    exported.check(np.array([0.5, -1.0]))
+
+
 def test_programs_without_decisions_have_no_such_output():
     assert "decisions_hold" not in linad.onnx(np.sin)(np.ones(2)).outputs
 
