@@ -136,6 +136,10 @@ PROGRAMS = {
         attention,
         ({k: rng.standard_normal((4, 5)) for k in "qkv"}, rng.standard_normal((2, 3, 4))),
     ),
+    "hessian": (
+        lambda x: np.sum(linad.hessian(lambda x: np.sum(np.sin(x) * x**2) * x[0])(x) ** 2),
+        (rng.standard_normal(6),),
+    ),
     "branches": (lambda x: np.sum(x**2) if x[0] > 0 else np.prod(x), (1 + rng.random(3),)),
     "jitted": (linad.jit(lambda x: np.sum(linad.jit(np.sin)(x) * x)), (rng.standard_normal(4),)),
     "single": (lambda x: np.tanh(x) @ x, (rng.standard_normal(4).astype(np.float32),)),

@@ -282,7 +282,7 @@ def arctan(x: Any) -> Any:
 def arctan2(y: Any, x: Any) -> Any:
     origin, far = (x == 0) & (y == 0), np.isinf(x) & np.isinf(y)
     above = np.where(far, np.sign(y), y)
-    along = np.where(origin, 1.0, np.where(far, np.sign(x), x))
+    along = np.where(origin, np.copysign(1.0, x), np.where(far, np.sign(x), x))
     angle = np.arctan(np.abs(above) / np.abs(along))
     angle = np.where(along < 0, np.pi - angle, angle)
     return np.where(np.signbit(y), -angle, angle)
@@ -466,20 +466,9 @@ def fmin_reduce(x: Any, *, axes: Any) -> Any:
     return np.where(np.all(missing, axis=axes), np.nan, y)
 
 
-@composed("fmod")
-def fmod(a: Any, b: Any) -> Any:
-    # Exact while the quotient has a whole part that the dtype holds.
-    a, b = a * (b == b), b
-    size = np.abs(b)
-    y = np.abs(a) - size * np.floor(np.abs(a) / size)
-    y = np.where(y < 0, y + size, np.where(y >= size, y - size, y))
-    y = np.where((size == np.inf) & (np.abs(a) < np.inf), np.abs(a), y)
-    return np.where(a < 0, -y, y)
-
-
 @composed("remainder")
 def remainder(a: Any, b: Any) -> Any:
-    y = fmod(a, b)
+    y = np.fmod(a, b)
     return np.where(
         (y != 0) & ((y < 0) != (b < 0)), y + b, np.where(y == 0, np.copysign(0.0, b), y)
     )

@@ -5,7 +5,7 @@ function is recorded at three lengths, and the three graphs are laid over each o
 be the same, and a constant that differs must be one of the kinds below, at all three lengths.
 
     integers, each a n + b       a shape: of what Reshape and Expand make
-    one number repeated          c, c n or c / n, expanded to a shape a n + b, ...
+    one number repeated          c, c (n - k) or c / (n - k), expanded to a shape a n + b, ...
     start, start + step, ...     Range
 
 So what the function does to the length is found out, and where it does something else the
@@ -328,25 +328,31 @@ class _Overlay:
         return True
 
     def _number(self, values: list[Any], dtype: Any) -> str | None:
-        """A number that is the same, or c n, or c / n."""
+        """A number that is the same, or c (n - k), or c / (n - k), for k = 0, 1, 2."""
         if values[0] == values[1] == values[2]:
             return self._given(values[0], dtype)
         if dtype.kind != "f":
             return None
         eps = 4 * float(np.finfo(dtype).eps)
-        for op, scaled in (
-            ("Div", [float(v) * n for v, n in zip(values, self.lengths, strict=True)]),
-            ("Mul", [float(v) / n for v, n in zip(values, self.lengths, strict=True)]),
-        ):
-            if max(scaled) - min(scaled) <= eps * abs(scaled[0]):
-                c = scaled[0]
-                near = Fraction(c).limit_denominator(10**6)
-                c = float(near) if abs(float(near) - c) <= eps * abs(c) else c
-                empty = self._given(np.zeros(0), np.int64)
-                n = self._node("Reshape", [self._n(), empty])
-                n = self._node("Cast", [n], to=helper.np_dtype_to_tensor_dtype(dtype))
-                return self._node(op, [self._given(c, dtype), n])
+        for less in (0, 1, 2):
+            sizes = [n - less for n in self.lengths]
+            for op, scaled in (
+                ("Div", [float(v) * n for v, n in zip(values, sizes, strict=True)]),
+                ("Mul", [float(v) / n for v, n in zip(values, sizes, strict=True)]),
+            ):
+                if max(scaled) - min(scaled) <= eps * abs(scaled[0]):
+                    return self._scaled(op, scaled[0], less, dtype)
         return None
+
+    def _scaled(self, op: str, c: float, less: int, dtype: Any) -> str:
+        """c (n - less), or c / (n - less)."""
+        eps = 4 * float(np.finfo(dtype).eps)
+        near = Fraction(c).limit_denominator(10**6)
+        c = float(near) if abs(float(near) - c) <= eps * abs(c) else c
+        empty = self._given(np.zeros(0), np.int64)
+        n = self._node("Reshape", [self._linear(1, -less), empty])
+        n = self._node("Cast", [n], to=helper.np_dtype_to_tensor_dtype(dtype))
+        return self._node(op, [self._given(c, dtype), n])
 
     def _range(self, name: str, values: list[np.ndarray]) -> bool:
         if values[0].dtype != np.int64 or any([v.ndim != 1 or v.size < 2 for v in values]):
@@ -369,7 +375,8 @@ class _Overlay:
 
 def _targets_of_reshapes(nodes: Any) -> set[str]:
     """Constants that are nothing but shapes that Reshape makes."""
-    found, others = set(), set()
+    found: set[str] = set()
+    others: set[str] = set()
     for node in nodes:
         for k, name in enumerate(node.input):
             (found if node.op_type == "Reshape" and k == 1 else others).add(name)

@@ -236,6 +236,12 @@ def clip(writer: Writer, eqn: Equation) -> Any:
     return writer.node("Min", [writer.node("Max", [x, low]), high])
 
 
+@form("fmod")
+def fmod(writer: Writer, eqn: Equation) -> Any:
+    (y,) = eqn.outputs
+    return writer.node("Mod", [writer.read(a, y.dtype) for a in eqn.inputs], fmod=1)
+
+
 # Reductions.
 
 

@@ -107,7 +107,7 @@ def put(
         return take(writer, values, numbers.shape, order)
     flat = writer.reshape(base, shape, (size_of(shape),))
     values = writer.reshape(values, numbers.shape, (numbers.size,))
-    keywords = {"reduction": "add"} if add else {}
+    keywords: dict[str, Any] = {"reduction": "add"} if add else {}
     places = writer.constant(numbers.ravel())
     made = writer.node("ScatterElements", [flat, places, values], axis=0, **keywords)
     return writer.reshape(made, (size_of(shape),), shape)
@@ -182,7 +182,7 @@ def _placed(writer: Writer, eqn: Equation, x: Any, y: Var, impl: Any) -> str:
 @form("add_at")
 def add_at(writer: Writer, eqn: Equation) -> Any:
     (values,), (y,) = eqn.inputs, eqn.outputs
-    numbers = numbers_of(y.shape)[eqn.params["index"]]
+    numbers = numbers_of(y.shape)[eqn.params["index"].seeded]
     name = writer.read(values, y.dtype)
     add = len(np.unique(numbers)) != np.size(numbers)
     return put(writer, zeros(writer, y), y.shape, numbers, name, np.shape(values), add)

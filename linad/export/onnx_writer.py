@@ -178,7 +178,7 @@ class Writer:
         if tuple(old) == tuple(new):
             return name
         # A zero would otherwise stand for the old length of that axis.
-        keywords = {} if size_of(new) else {"allowzero": 1}
+        keywords: dict[str, Any] = {} if size_of(new) else {"allowzero": 1}
         made: str = self.node("Reshape", [name, self.numbers(new)], **keywords)
         return made
 

@@ -173,6 +173,19 @@ def test_functions_without_a_derivative(name, monkeypatch):
     assert linad.onnx(f)(X).check() == 0
 
 
+def test_whole_parts_and_signs_of_zero():
+    def f(x):
+        return np.divmod(x, -0.3), x % 0.7, np.fmod(x, 0.7), np.arctan2(x, -x), np.arctan2(x, x)
+
+    points = np.array([0.0, -0.0, 0.7, 1.4, 2.1, -2.1, -0.3, 0.9])
+    assert linad.onnx(f)(points).check() < 1e-15
+
+
+def test_hessians():
+    f = linad.hessian(lambda x: np.sum(np.sin(x) * x**2) * x[0])
+    linad.onnx(f)(np.cos(np.arange(6.0))).check()
+
+
 def test_integers():
     def f(i, x):
         return [i // 2, i % 2, i * i, -i, i & 3, i | 3, i ^ 3, ~i, x[: len(i)] * i, i.astype(float)]
@@ -183,7 +196,7 @@ def test_integers():
 # Programs.
 
 
-QUICK = ("writes", "statistics", "attention", "branches", "single", "factors")
+QUICK = ("writes", "statistics", "attention", "branches", "single", "factors", "hessian")
 
 
 @pytest.mark.parametrize("derivative", [gradient, tangent, hessian_product])
@@ -283,7 +296,8 @@ def test_one_model_for_batches_of_any_length(n):
 def test_results_and_derivatives_along_the_batch():
     def f(x, c):
         d = x[1:] - x[:-1]
-        return np.cumsum(d, axis=0) * c, np.var(x, axis=0), x[::-1], x.reshape(-1)
+        moments = np.var(x, axis=0) + np.std(x, axis=0, ddof=1)
+        return np.cumsum(d, axis=0) * c, moments, x[::-1], x.reshape(-1)
 
     exported = linad.onnx(f, axes={"x": {0: "n"}})(np.ones((4, 2)), np.ones(2))
     assert [v.shape for v in exported.outputs.values()] == [
