@@ -5,7 +5,7 @@ function is recorded at three lengths, and the three graphs are laid over each o
 be the same, and a constant that differs must be one of the kinds below, at all three lengths.
 
     integers, each a n + b       a shape: of what Reshape and Expand make
-    one number repeated          c, c (n - k) or c / (n - k), expanded to a shape a n + b, ...
+    the same along the axis      c, c (n - k) or c / (n - k), expanded to a shape a n + b, ...
     start, start + step, ...     Range
 
 So what the function does to the length is found out, and where it does something else the
@@ -307,29 +307,35 @@ class _Overlay:
         return True
 
     def _repeated(self, name: str, values: list[np.ndarray]) -> bool:
-        if any([not v.size or (v.ndim and not np.all(v == v.flat[0])) for v in values]):
+        """What is the same all along the axes that have any length."""
+        if len({v.ndim for v in values}) != 1 or not all([v.size for v in values]):
             return False
-        if len({v.ndim for v in values}) != 1:
-            return False
-        lines = [
-            self._line([int(n) for n in ns]) for ns in zip(*[v.shape for v in values], strict=True)
-        ]
+        sizes = zip(*[v.shape for v in values], strict=True)
+        lines = [self._line([int(n) for n in ns]) for ns in sizes]
         if any([line is None for line in lines]):
             return False
-        number = self._number([v.flat[0] for v in values], values[0].dtype)
+        first: Any = tuple([slice(0, 1 if line and line[0] else None) for line in lines])
+        heads = [v[first] for v in values]
+        if any(
+            [
+                not np.array_equal(np.broadcast_to(h, v.shape), v)
+                for h, v in zip(heads, values, strict=True)
+            ]
+        ):
+            return False
+        number = self._number(heads, values[0].dtype)
         if number is None:
             return False
         if not values[0].ndim:
             self._node("Identity", [number], name)
             return True
-        sizes = [self._linear(*line) for line in lines if line is not None]
-        shape = self._node("Concat", sizes, axis=0)
+        shape = self._node("Concat", [self._linear(*line) for line in lines if line], axis=0)
         self._node("Expand", [number, shape], name)
         return True
 
     def _number(self, values: list[Any], dtype: Any) -> str | None:
-        """A number that is the same, or c (n - k), or c / (n - k), for k = 0, 1, 2."""
-        if values[0] == values[1] == values[2]:
+        """Numbers that are the same, or c (n - k), or c / (n - k), for k = 0, 1, 2."""
+        if all([np.array_equal(values[0], v) for v in values]):
             return self._given(values[0], dtype)
         if dtype.kind != "f":
             return None
@@ -337,18 +343,20 @@ class _Overlay:
         for less in (0, 1, 2):
             sizes = [n - less for n in self.lengths]
             for op, scaled in (
-                ("Div", [float(v) * n for v, n in zip(values, sizes, strict=True)]),
-                ("Mul", [float(v) / n for v, n in zip(values, sizes, strict=True)]),
+                ("Div", [v.astype(float) * n for v, n in zip(values, sizes, strict=True)]),
+                ("Mul", [v.astype(float) / n for v, n in zip(values, sizes, strict=True)]),
             ):
-                if max(scaled) - min(scaled) <= eps * abs(scaled[0]):
+                spread = np.max(scaled, axis=0) - np.min(scaled, axis=0)
+                if np.all(spread <= eps * np.abs(scaled[0])):
                     return self._scaled(op, scaled[0], less, dtype)
         return None
 
-    def _scaled(self, op: str, c: float, less: int, dtype: Any) -> str:
+    def _scaled(self, op: str, c: Any, less: int, dtype: Any) -> str:
         """c (n - less), or c / (n - less)."""
         eps = 4 * float(np.finfo(dtype).eps)
-        near = Fraction(c).limit_denominator(10**6)
-        c = float(near) if abs(float(near) - c) <= eps * abs(c) else c
+        near = np.array([float(Fraction(x).limit_denominator(10**6)) for x in c.ravel().tolist()])
+        near = near.reshape(c.shape)
+        c = np.where(np.abs(near - c) <= eps * np.abs(c), near, c)
         empty = self._given(np.zeros(0), np.int64)
         n = self._node("Reshape", [self._linear(1, -less), empty])
         n = self._node("Cast", [n], to=helper.np_dtype_to_tensor_dtype(dtype))

@@ -205,6 +205,7 @@ def _gamma_positive(x: Any) -> Any:
         total = total * square + BERNOULLI[k - 1] / (2 * k * (2 * k - 1))
     half = np.power(w, 0.5 * w - 0.25)
     y = half * np.exp(-w) * half * math.sqrt(2 * math.pi) * np.exp(total / w)
+    y = np.where(w > 200, np.inf, y)  # in double precision from 171.7 on
     return y / np.where(low, product, 1.0)
 
 
