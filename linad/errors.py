@@ -129,7 +129,7 @@ class FallbackError(LinadError, NotImplementedError):
 
 
 class ExportError(LinadError, NotImplementedError):
-    """A program has an operation that cannot be written down as NumPy source."""
+    """A program has an operation that cannot be written as NumPy source, or as an ONNX model."""
 
 
 class OverwrittenError(LinadError, RuntimeError):

@@ -382,3 +382,14 @@ class TestRobertson:
         jac = linad.scipy_args(self.example.rates, "solve_ivp", method="Radau")["jac"]
         exact = self.example.jacobian_by_hand(0.0, y)
         np.testing.assert_allclose(scipy.sparse.csr_array(jac(0.0, y)).toarray(), exact, rtol=1e-14)
+
+
+@pytest.mark.full
+def test_training_elsewhere_is_training_here(capsys):
+    example = load("training_as_onnx")
+    losses, here, found, final = example.main(["--steps", "60"])
+    np.testing.assert_allclose(losses, here, rtol=1e-10)
+    for k, layer in enumerate(final):
+        for name, value in layer.items():
+            np.testing.assert_allclose(found[f"weights_{k}_{name}"], value, rtol=1e-9)
+    assert "nodes" in capsys.readouterr().out
