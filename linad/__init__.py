@@ -34,6 +34,7 @@ __all__ = [
     "jacobian",
     "jit",
     "jvp",
+    "kernel",
     "linearize",
     "log_compiles",
     "lower",
@@ -54,6 +55,7 @@ __all__ = [
 
 _LAZY = {
     "explain": "linad.api.inspection",
+    "kernel": "linad.kernels.kernel",
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
     "scipy": "linad.scipy",
