@@ -218,6 +218,22 @@ class Adjoint:
             if len(live) == before:
                 return live
 
+    def acts(self, body: Sequence[Statement]) -> bool:
+        """Whether the backward forms of statements do anything."""
+        for s in body:
+            if isinstance(s, Run):
+                if self.kept_scalars(s) or self.kept_puts(s):
+                    return True
+                if any([written(part) & self.varied for part in s.parts]):
+                    return True
+            elif isinstance(s, Swap):
+                return True
+            elif isinstance(s, (For, While)) and self.acts(s.body):
+                return True
+            elif isinstance(s, If) and (self.acts(s.yes) or self.acts(s.no)):
+                return True
+        return False
+
     # Forward.
 
     def kept_scalars(self, run: Run) -> list[str]:
@@ -254,26 +270,34 @@ class Adjoint:
                     out.append(part)
             elif isinstance(s, For):
                 bounds = [s.start, s.stop, s.step]
-                kept = not all([self.steady_here(e, around) for e in bounds])
+                kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
                 if kept:
                     bounds = [self.named(e, out) for e in bounds]
-                out.append(For(s.name, *bounds, self.forward(s.body, around | {s.name})))
+                inner = self.forward(s.body, around | {s.name})
+                if inner:
+                    out.append(For(s.name, *bounds, inner))
                 if kept:
                     out += [Push(self.stack_of("i"), e) for e in bounds]
             elif isinstance(s, While):
                 count = self.fresh("count")
                 self.kinds[count] = "i"
-                out.append(Let(count, ZERO))
                 more = Let(count, add(var(count), ONE))
-                out.append(While(s.test, [*self.forward(s.body, around), more]))
-                out.append(Push(self.stack_of("i"), var(count)))
+                inner = self.forward(s.body, around)
+                if self.acts(s.body):
+                    out.append(Let(count, ZERO))
+                    out.append(While(s.test, [*inner, more]))
+                    out.append(Push(self.stack_of("i"), var(count)))
+                else:
+                    out.append(While(s.test, inner))
             elif isinstance(s, If):
                 test = s.test
-                kept = not self.steady_here(test, around)
+                kept = self.acts([s]) and not self.steady_here(test, around)
                 if kept:
                     test = self.named(Expr("if", (test, ONE, ZERO)), out, "taken")
                 shown = Expr("==", (test, ONE)) if kept else test
-                out.append(If(shown, self.forward(s.yes, around), self.forward(s.no, around)))
+                yes, no = self.forward(s.yes, around), self.forward(s.no, around)
+                if yes or no:
+                    out.append(If(shown, yes, no))
                 if kept:
                     out.append(Push(self.stack_of("i"), test))
             elif isinstance(s, New):
@@ -317,6 +341,8 @@ class Adjoint:
         out: list[Statement] = []
         for s in reversed(body):
             start = len(out)
+            if not self.acts([s]):
+                continue
             if isinstance(s, Run):
                 self.run_backward(s, out)
             elif isinstance(s, For):

@@ -17,7 +17,6 @@ from linad.errors import KernelError
 from linad.kernels.arrays import Array, Axis, Computed, Window, length_of, whole
 from linad.kernels.expressions import (
     CANONICAL,
-    COMPARISONS,
     FUNCTIONS,
     NONE,
     ONE,
@@ -356,6 +355,11 @@ class Lowered:
             raise self.error(target, "an exchange of parts of arrays", "copy them entry by entry")
         if len({self.kinds[a] for a in found}) > 1:
             raise self.error(target, "an exchange of arrays of several types", "use one dtype")
+        ndim = self.kinds[found[0]].ndim  # type: ignore[union-attr]
+        for other in found[1:n]:
+            self.check_dims(
+                [dim(found[0], k) for k in range(ndim)], [dim(other, k) for k in range(ndim)], target
+            )
         self.emit(Swap(tuple(found[:n]), tuple(found[n:])))
         return True
 
@@ -694,8 +698,6 @@ class Lowered:
                     read.add(node.id)
             return value
         if node.id in self.frame.stored:
-            if any([isinstance(v, (Window, Computed)) for v in ()]):
-                return None
             found = self.frame.scope[node.id] = var(self.fresh(node.id))
             return found  # assigned later in a loop, or not at all
         try:
@@ -1298,5 +1300,3 @@ def _transposed_regions(a: Array) -> frozenset[Any]:
     # Another order of the same entries is another region.
     return frozenset([(array, "transposed") for array, _ in _regions(a)])
 
-
-__all__ = ["COMPARISONS", "Frame", "Lowered", "dim"]

@@ -1,0 +1,87 @@
+"""Real kernels: values, gradients, tangents and Hessians against other ways to them."""
+
+import numpy as np
+import pytest
+from kernel_cases import CASES
+
+import linad
+from linad.kernels import calls
+from linad.kernels.compiling import python_function
+
+
+@pytest.fixture
+def as_python(monkeypatch):
+    """Generated functions run as Python functions, uncompiled."""
+    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+
+
+def is_float(a):
+    return isinstance(a, float) or (isinstance(a, np.ndarray) and a.dtype.kind == "f")
+
+
+def objective(function, arguments, complex_step=False):
+    """A number made of all that a kernel returns and writes, as a function of its floats."""
+    rng = np.random.default_rng(7)
+    weights = {}
+
+    def weight(k, shape):
+        if k not in weights:
+            weights[k] = rng.standard_normal(shape)
+        return weights[k]
+
+    def f(floats):
+        floats = iter(floats)
+        given = [
+            next(floats) * 1.0 if is_float(a) else a.copy() if isinstance(a, np.ndarray) else a
+            for a in arguments
+        ]
+        found = function(*given)
+        found = found if isinstance(found, tuple) else () if found is None else (found,)
+        total = 0.0
+        for k, v in enumerate([*found, *[a for a in given if np.ndim(a)]]):
+            total = total + np.sum(weight(k, np.shape(v)) * v * (1.0 + 0.1 * v))
+        return total
+
+    return f, [a for a in arguments if is_float(a)]
+
+
+def inner(a, b):
+    return sum([np.vdot(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def moved(x, v, h):
+    return [a + h * b for a, b in zip(x, v, strict=True)]
+
+
+def check(function, arguments, hessian=True, unrolled=True):
+    """Compare a kernel with central differences, and with its source run by linad in Python."""
+    kernel = linad.kernel(function)
+    f, x = objective(kernel, arguments)
+    plain, _ = objective(function, arguments)
+    rng = np.random.default_rng(3)
+    v = [rng.standard_normal(np.shape(a)) for a in x]
+    value, g = linad.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, plain(x), rtol=1e-12)
+    _, pushed = linad.jvp(f, (x,), (v,))
+    np.testing.assert_allclose(pushed, inner(g, v), rtol=1e-10, atol=1e-12)
+    h = 1e-6
+    differences = (plain(moved(x, v, h)) - plain(moved(x, v, -h))) / (2 * h)
+    np.testing.assert_allclose(pushed, differences, rtol=2e-6, atol=1e-8)
+    if unrolled:
+        expected = linad.grad(plain)(x)
+        for a, b in zip(g, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    if hessian:
+        _, hv = linad.jvp(linad.grad(f), (x,), (v,))
+        up, down = linad.grad(f)(moved(x, v, h)), linad.grad(f)(moved(x, v, -h))
+        for a, b, c in zip(hv, up, down, strict=True):
+            np.testing.assert_allclose(a, (b - c) / (2 * h), rtol=1e-5, atol=1e-6)
+        again = linad.grad(lambda x: inner(linad.grad(f)(x), v))(x)
+        for a, b in zip(hv, again, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernel_in_python(name, as_python):
+    function, make = CASES[name]
+    check(function, make(np.random.default_rng(1)))
