@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import share_storage
-from linad.core.primitive import Traced, innermost_trace
+from linad.arrays.buffers import concrete, share_storage
+from linad.core.primitive import Traced
 from linad.errors import KernelError
 from linad.kernels.analysis import Program, varied_names
 from linad.kernels.arrays import Window
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
-from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, get, kind_of, var
+from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, get, kind_of, nodes, text, var
 from linad.kernels.lowering import Lowered
 from linad.kernels.source import Source
-from linad.kernels.statements import For, Put, Statement
+from linad.kernels.statements import For, New, Put, Statement
+from linad.transforms.record import RecordTrace
 
 
 class Specialization:
@@ -94,16 +95,12 @@ def _copy(
 
 def _dims(lowered: Lowered) -> dict[str, tuple[Expr, ...]]:
     """The lengths of the arrays that are made first, in terms of the arguments."""
-    from linad.kernels.statements import New
-
     found = {s.array: s.dims for s in lowered.body if isinstance(s, New)}
     inputs = [*lowered.parameters, *lowered.constants]
     for name in inputs:
         kind = lowered.kinds[name]
         if isinstance(kind, ArrayKind):
             found[name] = tuple([dim(name, k) for k in range(kind.ndim)])
-    from linad.kernels.expressions import nodes
-
     return {
         a: dims
         for a, dims in found.items()
@@ -112,8 +109,6 @@ def _dims(lowered: Lowered) -> dict[str, tuple[Expr, ...]]:
 
 
 def _evaluated(e: Expr, values: dict[str, Any]) -> int:
-    from linad.kernels.expressions import text
-
     return int(eval(text(e), {"np": np, "max": max, "min": min, **values}))
 
 
@@ -215,7 +210,7 @@ class Kernel:
                 if isinstance(a, Traced):
                     a[...] = found[name]  # type: ignore[index]
                 else:
-                    a[...] = found[name]
+                    a[...] = concrete(found[name])  # integers, which have no derivative
         values = []
         for slot, r in zip(made.slots, made.results, strict=True):
             values.append(found[slot][0] if isinstance(r, Expr) else found[slot])
@@ -237,7 +232,7 @@ class Kernel:
         for n in written:
             a = by_name[n]
             if not isinstance(a, Traced):
-                if n in varied or innermost_trace(tuple(given)) is not None:
+                if n in varied or any([_is_recorded(b) for b in given]):
                     like = active[0] if active else "x"
                     raise KernelError(
                         f"kernel {self.source.name} would write values that depend on traced ones "
@@ -270,6 +265,14 @@ class Kernel:
         """The generated tangent, for the types of the last differentiated call."""
         call = self._shown().call
         return source_of(call.tangent(_floats(call.program)).program)
+
+
+def _is_recorded(a: Any) -> bool:
+    while isinstance(a, Traced):
+        if isinstance(a._trace, RecordTrace):
+            return True
+        a = a._value
+    return False
 
 
 def _floats(program: Program) -> tuple[str, ...]:
