@@ -37,6 +37,7 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.partials import Derivative, Values
+from linad.kernels.room import with_room
 from linad.kernels.statements import (
     Check,
     For,
@@ -82,6 +83,8 @@ class Adjoint:
         self.local = self.local_names()
         self.needed = self.needed_names()
         self.live = self.live_names()
+        self.kept: dict[int, set[str]] = {}
+        self.recorded(self.body, set())
         for name in self.varied:
             if name in self.kinds:
                 self.kinds[self.bar(name)] = self.kinds[name]
@@ -198,6 +201,46 @@ class Adjoint:
             if len(needed) == before:
                 return needed
 
+    def backward_reads(self, run: Run) -> set[str]:
+        """Names whose values the backward form of a run reads."""
+        found: set[str] = set()
+        later: set[str] = set()
+        for s in reversed(run.parts):
+            found |= self.derivative_reads(s)
+            if isinstance(s, Put) and s.array in self.needed:
+                for i in s.index:
+                    found |= names(i)
+                if s.array in later:
+                    found |= names(s.value) | {s.array}
+            elif isinstance(s, Let) and self.again(s, self.needed, later):
+                found |= names(s.value)
+            later |= reads(s)
+        return found & self.needed
+
+    def recorded(self, body: Sequence[Statement], used: set[str]) -> set[str]:
+        """Find what each run must keep: values that the backward form of something before, or of
+        the run itself, reads. ``used`` are the names of such values at the start; returns those
+        at the end.
+        """
+        for s in body:
+            if isinstance(s, Run):
+                used = used | self.backward_reads(s)
+                for part in s.parts:
+                    self.kept.setdefault(id(s), set()).update(written(part) & used)
+                used = used - {p.name for p in s.parts if isinstance(p, Let)}
+            elif isinstance(s, (For, While)):
+                while True:
+                    after = used | self.recorded(s.body, used)
+                    if after == used:
+                        break
+                    used = after
+            elif isinstance(s, If):
+                used = self.recorded(s.yes, used) | self.recorded(s.no, used)
+            elif isinstance(s, Swap):
+                used = set(used)
+                spread(used, self.groups)
+        return used
+
     def again(self, s: Let, needed: set[str], later: set[str]) -> bool:
         """Whether a run computes a scalar again when it goes backward."""
         return s.name in needed and s.name in later and s.name not in self.constants
@@ -238,13 +281,13 @@ class Adjoint:
 
     def kept_scalars(self, run: Run) -> list[str]:
         """Scalars whose values at the start of a run are kept."""
-        found = {s.name for s in run.parts if isinstance(s, Let)} & self.needed
+        found = {s.name for s in run.parts if isinstance(s, Let)} & self.kept[id(run)]
         return sorted(found - self.local - self.constants)
 
     def kept_puts(self, run: Run) -> list[int]:
         """The assignments to entries whose old values are kept."""
         found = enumerate(run.parts)
-        return [k for k, s in found if isinstance(s, Put) and s.array in self.needed]
+        return [k for k, s in found if isinstance(s, Put) and s.array in self.kept[id(run)]]
 
     def steady_here(self, e: Expr, around: frozenset[str]) -> bool:
         """Whether an expression has the same value in the backward sweep."""
@@ -263,7 +306,7 @@ class Adjoint:
                 for part in s.parts:
                     if not written(part) & self.live:
                         continue
-                    if isinstance(part, Put) and part.array in self.needed:
+                    if isinstance(part, Put) and part.array in self.kept[id(s)]:
                         old = get(part.array, *part.index)
                         out.append(Push(self.stack_of(self.kind(part.array)), old))
                         out[-1].comment = part.comment
@@ -482,15 +525,13 @@ class Adjoint:
         """What the backward form of an assignment does, in the values of this point."""
         seed = self.fresh("w")
         self.kinds[seed] = "f"
-        steps: list[tuple[Expr, Expr] | Statement] = []
         collected: list[Statement] = []
+        sums: dict[Expr, Expr] = {}
 
         def sink(leaf: Expr, w: Expr) -> None:
-            steps.extend(collected)
-            collected.clear()
             if leaf.op == "get":
                 leaf = get(leaf.parts[0], *derivative.values.index(leaf.parts[1]))
-            steps.append((leaf, w))
+            sums[leaf] = add(sums[leaf], w) if leaf in sums else w
 
         known = versions_of(versions)
         if isinstance(s, Let) and e.op in "+-" and self.is_self(e.parts[0], s, known):
@@ -498,9 +539,9 @@ class Adjoint:
             if not self.reads_bar(rest, s.name, known):
                 w = var(self.bar(s.name))
                 derivative.pull(rest, w if e.op == "+" else Expr("neg", (w,)), sink, collected)
-                return s, place, "", steps
+                return s, place, "", [*collected, *sums.items()]
         derivative.pull(e, var(seed), sink, collected)
-        return s, place, seed, steps
+        return s, place, seed, [*collected, *sums.items()]
 
     def is_self(self, e: Expr, s: Let, known: dict[str, str]) -> bool:
         return e.op == "var" and known.get(e.parts[0], e.parts[0]) == s.name
@@ -532,9 +573,19 @@ class Adjoint:
                 b = self.bar(s.array)
                 if steps:
                     out.append(Let(seed, get(b, *place)))
+                here = get(s.array, *place)
+                entry = [w for w in steps if isinstance(w, tuple) and w[0] == here]
                 if not s.adds:
-                    out.append(Put(b, place, NONE))
-            for step in steps:
+                    if not entry:
+                        out.append(Put(b, place, NONE))
+                        here = NONE
+                else:
+                    here = NONE
+            own = here if isinstance(s, Put) else NONE
+            lets = [step for step in steps if isinstance(step, Statement)]
+            links = [step for step in steps if not isinstance(step, Statement)]
+            links.sort(key=lambda link: link[0] != own)
+            for step in [*lets, *links]:
                 if isinstance(step, Statement):
                     out.append(step)
                     continue
@@ -542,7 +593,7 @@ class Adjoint:
                 name = self.original(leaf.parts[0])
                 target = self.bar(name)
                 if leaf.op == "get":
-                    out.append(Put(target, leaf.parts[1], w, adds=True))
+                    out.append(Put(target, leaf.parts[1], w, adds=leaf != own))
                 elif target in zero:
                     out.append(Let(target, w))
                     zero.discard(target)
@@ -588,7 +639,7 @@ class Adjoint:
                 self.kinds[slot] = ArrayKind("float64", 1)
                 bars.append(slot)
                 end.append(Put(slot, (ZERO,), var(self.bar(name)), adds=True))
-        body = [*start, *forward, *backward, *end]
+        body = [*start, *with_room(forward), *backward, *end]
         return Program(
             f"{p.name}_adjoint", [*p.arguments, *bars], self.kinds, body, self.level
         )

@@ -12,6 +12,7 @@ from linad.kernels.statements import (
     Pop,
     Push,
     Put,
+    Stack,
     Statement,
     Swap,
     walk,
@@ -49,6 +50,11 @@ class Program:
             if group & found:
                 found |= group
         return tuple([a for a in self.arguments if a in found])
+
+    @property
+    def stacks(self) -> list[Stack]:
+        """The stacks that it needs."""
+        return [s for s in self.body if isinstance(s, Stack)]
 
 
 def swapped(body: Sequence[Statement]) -> list[set[str]]:

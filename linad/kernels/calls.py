@@ -21,6 +21,9 @@ from linad.kernels.tangent import tangent_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 
+SMALLEST = 64
+"""Entries of a stack at the first call."""
+
 _CASTS: dict[str, Any] = {"f": float, "i": int, "b": bool}
 
 
@@ -46,6 +49,8 @@ class ProgramCall(Primitive):
         self.writes = program.writes
         self.overwrites = tuple([program.arguments.index(a) for a in self.writes])
         self.lock = threading.RLock()
+        self.sizes = [SMALLEST] * len(program.stacks)
+        self._free: list[tuple[np.ndarray, ...]] = []
         self._function: Any = None
         self._derivatives: dict[Any, ProgramCall] = {}
         super().__init__(
@@ -63,8 +68,15 @@ class ProgramCall(Primitive):
         return self._function
 
     def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
-        """None: stacks belong to a call."""
-        return ()
+        """New stacks, of the sizes that calls have needed so far, and room for their sizes.
+
+        A stack that is too small grows in the compiled function; its size is told afterwards.
+        """
+        if not self.sizes:
+            return ()
+        stacks = self.program.stacks
+        made = [np.empty(n, s.dtype) for n, s in zip(self.sizes, stacks, strict=True)]
+        return *made, np.zeros(len(made), np.int64)
 
     def _run(self, *arguments: Any) -> tuple[Any, ...]:
         given: list[Any] = []
@@ -76,8 +88,25 @@ class ProgramCall(Primitive):
                 given.append(np.array(a, kind.dtype, order="C"))
             else:
                 given.append(np.ascontiguousarray(a, kind.dtype))
-        self.function(*given)
+        self.call_with_scratch(given)
         return tuple([given[k] for k in self.overwrites])
+
+    def call_with_scratch(self, given: Sequence[Any]) -> None:
+        """Call the compiled function with stacks that nobody else uses."""
+        if not self.sizes:
+            self.function(*given)
+            return
+        try:
+            scratch = self._free.pop()
+        except IndexError:
+            scratch = self.scratch(given)
+        self.function(*given, *scratch)
+        sizes = scratch[-1].tolist()
+        if sizes == [stack.size for stack in scratch[:-1]]:
+            self._free.append(scratch)
+        else:
+            self.sizes = [max(pair) for pair in zip(sizes, self.sizes, strict=True)]
+            self._free.clear()
 
     def tangent(self, active: tuple[str, ...]) -> "ProgramCall":
         """The tangent with respect to some arguments."""
@@ -132,7 +161,7 @@ class ProgramCall(Primitive):
         """Cotangents of the active arguments, from those of arrays afterwards, by name."""
         if self.primal is not None:
             return self._pull_of_adjoint(values, cotangents, active)
-        if any([s.startswith("reals_b") for s in self.program.kinds]) or _keeps(self.program):
+        if self.program.stacks:
             raise MissingRuleError(
                 f"{self.name} has no third derivative in reverse mode; take the outer derivative "
                 f"with linad.jvp"
@@ -210,12 +239,6 @@ class ProgramCall(Primitive):
                 value = dict(zip(p.arguments, inner, strict=True))[a]
                 result[a] = np.zeros(np.shape(value)) if g is None else g
         return result
-
-
-def _keeps(program: Program) -> bool:
-    from linad.kernels.statements import Stack
-
-    return any([isinstance(s, Stack) for s in program.body])
 
 
 class ProgramJacobian(JacobianOperator):

@@ -16,8 +16,11 @@ log = logging.getLogger("linad")
 
 def source_of(program: Program) -> str:
     """The source of a program, as a function."""
-    head = f"def {program.name}({', '.join(program.arguments)}):"
-    return "\n".join([head, *lines(program.body), ""])
+    stacks = [s.name for s in program.stacks]
+    extra = [f"{name}_scratch" for name in stacks] + ["sizes"] * bool(stacks)
+    head = f"def {program.name}({', '.join([*program.arguments, *extra])}):"
+    tail = [f"    sizes[{k}] = {name}.size" for k, name in enumerate(stacks)]
+    return "\n".join([head, *lines(program.body), *tail, ""])
 
 
 def signature_of(kinds: Sequence[Kind]) -> Any:
@@ -62,7 +65,9 @@ def compiled(program: Program, error_model: str = "numpy") -> Any:
         return python_function(program)
     from linad.sweeps.cpu import kernel_cache as cache
 
-    signature = signature_of([program.kinds[a] for a in program.arguments])
+    kinds = [program.kinds[a] for a in program.arguments]
+    kinds += [ArrayKind(s.dtype, 1) for s in program.stacks]
+    signature = signature_of([*kinds, ArrayKind("int64", 1)] if program.stacks else kinds)
     text = module_of(program)
     key = hashlib.sha256(f"{cache.toolchain()} {error_model} {signature} {text}".encode())
     name = f"g{key.hexdigest()[:24]}"

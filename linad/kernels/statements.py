@@ -107,11 +107,18 @@ class Pop(Statement):
 
 @dataclass
 class Stack(Statement):
-    """An empty stack, of floats or integers, with room for as many values as another has."""
+    """An empty stack, of floats or integers."""
 
     name: str
     dtype: str
-    like: str = ""
+
+
+@dataclass
+class Room(Statement):
+    """Make a stack large enough for so many values more."""
+
+    stack: str
+    count: Expr
 
 
 def bodies(s: Statement) -> list[list[Statement]]:
@@ -139,6 +146,8 @@ def expressions(s: Statement) -> tuple[Expr, ...]:
         return s.start, s.stop, s.step
     if isinstance(s, (While, If, Check)):
         return (s.test,)
+    if isinstance(s, Room):
+        return (s.count,)
     return s.dims if isinstance(s, New) else ()
 
 
@@ -208,16 +217,12 @@ def _lines_of(s: Statement) -> list[str]:
     if isinstance(s, Check):
         return [f"if not ({text(s.test)}):", f"    raise ValueError({s.message!r})"]
     if isinstance(s, Stack):
-        size = f"{s.like}.size" if s.like else "64"
-        make = "zeros" if s.like else "empty"
-        return [f"{s.name} = np.{make}({size}, dtype=np.{s.dtype})", f"{s.name}_n = 0"]
+        return [f"{s.name} = {s.name}_scratch", f"{s.name}_n = 0"]
+    if isinstance(s, Room):
+        end = f"{s.stack}_n + {text(s.count, 6)}"
+        return [f"if {end} > {s.stack}.size:", f"    {s.stack} = grown({s.stack}, {end})"]
     if isinstance(s, Push):
-        return [
-            f"if {s.stack}_n == {s.stack}.size:",
-            f"    {s.stack} = grown({s.stack})",
-            f"{s.stack}[{s.stack}_n] = {text(s.value)}",
-            f"{s.stack}_n += 1",
-        ]
+        return [f"{s.stack}[{s.stack}_n] = {text(s.value)}", f"{s.stack}_n += 1"]
     assert isinstance(s, Pop)
     return [f"{s.stack}_n -= 1", f"{s.name} = {s.stack}[{s.stack}_n]"]
 

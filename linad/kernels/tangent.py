@@ -14,6 +14,7 @@ from linad.kernels.statements import (
     Pop,
     Push,
     Put,
+    Room,
     Stack,
     Statement,
     Swap,
@@ -105,8 +106,11 @@ class Tangent:
         elif isinstance(s, Stack):
             out.append(s)
             if s.name in self.varied:
-                like = self.of(s.like) if s.like in self.varied else s.like
-                out.append(Stack(self.of(s.name), s.dtype, like))
+                out.append(Stack(self.of(s.name), s.dtype))
+        elif isinstance(s, Room):
+            out.append(s)
+            if s.stack in self.varied:
+                out.append(Room(self.of(s.stack), s.count))
         elif isinstance(s, Push):
             if s.stack in self.varied:
                 out.append(Push(self.of(s.stack), derivative.push(s.value, self.leaf)))
