@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete, share_storage
+from linad.arrays.tracer import Tracer
 from linad.core.primitive import Traced
 from linad.errors import KernelError
 from linad.kernels.analysis import Program, varied_names
@@ -15,7 +16,7 @@ from linad.kernels.arrays import Window
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
 from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, get, kind_of, nodes, text, var
-from linad.kernels.lowering import Lowered
+from linad.kernels.lowering import Lowered, check_calls
 from linad.kernels.source import Source
 from linad.kernels.statements import For, New, Put, Statement
 from linad.transforms.record import RecordTrace
@@ -119,6 +120,7 @@ class Kernel:
         import numba
 
         self.source = Source(function)
+        check_calls(self.source)
         if hasattr(function, "py_func"):
             self.function = function
             options = {**function.targetoptions, **options}
@@ -134,7 +136,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         for a in arguments:
-            if isinstance(a, Traced):
+            if type(a) is Tracer:
                 return self.traced(arguments)
         return self.function(*arguments)
 

@@ -73,6 +73,61 @@ OPERATORS: dict[type, str] = {
 MAKERS = ("zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_like", "copy")
 
 
+METHODS = ("sum", "mean", "copy", "fill", "dot")
+
+
+def check_calls(source: Source) -> None:
+    """Look for loops and calls that kernels do not have.
+
+    Raises
+    ------
+    KernelError
+    """
+    local = {*source.parameters}
+    local |= {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and _is_store(n)}
+    for node in ast.walk(ast.Module(source.tree.body, [])):
+        if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
+            raise source.error(node, "a loop over more than range", "write `for i in range(n)`")
+        if not isinstance(node, ast.Call):
+            continue
+        head = node.func
+        while isinstance(head, ast.Attribute):
+            head = head.value
+        if not isinstance(head, ast.Name) or head.id in local:
+            if isinstance(node.func, ast.Attribute) and node.func.attr not in METHODS:
+                raise source.error(node, f"the method {node.func.attr}", "write the loop")
+            continue
+        try:
+            function = source.resolved(node.func)
+        except (KeyError, AttributeError):
+            continue  # defined later, or a method of an array from outside
+        if not _is_known(function):
+            what = ast.unparse(node.func)
+            raise source.error(node, f"{what} is not in the language of kernels", "write the loop")
+
+
+def _is_store(n: ast.Name) -> bool:
+    return isinstance(n.ctx, ast.Store)
+
+
+def _is_known(function: Any) -> bool:
+    if isinstance(function, types.FunctionType) or hasattr(function, "py_func"):
+        name = name_of_function(function)
+        if not name or name in CANONICAL or name in MAKERS:
+            return True
+    elif hasattr(function, "adjoint_source"):
+        return True
+    name = name_of_function(function)
+    known = name in CANONICAL or name in FUNCTIONS or name in MAKERS or name in ("range", "pow")
+    return (
+        known
+        or hasattr(Lowered, f"call_{name}")
+        or getattr(function, "__name__", "") == "prange"
+        or isinstance(function, type)
+        and name in ("float64", "int64", "float32")
+    )
+
+
 class Frame:
     """One function that is being lowered: the kernel, or one that it calls.
 
