@@ -48,7 +48,10 @@ def gauss_seidel(u, f, h, sweeps):
         for i in range(1, u.shape[0] - 1):
             for j in range(1, u.shape[1] - 1):
                 u[i, j] = 0.25 * (
-                    u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                    u[i - 1, j]
+                    + u[i + 1, j]
+                    + u[i, j - 1]
+                    + u[i, j + 1]
                     - h * h * (f[i, j] + u[i, j] ** 3)
                 )
 
@@ -413,7 +416,7 @@ def scalar_functions(x, a):
         s += np.sin(t) * np.cos(a) + np.tanh(t) / (1.0 + np.exp(-a * t))
         s += np.arctan2(t, a) + np.hypot(t, a) + np.log1p(t) + np.sqrt(t) - abs(t - 0.5)
         s *= 0.9 if t > a else 1.1
-        a = a + 0.1 * t ** a
+        a = a + 0.1 * t**a
     return s
 
 

@@ -51,6 +51,7 @@ from linad.kernels.statements import (
     Statement,
     Swap,
     While,
+    bodies,
     reads,
     written,
 )
@@ -269,11 +270,7 @@ class Adjoint:
                     return True
                 if any([written(part) & self.varied for part in s.parts]):
                     return True
-            elif isinstance(s, Swap):
-                return True
-            elif isinstance(s, (For, While)) and self.acts(s.body):
-                return True
-            elif isinstance(s, If) and (self.acts(s.yes) or self.acts(s.no)):
+            elif isinstance(s, Swap) or any([self.acts(inner) for inner in bodies(s)]):
                 return True
         return False
 
@@ -312,10 +309,14 @@ class Adjoint:
                         out[-1].comment = part.comment
                     out.append(part)
             elif isinstance(s, For):
-                bounds = [s.start, s.stop, s.step]
+                bounds = (s.start, s.stop, s.step)
                 kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
                 if kept:
-                    bounds = [self.named(e, out) for e in bounds]
+                    bounds = (
+                        self.named(s.start, out),
+                        self.named(s.stop, out),
+                        self.named(s.step, out),
+                    )
                 inner = self.forward(s.body, around | {s.name})
                 if inner:
                     out.append(For(s.name, *bounds, inner))
@@ -389,9 +390,10 @@ class Adjoint:
             if isinstance(s, Run):
                 self.run_backward(s, out)
             elif isinstance(s, For):
-                bounds = [s.start, s.stop, s.step]
+                bounds = (s.start, s.stop, s.step)
                 if not all([self.steady_here(e, around) for e in bounds]):
-                    bounds = [self.popped(out, "i") for _ in bounds][::-1]
+                    step, stop, first = [self.popped(out, "i") for _ in bounds]
+                    bounds = (first, stop, step)
                 inner = self.backward(s.body, around | {s.name})
                 out += self.reversed_loop(s.name, *bounds, inner)
             elif isinstance(s, While):
@@ -451,7 +453,9 @@ class Adjoint:
         derivative = Derivative(values, self.varied)
         versions: dict[str, Expr] = {}
         undone: list[int] = []
-        work: list[tuple[Statement, tuple[Expr, ...], str, list[tuple[Expr, Expr] | Statement]]] = []
+        work: list[
+            tuple[Statement, tuple[Expr, ...], str, list[tuple[Expr, Expr] | Statement]]
+        ] = []
         for k, s in enumerate(run.parts):
             assert isinstance(s, (Let, Put))
             e = renamed(s.value, versions)
@@ -506,12 +510,15 @@ class Adjoint:
                         e = self.named(e, out, "place")
                     place.append(e)
                 places[k] = tuple(place)
-            elif isinstance(s, Let) and self.kind(s.name) != "f":
-                if self.again(s, self.needed, later[k]):
-                    new = self.fresh(s.name)
-                    self.kinds[new] = self.kinds[s.name]
-                    out.append(Let(new, renamed(s.value, versions)))
-                    versions[s.name] = integers[k] = var(new)
+            elif (
+                isinstance(s, Let)
+                and self.kind(s.name) != "f"
+                and self.again(s, self.needed, later[k])
+            ):
+                new = self.fresh(s.name)
+                self.kinds[new] = self.kinds[s.name]
+                out.append(Let(new, renamed(s.value, versions)))
+                versions[s.name] = integers[k] = var(new)
         return places, integers
 
     def planned(
@@ -640,9 +647,7 @@ class Adjoint:
                 bars.append(slot)
                 end.append(Put(slot, (ZERO,), var(self.bar(name)), adds=True))
         body = [*start, *with_room(forward), *backward, *end]
-        return Program(
-            f"{p.name}_adjoint", [*p.arguments, *bars], self.kinds, body, self.level
-        )
+        return Program(f"{p.name}_adjoint", [*p.arguments, *bars], self.kinds, body, self.level)
 
 
 def versions_of(versions: dict[str, Expr]) -> dict[str, str]:
@@ -668,4 +673,3 @@ def adjoint_of(program: Program, active: Sequence[str]) -> Program:
     are written come in as those of the results and go out as those of the arguments.
     """
     return Adjoint(program, active).made()
-

@@ -137,9 +137,7 @@ class ProgramCall(Primitive):
         found.update(zip(self.writes, self(*values), strict=True))
         return found
 
-    def push(
-        self, values: Sequence[Any], tangents: dict[str, Any]
-    ) -> dict[str, Any]:
+    def push(self, values: Sequence[Any], tangents: dict[str, Any]) -> dict[str, Any]:
         """Tangents of all arrays afterwards, by name; those that are missing are zero."""
         active = tuple([a for a in self.program.arguments if a in tangents])
         call = self.tangent(active)

@@ -25,16 +25,17 @@ def source_of(program: Program) -> str:
 
 def signature_of(kinds: Sequence[Kind]) -> Any:
     """Numba's types of arguments."""
+    import numpy as np
     from numba import types
     from numba.np import numpy_support
-
-    import numpy as np
 
     scalars = {"f": types.float64, "i": types.int64, "b": types.boolean}
     found = []
     for kind in kinds:
         if isinstance(kind, ArrayKind):
-            found.append(types.Array(numpy_support.from_dtype(np.dtype(kind.dtype)), kind.ndim, "C"))
+            found.append(
+                types.Array(numpy_support.from_dtype(np.dtype(kind.dtype)), kind.ndim, "C")
+            )
         else:
             found.append(scalars[kind])
     return types.void(*found)

@@ -179,7 +179,7 @@ def renamed(e: Expr, versions: dict[str, Expr]) -> Expr:
 
 
 def kind_of(e: Expr, kinds: dict[str, Kind]) -> str:
-    """"f", "i" or "b"; of scalars that nothing is known of yet "i"."""
+    """ "f", "i" or "b"; of scalars that nothing is known of yet "i"."""
     if e.op == "num":
         text = e.parts[0]
         return "b" if text in ("True", "False") else "i" if _is_integer(e) else "f"
@@ -269,7 +269,9 @@ FUNCTIONS: dict[str, Function] = {
     "cos": Function("math.cos", "f", (lambda y, x: negative(call("sin", x)),)),
     "tan": Function("math.tan", "f", (lambda y, x: add(_ONE, _square(y)),)),
     "asin": Function("math.asin", "f", (lambda y, x: div(_ONE, _root(sub(_ONE, _square(x)))),)),
-    "acos": Function("math.acos", "f", (lambda y, x: div(num(-1.0), _root(sub(_ONE, _square(x)))),)),
+    "acos": Function(
+        "math.acos", "f", (lambda y, x: div(num(-1.0), _root(sub(_ONE, _square(x)))),)
+    ),
     "atan": Function("math.atan", "f", (lambda y, x: div(_ONE, add(_ONE, _square(x))),)),
     "sinh": Function("math.sinh", "f", (lambda y, x: call("cosh", x),)),
     "cosh": Function("math.cosh", "f", (lambda y, x: call("sinh", x),)),
@@ -295,10 +297,14 @@ FUNCTIONS: dict[str, Function] = {
     "radians": Function("math.radians", "f", (lambda y, x: num(math.pi / 180),)),
     "float": Function("float", "f", (lambda y, x: _ONE,)),
     "min": Function(
-        "min", "", (lambda y, a, b: _if("<=", a, b, _ONE, NONE), lambda y, a, b: _if("<=", a, b, NONE, _ONE))
+        "min",
+        "",
+        (lambda y, a, b: _if("<=", a, b, _ONE, NONE), lambda y, a, b: _if("<=", a, b, NONE, _ONE)),
     ),
     "max": Function(
-        "max", "", (lambda y, a, b: _if(">=", a, b, _ONE, NONE), lambda y, a, b: _if(">=", a, b, NONE, _ONE))
+        "max",
+        "",
+        (lambda y, a, b: _if(">=", a, b, _ONE, NONE), lambda y, a, b: _if(">=", a, b, NONE, _ONE)),
     ),
     "hypot": Function(
         "math.hypot", "f", (lambda y, a, b: _share(a, y), lambda y, a, b: _share(b, y))

@@ -15,7 +15,19 @@ from linad.kernels.analysis import Program, varied_names
 from linad.kernels.arrays import Window
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
-from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, get, kind_of, nodes, text, var
+from linad.kernels.expressions import (
+    ONE,
+    ZERO,
+    ArrayKind,
+    Expr,
+    Kind,
+    dim,
+    get,
+    kind_of,
+    nodes,
+    text,
+    var,
+)
 from linad.kernels.lowering import Lowered, check_calls
 from linad.kernels.source import Source
 from linad.kernels.statements import For, New, Put, Statement
@@ -74,8 +86,8 @@ class Specialization:
                 dims = self.dims.get(r.array)
                 if dims is None:
                     raise KernelError(
-                        f"kernel {self.source.name} returns an array whose shape depends on values; "
-                        f"write into an array that is an argument"
+                        f"kernel {self.source.name} returns an array whose shape depends on "
+                        f"values; write into an array that is an argument"
                     )
                 shape = [_evaluated(d, values) for d in dims]
                 found.append(np.zeros(shape, kind.dtype))
@@ -225,27 +237,28 @@ class Kernel:
         call = made.call
         active = [n for n, a in zip(made.parameters, given, strict=True) if isinstance(a, Traced)]
         floats = [
-            n for n in active if not isinstance(call.program.kinds[n], str)
-            or call.program.kinds[n] == "f"
+            n
+            for n in active
+            if not isinstance(call.program.kinds[n], str) or call.program.kinds[n] == "f"
         ]
         varied = varied_names(call.program, floats)
         by_name = dict(zip(made.parameters, given, strict=True))
         written = [n for n in call.writes if n in by_name]
         for n in written:
             a = by_name[n]
-            if not isinstance(a, Traced):
-                if n in varied or any([_is_recorded(b) for b in given]):
-                    like = active[0] if active else "x"
-                    raise KernelError(
-                        f"kernel {self.source.name} would write values that depend on traced ones "
-                        f"into the plain array {n}; make it with np.zeros(n, like=x), where x is "
-                        f"the traced array given as {like}"
-                    )
+            recorded = any([_is_recorded(b) for b in given])
+            if not isinstance(a, Traced) and (n in varied or recorded):
+                like = active[0] if active else "x"
+                raise KernelError(
+                    f"kernel {self.source.name} would write values that depend on traced ones "
+                    f"into the plain array {n}; make it with np.zeros(n, like=x), where x is "
+                    f"the traced array given as {like}"
+                )
             for m, b in by_name.items():
                 if m != n and np.ndim(b) and share_storage(a, b):
                     raise KernelError(
-                        f"kernel {self.source.name}: arguments {n} and {m} share memory, and {n} is "
-                        f"written; pass a copy"
+                        f"kernel {self.source.name}: arguments {n} and {m} share memory, and "
+                        f"{n} is written; pass a copy"
                     )
 
     def _shown(self) -> Specialization:

@@ -85,10 +85,11 @@ def check_calls(source: Source) -> None:
     """
     local = {*source.parameters}
     local |= {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and _is_store(n)}
+    raised = {id(n.exc) for n in ast.walk(source.tree) if isinstance(n, ast.Raise)}
     for node in ast.walk(ast.Module(source.tree.body, [])):
         if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
             raise source.error(node, "a loop over more than range", "write `for i in range(n)`")
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or id(node) in raised:
             continue
         head = node.func
         while isinstance(head, ast.Attribute):
@@ -123,8 +124,7 @@ def _is_known(function: Any) -> bool:
         known
         or hasattr(Lowered, f"call_{name}")
         or getattr(function, "__name__", "") == "prange"
-        or isinstance(function, type)
-        and name in ("float64", "int64", "float32")
+        or (isinstance(function, type) and name in ("float64", "int64", "float32"))
     )
 
 
@@ -149,7 +149,8 @@ class Frame:
         self.flags: list[tuple[str, str]] = []
         self.counters = loop_names(source.tree)
         self.stored = {
-            n.id for n in ast.walk(source.tree)
+            n.id
+            for n in ast.walk(source.tree)
             if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
 
@@ -189,7 +190,9 @@ class Lowered:
                 new = self.fresh(name)
                 self.parameters.append(new)
                 self.kinds[new] = kind
-                frame.scope[name] = whole(new, kind.ndim) if isinstance(kind, ArrayKind) else var(new)
+                frame.scope[name] = (
+                    whole(new, kind.ndim) if isinstance(kind, ArrayKind) else var(new)
+                )
             else:
                 frame.scope[name] = kind
         self.calling.append(source.function.__code__)
@@ -200,7 +203,9 @@ class Lowered:
             if isinstance(r, Computed) or (isinstance(r, Window) and not r.is_whole()):
                 self.results[k] = self.copied(r)
             elif not isinstance(r, (Expr, Window)):
-                raise source.error(source.tree, "returns neither numbers nor arrays", "return these")
+                raise source.error(
+                    source.tree, "returns neither numbers nor arrays", "return these"
+                )
         self.body = self.out
         self.infer()
         self.body = [*self.made_first(), *self.body]
@@ -413,7 +418,9 @@ class Lowered:
         ndim = self.kinds[found[0]].ndim  # type: ignore[union-attr]
         for other in found[1:n]:
             self.check_dims(
-                [dim(found[0], k) for k in range(ndim)], [dim(other, k) for k in range(ndim)], target
+                [dim(found[0], k) for k in range(ndim)],
+                [dim(other, k) for k in range(ndim)],
+                target,
             )
         self.emit(Swap(tuple(found[:n]), tuple(found[n:])))
         return True
@@ -484,7 +491,9 @@ class Lowered:
         return Window(w.array, tuple(entries))
 
     def _loop_vars(self) -> list[Expr]:
-        return [v for v in self.frame.scope.values() if isinstance(v, Expr) and v.parts[0] in self.loops]
+        return [
+            v for v in self.frame.scope.values() if isinstance(v, Expr) and v.parts[0] in self.loops
+        ]
 
     @functools.cached_property
     def loops(self) -> set[str]:
@@ -732,7 +741,9 @@ class Lowered:
         handler = getattr(self, f"of_{type(node).__name__}", None)
         if handler is None:
             what = type(node).__name__
-            raise self.error(node, f"{what} is not in the language of kernels", "write it otherwise")
+            raise self.error(
+                node, f"{what} is not in the language of kernels", "write it otherwise"
+            )
         return handler(node)
 
     def of_Constant(self, node: ast.Constant) -> Any:
@@ -878,18 +889,14 @@ class Lowered:
                 return self.at_scalars(base, one, where)
         dots = [isinstance(e, ast.Constant) and e.value is Ellipsis for e in given]
         if any(dots):
-            k = dots.index(True)
-            given[k : k + 1] = [ast.Slice()] * (len(base.dims) - len(given) + 1)
+            at = dots.index(True)
+            given[at : at + 1] = [ast.Slice()] * (len(base.dims) - len(given) + 1)
         if len(given) > len(base.dims):
             raise self.error(where, "more indices than axes", "count the axes")
-        given += [ast.Slice()] * (len(base.dims) - len(given))
-        entries, k = [], 0
-        for e in base.entries:
-            if isinstance(e, Axis):
-                entries.append(self.part_of_axis(e, given[k]))
-                k += 1
-            else:
-                entries.append(e)
+        left = iter([*given, *[ast.Slice()] * (len(base.dims) - len(given))])
+        entries: list[Any] = [
+            self.part_of_axis(e, next(left)) if isinstance(e, Axis) else e for e in base.entries
+        ]
         return Window(base.array, tuple(entries))
 
     def at_scalars(self, base: Window, indices: list[Expr], node: ast.AST) -> Window:
@@ -918,7 +925,9 @@ class Lowered:
                 axis.length,
             )
         if step.op != "num" or int(step.parts[0]) < 1:
-            raise self.error(e, "a slice with a step that is not a positive constant", "write a loop")
+            raise self.error(
+                e, "a slice with a step that is not a positive constant", "write a loop"
+            )
         start = self.bound(e.lower, ZERO, axis)
         stop = self.bound(e.upper, axis.length, axis)
         length = length_of(start, stop, int(step.parts[0]))
@@ -1015,7 +1024,9 @@ class Lowered:
             return self.made(name, node)
         if handler is None:
             raise self.error(
-                node, f"{ast.unparse(node.func)} is not in the language of kernels", "write the loop"
+                node,
+                f"{ast.unparse(node.func)} is not in the language of kernels",
+                "write the loop",
             )
         return handler(node, [self.value(a) for a in node.args])
 
@@ -1160,7 +1171,9 @@ class Lowered:
     def inlined(self, node: ast.Call, function: Any) -> Any:
         """The body of a function in the place of its call."""
         if function.__code__ in self.calling:
-            raise self.error(node, f"{function.__name__} calls itself", "write a loop, with an array")
+            raise self.error(
+                node, f"{function.__name__} calls itself", "write a loop, with an array"
+            )
         source = Source(function)
         frame = Frame(source)
         given = dict(zip(source.parameters, node.args, strict=False))
@@ -1264,8 +1277,8 @@ class Lowered:
                         continue
                     if not top:
                         raise KernelError(
-                            f"kernel {self.frame.source.name}: an array whose length varies is made "
-                            f"within a loop or branch; make it before, of the greatest length\n"
+                            f"kernel {self.frame.source.name}: an array whose length varies is "
+                            f"made within a loop or branch; make it before, as long as needed\n"
                             f"  {self.frame.source.file}\n    {s.comment}"
                         )
                 if isinstance(s, (For, While)):
@@ -1354,4 +1367,3 @@ def _transposed(a: Array) -> Array:
 def _transposed_regions(a: Array) -> frozenset[Any]:
     # Another order of the same entries is another region.
     return frozenset([(array, "transposed") for array, _ in _regions(a)])
-

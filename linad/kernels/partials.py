@@ -100,12 +100,10 @@ class Derivative:
         if found is None:
             if e.op in ("var", "get"):
                 found = e.parts[0] in self.varied
-            elif e.op == "call" and not FUNCTIONS[e.parts[0]].slopes:
-                found = False
-            elif e.op in ("//", "dim", "num") or kind_of(e, self.values.kinds) != "f":
-                found = False
             else:
-                found = any([self.varies(x) for x in operands(e)])
+                flat = e.op == "//" or (e.op == "call" and not FUNCTIONS[e.parts[0]].slopes)
+                real = not flat and kind_of(e, self.values.kinds) == "f"
+                found = real and any([self.varies(x) for x in operands(e)])
             self._varies[e] = found
         return found
 
@@ -161,7 +159,9 @@ class Derivative:
         less = sub(n, num(1))
         return Expr("if", (Expr("==", (n, num(0))), NONE, mul(n, Expr("**", (x, less)))))
 
-    def pull(self, e: Expr, w: Expr, sink: Callable[[Expr, Expr], None], out: list[Statement]) -> None:
+    def pull(
+        self, e: Expr, w: Expr, sink: Callable[[Expr, Expr], None], out: list[Statement]
+    ) -> None:
         """Hand the cotangents of the entries and scalars that an expression reads to ``sink``.
 
         Parameters

@@ -14,7 +14,7 @@ def within(node: ast.AST, loops: bool) -> Iterator[ast.AST]:
 
 
 def contains(s: ast.stmt, kind: type, own: bool = False) -> bool:
-    """Whether a statement has a jump of that kind that leads out of it; ``own``: out of its body."""
+    """Whether a statement has a jump that leads out of it, or, if ``own``, out of its body."""
     if isinstance(s, kind):
         return True
     if kind is not ast.Return and isinstance(s, (ast.For, ast.While)) and not own:

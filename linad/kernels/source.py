@@ -92,7 +92,9 @@ class Source:
         self.tree = tree
         a = tree.args
         if a.vararg or a.kwarg or a.kwonlyargs:
-            raise self.error(tree, "takes *args, ** or keyword-only arguments", "name each argument")
+            raise self.error(
+                tree, "takes *args, ** or keyword-only arguments", "name each argument"
+            )
         self.parameters = [p.arg for p in (*a.posonlyargs, *a.args)]
         self.check()
 
@@ -113,7 +115,9 @@ class Source:
                 if isinstance(node, ast.Constant) and isinstance(node.value, complex):
                     raise self.error(node, "complex numbers", "use two arrays, of the parts")
                 if isinstance(node, ast.For) and not isinstance(node.target, ast.Name):
-                    raise self.error(node, "a loop over more than range", "write `for i in range(n)`")
+                    raise self.error(
+                        node, "a loop over more than range", "write `for i in range(n)`"
+                    )
 
     def _refuse(self, statement: ast.stmt, node: ast.AST, remedy: str) -> None:
         for inner in ast.walk(statement):
@@ -129,9 +133,10 @@ class Source:
 
     def line(self, node: ast.AST) -> str:
         """The text of a node's first line."""
-        return linecache.getline(
-            self.file, self.first + getattr(node, "lineno", 1) - 1
-        ).strip() or ast.unparse(node).split("\n")[0]
+        return (
+            linecache.getline(self.file, self.first + getattr(node, "lineno", 1) - 1).strip()
+            or ast.unparse(node).split("\n")[0]
+        )
 
     def error(self, node: ast.AST, problem: str, remedy: str) -> KernelError:
         """An error that names the line."""

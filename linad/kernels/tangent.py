@@ -41,9 +41,7 @@ class Tangent:
         later = [n for n in program.arguments if n in self.varied and n not in active]
         start += [Let(self.of(n), NONE) for n in later if self.kinds[n] == "f"]
         self.arguments = [self.of(n) for n in program.arguments if n in self.varied and n in active]
-        self.arguments += [
-            self.of(n) for n in later if isinstance(self.kinds[n], ArrayKind)
-        ]
+        self.arguments += [self.of(n) for n in later if isinstance(self.kinds[n], ArrayKind)]
         self.body = start + self.block(program.body)
 
     def of(self, name: str) -> str:
