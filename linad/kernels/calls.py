@@ -149,7 +149,7 @@ class ProgramCall(Primitive):
         for name in names:
             of = name.removesuffix(suffix)
             t = tangents.get(of)
-            given.append(np.zeros(np.shape(known[of]), known[of].dtype) if t is None else t)
+            given.append(_zeros(known[of]) if t is None else t)
         found = call.with_results(given)
         return {n.removesuffix(suffix): found[n] for n in names}
 
@@ -176,7 +176,7 @@ class ProgramCall(Primitive):
             if name.endswith(f"_slot{suffix}"):
                 given.append(np.zeros(1))
             elif c is None:
-                given.append(np.zeros(np.shape(known[of]), known[of].dtype))
+                given.append(_zeros(known[of]))
             else:
                 given.append(c)
         found = call.with_results(given)
@@ -212,10 +212,10 @@ class ProgramCall(Primitive):
             of = bar.removesuffix(suffix)
             if of in p.writes:
                 t = pushed.get(of)
-                result[bar] = np.zeros(np.shape(known[bar])) if t is None else t
+                result[bar] = _zeros(known[bar]) if t is None else t
             else:
                 given = cotangents.get(bar)
-                result[bar] = np.zeros(np.shape(known[bar])) if given is None else given
+                result[bar] = _zeros(known[bar]) if given is None else given
         more = tuple([a for a in active if a in p.arguments])
         if more:
             union = tuple([a for a in p.arguments if a in wrt or a in more])
@@ -229,14 +229,18 @@ class ProgramCall(Primitive):
                     operands.append(known[bar])
                 else:
                     value = dict(zip(p.arguments, inner, strict=True))[of]
-                    operands.append(np.zeros(np.shape(value)))
+                    operands.append(_zeros(value))
             second = full.push(operands, along) if along else {}
             for a in more:
-                slot = second.get(f"{a}_slot{suffix}")
-                g = slot[0] if slot is not None else second.get(a + suffix)
+                entry = second.get(f"{a}_slot{suffix}")
+                g = entry[0] if entry is not None else second.get(a + suffix)
                 value = dict(zip(p.arguments, inner, strict=True))[a]
-                result[a] = np.zeros(np.shape(value)) if g is None else g
+                result[a] = _zeros(value) if g is None else g
         return result
+
+
+def _zeros(value: Any) -> np.ndarray:
+    return np.zeros(np.shape(value), getattr(value, "dtype", float))
 
 
 class ProgramJacobian(JacobianOperator):

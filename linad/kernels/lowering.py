@@ -181,6 +181,7 @@ class Lowered:
         self.depth = 0
         self.calling: list[Any] = []
         self.read_in_loop: list[set[str]] = []
+        self.unnamed: set[str] = set()  # new arrays that the user has no name for yet
         self.sole: Any = None
         self.comment = ""
         self.frame = frame = Frame(source)
@@ -457,6 +458,18 @@ class Lowered:
                 return
             value = self.copied(value)
         elif isinstance(value, Window):
+            made = value.array in self.unnamed
+            self.unnamed.discard(value.array)
+            if (
+                made
+                and self.read_in_loop
+                and isinstance(before, Window)
+                and before.is_whole()
+                and self.kinds[before.array] == self.kinds[value.array]
+                and not self.shared(before, name)
+            ):
+                self.fill(before, value, s)
+                return
             value = self.pinned(value)
         if isinstance(before, Expr):
             raise self.error(s, f"{name} was a number before", "use another name")
@@ -979,6 +992,7 @@ class Lowered:
     def new(self, dims: Sequence[Expr], dtype: str, name: str = "array") -> Window:
         """A new array of zeros."""
         found = self.fresh(name)
+        self.unnamed.add(found)
         self.kinds[found] = ArrayKind(dtype, len(dims))
         self.emit(New(found, tuple([self.held(d, "size") for d in dims]), dtype))
         return whole(found, len(dims))

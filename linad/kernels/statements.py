@@ -211,7 +211,9 @@ def _lines_of(s: Statement) -> list[str]:
         return [f"if {text(s.test)}:", *lines(s.yes), *tail]
     if isinstance(s, New):
         dims = ", ".join([text(d) for d in s.dims]) + "," * (len(s.dims) == 1)
-        return [f"{s.array} = np.zeros(({dims}), dtype=np.{s.dtype})"]
+        return [
+            f"{s.array} = np.zeros(({dims}), dtype=np.{'bool_' if s.dtype == 'bool' else s.dtype})"
+        ]
     if isinstance(s, Swap):
         return [f"{', '.join(s.targets)} = {', '.join(s.sources)}"]
     if isinstance(s, Check):
