@@ -1,5 +1,6 @@
 """`linad.kernel`: what it refuses, how it is called, and what is compiled."""
 
+import linecache
 import subprocess
 import sys
 import threading
@@ -223,3 +224,37 @@ def test_a_second_process_compiles_nothing(tmp_path):
         for _ in range(2)
     ]
     assert counts[1] == "0"
+
+
+def test_slopes_agree_with_the_rules_of_linad(monkeypatch):
+    """The table of derivatives of kernels says what the rules for NumPy's functions say."""
+    from linad.kernels import calls
+    from linad.kernels.compiling import python_function
+    from linad.kernels.expressions import FUNCTIONS
+
+    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    numpys = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
+    numpys |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "min": "minimum"}
+    numpys |= {"max": "maximum"}
+    others = {"erf", "erfc", "float"}
+    for name, function in FUNCTIONS.items():
+        if not function.slopes or name in others:
+            continue
+        f = getattr(np, numpys.get(name, name))
+        x = [1.3, 0.7] if len(function.slopes) == 2 else [1.3 if name == "acosh" else 0.3]
+        scope = {"np": np, "f": f}
+        text = f"def g(x):\n    return f({', '.join([f'x[{k}]' for k in range(len(x))])})\n"
+        file = f"<slope of {name}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec"), scope)
+        expected = linad.grad(scope["g"])(np.array(x))
+        found = linad.grad(linad.kernel(scope["g"]))(np.array(x))
+        np.testing.assert_allclose(found, expected, rtol=1e-13, err_msg=name)
+
+
+@pytest.mark.compiles
+def test_single_precision():
+    x = F.astype(np.float32)
+    g = linad.grad(solved)(x)
+    assert g.dtype == np.float32
+    np.testing.assert_allclose(g, linad.grad(solved)(F), rtol=1e-5, atol=1e-6)
