@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 from kernel_cases import CASES
+from kernel_checks import check
 from numba import njit
 
 import linad
@@ -194,8 +195,6 @@ def test_the_adjoint_is_readable():
 @pytest.mark.compiles
 @pytest.mark.parametrize("name", CASES)
 def test_compiled(name):
-    from test_cases import check
-
     function, make = CASES[name]
     check(function, make(np.random.default_rng(1)), unrolled=False)
 
