@@ -36,6 +36,7 @@ __all__ = [
     "jacobian",
     "jit",
     "jvp",
+    "kernel",
     "linearize",
     "log_compiles",
     "lower",
@@ -58,6 +59,7 @@ __all__ = [
 
 _LAZY = {
     "explain": "linad.api.inspection",
+    "kernel": "linad.kernels.kernel",
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
     "onnx": "linad.export.onnx_model",

@@ -120,6 +120,10 @@ class WrongRuleError(LinadError, ValueError):
     """The two directions of a user's rule are not adjoint to each other."""
 
 
+class KernelError(LinadError, ValueError):
+    """A function for `linad.kernel` is not in its language, or is called with the wrong arrays."""
+
+
 class GuardError(LinadError, RuntimeError):
     """A recorded program met a value for which Python would have taken another path."""
 

@@ -1,0 +1,146 @@
+"""What is known of a kernel before it is differentiated: what varies, what never changes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linad.kernels.expressions import ArrayKind, Expr, Kind, kind_of, names
+from linad.kernels.partials import Derivative, Values
+from linad.kernels.statements import (
+    For,
+    Let,
+    New,
+    Pop,
+    Push,
+    Put,
+    Stack,
+    Statement,
+    Swap,
+    walk,
+    written,
+)
+
+
+@dataclass
+class Program:
+    """A kernel as statements, with its arguments.
+
+    Attributes
+    ----------
+    name : str
+    arguments : list of str
+    kinds : dict
+        Of all scalars and arrays.
+    body : list of Statement
+    level : int
+        How often it was differentiated; names of derivatives end in it.
+    writes : tuple of str
+        The arguments that it writes into.
+    """
+
+    name: str
+    arguments: list[str]
+    kinds: dict[str, Kind]
+    body: list[Statement]
+    level: int = 0
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        found = {s.array for s in walk(self.body) if isinstance(s, Put)}
+        for group in swapped(self.body):
+            if group & found:
+                found |= group
+        return tuple([a for a in self.arguments if a in found])
+
+    @property
+    def stacks(self) -> list[Stack]:
+        """The stacks that it needs."""
+        return [s for s in self.body if isinstance(s, Stack)]
+
+
+def swapped(body: Sequence[Statement]) -> list[set[str]]:
+    """Groups of arrays that may change names with each other."""
+    groups: list[set[str]] = []
+    for s in walk([*body]):
+        if isinstance(s, Swap):
+            mine = {*s.targets}
+            for other in [g for g in groups if g & mine]:
+                groups.remove(other)
+                mine |= other
+            groups.append(mine)
+    return groups
+
+
+def spread(found: set[str], groups: Iterable[set[str]]) -> None:
+    """Add all members of a group of which one member is there."""
+    for group in groups:
+        if group & found:
+            found |= group
+
+
+def varied_names(program: Program, active: Iterable[str]) -> set[str]:
+    """Scalars and arrays of floats that depend on the active arguments."""
+    found = set(active)
+    groups = swapped(program.body)
+    stacks: set[str] = set()
+    while True:
+        before = len(found) + len(stacks)
+        spread(found, groups)
+        derivative = Derivative(Values(program.kinds, str, []), found)
+        for s in walk(program.body):
+            if isinstance(s, Let) and derivative.varies(s.value):
+                if program.kinds[s.name] == "f":
+                    found.add(s.name)
+            elif isinstance(s, Put) and derivative.varies(s.value):
+                kind = program.kinds[s.array]
+                if isinstance(kind, ArrayKind) and kind.scalar == "f":
+                    found.add(s.array)
+            elif isinstance(s, Push) and derivative.varies(s.value):
+                stacks.add(s.stack)
+            elif isinstance(s, Pop) and s.stack in stacks and program.kinds[s.name] == "f":
+                found.add(s.name)
+        if len(found) + len(stacks) == before:
+            return found | stacks
+
+
+def constant_names(program: Program) -> set[str]:
+    """Scalars that are assigned once, outside of loops and branches, or never."""
+    count: dict[str, int] = {}
+    for s in walk(program.body):
+        for name in written(s):
+            count[name] = count.get(name, 0) + 1
+    top = {s.name for s in program.body if isinstance(s, Let) and count[s.name] == 1}
+    scalars = {n for n in program.arguments if isinstance(program.kinds[n], str)}
+    return (top - {*program.arguments}) | {n for n in scalars if n not in count}
+
+
+def unwritten_arrays(program: Program) -> set[str]:
+    """Arrays that nothing writes."""
+    touched: set[str] = set()
+    for s in walk(program.body):
+        if isinstance(s, (Put, New, Swap)):
+            touched |= written(s)
+    arrays = {n for n, kind in program.kinds.items() if isinstance(kind, ArrayKind)}
+    return arrays - touched
+
+
+def loop_variables(program: Program) -> set[str]:
+    """Scalars that loops count in."""
+    return {s.name for s in walk(program.body) if isinstance(s, For)}
+
+
+def is_integer(e: Expr, kinds: dict[str, Kind]) -> bool:
+    """Whether an expression has no derivative by its type."""
+    return kind_of(e, kinds) != "f"
+
+
+__all__ = [
+    "Program",
+    "constant_names",
+    "is_integer",
+    "loop_variables",
+    "names",
+    "spread",
+    "swapped",
+    "unwritten_arrays",
+    "varied_names",
+]

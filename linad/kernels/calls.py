@@ -1,0 +1,307 @@
+"""A program as a primitive, and its Jacobian: the tangent and the adjoint are programs too.
+
+A call is a pure function: it copies what the program overwrites. So a Jacobian can be applied
+any number of times, by several threads, and nothing of it is lost when the arrays are written.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape
+from linad.errors import MissingRuleError
+from linad.kernels.adjoint import adjoint_of
+from linad.kernels.analysis import Program
+from linad.kernels.compiling import compiled
+from linad.kernels.expressions import ArrayKind
+from linad.kernels.tangent import tangent_of
+from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
+
+SMALLEST = 64
+"""Entries of a stack at the first call."""
+
+_CASTS: dict[str, Any] = {"f": float, "i": int, "b": bool}
+
+
+class ProgramCall(Primitive):
+    """A program as a function of its arguments that returns what it wrote.
+
+    Parameters
+    ----------
+    program : Program
+    primal : tuple of ProgramCall and tuple of str, optional
+        Of an adjoint: what it is the adjoint of, and with respect to which arguments.
+    error_model : str
+        Numba's, for the values.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        primal: tuple["ProgramCall", tuple[str, ...]] | None = None,
+        error_model: str = "numpy",
+    ) -> None:
+        self.program, self.primal, self.error_model = program, primal, error_model
+        self.writes = program.writes
+        self.overwrites = tuple([program.arguments.index(a) for a in self.writes])
+        self.lock = threading.RLock()
+        self.sizes = [SMALLEST] * len(program.stacks)
+        self._free: list[tuple[np.ndarray, ...]] = []
+        self._function: Any = None
+        self._derivatives: dict[Any, ProgramCall] = {}
+        super().__init__(
+            f"@{program.name}", self._run, outputs=len(self.overwrites), register=False
+        )
+        self.whole = self._linearized
+
+    @property
+    def function(self) -> Any:
+        """The compiled function; it is made when it is first asked for."""
+        if self._function is None:
+            with self.lock:
+                if self._function is None:
+                    self._function = compiled(self.program, self.error_model)
+        return self._function
+
+    def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """New stacks, of the sizes that calls have needed so far, and room for their sizes.
+
+        A stack that is too small grows in the compiled function; its size is told afterwards.
+        """
+        if not self.sizes:
+            return ()
+        stacks = self.program.stacks
+        made = [np.empty(n, s.dtype) for n, s in zip(self.sizes, stacks, strict=True)]
+        return *made, np.zeros(len(made), np.int64)
+
+    def _run(self, *arguments: Any) -> tuple[Any, ...]:
+        given: list[Any] = []
+        for k, (name, a) in enumerate(zip(self.program.arguments, arguments, strict=True)):
+            kind = self.program.kinds[name]
+            if not isinstance(kind, ArrayKind):
+                given.append(_CASTS[kind](a))
+            elif k in self.overwrites:
+                given.append(np.array(a, kind.dtype, order="C"))
+            else:
+                given.append(np.ascontiguousarray(a, kind.dtype))
+        self.call_with_scratch(given)
+        return tuple([given[k] for k in self.overwrites])
+
+    def call_with_scratch(self, given: Sequence[Any]) -> None:
+        """Call the compiled function with stacks that nobody else uses."""
+        if not self.sizes:
+            self.function(*given)
+            return
+        try:
+            scratch = self._free.pop()
+        except IndexError:
+            scratch = self.scratch(given)
+        self.function(*given, *scratch)
+        sizes = scratch[-1].tolist()
+        if sizes == [stack.size for stack in scratch[:-1]]:
+            self._free.append(scratch)
+        else:
+            self.sizes = [max(pair) for pair in zip(sizes, self.sizes, strict=True)]
+            self._free.clear()
+
+    def tangent(self, active: tuple[str, ...]) -> "ProgramCall":
+        """The tangent with respect to some arguments."""
+        return self._derivative("tangent", active)
+
+    def adjoint(self, active: tuple[str, ...]) -> "ProgramCall":
+        """The adjoint with respect to some arguments."""
+        return self._derivative("adjoint", active)
+
+    def _derivative(self, kind: str, active: tuple[str, ...]) -> "ProgramCall":
+        with self.lock:
+            found = self._derivatives.get((kind, active))
+            if found is None:
+                if kind == "tangent":
+                    found = ProgramCall(tangent_of(self.program, active))
+                else:
+                    found = ProgramCall(adjoint_of(self.program, active), (self, active))
+                self._derivatives[kind, active] = found
+        return found
+
+    def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        y = self(*values)
+        return y, ProgramJacobian(self, list(values), tuple(y), tuple(active))
+
+    def with_results(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Call; what each array among the arguments is afterwards, by name."""
+        found = dict(zip(self.program.arguments, values, strict=True))
+        found.update(zip(self.writes, self(*values), strict=True))
+        return found
+
+    def push(self, values: Sequence[Any], tangents: dict[str, Any]) -> dict[str, Any]:
+        """Tangents of all arrays afterwards, by name; those that are missing are zero."""
+        active = tuple([a for a in self.program.arguments if a in tangents])
+        call = self.tangent(active)
+        p = self.program
+        suffix = f"_d{p.level + 1}"
+        known = dict(zip(p.arguments, values, strict=True))
+        given = list(values)
+        names = call.program.arguments[len(values) :]
+        for name in names:
+            of = name.removesuffix(suffix)
+            t = tangents.get(of)
+            given.append(_zeros(known[of]) if t is None else t)
+        found = call.with_results(given)
+        return {n.removesuffix(suffix): found[n] for n in names}
+
+    def pull(
+        self, values: Sequence[Any], cotangents: dict[str, Any], active: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """Cotangents of the active arguments, from those of arrays afterwards, by name."""
+        if self.primal is not None:
+            return self._pull_of_adjoint(values, cotangents, active)
+        if self.program.stacks:
+            raise MissingRuleError(
+                f"{self.name} has no third derivative in reverse mode; take the outer derivative "
+                f"with linad.jvp"
+            )
+        call = self.adjoint(active)
+        p = self.program
+        suffix = f"_b{p.level + 1}"
+        known = dict(zip(p.arguments, values, strict=True))
+        given = list(values)
+        names = call.program.arguments[len(values) :]
+        for name in names:
+            of = name.removesuffix(suffix)
+            c = cotangents.get(of)
+            if name.endswith(f"_slot{suffix}"):
+                given.append(np.zeros(1))
+            elif c is None:
+                given.append(_zeros(known[of]))
+            else:
+                given.append(c)
+        found = call.with_results(given)
+        result = {}
+        for name in active:
+            slot = f"{name}_slot{suffix}"
+            result[name] = found[slot][0] if slot in found else found[name + suffix]
+        return result
+
+    def _pull_of_adjoint(
+        self, values: Sequence[Any], cotangents: dict[str, Any], active: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """The derivative of x, w -> J(x)^T w is symmetric in what it is taken along."""
+        assert self.primal is not None
+        primal, wrt = self.primal
+        p = primal.program
+        suffix = f"_b{p.level + 1}"
+        n = len(p.arguments)
+        inner, bars = values[:n], self.program.arguments[n:]
+        known = dict(zip(self.program.arguments, values, strict=True))
+        along: dict[str, Any] = {}
+        for bar in bars:
+            slot = bar.removesuffix(f"_slot{suffix}")
+            of = slot if slot != bar else bar.removesuffix(suffix)
+            given = cotangents.get(bar)
+            if given is not None and of in wrt:
+                along[of] = given[0] if slot != bar else given
+        result: dict[str, Any] = {}
+        pushed = primal.push(inner, along) if along else {}
+        for bar in bars:
+            if bar not in active:
+                continue
+            of = bar.removesuffix(suffix)
+            if of in p.writes:
+                t = pushed.get(of)
+                result[bar] = _zeros(known[bar]) if t is None else t
+            else:
+                given = cotangents.get(bar)
+                result[bar] = _zeros(known[bar]) if given is None else given
+        more = tuple([a for a in active if a in p.arguments])
+        if more:
+            union = tuple([a for a in p.arguments if a in wrt or a in more])
+            full = primal.adjoint(union)
+            operands = list(inner)
+            for bar in full.program.arguments[n:]:
+                of = bar.removesuffix(suffix)
+                if bar.endswith(f"_slot{suffix}"):
+                    operands.append(np.zeros(1))
+                elif of in p.writes and bar in known:
+                    operands.append(known[bar])
+                else:
+                    value = dict(zip(p.arguments, inner, strict=True))[of]
+                    operands.append(_zeros(value))
+            second = full.push(operands, along) if along else {}
+            for a in more:
+                entry = second.get(f"{a}_slot{suffix}")
+                g = entry[0] if entry is not None else second.get(a + suffix)
+                value = dict(zip(p.arguments, inner, strict=True))[a]
+                result[a] = _zeros(value) if g is None else g
+        return result
+
+
+def _zeros(value: Any) -> np.ndarray:
+    return np.zeros(np.shape(value), getattr(value, "dtype", float))
+
+
+class ProgramJacobian(JacobianOperator):
+    """From tangents of the active arguments to those of what a program writes.
+
+    Parameters
+    ----------
+    call : ProgramCall
+    values : list
+        The arguments, plain or traced.
+    y : tuple
+        The results.
+    active : tuple of int
+    """
+
+    unknown = EVERYTHING
+
+    fresh = True
+
+    def __init__(
+        self, call: ProgramCall, values: list[Any], y: tuple[Any, ...], active: tuple[int, ...]
+    ) -> None:
+        self.call, self.values, self.y = call, values, y
+        self.active = tuple([call.program.arguments[k] for k in active])
+        self.in_shapes = [np.shape(values[k]) for k in active]
+        super().__init__((), (), y[0].dtype)
+
+    def _seeded(self, given: Sequence[Any], shapes: Sequence[Shape], apply: Any) -> tuple[Any, ...]:
+        """Apply a function of one seed to seeds, which may have axes in front."""
+        lead: Shape = next(
+            (
+                g.shape[: g.ndim - len(s)]
+                for g, s in zip(given, shapes, strict=True)
+                if g is not None
+            ),
+            (),
+        )
+        if not lead:
+            return tuple(apply(given))
+        each = [apply([None if g is None else g[k] for g in given]) for k in np.ndindex(*lead)]
+        if not each:
+            none = apply([None] * len(given))
+            return tuple([np.zeros(lead + np.shape(v), self.dtype) for v in none])
+        return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
+
+    def pushforward(self, tangent: Any) -> Any:
+        def apply(given: Sequence[Any]) -> list[Any]:
+            tangents = {n: t for n, t in zip(self.active, given, strict=True) if t is not None}
+            found = self.call.push(self.values, tangents) if tangents else {}
+            return [
+                found.get(name, None) if name in found else np.zeros(y.shape, y.dtype)
+                for name, y in zip(self.call.writes, self.y, strict=True)
+            ]
+
+        return self._seeded(tangent, self.in_shapes, apply)
+
+    def pullback(self, cotangent: Any) -> Any:
+        def apply(given: Sequence[Any]) -> list[Any]:
+            seeds = dict(zip(self.call.writes, given, strict=True))
+            known = {n: c for n, c in seeds.items() if c is not None}
+            found = self.call.pull(self.values, known, self.active)
+            return [found[name] for name in self.active]
+
+        return self._seeded(cotangent, [y.shape for y in self.y], apply)

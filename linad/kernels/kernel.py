@@ -1,0 +1,343 @@
+"""`linad.kernel`: a function for Numba that can be differentiated."""
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import concrete, share_storage
+from linad.arrays.tracer import Tracer
+from linad.core.primitive import Traced
+from linad.errors import KernelError
+from linad.kernels.analysis import Program, varied_names
+from linad.kernels.arrays import Window
+from linad.kernels.calls import ProgramCall
+from linad.kernels.compiling import source_of
+from linad.kernels.expressions import (
+    ONE,
+    ZERO,
+    ArrayKind,
+    Expr,
+    Kind,
+    dim,
+    get,
+    kind_of,
+    nodes,
+    text,
+    var,
+)
+from linad.kernels.lowering import Lowered, check_calls
+from linad.kernels.source import Source
+from linad.kernels.statements import For, New, Put, Statement
+from linad.transforms.record import RecordTrace
+
+
+class Specialization:
+    """A kernel for arguments of certain types.
+
+    Parameters
+    ----------
+    source : Source
+    kinds : sequence
+        Of the arguments; a function stands for itself.
+    error_model : str
+        Numba's.
+    """
+
+    def __init__(self, source: Source, kinds: Sequence[Any], error_model: str) -> None:
+        lowered = Lowered(source, kinds)
+        self.source, self.parameters = source, lowered.parameters
+        self.results, self.single = lowered.results, lowered.single
+        self.constants = list(lowered.constants.values())
+        all_kinds: dict[str, Kind] = dict(lowered.kinds)
+        body = list(lowered.body)
+        self.slots: list[str] = []
+        for k, r in enumerate(lowered.results):
+            slot = lowered.fresh(f"out{k}")
+            self.slots.append(slot)
+            if isinstance(r, Expr):
+                scalar = kind_of(r, all_kinds)
+                dtype = {"f": "float64", "i": "int64", "b": "bool_"}[scalar]
+                all_kinds[slot] = ArrayKind(np.dtype(dtype).name, 1)
+                body.append(Put(slot, (ZERO,), r))
+            else:
+                assert isinstance(r, Window)
+                all_kinds[slot] = all_kinds[r.array]
+                body += _copy(slot, r, lowered.fresh, all_kinds)
+        self.dims = _dims(lowered)
+        arguments = [*lowered.parameters, *lowered.constants, *self.slots]
+        self.call = ProgramCall(
+            Program(source.name, arguments, all_kinds, body), error_model=error_model
+        )
+
+    def slot_arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
+        """Arrays for the results."""
+        found = []
+        values = dict(zip(self.parameters, given, strict=False))
+        values.update(zip(self.call.program.arguments[len(given) :], self.constants, strict=False))
+        for slot, r in zip(self.slots, self.results, strict=True):
+            kind = self.call.program.kinds[slot]
+            assert isinstance(kind, ArrayKind)
+            if isinstance(r, Expr):
+                found.append(np.zeros(1, kind.dtype))
+            else:
+                dims = self.dims.get(r.array)
+                if dims is None:
+                    raise KernelError(
+                        f"kernel {self.source.name} returns an array whose shape depends on "
+                        f"values; write into an array that is an argument"
+                    )
+                shape = [_evaluated(d, values) for d in dims]
+                found.append(np.zeros(shape, kind.dtype))
+        return found
+
+
+def _copy(
+    slot: str, r: Window, fresh: Callable[[str], str], kinds: dict[str, Kind]
+) -> list[Statement]:
+    counters = [fresh("k") for _ in r.dims]
+    kinds.update(dict.fromkeys(counters, "i"))
+    index = tuple([var(c) for c in counters])
+    inner: list[Statement] = [Put(slot, index, get(r.array, *index))]
+    for c, n in reversed([*zip(counters, r.dims, strict=True)]):
+        inner = [For(c, ZERO, n, ONE, inner)]
+    return inner
+
+
+def _dims(lowered: Lowered) -> dict[str, tuple[Expr, ...]]:
+    """The lengths of the arrays that are made first, in terms of the arguments."""
+    found = {s.array: s.dims for s in lowered.body if isinstance(s, New)}
+    inputs = [*lowered.parameters, *lowered.constants]
+    for name in inputs:
+        kind = lowered.kinds[name]
+        if isinstance(kind, ArrayKind):
+            found[name] = tuple([dim(name, k) for k in range(kind.ndim)])
+    return {
+        a: dims
+        for a, dims in found.items()
+        if all([n.parts[0] in inputs for d in dims for n in nodes(d) if n.op in ("var", "dim")])
+    }
+
+
+def _evaluated(e: Expr, values: dict[str, Any]) -> int:
+    return int(eval(text(e), {"np": np, "max": max, "min": min, **values}))
+
+
+class Kernel:
+    """A function for Numba that can be differentiated; made by `linad.kernel`."""
+
+    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+        import numba
+
+        self.source = Source(function)
+        check_calls(self.source)
+        if hasattr(function, "py_func"):
+            self.function = function
+            options = {**function.targetoptions, **options}
+        elif numba.config.DISABLE_JIT:
+            self.function = function
+        else:
+            self.function = numba.njit(**options)(function)
+        self.error_model = options.get("error_model", "python")
+        functools.update_wrapper(self, self.source.function)
+        self.lock = threading.RLock()
+        self.specializations: dict[Any, Specialization] = {}
+        self.last: Specialization | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        for a in arguments:
+            if type(a) is Tracer:
+                return self.traced(arguments)
+        return self.function(*arguments)
+
+    def __reduce__(self) -> str:
+        return str(self.__qualname__)  # type: ignore[attr-defined]  # found by its name
+
+    def __repr__(self) -> str:
+        return f"<linad.kernel {self.source.name}>"
+
+    def kind_of(self, name: str, a: Any) -> Any:
+        """The kind of an argument."""
+        if isinstance(a, (bool, np.bool_)):
+            return "b"
+        if isinstance(a, (int, np.integer)):
+            return "i"
+        if isinstance(a, (float, np.floating)):
+            return "f"
+        if isinstance(a, (np.ndarray, Traced)):
+            dtype = np.dtype(a.dtype)  # type: ignore[union-attr]
+            if dtype.kind not in "fiub" or dtype.itemsize > 8 or dtype == np.float16:
+                raise KernelError(
+                    f"kernel {self.source.name}: argument {name} is an array of {dtype}; kernels "
+                    f"take float64, float32 and integers"
+                )
+            ndim = np.ndim(a)  # type: ignore[arg-type]
+            if ndim == 0:
+                return "f" if dtype.kind == "f" else "b" if dtype.kind == "b" else "i"
+            return ArrayKind(dtype.name, ndim)
+        if callable(a):
+            return a
+        raise KernelError(
+            f"kernel {self.source.name}: argument {name} is a {type(a).__name__}; kernels take "
+            f"arrays, numbers and functions compiled by numba.njit"
+        )
+
+    def specialized(self, arguments: Sequence[Any]) -> Specialization:
+        """The kernel for arguments of these types."""
+        if len(arguments) != len(self.source.parameters):
+            defaults = self.source.function.__defaults__ or ()
+            missing = len(self.source.parameters) - len(arguments)
+            if not 0 < missing <= len(defaults):
+                raise KernelError(
+                    f"kernel {self.source.name}: expected {len(self.source.parameters)} arguments, "
+                    f"got {len(arguments)}"
+                )
+            arguments = (*arguments, *defaults[-missing:])
+        kinds = [self.kind_of(n, a) for n, a in zip(self.source.parameters, arguments, strict=True)]
+        key = tuple(kinds)
+        found = self.specializations.get(key)
+        if found is None:
+            with self.lock:
+                found = self.specializations.get(key)
+                if found is None:
+                    found = Specialization(self.source, kinds, self.error_model)
+                    self.specializations[key] = found
+        self.last = found
+        return found
+
+    def traced(self, arguments: Sequence[Any]) -> Any:
+        """Call with traced values: one operation of the trace."""
+        defaults = self.source.function.__defaults__ or ()
+        missing = len(self.source.parameters) - len(arguments)
+        if 0 < missing <= len(defaults):
+            arguments = (*arguments, *defaults[-missing:])
+        made = self.specialized(arguments)
+        given = [a for a in arguments if isinstance(a, (Traced, np.ndarray)) or not callable(a)]
+        call = made.call
+        self.check(made, given)
+        results = call(*given, *made.constants, *made.slot_arrays(given))
+        found = dict(zip(call.writes, results, strict=True))
+        for name, a in zip(made.parameters, given, strict=True):
+            if name in found:
+                if isinstance(a, Traced):
+                    a[...] = found[name]  # type: ignore[index]
+                else:
+                    a[...] = concrete(found[name])  # integers, which have no derivative
+        values = []
+        for slot, r in zip(made.slots, made.results, strict=True):
+            values.append(found[slot][0] if isinstance(r, Expr) else found[slot])
+        if not values:
+            return None
+        return values[0] if made.single else tuple(values)
+
+    def check(self, made: Specialization, given: Sequence[Any]) -> None:
+        """Refuse plain arrays that would be filled with traced values, and arrays that overlap."""
+        call = made.call
+        active = [n for n, a in zip(made.parameters, given, strict=True) if isinstance(a, Traced)]
+        floats = [
+            n
+            for n in active
+            if not isinstance(call.program.kinds[n], str) or call.program.kinds[n] == "f"
+        ]
+        varied = varied_names(call.program, floats)
+        by_name = dict(zip(made.parameters, given, strict=True))
+        written = [n for n in call.writes if n in by_name]
+        for n in written:
+            a = by_name[n]
+            recorded = any([_is_recorded(b) for b in given])
+            if not isinstance(a, Traced) and (n in varied or recorded):
+                like = active[0] if active else "x"
+                raise KernelError(
+                    f"kernel {self.source.name} would write values that depend on traced ones "
+                    f"into the plain array {n}; make it with np.zeros(n, like=x), where x is "
+                    f"the traced array given as {like}"
+                )
+            for m, b in by_name.items():
+                if m != n and np.ndim(b) and share_storage(a, b):
+                    raise KernelError(
+                        f"kernel {self.source.name}: arguments {n} and {m} share memory, and "
+                        f"{n} is written; pass a copy"
+                    )
+
+    def _shown(self) -> Specialization:
+        if self.last is None:
+            raise KernelError(
+                f"kernel {self.source.name} has not met any types yet; call it once inside a "
+                f"derivative, or ask `specialized(arguments)`"
+            )
+        return self.last
+
+    @property
+    def adjoint_source(self) -> str:
+        """The generated adjoint, for the types of the last differentiated call."""
+        call = self._shown().call
+        return source_of(call.adjoint(_floats(call.program)).program)
+
+    @property
+    def tangent_source(self) -> str:
+        """The generated tangent, for the types of the last differentiated call."""
+        call = self._shown().call
+        return source_of(call.tangent(_floats(call.program)).program)
+
+
+def _is_recorded(a: Any) -> bool:
+    while isinstance(a, Traced):
+        if isinstance(a._trace, RecordTrace):
+            return True
+        a = a._value
+    return False
+
+
+def _floats(program: Program) -> tuple[str, ...]:
+    found = []
+    for n in program.arguments:
+        kind = program.kinds[n]
+        if (kind.scalar if isinstance(kind, ArrayKind) else kind) == "f":
+            found.append(n)
+    return tuple([n for n in found if not n.startswith("out")])
+
+
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Compile a function with Numba, and make it differentiable.
+
+    Parameters
+    ----------
+    function : callable
+        A function in the language of kernels: loops over entries that are read and overwritten,
+        branches, scalars, `math` and NumPy functions of numbers. Also one that
+        ``numba.njit`` has compiled.
+    **options
+        For ``numba.njit``.
+
+    Returns
+    -------
+    Kernel
+        Called with plain arguments it is Numba's function. With traced ones it is one operation,
+        which linad differentiates in both modes, any number of times forward and twice in
+        reverse.
+
+    Raises
+    ------
+    KernelError
+        If the source is not in the language of kernels.
+
+    Examples
+    --------
+    >>> import linad, numpy as np
+    >>> @linad.kernel
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in range(len(x)):
+    ...         s += x[i] ** 2
+    ...     return s
+    >>> linad.grad(total)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    if function is None:
+        return functools.partial(kernel, **options)
+    return Kernel(function, options)
+
+
+__all__ = ["Kernel", "kernel"]

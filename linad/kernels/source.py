@@ -1,0 +1,179 @@
+"""A user's function as a syntax tree, with what is needed to name its lines in an error."""
+
+import ast
+import inspect
+import linecache
+import math
+import textwrap
+import types
+from typing import Any
+
+import numpy as np
+
+from linad.errors import KernelError
+
+REFUSED: dict[type, str] = {
+    ast.Try: "test the condition with `if` before the operation",
+    ast.With: "do it outside of the kernel",
+    ast.Yield: "write the values into an array",
+    ast.YieldFrom: "write the values into an array",
+    ast.Lambda: "write a function and decorate it with @njit",
+    ast.FunctionDef: "move the function out of the kernel and decorate it with @njit",
+    ast.ClassDef: "pass arrays and numbers",
+    ast.ListComp: "fill an array of np.zeros in a loop",
+    ast.SetComp: "fill an array of np.zeros in a loop",
+    ast.DictComp: "fill an array of np.zeros in a loop",
+    ast.GeneratorExp: "write a loop that adds up",
+    ast.List: "make an array with np.zeros and fill it",
+    ast.Dict: "use arrays and integers",
+    ast.Set: "use arrays and integers",
+    ast.JoinedStr: "raise an error with a constant text",
+    ast.Global: "pass the value as an argument",
+    ast.Nonlocal: "pass the value as an argument",
+    ast.Delete: "leave the statement out",
+    ast.Import: "import outside of the kernel",
+    ast.ImportFrom: "import outside of the kernel",
+    ast.Starred: "write the arguments one by one",
+    ast.Await: "do it outside of the kernel",
+    ast.AsyncFunctionDef: "use a plain function",
+    ast.Match: "use if and elif",
+    ast.NamedExpr: "assign on a line of its own",
+    ast.MatMult: "use np.dot, or loops",
+    ast.BitXor: "use ** for powers",
+    ast.BitOr: "use `or`",
+    ast.BitAnd: "use `and`",
+    ast.LShift: "multiply by a power of 2",
+    ast.RShift: "use // with a power of 2",
+    ast.Is: "use ==",
+    ast.IsNot: "use !=",
+    ast.In: "use a loop, or ==",
+    ast.NotIn: "use a loop, or !=",
+}
+"""Syntax that kernels do not have, and what to write instead."""
+
+del REFUSED[ast.MatMult]  # a product of arrays is an expression like any other
+
+
+class Source:
+    """The source of a function.
+
+    Attributes
+    ----------
+    function : function
+        The Python function, without what compiled it.
+    tree : ast.FunctionDef
+    parameters : list of str
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.function = getattr(function, "py_func", function)
+        if not isinstance(self.function, types.FunctionType):
+            raise KernelError(
+                f"kernel: expected a Python function or one compiled by numba.njit, got a "
+                f"{type(function).__name__}"
+            )
+        self.name = self.function.__name__
+        try:
+            found, self.first = inspect.getsourcelines(self.function)
+        except (OSError, TypeError):
+            raise KernelError(
+                f"kernel: the source of {self.name} cannot be read; put the function into a file"
+            ) from None
+        self.file = self.function.__code__.co_filename
+        try:
+            tree = ast.parse(textwrap.dedent("".join(found))).body[0]
+        except SyntaxError:
+            tree = ast.Pass()
+        if not isinstance(tree, ast.FunctionDef):
+            raise KernelError(
+                f"kernel: {self.name} is not a function of its own lines "
+                f"({self.file}:{self.first}); write it with def"
+            )
+        self.tree = tree
+        a = tree.args
+        if a.vararg or a.kwarg or a.kwonlyargs:
+            raise self.error(
+                tree, "takes *args, ** or keyword-only arguments", "name each argument"
+            )
+        self.parameters = [p.arg for p in (*a.posonlyargs, *a.args)]
+        self.check()
+
+    def check(self) -> None:
+        """Look for syntax that kernels do not have.
+
+        Raises
+        ------
+        KernelError
+        """
+        for statement in self.tree.body:
+            for node in ast.walk(statement):
+                remedy = REFUSED.get(type(node))
+                if remedy is not None:
+                    self._refuse(statement, node, remedy)
+                if isinstance(node, (ast.For, ast.While)) and node.orelse:
+                    raise self.error(node, "else on a loop", "set a flag before `break`")
+                if isinstance(node, ast.Constant) and isinstance(node.value, complex):
+                    raise self.error(node, "complex numbers", "use two arrays, of the parts")
+                if isinstance(node, ast.For) and not isinstance(node.target, ast.Name):
+                    raise self.error(
+                        node, "a loop over more than range", "write `for i in range(n)`"
+                    )
+
+    def _refuse(self, statement: ast.stmt, node: ast.AST, remedy: str) -> None:
+        for inner in ast.walk(statement):
+            if node in ast.iter_child_nodes(inner) and not hasattr(node, "lineno"):
+                node = inner
+                break
+        what = type(node).__name__
+        raise self.error(node, f"{what} is not in the language of kernels", remedy)
+
+    def place(self, node: ast.AST) -> str:
+        """File and line of a node."""
+        return f"{self.file}:{self.first + getattr(node, 'lineno', 1) - 1}"
+
+    def line(self, node: ast.AST) -> str:
+        """The text of a node's first line."""
+        return (
+            linecache.getline(self.file, self.first + getattr(node, "lineno", 1) - 1).strip()
+            or ast.unparse(node).split("\n")[0]
+        )
+
+    def error(self, node: ast.AST, problem: str, remedy: str) -> KernelError:
+        """An error that names the line."""
+        return KernelError(
+            f"kernel {self.name}: {problem}; {remedy}\n  {self.place(node)}\n    {self.line(node)}"
+        )
+
+    def outside(self, name: str) -> Any:
+        """What a name stands for outside of the function; KeyError if there is none."""
+        f = self.function
+        if name in f.__code__.co_freevars:
+            cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+            return cells[name].cell_contents
+        if name in f.__globals__:
+            return f.__globals__[name]
+        builtins = f.__globals__["__builtins__"]
+        known = builtins if isinstance(builtins, dict) else vars(builtins)
+        return known[name]
+
+    def resolved(self, node: ast.AST) -> Any:
+        """The object outside of the function that a dotted name stands for; KeyError if none."""
+        if isinstance(node, ast.Name):
+            return self.outside(node.id)
+        if isinstance(node, ast.Attribute):
+            value = self.resolved(node.value)
+            if isinstance(value, types.ModuleType):
+                return getattr(value, node.attr)
+        raise KeyError(ast.unparse(node))
+
+
+def name_of_function(value: Any) -> str:
+    """The name of a function of `math`, NumPy or Python; "" for any other."""
+    name = getattr(value, "__name__", "")
+    for module in (math, np):
+        if getattr(module, name, None) is value:
+            rounding = module is np and name in ("floor", "ceil", "trunc", "rint")
+            return f"np{name}" if rounding else name
+    import builtins
+
+    return name if getattr(builtins, name, None) is value else ""

@@ -1,0 +1,238 @@
+"""Statements of kernels, and their source.
+
+A kernel in this form is a function of scalars and arrays that writes into arrays and returns
+nothing. Loops and branches nest; everything else is one assignment.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from linad.kernels.expressions import Expr, names, text
+
+
+@dataclass
+class Statement:
+    """What all statements have: the user's lines they stand for."""
+
+    comment: str = field(default="", kw_only=True)
+
+
+@dataclass
+class Let(Statement):
+    """``name = value`` of a scalar."""
+
+    name: str
+    value: Expr
+
+
+@dataclass
+class Put(Statement):
+    """``array[index] = value``, or ``+=``."""
+
+    array: str
+    index: tuple[Expr, ...]
+    value: Expr
+    adds: bool = False
+
+
+@dataclass
+class For(Statement):
+    """``for name in range(start, stop, step)``; nothing else assigns the name."""
+
+    name: str
+    start: Expr
+    stop: Expr
+    step: Expr
+    body: list[Statement]
+
+
+@dataclass
+class While(Statement):
+    """``while test``."""
+
+    test: Expr
+    body: list[Statement]
+
+
+@dataclass
+class If(Statement):
+    """``if test``."""
+
+    test: Expr
+    yes: list[Statement]
+    no: list[Statement]
+
+
+@dataclass
+class New(Statement):
+    """``array = np.zeros(dims)``; outside of loops and branches only."""
+
+    array: str
+    dims: tuple[Expr, ...]
+    dtype: str
+
+
+@dataclass
+class Swap(Statement):
+    """``a, b = b, a``: arrays change their names."""
+
+    targets: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass
+class Check(Statement):
+    """Raise a `ValueError` with a message unless the condition holds."""
+
+    test: Expr
+    message: str
+
+
+@dataclass
+class Push(Statement):
+    """Put a value on a stack."""
+
+    stack: str
+    value: Expr
+
+
+@dataclass
+class Pop(Statement):
+    """Take a scalar from a stack."""
+
+    stack: str
+    name: str
+
+
+@dataclass
+class Stack(Statement):
+    """An empty stack, of floats or integers."""
+
+    name: str
+    dtype: str
+
+
+@dataclass
+class Room(Statement):
+    """Make a stack large enough for so many values more."""
+
+    stack: str
+    count: Expr
+
+
+def bodies(s: Statement) -> list[list[Statement]]:
+    """The lists of statements inside a statement."""
+    if isinstance(s, (For, While)):
+        return [s.body]
+    return [s.yes, s.no] if isinstance(s, If) else []
+
+
+def walk(body: list[Statement]) -> Iterator[Statement]:
+    """All statements, outer ones first."""
+    for s in body:
+        yield s
+        for inner in bodies(s):
+            yield from walk(inner)
+
+
+def expressions(s: Statement) -> tuple[Expr, ...]:
+    """The expressions that a statement itself evaluates."""
+    if isinstance(s, (Let, Push)):
+        return (s.value,)
+    if isinstance(s, Put):
+        return (*s.index, s.value)
+    if isinstance(s, For):
+        return s.start, s.stop, s.step
+    if isinstance(s, (While, If, Check)):
+        return (s.test,)
+    if isinstance(s, Room):
+        return (s.count,)
+    return s.dims if isinstance(s, New) else ()
+
+
+def reads(s: Statement) -> set[str]:
+    """Names whose values a statement itself reads."""
+    found: set[str] = set()
+    for e in expressions(s):
+        found |= names(e)
+    if isinstance(s, Put) and s.adds:
+        found.add(s.array)
+    return found
+
+
+def written(s: Statement) -> set[str]:
+    """Names that a statement itself assigns."""
+    if isinstance(s, (Let, For, Pop)):
+        return {s.name}
+    if isinstance(s, (Put, New)):
+        return {s.array}
+    return set(s.targets) if isinstance(s, Swap) else set()
+
+
+def assigned(body: list[Statement]) -> set[str]:
+    """Names that any of the statements assigns."""
+    return set().union(*[written(s) for s in walk(body)])
+
+
+def lines(body: list[Statement], depth: int = 1) -> list[str]:
+    """Source of statements."""
+    found: list[str] = []
+    last = ""
+    for s in body:
+        if s.comment and s.comment != last:
+            found += [f"# {part}" for part in s.comment.splitlines()]
+            last = s.comment
+        found += _lines_of(s)
+    if not any([not line.lstrip().startswith("#") for line in found]):
+        found.append("pass")
+    return ["    " * (depth > 0) + line for line in found]
+
+
+def _lines_of(s: Statement) -> list[str]:
+    if isinstance(s, Let):
+        v = s.value
+        if v.op in ("+", "-", "*") and v.parts[0] == Expr("var", (s.name,)):
+            return [f"{s.name} {v.op}= {text(v.parts[1])}"]
+        return [f"{s.name} = {text(v)}"]
+    if isinstance(s, Put):
+        index = ", ".join([text(i) for i in s.index])
+        if s.adds and s.value.op == "neg":
+            return [f"{s.array}[{index}] -= {text(s.value.parts[0])}"]
+        return [f"{s.array}[{index}] {'+' * s.adds}= {text(s.value)}"]
+    if isinstance(s, For):
+        return [f"for {s.name} in range({_range(s)}):", *lines(s.body)]
+    if isinstance(s, While):
+        return [f"while {text(s.test)}:", *lines(s.body)]
+    if isinstance(s, If):
+        if not s.yes:
+            return [f"if not ({text(s.test)}):", *lines(s.no)]
+        tail = ["else:", *lines(s.no)] if s.no else []
+        return [f"if {text(s.test)}:", *lines(s.yes), *tail]
+    if isinstance(s, New):
+        dims = ", ".join([text(d) for d in s.dims]) + "," * (len(s.dims) == 1)
+        return [
+            f"{s.array} = np.zeros(({dims}), dtype=np.{'bool_' if s.dtype == 'bool' else s.dtype})"
+        ]
+    if isinstance(s, Swap):
+        return [f"{', '.join(s.targets)} = {', '.join(s.sources)}"]
+    if isinstance(s, Check):
+        return [f"if not ({text(s.test)}):", f"    raise ValueError({s.message!r})"]
+    if isinstance(s, Stack):
+        return [f"{s.name} = {s.name}_scratch", f"{s.name}_n = 0"]
+    if isinstance(s, Room):
+        end = f"{s.stack}_n + {text(s.count, 6)}"
+        return [f"if {end} > {s.stack}.size:", f"    {s.stack} = grown({s.stack}, {end})"]
+    if isinstance(s, Push):
+        return [f"{s.stack}[{s.stack}_n] = {text(s.value)}", f"{s.stack}_n += 1"]
+    assert isinstance(s, Pop)
+    return [f"{s.stack}_n -= 1", f"{s.name} = {s.stack}[{s.stack}_n]"]
+
+
+def _range(s: For) -> str:
+    parts: list[Any] = [text(s.start), text(s.stop), text(s.step)]
+    if parts[2] == "1":
+        parts.pop()
+        if parts[0] == "0":
+            parts.pop(0)
+    return ", ".join(parts)

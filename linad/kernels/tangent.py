@@ -1,0 +1,135 @@
+"""The tangent of a kernel: the same statements, each with that of its tangent before it."""
+
+import itertools
+from collections.abc import Sequence
+
+from linad.kernels.analysis import Program, varied_names
+from linad.kernels.expressions import NONE, ArrayKind, Expr, get, var
+from linad.kernels.partials import Derivative, Values
+from linad.kernels.statements import (
+    For,
+    If,
+    Let,
+    New,
+    Pop,
+    Push,
+    Put,
+    Room,
+    Stack,
+    Statement,
+    Swap,
+    While,
+)
+
+
+class Tangent:
+    """Makes the tangent of a program with respect to some of its arguments."""
+
+    def __init__(self, program: Program, active: Sequence[str]) -> None:
+        self.program = program
+        self.kinds = dict(program.kinds)
+        self.varied = varied_names(program, active)
+        self.suffix = f"_d{program.level + 1}"
+        self.numbers = itertools.count()
+        for name in self.varied:
+            if name in self.kinds:
+                self.kinds[self.of(name)] = self.kinds[name]
+        scalars = [n for n in self.varied if self.kinds.get(n) == "f"]
+        start: list[Statement] = [
+            Let(self.of(n), NONE) for n in sorted(scalars) if n not in program.arguments
+        ]
+        later = [n for n in program.arguments if n in self.varied and n not in active]
+        start += [Let(self.of(n), NONE) for n in later if self.kinds[n] == "f"]
+        self.arguments = [self.of(n) for n in program.arguments if n in self.varied and n in active]
+        self.arguments += [self.of(n) for n in later if isinstance(self.kinds[n], ArrayKind)]
+        self.body = start + self.block(program.body)
+
+    def of(self, name: str) -> str:
+        """The name of a tangent."""
+        return name + self.suffix
+
+    def fresh(self, name: str) -> str:
+        """A name for a value."""
+        return f"{name}{next(self.numbers)}{self.suffix}"
+
+    def leaf(self, e: Expr) -> Expr:
+        if e.op == "var":
+            return var(self.of(e.parts[0]))
+        return get(self.of(e.parts[0]), *e.parts[1])
+
+    def made(self) -> Program:
+        """The tangent, as a program."""
+        p = self.program
+        arguments = [*p.arguments, *self.arguments]
+        return Program(f"{p.name}_tangent", arguments, self.kinds, self.body, p.level + 1)
+
+    def block(self, body: Sequence[Statement]) -> list[Statement]:
+        """The tangents of statements, and these."""
+        out: list[Statement] = []
+        for s in body:
+            self.statement(s, out)
+        return out
+
+    def statement(self, s: Statement, out: list[Statement]) -> None:
+        start = len(out)
+        values = Values(self.kinds, self.fresh, out)
+        derivative = Derivative(values, self.varied)
+        if isinstance(s, Let):
+            if s.name in self.varied:
+                out.append(Let(self.of(s.name), derivative.push(s.value, self.leaf)))
+            out.append(Let(s.name, values.flat(s.value)))
+        elif isinstance(s, Put):
+            index = s.index
+            if s.array in self.varied:
+                index = values.index(index)
+                tangent = derivative.push(s.value, self.leaf)
+                if not s.adds or tangent != NONE:
+                    out.append(Put(self.of(s.array), index, tangent, s.adds))
+            out.append(Put(s.array, index, values.flat(s.value), s.adds))
+        elif isinstance(s, For):
+            out.append(For(s.name, s.start, s.stop, s.step, self.block(s.body)))
+        elif isinstance(s, While):
+            out.append(While(s.test, self.block(s.body)))
+        elif isinstance(s, If):
+            out.append(If(s.test, self.block(s.yes), self.block(s.no)))
+        elif isinstance(s, New):
+            out.append(s)
+            if s.array in self.varied:
+                out.append(New(self.of(s.array), s.dims, s.dtype))
+        elif isinstance(s, Swap):
+            out.append(s)
+            if s.targets[0] in self.varied:
+                targets, sources = [tuple(map(self.of, n)) for n in (s.targets, s.sources)]
+                out.append(Swap(targets, sources))
+        elif isinstance(s, Stack):
+            out.append(s)
+            if s.name in self.varied:
+                out.append(Stack(self.of(s.name), s.dtype))
+        elif isinstance(s, Room):
+            out.append(s)
+            if s.stack in self.varied:
+                out.append(Room(self.of(s.stack), s.count))
+        elif isinstance(s, Push):
+            if s.stack in self.varied:
+                out.append(Push(self.of(s.stack), derivative.push(s.value, self.leaf)))
+            out.append(s)
+        elif isinstance(s, Pop):
+            if s.stack in self.varied:
+                out.append(Pop(self.of(s.stack), self.of(s.name)))
+                self.kinds.setdefault(self.of(s.name), "f")
+            elif s.name in self.varied:
+                out.append(Let(self.of(s.name), NONE))
+            out.append(s)
+        else:
+            out.append(s)
+        if len(out) > start and not out[start].comment and s.comment:
+            out[start].comment = s.comment
+
+
+def tangent_of(program: Program, active: Sequence[str]) -> Program:
+    """The tangent of a program.
+
+    Its arguments are those of the program, tangents of the active ones, in their order, and
+    tangents of the other arrays that come to depend on them.
+    """
+    return Tangent(program, active).made()

@@ -1,0 +1,259 @@
+"""`linad.kernel`: what it refuses, how it is called, and what is compiled."""
+
+import linecache
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from kernel_cases import CASES
+from kernel_checks import check
+from numba import njit
+
+import linad
+from linad.errors import KernelError
+
+
+@linad.kernel
+def relax(u, f, h, sweeps):
+    for _ in range(sweeps):
+        for i in range(1, len(u) - 1):
+            u[i] = 0.5 * (u[i - 1] + u[i + 1] + h * f[i] - h * u[i] ** 3)
+
+
+def solved(f):
+    u = np.zeros_like(f)
+    relax(u, f, 0.1, 3)
+    return np.sum(u**2)
+
+
+F = np.linspace(0.2, 1.0, 7)
+
+
+@pytest.mark.compiles
+def test_a_compiled_kernel_inside_jit_is_an_instruction():
+    expected = linad.grad(solved)(F)
+    gradient = linad.jit(linad.grad(solved))
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(F), expected, rtol=1e-12)
+    shown = str(linad.explain(gradient)(F))
+    assert "none in NumPy" in shown
+    assert "call of @relax_adjoint" in shown
+
+
+@pytest.mark.compiles
+def test_two_linearizations_are_alive_at_once_and_pulled_back_again():
+    def f(x):
+        u = x * 2.0
+        relax(u, x, 0.1, 2)
+        return u
+
+    _, J = linad.linearize(f, F)
+    _, K = linad.linearize(f, 2 * F)
+    w = np.arange(7.0)
+    first, other = J.T @ w, K.T @ w
+    np.testing.assert_array_equal(J.T @ w, first)
+    np.testing.assert_array_equal(K.T @ w, other)
+    np.testing.assert_allclose(np.vdot(w, J @ w), np.vdot(first, w), rtol=1e-12)
+    np.testing.assert_allclose(linad.jacobian(f)(F).T @ w, first, rtol=1e-12)
+
+
+@pytest.mark.compiles
+def test_changing_shapes_and_threads():
+    expected = {n: linad.grad(solved)(np.linspace(0.1, 1.0, n)) for n in (0, 1, 2, 3, 50)}
+    wrong = []
+
+    def work():
+        for n in (50, 2, 3, 0, 1, 50):
+            g = linad.grad(solved)(np.linspace(0.1, 1.0, n))
+            if not np.array_equal(g, expected[n]):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_a_plain_array_is_not_filled_with_traced_values():
+    u = np.ones(7)
+    with pytest.raises(KernelError, match=r"plain array u; make it with np.zeros\(n, like=x\)"):
+        linad.grad(lambda f: relax(u, f, 0.1, 2) or np.sum(f))(F)
+    np.testing.assert_array_equal(u, 1.0)
+
+
+def test_a_written_array_that_is_given_twice():
+    def f(x):
+        u = x * 1.0
+        relax(u, u, 0.1, 2)
+        return np.sum(u)
+
+    with pytest.raises(KernelError, match="u and f share memory"):
+        linad.grad(f)(F)
+
+
+@pytest.mark.compiles
+def test_a_function_as_an_argument():
+    @njit
+    def cube(t):
+        return t * t * t
+
+    @linad.kernel
+    def applied(g, x):
+        s = 0.0
+        for i in range(len(x)):
+            s += g(x[i])
+        return s
+
+    np.testing.assert_allclose(linad.grad(lambda x: applied(cube, x))(F), 3 * F**2)
+
+
+def with_list(x):
+    return [2 * v for v in x]
+
+
+def with_try(x):
+    try:
+        x[0] = 1.0
+    except ValueError:
+        x[0] = 2.0
+
+
+def over_entries(x):
+    for v in x:
+        x[0] = v
+
+
+def with_fft(x):
+    x[:] = np.fft.fft(x).real
+
+
+def with_sort(x):
+    x.sort()
+
+
+def with_else(x):
+    for i in range(3):
+        x[i] = 0.0
+    else:
+        x[0] = 1.0
+
+
+def with_star(*x):
+    return x[0]
+
+
+def with_lambda(x):
+    g = lambda t: t * 2  # noqa: E731  # the syntax is what is tested
+    return g(x[0])
+
+
+REFUSED = (
+    with_list,
+    with_try,
+    over_entries,
+    with_fft,
+    with_sort,
+    with_else,
+    with_star,
+    with_lambda,
+)
+
+
+@pytest.mark.parametrize("function", REFUSED)
+def test_what_is_outside_of_the_language_is_refused_at_decoration(function):
+    with pytest.raises(KernelError, match=r"(?s)test_kernel\.py:\d+\n    \S.*") as caught:
+        linad.kernel(function)
+    assert ";" in str(caught.value)  # what to write instead
+
+
+def test_recursion_is_refused():
+    @njit
+    def power(x, n):
+        return 1.0 if n == 0 else x * power(x, n - 1)
+
+    @linad.kernel
+    def f(x):
+        return power(x[0], 3)
+
+    with pytest.raises(KernelError, match="calls itself"):
+        linad.grad(f)(F)
+
+
+def test_the_adjoint_is_readable():
+    relax.specialized((F, F, 0.1, 2))
+    source = relax.adjoint_source
+    assert "# u[i] = 0.5 * (u[i - 1] + u[i + 1] + h * f[i] - h * u[i] ** 3)" in source
+    assert source.startswith("def relax_adjoint(u, f, h, sweeps, u_b1, f_b1, h_slot_b1")
+    compile(source, "adjoint", "exec")
+
+
+@pytest.mark.full
+@pytest.mark.compiles
+@pytest.mark.parametrize("name", CASES)
+def test_compiled(name):
+    function, make = CASES[name]
+    check(function, make(np.random.default_rng(1)), unrolled=False)
+
+
+@pytest.mark.full
+@pytest.mark.compiles
+def test_a_second_process_compiles_nothing(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, linad\n"
+        "from numba.core import event\n"
+        "@linad.kernel\n"
+        "def f(x):\n"
+        "    s = 0.0\n"
+        "    for i in range(len(x)):\n"
+        "        s += x[i] ** 4\n"
+        "    return s\n"
+        "with event.install_recorder('numba:compile') as seen:\n"
+        "    assert np.allclose(linad.grad(f)(np.arange(3.0)), 4 * np.arange(3.0) ** 3)\n"
+        "print(len(seen.buffer))\n"
+    )
+    counts = [
+        subprocess.run(
+            [sys.executable, "-P", str(script)], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert counts[1] == "0"
+
+
+def test_slopes_agree_with_the_rules_of_linad(monkeypatch):
+    """The table of derivatives of kernels says what the rules for NumPy's functions say."""
+    from linad.kernels import calls
+    from linad.kernels.compiling import python_function
+    from linad.kernels.expressions import FUNCTIONS
+
+    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    numpys = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
+    numpys |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "min": "minimum"}
+    numpys |= {"max": "maximum"}
+    others = {"erf", "erfc", "float"}
+    for name, function in FUNCTIONS.items():
+        if not function.slopes or name in others:
+            continue
+        f = getattr(np, numpys.get(name, name))
+        x = [1.3, 0.7] if len(function.slopes) == 2 else [1.3 if name == "acosh" else 0.3]
+        scope = {"np": np, "f": f}
+        text = f"def g(x):\n    return f({', '.join([f'x[{k}]' for k in range(len(x))])})\n"
+        file = f"<slope of {name}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        exec(compile(text, file, "exec"), scope)
+        expected = linad.grad(scope["g"])(np.array(x))
+        found = linad.grad(linad.kernel(scope["g"]))(np.array(x))
+        np.testing.assert_allclose(found, expected, rtol=1e-13, err_msg=name)
+
+
+@pytest.mark.compiles
+def test_single_precision():
+    x = F.astype(np.float32)
+    g = linad.grad(solved)(x)
+    assert g.dtype == np.float32
+    np.testing.assert_allclose(g, linad.grad(solved)(F), rtol=1e-5, atol=1e-6)
