@@ -26,6 +26,7 @@ __all__ = [
     "errors",
     "explain",
     "eye",
+    "fori_loop",
     "grad",
     "hessian",
     "hessian_operator",
@@ -37,8 +38,10 @@ __all__ = [
     "linearize",
     "log_compiles",
     "lower",
+    "map",
     "primitive",
     "rules",
+    "scan",
     "scipy_args",
     "solve",
     "solve_linear",
@@ -53,9 +56,12 @@ __all__ = [
 ]
 
 _LAZY = {
+    "fori_loop": "linad.control.loops",
+    "scan": "linad.control.loops",
     "explain": "linad.api.inspection",
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
+    "map": "linad.control.loops",
     "scipy": "linad.scipy",
     "scipy_args": "linad.solve.scipy_arguments",
     "solve": "linad.solve",
