@@ -224,11 +224,15 @@ class Statements:
 
     def _moved(self, eqn: Equation) -> np.ndarray:
         out = eqn.outputs[0]
-        if {self._check(a) for a in eqn.inputs} != {self._check(out)}:
+        inputs = [
+            a if isinstance(a, Var) or type(a) is np.ndarray else out.dtype.type(a)
+            for a in eqn.inputs
+        ]
+        if {self._check(a) for a in inputs} != {self._check(out)}:
             raise NotSmallError
         texts = [self._literal(np.zeros((), out.dtype)[()])]  # what implementations fill up with
         codes = []
-        for a in eqn.inputs:
+        for a in inputs:
             names = self._get(a)
             codes.append(np.arange(len(texts), len(texts) + names.size).reshape(names.shape))
             texts += list(names.ravel())
