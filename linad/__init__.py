@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 __all__ = [
     "block_diag",
     "check_derivatives",
+    "cond",
     "config",
     "derivative",
     "errors",
@@ -48,14 +49,19 @@ __all__ = [
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
+    "switch",
     "tag",
     "trace",
     "value_and_grad",
     "vjp",
     "vstack",
+    "while_loop",
 ]
 
 _LAZY = {
+    "cond": "linad.control.deciding",
+    "switch": "linad.control.deciding",
+    "while_loop": "linad.control.deciding",
     "fori_loop": "linad.control.loops",
     "scan": "linad.control.loops",
     "explain": "linad.api.inspection",

@@ -18,6 +18,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import Tape, Var, needed
+from linad.errors import GuardError
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.rewriting import params_key, value_key
@@ -158,7 +159,7 @@ class Pull:
             found |= {i: t + found[i] for i, t in zip(held, totals, strict=True)}
             order = [*carried, *held, *[i for i in inputs if nc <= i < nc + nx]]
             outputs = [
-                node_of(recorder, _cast(found[i], Slot(body.example[i]).dtype)) for i in order
+                node_of(recorder, cast(found[i], Slot(body.example[i]).dtype)) for i in order
             ]
         equations = needed(recorder.equations, outputs)
         read = {a for e in equations for a in e.inputs if isinstance(a, Var)}
@@ -212,7 +213,7 @@ class Push:
             n = len(carried)
             slots = [Slot(body.example[i]) for i in carried]
             pushed = [
-                *[_cast(t, s.dtype) for t, s in zip(pushed[:n], slots, strict=True)],
+                *[cast(t, s.dtype) for t, s in zip(pushed[:n], slots, strict=True)],
                 *pushed[n:],
             ]
             outputs = [node_of(recorder, v) for v in (*[values[j] for j in range(nc)], *pushed)]
@@ -225,6 +226,17 @@ class Push:
         tape = tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs)
         rows = nx + len([i for i in inputs if nc <= i < nc + nx])
         self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
+
+
+def run_tape(body: Body, values: list[Any]) -> list[Any]:
+    """One run of a body, by NumPy."""
+    try:
+        return body.tape.run(values)
+    except GuardError as error:
+        raise GuardError(
+            f"{body.tape.name}: a repetition of the loop takes another path than the one that was "
+            f"recorded ({error}); write the decision as linad.cond or np.where"
+        ) from error
 
 
 def tape_of(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
@@ -243,7 +255,8 @@ def _result(value: Any) -> Any:
     return value if hasattr(value, "dtype") else np.asarray(value)[()]
 
 
-def _cast(value: Any, dtype: Any) -> Any:
+def cast(value: Any, dtype: Any) -> Any:
+    """A value in a dtype; its real part where that is real."""
     if value.dtype == dtype:
         return value
     if value.dtype.kind == "c" and dtype.kind != "c":

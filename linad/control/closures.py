@@ -4,6 +4,7 @@ Large plain arrays do as well, so that a program holds no copy of them and sees 
 when it runs.
 """
 
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from linad.transforms.record import RecordTrace
 
 SMALL = 256
 """Bytes up to which a plain array becomes part of the program."""
+
+
+in_a_body: ContextVar[bool] = ContextVar("in_a_body", default=False)
+"""Whether the body of a loop is being recorded."""
 
 
 class ClosureTrace(RecordTrace):
@@ -32,6 +37,15 @@ class ClosureTrace(RecordTrace):
         self.captured: list[tuple[Any, Tracer]] = []
         self._known: dict[Any, Tracer] = {}
         self._alive: list[Any] = []
+
+    def __enter__(self) -> "ClosureTrace":
+        self._outside = in_a_body.set(True)
+        super().__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        in_a_body.reset(self._outside)
+        super().__exit__(kind, error, traceback)
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)

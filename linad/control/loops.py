@@ -1,5 +1,6 @@
 """`scan`, `fori_loop`, `map`: loops that are recorded once and compiled once."""
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -253,15 +254,21 @@ class Recorded:
                     f"{called} as {tree.describe(out_tree)}; return the carry as it came"
                 )
             self.results, self.results_tree = tree.flatten(results)
-            leaves = [_leaf(recorder, v) for v in (*found, *self.results)]
+            leaves = [leaf_of(recorder, v) for v in (*found, *self.results)]
             outputs = [node_of(recorder, v) for v in leaves]
             recorder.operands.check()
         self.captured = [held for held, _ in recorder.captured]
         inputs = [*nodes, *[t._node for _, t in recorder.captured]]
         example = [*[plain(c) for c in self.init], *rows, *[t._value for _, t in recorder.captured]]
         tape = tape_of(called, inputs, needed(recorder.equations, outputs), outputs)
-        self.body = known(Body(tape, example, len(self.init), len(rows)))
-        return self.body.outputs[: len(self.init)]
+        self.equations = recorder.equations
+        self.whole = Body(tape, example, len(self.init), len(rows))
+        return self.whole.outputs[: len(self.init)]
+
+    @functools.cached_property
+    def body(self) -> Body:
+        """The body; the one of an earlier recording that computes the same, if there is one."""
+        return known(self.whole)
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)
@@ -274,7 +281,8 @@ class Recorded:
         return carry, self.unflatten_results(list(found[count:]))
 
 
-def _leaf(recorder: ClosureTrace, value: Any) -> Any:
+def leaf_of(recorder: ClosureTrace, value: Any) -> Any:
+    """A result of a function that is being recorded, as an array, traced or not."""
     value = recorder.lifted(value)
     return value if hasattr(value, "dtype") else np.asarray(value)[()]
 

@@ -54,7 +54,8 @@ class Statements:
     ----------
     tape : Tape
         Simplified.
-    vector : bool
+    prefix : str
+        Of the names it makes.
 
     Attributes
     ----------
@@ -65,7 +66,8 @@ class Statements:
         Constants of the program, which are operands of the kernel.
     """
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, prefix: str = "") -> None:
+        self.prefix = prefix
         self.lines: list[str] = []
         self.immediates: list[tuple[str, str, list[int]]] = []
         self._known: dict[Any, str] = {}
@@ -114,7 +116,7 @@ class Statements:
             return repr(float(value))
         key = d, value.tobytes()
         if key not in self._numbers:
-            name = self._numbers[key] = f"l{len(self._numbers)}"
+            name = self._numbers[key] = f"{self.prefix}l{len(self._numbers)}"
             if d[0] == "c":
                 words = [bits(value.real), bits(value.imag)]
             else:
@@ -125,7 +127,7 @@ class Statements:
     def _let(self, text: str) -> str:
         name = self._known.get(text)
         if name is None:
-            name = self._known[text] = f"t{len(self._known)}"
+            name = self._known[text] = f"{self.prefix}t{len(self._known)}"
             self.lines.append(f"{name} = {text}")
         return name
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body
+from linad.control.bodies import Body, run_tape
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
 from linad.core.shapes import Shape
-from linad.errors import GuardError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.spaces import Slot
@@ -77,10 +76,10 @@ class Repeat(Primitive):
 
         return lower(lowering, eqn)
 
-    def by_numpy(self, values: Sequence[Any], step: Any = None) -> tuple[Any, ...]:
-        """Run the body once for each repetition, by NumPy or by ``step``."""
+    def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
+        """Run the body once for each repetition, by NumPy or by ``runs(body, values)``."""
         body, n = self.body, self.n
-        step = step or self._step
+        runs = runs or run_tape
         if self.counted:
             n, values = int(values[0]), values[1:]
         nc, nx = body.carries, body.rows
@@ -90,7 +89,7 @@ class Repeat(Primitive):
         carry, rows, constants = given[:nc], given[nc : nc + nx], given[nc + nx :]
         made = [np.zeros(shape, dtype) for shape, dtype in self.results[nc:]]
         for k in range(n - 1, -1, -1) if self.reverse else range(n):
-            found = step([v[()] for v in (*carry, *[x[k] for x in rows], *constants)])
+            found = runs(body, [v[()] for v in (*carry, *[x[k] for x in rows], *constants)])
             carry = [
                 np.array(v, dtype=c.dtype).reshape(c.shape)
                 for v, c in zip(found[:nc], carry, strict=True)
@@ -98,15 +97,6 @@ class Repeat(Primitive):
             for y, v in zip(made, found[nc:], strict=True):
                 y[k] = v
         return tuple([v[()] for v in (*carry, *made)])
-
-    def _step(self, values: list[Any]) -> list[Any]:
-        try:
-            return self.body.tape.run(values)
-        except GuardError as error:
-            raise GuardError(
-                f"{self.body.tape.name}: a repetition of the loop takes another path than the one "
-                f"that was recorded ({error}); write the decision as linad.cond or np.where"
-            ) from error
 
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
         J = RepeatJacobian(self, list(values), tuple(active))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import tape_of
+from linad.control.bodies import run_tape, tape_of
 from linad.core.tape import Equation, Var
 from linad.errors import GuardError
 from linad.sweeps.places import canonical
@@ -17,7 +17,7 @@ class Runner:
 
     Parameters
     ----------
-    owner : Repeat
+    owner : Repeat or While
     """
 
     def __init__(self, owner: Any) -> None:
@@ -42,23 +42,18 @@ class Runner:
         return tuple([y if y.ndim else y[()] for y in found])
 
     def _step_by_step(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        body = self.owner.body
+        return self.owner.by_numpy(values, run_program)  # type: ignore[no-any-return]
 
-        def make() -> Any:
-            return Program(simplified(body.tape))
 
-        program = body.once("steps", make)
-        inputs = body.tape.inputs
-
-        def step(given: list[Any]) -> Any:
-            try:
-                return program.run(
-                    [_as_array(x, v) for x, v in zip(given, inputs, strict=True)]
-                )
-            except (GuardError, KernelError):
-                return self.owner._step(given)
-
-        return self.owner.by_numpy(values, step)  # type: ignore[no-any-return]
+def run_program(body: Any, values: list[Any]) -> Any:
+    """One run of a body, compiled as far as it can be."""
+    program = body.once("steps", lambda: Program(simplified(body.tape)))
+    try:
+        return program.run(
+            [_as_array(x, v) for x, v in zip(values, body.tape.inputs, strict=True)]
+        )
+    except (GuardError, KernelError):
+        return run_tape(body, values)
 
 
 def _as_array(value: Any, var: Var) -> np.ndarray:
