@@ -89,10 +89,14 @@ class Body:
             live = {self.tape.inputs[i] for i in inputs}
             for eqn in self.tape.equations:
                 flat = eqn.primitive.flat
-                reads = [a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat]
+                reads = [
+                    a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat
+                ]
                 if not eqn.primitive.constant and not live.isdisjoint(reads):
                     live.update([v for v in eqn.outputs if is_inexact(v.dtype)])
-            moving = {j for j, a in enumerate(self.tape.outputs) if isinstance(a, Var) and a in live}
+            moving = {
+                j for j, a in enumerate(self.tape.outputs) if isinstance(a, Var) and a in live
+            }
             more = {j for j in moving if j < self.carries and is_inexact(self.tape.inputs[j].dtype)}
             if more <= inputs:
                 break
@@ -270,7 +274,7 @@ def _held(value: Any) -> Any:
 
 
 def signature(body: Body) -> Any:
-    """Equal for bodies that compute the same; hashing it raises TypeError where none can be said."""
+    """Equal for bodies that compute the same; hashing it may raise TypeError."""
     tape = body.tape
     number: dict[Var, int] = {}
     for v in tape.inputs:

@@ -170,9 +170,7 @@ def branch(index: Any, leaves: list[Any], recorded: Sequence[Any]) -> tuple[Any,
     for name, inputs, recorder, found in recorded:
         own = {id(t) for _, t in recorder.captured}
         # What only other branches refer to is an operand as well, which this one does not read.
-        others = [
-            t._node if id(t) in own else recorder.input(t._value)._node for _, t in captured
-        ]
+        others = [t._node if id(t) in own else recorder.input(t._value)._node for _, t in captured]
         outputs = [node_of(recorder, v) for v in found]
         nodes = [*inputs, *others]
         tape = tape_of(name, nodes, needed(recorder.equations, outputs), outputs)

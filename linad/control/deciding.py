@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import running_trace
-from linad.control.branches import branch
 from linad.control.bodies import Body, known, tape_of
+from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, in_a_body, plain
 from linad.control.loops import Recorded, leaf_of
 from linad.control.whiles import affordable, while_
@@ -72,7 +72,9 @@ def while_loop(
         if value is not None and (
             isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least
         ):
-            raise ArgumentError(f"while_loop: {name} must be a number of repetitions, got {value!r}")
+            raise ArgumentError(
+                f"while_loop: {name} must be a number of repetitions, got {value!r}"
+            )
     cuts: list[int] = []
 
     def step(carry: Any, _: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, tape_of, known
+from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.repeat import repeat
 from linad.core import tree
@@ -100,8 +100,10 @@ def scan(
     recorded = Recorded("scan", name_of(f), step, init, rows_example)
     if n == 0:
         if recorded.results:
-            raise ShapeError("scan: a loop without repetitions has no results to stack; give xs "
-                             "with at least one row, or return (carry, None)")
+            raise ShapeError(
+                "scan: a loop without repetitions has no results to stack; give xs "
+                "with at least one row, or return (carry, None)"
+            )
         return init, recorded.unflatten_results([])
     return recorded.run(rows, n, reverse, checkpoints)
 
@@ -179,8 +181,6 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     return scan(lambda _, x: ((), f(x)), (), xs)[1]
 
 
-
-
 def _length(name: str, rows: Sequence[Any], length: int | None) -> int:
     found = []
     for r in rows:
@@ -221,10 +221,10 @@ class Recorded:
         weak = [type(c) in (int, float, complex) for c in carries]
         self.init = [c if hasattr(c, "dtype") else np.asarray(c)[()] for c in carries]
         made = self._record(called, step, rows)
-        wanted = [
-            v.dtype if w and v.shape == () else None for w, v in zip(weak, made, strict=True)
-        ]
-        if any(w is not None and w != plain(c).dtype for w, c in zip(wanted, self.init, strict=True)):
+        wanted = [v.dtype if w and v.shape == () else None for w, v in zip(weak, made, strict=True)]
+        if any(
+            w is not None and w != plain(c).dtype for w, c in zip(wanted, self.init, strict=True)
+        ):
             # Python numbers take the dtype that the body makes of them.
             self.init = [
                 c if w is None else w.type(c) for c, w in zip(self.init, wanted, strict=True)

@@ -28,7 +28,8 @@ THREADED = """def kernel(p, start, stop):
     n, d = operand(p, 0), operand(p, 1)
     if operand(p, 3) != 0:
         n = word(n)
-    code, end, fixed, moving, copies = word(d), word(d + 8), word(d + 16), word(d + 24), word(d + 32)
+    code, end, copies = word(d), word(d + 8), word(d + 32)
+    fixed, moving = word(d + 16), word(d + 24)
     at = d + 40
     for i in range(copies):
         if n <= 0:
@@ -93,9 +94,6 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     kind = _as_registers(body, owner) or _as_program(body, lowering)
     if kind is None:
         return False
-    for k, v in enumerate(eqn.outputs):  # of no repetitions, or read by nobody
-        if k not in carried and k not in made and read[k]:
-            return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in operands]
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, body.tape.inputs, strict=True)):
         return False
@@ -263,7 +261,7 @@ class Threaded:
 
 
 class Description:
-    """What the instruction knows of its body, a workspace of which each workspace has for itself."""
+    """What the instruction knows of its body, of which each workspace has one of its own."""
 
     def __init__(
         self, program: Program, nc: int, nx: int, places: list[Place], results: list[Place]

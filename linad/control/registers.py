@@ -91,7 +91,10 @@ class Statements:
     def _check(a: Any) -> str:
         dtype = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
         name = name_of_dtype(dtype)
-        if name is None or not 0 < size_of(np.shape(a) if not isinstance(a, Var) else a.shape) <= ENTRIES:
+        if (
+            name is None
+            or not 0 < size_of(np.shape(a) if not isinstance(a, Var) else a.shape) <= ENTRIES
+        ):
             raise NotSmallError
         return name
 

@@ -195,9 +195,10 @@ class _Stretch:
                 return None
             if type(values[0]) in (int, float, complex):
                 # A weak number does not decide on the dtype: a row of the result's would.
-                dtype = self.repetition(0)[m].outputs[0].dtype if self.repetition(0)[m].outputs else None
-                if dtype is None or not np.can_cast(np.asarray(values[0]).dtype, dtype):
+                made = zero[m].outputs
+                if not made or not np.can_cast(np.asarray(values[0]).dtype, made[0].dtype):
                     return None
+                dtype = made[0].dtype
                 self.rows[m, i] = np.array(values, dtype)
             else:
                 self.rows[m, i] = np.stack([np.asarray(v) for v in values])
@@ -224,9 +225,7 @@ class _Stretch:
         row_vars = {key: new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
         inner = {v for e in one for v in e.outputs} | set(slots)
         fixed = list(
-            dict.fromkeys(
-                a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner
-            )
+            dict.fromkeys(a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner)
         )
         body = []
         for m, e in enumerate(one):
@@ -251,7 +250,8 @@ class _Stretch:
         given = [values[a] if isinstance(a, Var) else a for a in self.init.values()]
         shown = [*given, *[r[0] for r in self.rows.values()], *[values[v] for v in fixed]]
         shown = [
-            np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()] for x, v in zip(shown, inputs, strict=True)
+            np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
+            for x, v in zip(shown, inputs, strict=True)
         ]
         body_tape = tape_of(tape.name, inputs, body, outputs)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
@@ -281,9 +281,7 @@ class _Stretch:
         for e in needed(before, wanted):
             if e.primitive is guard:
                 continue
-            y = e.primitive(
-                *[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params
-            )
+            y = e.primitive(*[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params)
             results = y if isinstance(y, tuple) else (y,)
             values.update(zip(e.outputs, results, strict=True))
         return values
@@ -299,10 +297,7 @@ def _sign(e: Equation) -> Any:
     """Equal for equations that may be repetitions of each other."""
     line = (e.source.filename, e.source.lineno) if e.source is not None else None
     operands = tuple(
-        [
-            (a.shape, a.dtype) if isinstance(a, Var) else (type(a), np.shape(a))
-            for a in e.inputs
-        ]
+        [(a.shape, a.dtype) if isinstance(a, Var) else (type(a), np.shape(a)) for a in e.inputs]
     )
     results = tuple([(v.shape, v.dtype) for v in e.outputs])
     try:
@@ -331,9 +326,7 @@ def rolled_part(
     traced = [x for x in inputs if isinstance(x, Tracer) and x._trace is trace]
     if len(traced) < len(inputs):
         return None
-    outputs = [
-        y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results
-    ]
+    outputs = [y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results]
     equations = needed(equations, outputs)
     if len(equations) < LEAST_EQUATIONS:
         return None

@@ -49,9 +49,7 @@ def run_program(body: Any, values: list[Any]) -> Any:
     """One run of a body, compiled as far as it can be."""
     program = body.once("steps", lambda: Program(simplified(body.tape)))
     try:
-        return program.run(
-            [_as_array(x, v) for x, v in zip(values, body.tape.inputs, strict=True)]
-        )
+        return program.run([_as_array(x, v) for x, v in zip(values, body.tape.inputs, strict=True)])
     except (GuardError, KernelError):
         return run_tape(body, values)
 

@@ -104,7 +104,9 @@ def twice(f):
 
 FEW = {"value", "jvp", "grad", "jit grad", "seeds"}
 CASES = [
-    pytest.param(mode, program, marks=[] if mode in FEW or program is pendulum else pytest.mark.full)
+    pytest.param(
+        mode, program, marks=[] if mode in FEW or program is pendulum else pytest.mark.full
+    )
     for mode in MODES
     for program in PROGRAMS
 ]
@@ -284,18 +286,33 @@ def test_decision_that_changes():
 @pytest.mark.parametrize(
     "error, words, call",
     [
-        (ShapeError, r"\['v'\] went in as float64\[2\] and came out of .* as float64\[3\]",
-         lambda: linad.scan(lambda c, _: ({"v": np.ones(3)}, None), {"v": np.ones(2)}, length=2)),
-        (DTypeError, "begin with dtype complex128",
-         lambda: linad.scan(lambda c, _: (c * 1j, None), np.ones(2), length=2)),
-        (TreeError, "return the carry as it came",
-         lambda: linad.scan(lambda c, _: ((c, c), None), np.ones(2), length=2)),
+        (
+            ShapeError,
+            r"\['v'\] went in as float64\[2\] and came out of .* as float64\[3\]",
+            lambda: linad.scan(lambda c, _: ({"v": np.ones(3)}, None), {"v": np.ones(2)}, length=2),
+        ),
+        (
+            DTypeError,
+            "begin with dtype complex128",
+            lambda: linad.scan(lambda c, _: (c * 1j, None), np.ones(2), length=2),
+        ),
+        (
+            TreeError,
+            "return the carry as it came",
+            lambda: linad.scan(lambda c, _: ((c, c), None), np.ones(2), length=2),
+        ),
         (TreeError, r"return \(carry, None\)", lambda: linad.scan(lambda c, _: c, 1.0, length=2)),
         (ArgumentError, "give xs, or length=n", lambda: linad.scan(lambda c, _: (c, c), 1.0)),
-        (ShapeError, "must agree",
-         lambda: linad.scan(lambda c, x: (c, c), 1.0, np.ones(3), length=2)),
-        (ArgumentError, "a number of repetitions",
-         lambda: linad.scan(lambda c, x: (c, c), 1.0, length=2.5)),
+        (
+            ShapeError,
+            "must agree",
+            lambda: linad.scan(lambda c, x: (c, c), 1.0, np.ones(3), length=2),
+        ),
+        (
+            ArgumentError,
+            "a number of repetitions",
+            lambda: linad.scan(lambda c, x: (c, c), 1.0, length=2.5),
+        ),
         (ShapeError, "first axis of rows", lambda: linad.scan(lambda c, x: (c, c), 1.0, 3.0)),
         (ArgumentError, "while_loop", lambda: linad.fori_loop(0, 2.5, lambda i, c: c, 1.0)),
         (ArgumentError, "must be a function", lambda: linad.scan(3, 1.0, length=2)),
