@@ -209,5 +209,4 @@ def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> 
                 f"{tree.describe(out_tree)} of {', '.join(types)} from {name_of(f)}"
             )
         recorded.append((name_of(f), nodes, recorder, found))
-    found = branch(index, leaves, recorded)
-    return tree.unflatten(form[0], list(found))
+    return tree.unflatten(form[0], list(branch(index, leaves, recorded)))

@@ -181,8 +181,8 @@ class Registers:
         lines.append(f"    n = {head}")
         dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
         lines += [f"    q{k} = operand(p, {1 + k})" for k in range(len(dtypes))]
-        for name, d, numbers in s.immediates:
-            lines.append(f"    {name} = {immediate(d, numbers, len(words))}")
+        for name, kind, numbers in s.immediates:
+            lines.append(f"    {name} = {immediate(kind, numbers, len(words))}")
             words += numbers
         for i in [*range(nc), *range(nc + nx, len(places))]:
             names = enumerate(s.inputs[i].ravel())

@@ -112,9 +112,9 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     for place in results[nc + 2 :]:
         lowering.fill(place, 0)
     if statements:
-        _emit_registers(lowering, owner, *statements, places, results)
+        _emit_registers(lowering, owner, statements, places, results)
     else:
-        _emit_threaded(lowering, owner, *programs, places, results)  # type: ignore[misc]
+        _emit_threaded(lowering, owner, programs, places, results)
     return True
 
 
@@ -141,8 +141,9 @@ def _programs(owner: Any, chosen: Any) -> Any:
 
 
 def _emit_registers(
-    lowering: Any, owner: Any, test: Any, body: Any, places: list[Place], results: list[Place]
+    lowering: Any, owner: Any, statements: Any, places: list[Place], results: list[Place]
 ) -> None:
+    test, body = statements
     nc, kept = owner.body.carries, owner.kept
     words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit]
     words += [_address(p) for p in (*places, *results)]
@@ -208,8 +209,9 @@ def _emit_registers(
 
 
 def _emit_threaded(
-    lowering: Any, owner: Any, test: Any, body: Any, places: list[Place], results: list[Place]
+    lowering: Any, owner: Any, programs: Any, places: list[Place], results: list[Place]
 ) -> None:
+    test, body = programs
     nc = owner.body.carries
     go = new_place((), np.dtype(bool))
     integer = np.dtype(np.int64)

@@ -161,7 +161,7 @@ class Statements:
         self._values[out] = made
 
     def _entrywise(self, found: Any, operands: list[Any], out: Var) -> np.ndarray:
-        texts = [np.broadcast_to(self._get(a), out.shape) for a in operands]
+        texts: list[Any] = [np.broadcast_to(self._get(a), out.shape) for a in operands]
         dtypes = [self._check(a) for a in operands]
         made = np.empty(out.shape, object)
         for i in np.ndindex(*out.shape):
@@ -200,7 +200,7 @@ class Statements:
             total = self._each("add", total, terms[k : k + 1].reshape(out.shape), out)
         return total
 
-    def _each(self, name: str, a: np.ndarray, b: np.ndarray, out: Var) -> np.ndarray:
+    def _each(self, name: str, a: Any, b: Any, out: Var) -> np.ndarray:
         made = np.empty(out.shape, object)
         for i in np.ndindex(*out.shape):
             made[i] = self._combine(name, a[i], b[i], out.dtype)

@@ -244,16 +244,16 @@ class _Stretch:
                     if v in read and v not in ends:
                         stacked.setdefault((m, o), []).append((j, v))
         results = [one[m].outputs[o] for m, o in stacked]
-        inputs = [*slots, *row_vars.values(), *fixed]
+        ins = [*slots, *row_vars.values(), *fixed]
         outputs = [*carries, *results]
         values = self._example(example, before, fixed)
         given = [values[a] if isinstance(a, Var) else a for a in self.init.values()]
         shown = [*given, *[r[0] for r in self.rows.values()], *[values[v] for v in fixed]]
         shown = [
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
-            for x, v in zip(shown, inputs, strict=True)
+            for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = tape_of(tape.name, inputs, body, outputs)
+        body_tape = tape_of(tape.name, ins, body, outputs)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [
