@@ -23,7 +23,8 @@ from linad.core.shapes import normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
-from linad.operators.structured import Diagonal, broadcast
+from linad.operators.reordering import broadcast
+from linad.operators.structured import Diagonal
 from linad.rules.reductions import cast
 from linad.rules.shaping import replaced
 

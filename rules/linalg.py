@@ -33,7 +33,8 @@ from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import Kronecker, Solve, SystemMatrix
-from linad.operators.structured import Broadcast, Diagonal, Zero
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal, Zero
 from linad.rules.degeneracy import settle
 from linad.rules.shaping import as_array
 

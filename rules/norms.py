@@ -19,7 +19,8 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Broadcast, Diagonal, RealPart
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal, RealPart
 from linad.rules.kinks import size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, reshape

@@ -23,7 +23,8 @@ from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.matrices import Matrix
-from linad.operators.structured import Broadcast, Diagonal
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal
 from linad.rules.shaping import as_array, concrete
 
 # Convolution along the last axis; either operand may have leading axes.

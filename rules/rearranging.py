@@ -24,7 +24,7 @@ from linad.operators.facts import UNSTRUCTURED
 from linad.operators.placement import Roll
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
-from linad.operators.structured import Broadcast
+from linad.operators.reordering import Broadcast
 from linad.rules.indexing import argwhere, getitem, take
 from linad.rules.shaping import (
     as_array,

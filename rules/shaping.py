@@ -23,7 +23,8 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Broadcast, Cast, Identity, Permutation, Reshape
+from linad.operators.reordering import Broadcast, Permutation, Reshape
+from linad.operators.structured import Cast, Identity
 
 reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
 transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)

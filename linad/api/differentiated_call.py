@@ -11,6 +11,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.control.rolling import rolled_part
 from linad.core import tree
+from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
 from linad.core.regions import repeats
 from linad.core.shapes import check_function, name_of
@@ -63,13 +64,13 @@ class Call:
         ]
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
-        if keep:
-            # The operator outlives this call, and with it the caller's right to leave his
-            # arrays alone: residuals must not change when he writes into them.
-            self.values = [np.array(v) if type(v) is np.ndarray else v for v in self.values]
-        else:
-            # What f writes into is a copy, and a copy has no gaps in memory.
-            self.values = [np.array(v) if _has_gaps(v) else v for v in self.values]
+        # The operator outlives this call, and with it the caller's right to leave his arrays
+        # alone: residuals must not change when he writes into them. What f writes into is a copy
+        # with small gaps in memory.
+        self.values = [
+            copied(v) if type(v) is np.ndarray and (keep or not v.flags.forc) else v
+            for v in self.values
+        ]
 
     def _leaf_name(self, k: int) -> str:
         path = tree.leaf_paths(self.in_tree)[k]
@@ -203,10 +204,6 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
         f"{name}: argnums must be the position of an argument or several, got {argnums!r:.60}"
         f"{remedy}"
     )
-
-
-def _has_gaps(v: Any) -> bool:
-    return type(v) is np.ndarray and not v.flags.forc
 
 
 def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:

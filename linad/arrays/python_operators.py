@@ -8,6 +8,7 @@ from linad.arrays.buffers import is_private, overwrite
 from linad.arrays.methods import Methods, traced_function
 from linad.core.dispatch import FOREIGN, UFUNCS
 from linad.core.primitive import Primitive, Traced
+from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
 
 # Beside one of these the trace is known without asking every argument.
@@ -56,6 +57,8 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
 def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
+        if STANDING:
+            other = stand_in(other)
         if type(function) is Primitive and (
             type(other) in _UNTRACED or (type(other) is type(self) and other._trace is self._trace)
         ):
@@ -67,6 +70,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
 
     def reflected(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
+        if STANDING:
+            other = stand_in(other)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)

@@ -23,6 +23,7 @@ from linad.core.callers import passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
+from linad.core.stand_ins import STANDING, stand_in
 from linad.core.ufunc_keywords import call_with_keywords
 from linad.errors import UnsupportedError
 
@@ -200,6 +201,8 @@ class Tracer(Arithmetic):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if STANDING:
+            inputs = tuple([stand_in(x) for x in inputs])
         if "out" in kwargs:
             return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":

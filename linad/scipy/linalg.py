@@ -17,7 +17,7 @@ from linad.rules import decompositions, linalg, spectral
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import concrete
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
-from linad.scipy.matrices import (
+from linad.scipy.matrix_functions import (
     block_diag as block_diag,
     circulant as circulant,
     convolution_matrix as convolution_matrix,

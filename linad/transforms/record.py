@@ -14,12 +14,12 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.error_state import Watch
-from linad.core.integers import LEAST, MOST, as_met
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
 from linad.core.tape import Equation, Source, Tape, Var, guard, needed, stop
 from linad.core.texts import is_for_people
+from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.errors import OutputError
 from linad.transforms.linearize import (
     captured,

@@ -14,9 +14,9 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
-from linad.operators.composites import Wrapper
 from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Insert
+from linad.operators.wrappers import Wrapper
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
 Node = int

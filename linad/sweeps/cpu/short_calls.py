@@ -36,6 +36,8 @@ def short_call(
     result: Any,
     slots: Sequence[Any],
     flat: Sequence[bool],
+    look: Any = None,
+    objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -53,6 +55,11 @@ def short_call(
         One object a result of the program, in order.
     flat : list of bool
         Which of them are arrays without axes, and not numbers.
+    look : Look or None
+        What the function reads from outside: its arrays follow those among the arguments.
+    objects : list of tuple
+        Objects among the arguments, each with lines that hold as long as it is as it is, and
+        what the names in them stand for.
 
     Returns
     -------
@@ -63,6 +70,7 @@ def short_call(
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _Writer(dynamic, slots, flat)
+    writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
         made = writer.give(result)
@@ -90,11 +98,27 @@ def short_call(
         "        return OTHER",
     ]
     lines += writer.lines
+    texts: list[str] = []
+    tests = [test for _, found, _ in objects for test in found]
+    for _, _, names_of in objects:
+        scope |= names_of
+    if look is not None or tests:
+        # Names of their own, so that they do not meet the writer's.
+        scope |= look.scope if look is not None else {}
+        tests += look.lines if look is not None else []
+        given = look.texts if look is not None else []
+        reads = [f"o{k}" for k in range(len(given))]
+        lines.append("    try:")
+        lines += [f"        if not ({test}): return OTHER" for test in tests]
+        lines += [f"        {name} = {text}" for name, text in zip(reads, given, strict=True)]
+        lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
+        scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
+        texts = reads
     for name, (shape, dtype) in zip(names, program.results, strict=True):
         scope[f"d{name}"] = dtype
         given = "" if dtype == np.dtype(float) else f", d{name}"
         lines.append(f"    {name} = empty({shape!r}{given})")
-    arrays = ", ".join([*writer.arrays, *names])
+    arrays = ", ".join([*writer.arrays, *texts, *names])
     lines += [
         "    try:",
         "        workspace = pool.pop()",
@@ -124,6 +148,7 @@ class _Writer:
         self.lines: list[str] = []
         self.arrays: list[str] = []
         self.scope: dict[str, Any] = {}
+        self.objects: set[int] = set()
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -165,6 +190,8 @@ class _Writer:
             self._unless(f"type({text}) is {kind.__name__} and {text} == {value!r}")
         elif value is None:
             self._unless(f"{text} is None")
+        elif id(value) in self.objects:
+            self._unless(f"{text} is {self._name(value)}")
         else:
             raise _NoShortWayError
 
