@@ -38,8 +38,8 @@ def while_loop(
     limit : int, optional
         Most repetitions; any number by default.
     checkpoints : int, optional
-        How many carries a derivative in reverse mode keeps: by default what fits into 16 MB, from
-        64 to 4096. It bounds memory, never the number of repetitions.
+        How many carries a derivative in reverse mode keeps on its way forward, from 64 to 256 by
+        default. It bounds memory, never the number of repetitions.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def while_loop(
 
     Notes
     -----
-    Test and body run once, on ``init``, when the loop is recorded. With C checkpoints and n
-    repetitions the way back runs the body twice for n up to C, three times up to C^2, and
-    n / (2 C^2) times more beyond.
+    Test and body run once, on ``init``, when the loop is recorded. The way back runs the body
+    twice more, and keeps at a time as many carries again, or 512 where these are small. Of very
+    long loops it replays parts more often.
 
     Examples
     --------

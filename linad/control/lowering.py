@@ -99,11 +99,25 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     counter = None if count is None else contiguous(lowering, lowering.place_of(count))
     results = [lowering.result(v) for v in outputs]
-    if counter is not None:
-        for place in results[nc:]:
-            lowering.fill(place, 0)
+    if count is not None:
+        for v, place in zip(outputs[nc:], results[nc:], strict=True):
+            if not _read_as_far(lowering, v, count):
+                lowering.fill(place, 0)
     kind.emit(lowering, owner, counter, places, results)
     return True
+
+
+def _read_as_far(lowering: Any, rows: Var, count: Any) -> bool:
+    """Whether only loops of as many repetitions read rows: then those beyond may be anything."""
+    for e in lowering.tape.equations:
+        for k, a in enumerate(e.inputs):
+            if a is rows:
+                owner: Any = e.primitive
+                if not getattr(owner, "counted", False) or e.inputs[0] is not count:
+                    return False
+                if not owner.body.carries < k <= owner.body.carries + owner.body.rows:
+                    return False
+    return not any(a is rows for a in lowering.tape.outputs)
 
 
 def _narrowed(

@@ -25,7 +25,7 @@ THREADED = f"""def kernel(p, start, stop):
         set_word(word(at), operand(p, word(at + 8)) + word(at + 16))
         at += 24
     first = at
-    k, row, following, stride = 0, 0, 0, 1
+    k, row, following, stride = 0, 0, 0, operand(p, 6 + 5 * carries)
     while True:
         # uses of the carries: in the test, in the body, and where the body puts them
         side = k & 1
@@ -88,8 +88,8 @@ THREADED = f"""def kernel(p, start, stop):
 """
 """The kernel of all threaded while loops. Operands: description, limit, rows, the test's answer,
 the number of repetitions, the stride; then carries as they come, two places for them in between,
-their last values, and rows. In repetition k the body reads place (2 - k % 2) and writes
-(1 + k % 2)."""
+their last values, rows, and the first stride. In repetition k the body reads place (2 - k % 2) and
+writes (1 + k % 2)."""
 
 
 def lower(lowering: Any, eqn: Equation) -> bool:
@@ -156,7 +156,7 @@ def _emit_registers(
         words += numbers
     for i, names in enumerate(body.inputs):
         lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
-    lines += ["    k, row, following, stride = 0, 0, 0, 1", "    while True:"]
+    lines += [f"    k, row, following, stride = 0, 0, 0, {owner.first}", "    while True:"]
     lines += ["        " + line for line in test.lines]
     lines += [f"        if not {test.outputs[0].ravel()[0]}:", "            break"]
     lines += ["        if k == limit:", f"            return {NO_RESULT}"]
@@ -222,6 +222,7 @@ def _emit_threaded(
     description = _Description(test, body, nc, [_bytes(p) // 4 for p in places[:nc]])
     limit = NO_LIMIT if owner.limit is None else owner.limit
     words: list[Any] = [description, limit, owner.kept, *[_address(p) for p in held]]
+    words.insert(6 + 5 * nc, owner.first)
     steps = len(body.lowering.instructions)
     lowering.emit(THREADED, 1, words, f"while, {steps} instructions each")
 
@@ -242,7 +243,7 @@ class _Description:
         spaces = Workspace(self.test), Workspace(self.body)
         (a, b, asking), (c, e, doing) = (_uses(s.header) for s in spaces)
         nc = self.carries
-        first = 6 + 5 * nc
+        first = 7 + 5 * nc
         ni = len(self.body.lowering.inputs)
         constants = [
             (where, first + i - nc, offset)

@@ -3,12 +3,11 @@
 Forward it keeps at most C rows of carries. When they are full every second one goes, and the
 distance between them, the *stride*, doubles. So memory is fixed, and the number of repetitions
 is not. Backward it takes segment after segment, from the last one: runs it again from its row,
-keeping C carries at a time, and pulls through them. A segment longer than C repetitions is run
-again from its row for each C of them.
+keeping S carries at a time, and pulls through them. A segment longer than S repetitions is run
+again from its row for each S of them. S is C, or more where carries are small.
 
-    repetitions up to C       one run forward, one back
-    up to C^2                 every segment once more
-    n beyond                  n / (2 C^2) times the work more: replayed, never refused
+    repetitions up to C S     a run forward, another of each segment, and one back
+    n beyond                  n / (2 C S) times the work more: replayed, never refused
 """
 
 from collections.abc import Sequence
@@ -30,6 +29,13 @@ from linad.transforms.spaces import Slot
 
 LOOP_BYTES = 2**24
 """Memory for the carries that a derivative keeps, unless the caller says how many."""
+
+SEGMENT, FIRST_STRIDE = 512, 16
+"""Carries that the way back keeps at a time, at least, where these are small; and the distance
+between rows to begin with."""
+
+SMALL = 2**18
+"""Bytes of so many carries up to which they are small."""
 
 INTEGER = np.dtype(np.int64)
 
@@ -60,6 +66,9 @@ class While(Primitive):
         super().__init__(name, self._run, outputs=count, register=False)
         self.test, self.body, self.kept, self.limit = test, body, kept, limit
         self.capacity = capacity
+        size = carry_bytes(body)
+        self.segment = max(capacity, SEGMENT if SEGMENT * size <= SMALL else 1)
+        self.first = FIRST_STRIDE if self.segment >= FIRST_STRIDE else 1
         self.whole = self._linearized
         self._runner: Any = None
 
@@ -98,7 +107,7 @@ class While(Primitive):
     def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
         """Run test and body by NumPy, or by ``runs(body, values)``."""
         runs = runs or run_tape
-        nc, rows, stride, following = self.body.carries, 0, 1, 0
+        nc, rows, stride, following = self.body.carries, 0, self.first, 0
         given = [
             np.array(v, dtype=var.dtype)
             for v, var in zip(values, self.body.tape.inputs, strict=True)
@@ -141,7 +150,7 @@ class While(Primitive):
 
 def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> While:
     """The primitive of these bodies; one for all who ask."""
-    key = "while", id(test), kept, limit, capacity
+    key = "while", id(test), kept, limit, capacity, SEGMENT, FIRST_STRIDE
     made = body.once(key, lambda: While(test, body, kept, limit, capacity))
     assert made.test is test
     return made  # type: ignore[no-any-return]
@@ -149,8 +158,12 @@ def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) 
 
 def affordable(body: Body) -> int:
     """How many rows of carries a derivative keeps by default."""
-    size = sum([size_of(v.shape) * v.dtype.itemsize for v in body.tape.inputs[: body.carries]])
-    return int(np.clip(LOOP_BYTES // max(1, size), 64, 4096))
+    return int(np.clip(LOOP_BYTES // max(1, carry_bytes(body)), 64, 256))
+
+
+def carry_bytes(body: Body) -> int:
+    """Memory for one repetition's carries."""
+    return sum([size_of(v.shape) * v.dtype.itemsize for v in body.tape.inputs[: body.carries]])
 
 
 class WhileJacobian(JacobianOperator):
@@ -230,8 +243,9 @@ class WhileJacobian(JacobianOperator):
                 w = cotangent[nc + 2 + i]
                 w = self.out_slots[nc + 2 + i].zeros(seeds) if w is None else w
                 of_rows.append(np.moveaxis(w, len(seeds), 0) if seeds else w)
-        key = "segments", self.active, seeds, self.rows, bool(of_rows)
-        segments = body.once(key, lambda: _segments(body, pull, self.rows, bool(of_rows)))
+        length = self.owner.segment
+        key = "segments", self.active, seeds, length, bool(of_rows)
+        segments = body.once(key, lambda: _segments(body, pull, length, bool(of_rows)))
         count = (self.count + (self.stride - 1)) // self.stride
         rows = [np.arange(self.rows), *self.kept, *of_rows]
         constants = [*self.values[nc:], self.count, self.stride]
