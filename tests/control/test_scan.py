@@ -408,3 +408,14 @@ def test_random_bodies(seed):
         wanted = run(lambda x: program(unrolled_pairs, x, **options))
         np.testing.assert_allclose(found(x), wanted(x), rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(found(x), wanted(x), rtol=1e-8, atol=1e-9)
+
+
+def test_exported_source_has_a_loop():
+    lowered = linad.lower(lambda x: pendulum(linad.scan, x))(POINT)
+    assert "for k_" in lowered.source
+    scope = {}
+    exec(lowered.source, scope)
+    value, gradient = scope["vjp"](POINT, 1.0)
+    np.testing.assert_allclose(value, pendulum(unrolled, POINT))
+    wanted = linad.grad(lambda x: pendulum(unrolled, x))(POINT)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-12)
