@@ -164,6 +164,10 @@ class ConvergenceError(LinadError, RuntimeError):
         super().__init__(message)
 
 
+class LoopLimitError(ConvergenceError):
+    """A loop has not come to its end within the stated number of repetitions."""
+
+
 class WrongTagError(LinadError, ValueError):
     """What a user asserted of an operator is wrong."""
 

@@ -66,6 +66,14 @@ def carray(address, shape, dtype):
     return elements(address, np.prod(shape, dtype=int), np.dtype(dtype)).reshape(shape)
 
 
+def set_word(address, value):
+    ctypes.c_int64.from_address(int(address)).value = int(value)
+
+
+def call_kernel(kernel, operands, start, stop):
+    return FUNCTION(int(kernel))(int(operands), int(start), int(stop))
+
+
 def call_by_address(function, arguments):
     kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * len(arguments))
     kind(int(function))(*[int(a) for a in arguments])
@@ -110,6 +118,8 @@ COUNTERPARTS = {
     native.number: number,
     native.select: select,
     native.word: word,
+    native.set_word: set_word,
+    native.call_kernel: call_kernel,
     native.call_by_address: call_by_address,
     native.pointer: int,
     native.accumulate: np.add,

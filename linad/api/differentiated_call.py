@@ -9,6 +9,7 @@ import numpy as np
 from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.control.rolling import rolled_part
 from linad.core import tree
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
@@ -17,6 +18,7 @@ from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
 from linad.transforms.linearize import check_input, linearize_leaves
+from linad.transforms.record import RecordTrace
 from linad.transforms.tape_operator import TapeOperator
 
 Argnums = int | Sequence[int] | None
@@ -134,12 +136,40 @@ class Call:
 
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
+        around = running_trace()
+        mark = len(around.equations) if isinstance(around, RecordTrace) else 0
         results, J = linearize_leaves(self, self.values, self.in_tree)
+        if isinstance(around, RecordTrace) and len(around.equations) - mark >= LONG:
+            results, J = self._rolled(around, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.
             results = [np.array(y) if type(y) is np.ndarray else y for y in results]
         self.aux = untraced(self.aux)
         return tree.unflatten(J.out_tree, results), J
+
+    def _rolled(self, around: RecordTrace, mark: int, results: Any, J: TapeOperator) -> Any:
+        """The same of a loop, where what was recorded repeats itself: so its way back is not
+        recorded step by step."""
+        if self.has_aux:
+            return results, J
+        others = [v for v in tree.flatten((self.args, self.kwargs))[0] if isinstance(v, Tracer)]
+        for cell in getattr(self.f, "__closure__", None) or ():
+            try:
+                held = tree.flatten(cell.cell_contents)[0]
+            except ValueError:  # an empty cell
+                continue
+            others += [v for v in held if isinstance(v, Tracer)]
+        run = rolled_part(around, mark, self.values, others, results)
+        if run is None:
+            return results, J
+        out_tree = J.out_tree
+        return linearize_leaves(
+            lambda leaves: tree.unflatten(out_tree, run(leaves)), self.values, self.in_tree
+        )
+
+
+LONG = 1000
+"""Equations of a function from which it is worth looking for loops before it is differentiated."""
 
 
 def check_transform(name: str, f: Any, argnums: Argnums, has_aux: Any = False) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Equation, Tape, Var, type_of
+from linad.export.loops import is_loop, loop_lines
 from linad.export.module import Module
 from linad.export.numpy_forms import call
 from linad.jit.jitted import Jitted
@@ -216,6 +217,9 @@ class _Writer:
             if place != shown and place is not None:
                 lines.append(f"    # {place}")
                 shown = place
+            if is_loop(eqn):
+                lines += loop_lines(self, eqn)
+                continue
             wide = any(v.dtype.itemsize >= 8 for v in eqn.outputs)
             text = call(self.module, eqn, [self._operand(a, wide) for a in eqn.inputs])
             for v in eqn.outputs:

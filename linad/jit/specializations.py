@@ -18,6 +18,7 @@ import numpy as np
 from linad.arrays.buffers import settle
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number
+from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.compiler_lock import compiling
 from linad.core.memory_layouts import layout_of
@@ -108,6 +109,11 @@ class Variant:
                 moving.update(eqn.outputs)
         return [isinstance(a, Var) and a in moving for a in self.tape.outputs]
 
+    @functools.cached_property
+    def rolled(self) -> Tape:
+        """The tape, what it repeats as a loop."""
+        return roll(self.tape, lambda: self.example)
+
     def runs_in_python(self, arrays: Sequence[Any]) -> bool:
         """Whether compiled code cannot do what the function does to these arguments."""
         return self.interpreted or share_memory(arrays, self.written)
@@ -124,7 +130,7 @@ class Variant:
                 from linad.sweeps.cpu import short_calls as short  # noqa: F401
 
                 if self._compiled is None:
-                    self._compiled = Compiled(self.tape, self.example)
+                    self._compiled = Compiled(self.rolled, self.example)
         return self._compiled
 
     def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
@@ -154,7 +160,7 @@ class Variant:
             return self._callable
         from linad.sweeps.cpu.njit_function import callable_from_numba
 
-        tape = bound(self.tape, outside)
+        tape = bound(self.rolled, outside)
         nodes = iter(tape.outputs)
         outputs = [next(nodes) if r is COMPUTED else r for r in self.results] + list(nodes)
         chosen = self.compiled.program.chosen

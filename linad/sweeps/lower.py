@@ -68,7 +68,7 @@ class Lowering:
     def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
         chosen = chosen or settings()
         tape, self.decomposed = decomposed(tape)
-        self.tape = tape
+        self.tape, self.chosen = tape, chosen
         self.vector, self.fast = bool(chosen.vector_math), bool(chosen.fast_math)
         self.instructions: list[Instruction | Fallback] = []
         self.places: dict[Any, Place] = {}
@@ -381,6 +381,9 @@ class Lowering:
                 return
         elif hasattr(eqn.primitive, "overwrites"):
             if own.lower(self, eqn):
+                return
+        elif hasattr(eqn.primitive, "lower_into"):  # it knows how
+            if eqn.primitive.lower_into(self, eqn):
                 return
         elif calls.lower(self, eqn):
             return

@@ -234,6 +234,7 @@ class Workspace:
         skipped = -memory.ctypes.data % ALIGNMENT
         self.arena = memory[skipped : skipped + lowering.arena_size]
         self.base = memory.ctypes.data + skipped
+        self.inner: list[Any] = []  # workspaces of loops inside, and what is known of them
         self._write_code(lowering)
 
     def _write_code(self, lowering: Lowering) -> None:
@@ -250,7 +251,7 @@ class Workspace:
             words += [address, instruction.extent, instruction.work, len(instruction.words)]
             for w in instruction.words:
                 if type(w) is not tuple:
-                    words.append(w)
+                    words.append(w.word_in(self) if hasattr(w, "word_in") else w)
                     continue
                 buffer, offset = w
                 if buffer.kind in ("input", "output"):

@@ -197,6 +197,8 @@ NAMESPACE: dict[str, Any] = {
     "np": np,
     **{n: getattr(native, n) for n in ("operand", "number", "select", "clipped", "word")},
     "call_by_address": native.call_by_address,
+    "call_kernel": native.call_kernel,
+    "set_word": native.set_word,
     "carray": carray,
     "pointer": native.pointer,
     "accumulate": native.accumulate,

@@ -1,0 +1,316 @@
+"""The body of a loop: a tape from (carries, rows, constants) to (carries, rows).
+
+What its derivative runs, repetition by repetition, is a body again, recorded from the tape:
+
+    push   carries (c, dc)    rows (x, dx)          constants (k, dk)   ->  c, dc; dy
+    pull   carries (wc, wk)   rows (c_j, x_j, wy)   constants k         ->  wc, wk; wx
+
+The pull runs the other way. It finds the carries c_j as they were before each repetition, and
+computes everything else in the body once more. What it does not read is not kept for it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+from linad.core.shapes import Shape, is_inexact
+from linad.core.tape import Tape, Var, needed
+from linad.errors import GuardError
+from linad.transforms.linearize import linearize_leaves
+from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.rewriting import params_key, value_key
+from linad.transforms.spaces import Slot
+
+REMEMBERED = 256
+"""Bodies that are remembered: a loop that Python meets again is the same body."""
+
+
+class Body:
+    """The body of a loop.
+
+    Parameters
+    ----------
+    tape : Tape
+        Its inputs are carries, then rows, then constants; its outputs new carries, then rows.
+    example : list
+        Values of the inputs for which the tape's guards hold.
+    carries, rows : int
+        How many of the inputs are carries, and how many are rows.
+
+    Attributes
+    ----------
+    outputs : list of Var
+        Shape and dtype of each output.
+    """
+
+    def __init__(self, tape: Tape, example: Sequence[Any], carries: int, rows: int) -> None:
+        self.tape, self.example = tape, [_held(v) for v in example]
+        self.carries, self.rows = carries, rows
+        self.constants = len(tape.inputs) - carries - rows
+        self.outputs = [_described(a) for a in tape.outputs]
+        self._made: dict[Any, Any] = {}
+
+    def once(self, key: Any, make: Any) -> Any:
+        """What ``make()`` gave when it was first asked for by that key."""
+        found = self._made.get(key)
+        if found is None:
+            found = self._made.setdefault(key, make())
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Body, (self.tape, self.example, self.carries, self.rows)
+
+    # Forward, with the carries that the way back needs.
+
+    def keeping(self, kept: tuple[int, ...]) -> "Body":
+        """The same body; these carries, as they come in, are rows of its results."""
+        if not kept:
+            return self
+        return self.once(("keep", kept), lambda: self._keeping(kept))  # type: ignore[no-any-return]
+
+    def _keeping(self, kept: tuple[int, ...]) -> "Body":
+        t = self.tape
+        outputs = [*t.outputs, *[t.inputs[i] for i in kept]]
+        tape = tape_of(t.name, t.inputs, t.equations, outputs)
+        return Body(tape, self.example, self.carries, self.rows)
+
+    # Derivatives.
+
+    def activity(self, active: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Inputs and outputs that have a derivative, where the inputs ``active`` have one.
+
+        A carry has one from the first repetition on, or from the one after it was given one.
+        """
+        inputs, moving = set(active), set[int]()
+        for _ in range(self.carries + 1):
+            live = {self.tape.inputs[i] for i in inputs}
+            for eqn in self.tape.equations:
+                flat = eqn.primitive.flat
+                reads = [
+                    a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat
+                ]
+                if not eqn.primitive.constant and not live.isdisjoint(reads):
+                    live.update([v for v in eqn.outputs if is_inexact(v.dtype)])
+            moving = {
+                j for j, a in enumerate(self.tape.outputs) if isinstance(a, Var) and a in live
+            }
+            more = {j for j in moving if j < self.carries and is_inexact(self.tape.inputs[j].dtype)}
+            if more <= inputs:
+                break
+            inputs |= more
+        carried = {i for i in inputs if i < self.carries}
+        return sorted(inputs), sorted(moving | carried)
+
+    def pull(self, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape) -> "Pull":
+        """The body of the pull, for cotangents of the outputs ``given``, which are rows."""
+        key = "pull", active, given, seeds
+        return self.once(key, lambda: Pull(self, active, given, seeds))  # type: ignore[no-any-return]
+
+    def push(self, active: tuple[int, ...], seeds: Shape) -> "Push":
+        """The body of the push."""
+        return self.once(("push", active, seeds), lambda: Push(self, active, seeds))  # type: ignore[no-any-return]
+
+    def linearized(
+        self, recorder: RecordTrace, ins: list[Any], inputs: list[int], outputs: list[int]
+    ) -> Any:
+        """Results and Jacobian of some outputs with respect to some inputs."""
+        chosen = [ins[i] for i in inputs]
+
+        def run(leaves: list[Any]) -> list[Any]:
+            given = list(ins)
+            for i, leaf in zip(inputs, leaves, strict=True):
+                given[i] = leaf
+            self.results = self.tape.run(given)
+            return [_result(self.results[j]) for j in outputs]
+
+        return linearize_leaves(run, chosen, tree.flatten(chosen)[1])
+
+
+class Pull:
+    """The body of a pull, and what it reads.
+
+    Attributes
+    ----------
+    body : Body
+    inputs : list of int
+        Inputs of the body that have cotangents.
+    carries, rows, constants : tuple of int
+        What it reads of the carries, rows and constants, by their positions among the inputs.
+    """
+
+    def __init__(
+        self, body: Body, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape
+    ) -> None:
+        nc, nx = body.carries, body.rows
+        inputs, moving = body.activity(active)
+        carried = [i for i in inputs if i < nc]
+        self.inputs, self.carried = inputs, carried
+        self.given = [j for j in given if j in moving]
+        held = [i for i in inputs if i >= nc + nx]
+        recorder = RecordTrace()
+        ins = [recorder.input(v) for v in body.example]
+        nodes = [t._node for t in ins]
+        with recorder:
+            wanted = [*carried, *self.given]
+            _, J = body.linearized(recorder, ins, inputs, wanted)
+            weights = [recorder.input(slot.zeros(seeds)) for slot in J.out_slots]
+            totals = [recorder.input(Slot(body.example[i]).zeros(seeds)) for i in held]
+            before = [w._node for w in weights], [t._node for t in totals]
+            found = dict(zip(inputs, J.pull_leaves(weights, seeds), strict=True))
+            found |= {i: t + found[i] for i, t in zip(held, totals, strict=True)}
+            order = [*carried, *held, *[i for i in inputs if nc <= i < nc + nx]]
+            outputs = [
+                node_of(recorder, cast(found[i], Slot(body.example[i]).dtype)) for i in order
+            ]
+        equations = needed(recorder.equations, outputs)
+        read = {a for e in equations for a in e.inputs if isinstance(a, Var)}
+        read |= {a for a in outputs if isinstance(a, Var)}
+        self.carries = tuple([i for i in range(nc) if nodes[i] in read])
+        self.rows = tuple([i for i in range(nc, nc + nx) if nodes[i] in read])
+        self.constants = tuple([i for i in range(nc + nx, len(nodes)) if nodes[i] in read])
+        w, t = before
+        n = len(carried)
+        kept = [*self.carries, *self.rows]
+        variables = [*w[:n], *t, *[nodes[i] for i in kept], *w[n:]]
+        variables += [nodes[i] for i in self.constants]
+        example = [*weights[:n], *totals, *[ins[i] for i in kept], *weights[n:]]
+        example += [ins[i] for i in self.constants]
+        tape = tape_of(f"pull {body.tape.name}", variables, equations, outputs)
+        rows = len(kept) + len(w) - n
+        self.held = held
+        self.body = known(Body(tape, [e.concrete for e in example], n + len(held), rows))
+
+
+class Push:
+    """The body of a push.
+
+    Attributes
+    ----------
+    body : Body
+    inputs : list of int
+        Inputs of the body that have tangents.
+    outputs : list of int
+        Rows among its outputs that have tangents.
+    """
+
+    def __init__(self, body: Body, active: tuple[int, ...], seeds: Shape) -> None:
+        nc, nx = body.carries, body.rows
+        inputs, moving = body.activity(active)
+        carried = [i for i in inputs if i < nc]
+        self.inputs, self.carried = inputs, carried
+        self.outputs = [j for j in moving if j >= nc]
+        recorder = RecordTrace()
+        ins = [recorder.input(v) for v in body.example]
+        nodes = [t._node for t in ins]
+        with recorder:
+            wanted = [*carried, *self.outputs]
+            others = [j for j in range(nc) if j not in carried]
+            results, J = body.linearized(recorder, ins, inputs, wanted)
+            given = [recorder.input(slot.zeros(seeds)) for slot in J.in_slots]
+            tangents = [g._node for g in given]
+            values = dict(zip(wanted, results, strict=True))
+            values |= {j: body.results[j] for j in others}
+            pushed = J.push_leaves(given, seeds)
+            n = len(carried)
+            slots = [Slot(body.example[i]) for i in carried]
+            pushed = [
+                *[cast(t, s.dtype) for t, s in zip(pushed[:n], slots, strict=True)],
+                *pushed[n:],
+            ]
+            outputs = [node_of(recorder, v) for v in (*[values[j] for j in range(nc)], *pushed)]
+        equations = needed(recorder.equations, outputs)
+        tangent = dict(zip(inputs, zip(tangents, given, strict=True), strict=True))
+        order: list[Any] = []
+        for low, high in ((0, nc), (nc, nc + nx), (nc + nx, len(nodes))):
+            order += [(nodes[i], ins[i]) for i in range(low, high)]
+            order += [tangent[i] for i in inputs if low <= i < high]
+        tape = tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs)
+        rows = nx + len([i for i in inputs if nc <= i < nc + nx])
+        self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
+
+
+def run_tape(body: Body, values: list[Any]) -> list[Any]:
+    """One run of a body, by NumPy."""
+    try:
+        return body.tape.run(values)
+    except GuardError as error:
+        raise GuardError(
+            f"{body.tape.name}: a repetition of the loop takes another path than the one that was "
+            f"recorded ({error}); write the decision as linad.cond or np.where"
+        ) from error
+
+
+def tape_of(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
+    return Tape(name, inputs, equations, outputs, tree.row(len(inputs)), tree.row(len(outputs)))
+
+
+def _described(a: Any) -> Var:
+    """Shape and dtype of an output: a variable, or a constant."""
+    if isinstance(a, Var):
+        return a
+    value = np.asarray(a)
+    return Var(-1, value.shape, value.dtype)
+
+
+def _result(value: Any) -> Any:
+    return value if hasattr(value, "dtype") else np.asarray(value)[()]
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    """A value in a dtype; its real part where that is real."""
+    if value.dtype == dtype:
+        return value
+    if value.dtype.kind == "c" and dtype.kind != "c":
+        value = value.real
+    return value.astype(dtype)
+
+
+def _held(value: Any) -> Any:
+    """A value of the body's own: it is looked at later."""
+    return value.copy() if isinstance(value, np.ndarray) else np.asarray(value)[()]
+
+
+def signature(body: Body) -> Any:
+    """Equal for bodies that compute the same; hashing it may raise TypeError."""
+    tape = body.tape
+    number: dict[Var, int] = {}
+    for v in tape.inputs:
+        number[v] = len(number)
+    parts: list[Any] = [body.carries, [(v.shape, v.dtype) for v in tape.inputs]]
+
+    def operand(a: Any) -> Any:
+        if isinstance(a, Var):
+            return number[a]
+        return "constant", getattr(a, "dtype", None), value_key(a)
+
+    for eqn in tape.equations:
+        inputs = tuple([operand(a) for a in eqn.inputs])
+        for v in eqn.outputs:
+            number[v] = len(number)
+        shapes = tuple([(v.shape, v.dtype) for v in eqn.outputs])
+        parts.append((eqn.primitive, inputs, params_key(eqn.params), shapes))
+    parts.append([operand(a) for a in tape.outputs])
+    return (
+        body.rows,
+        tuple([tuple(p) if isinstance(p, list) else p for p in parts]),
+    )
+
+
+_bodies: "OrderedDict[Any, Body]" = OrderedDict()
+
+
+def known(body: Body) -> Body:
+    """The body that computes the same and was met before, or this one."""
+    key = signature(body)
+    try:
+        found = _bodies.get(key)
+    except TypeError:
+        return body
+    if found is None:
+        found = _bodies.setdefault(key, body)
+        if len(_bodies) > REMEMBERED:
+            _bodies.popitem(last=False)
+    return found

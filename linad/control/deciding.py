@@ -1,0 +1,212 @@
+"""`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.traces import running_trace
+from linad.control.bodies import Body, known, tape_of
+from linad.control.branches import branch
+from linad.control.closures import ClosureTrace, in_a_body, plain
+from linad.control.loops import Recorded, leaf_of
+from linad.control.whiles import affordable, while_
+from linad.core import tree
+from linad.core.shapes import check_function, name_of
+from linad.core.tape import needed, type_of
+from linad.errors import ArgumentError, ShapeError
+
+
+def while_loop(
+    test: Callable[[Any], Any],
+    body: Callable[[Any], Any],
+    init: Any,
+    *,
+    limit: int | None = None,
+    checkpoints: int | None = None,
+) -> Any:
+    """Repeat ``carry = body(carry)`` as long as ``test(carry)``; the loop is compiled once.
+
+    Parameters
+    ----------
+    test : callable
+        Takes the carry and gives one boolean. It has no derivative.
+    body : callable
+        Takes the carry and gives the next one, of the same structure, shapes and dtypes.
+    init : container of arrays
+        The first carry.
+    limit : int, optional
+        Most repetitions; any number by default.
+    checkpoints : int, optional
+        How many carries a derivative in reverse mode keeps on its way forward, from 64 to 256 by
+        default. It bounds memory, never the number of repetitions.
+
+    Returns
+    -------
+    carry : container of arrays
+        The first one of which the test says no.
+
+    Raises
+    ------
+    LoopLimitError
+        If the test still says to go on after ``limit`` repetitions.
+
+    Notes
+    -----
+    Test and body run once, on ``init``, when the loop is recorded. The way back runs the body
+    twice more, and keeps at a time as many carries again, or 512 where these are small. Of very
+    long loops it replays parts more often.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> def root(a):  # Newton's method
+    ...     return linad.while_loop(lambda x: abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+    >>> linad.grad(root)(4.0)
+    np.float64(0.25)
+    """
+    check_function("while_loop", test)
+    check_function("while_loop", body)
+    for name, value in (("limit", limit), ("checkpoints", checkpoints)):
+        least = 0 if name == "limit" else 1
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least
+        ):
+            raise ArgumentError(
+                f"while_loop: {name} must be a number of repetitions, got {value!r}"
+            )
+    cuts: list[int] = []
+
+    def step(carry: Any, _: Any) -> Any:
+        go = test(carry)
+        trace: Any = running_trace()
+        cuts.append(len(trace.equations))
+        if np.shape(go) != () or np.result_type(getattr(go, "dtype", type(go))).kind != "b":
+            got = type_of(go) if hasattr(go, "dtype") else type(go).__name__
+            raise ArgumentError(
+                f"while_loop: {name_of(test)} must return one boolean, got {got}; compare, or use "
+                f"np.any or np.all"
+            )
+        with np.errstate(all="ignore"):  # it may not be its turn to run
+            return body(carry), (go,)
+
+    recorded = Recorded("while_loop", name_of(body), step, init, [])
+    bodies = _parts(recorded, cuts[-1])
+    rows = int(checkpoints) if checkpoints else affordable(bodies[1])
+    run = while_(*bodies, 0, None if limit is None else int(limit), rows)
+    found = run(*recorded.init, *recorded.captured)
+    return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
+
+
+def _parts(recorded: Recorded, cut: int) -> tuple[Body, Body]:
+    """Test and body, which were recorded one after the other."""
+    whole, nc = recorded.whole, len(recorded.init)
+    equations = recorded.equations
+    *carries, go = whole.tape.outputs
+    inputs = whole.tape.inputs
+    asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
+    done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
+    test, body = (known(Body(t, whole.example, nc, 0)) for t in (asked, done))
+    return test, body
+
+
+def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *operands: Any) -> Any:
+    """Return ``yes(*operands)`` where the condition holds, and ``no(*operands)`` elsewhere.
+
+    Parameters
+    ----------
+    condition : bool or array
+        One boolean.
+    yes, no : callable
+        Take the operands and give containers of arrays, of one structure.
+    *operands : containers of arrays
+
+    Returns
+    -------
+    y : container of arrays
+
+    Notes
+    -----
+    Only the branch that is taken runs. In the body of a loop that linad compiles both are
+    recorded, and each repetition runs one. Elsewhere it is a decision of Python's: `linad.jit`
+    records a branch when it is first taken.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.grad(lambda x: linad.cond(x > 0, np.sqrt, lambda x: 0 * x, x))(4.0)
+    np.float64(0.25)
+    """
+    check_function("cond", yes)
+    check_function("cond", no)
+    value = plain(condition)
+    if np.shape(value) != ():
+        raise ArgumentError(
+            f"cond: the condition must be one boolean, got {type_of(np.asarray(value))}; "
+            f"np.where chooses entry by entry"
+        )
+    if not in_a_body.get():
+        return yes(*operands) if condition else no(*operands)
+    return _choose("cond", np.where(condition, 0, 1), (yes, no), operands)
+
+
+def switch(index: Any, branches: Any, *operands: Any) -> Any:
+    """Return ``branches[index](*operands)``.
+
+    Parameters
+    ----------
+    index : int or array
+        One integer, from 0 to the number of branches less one.
+    branches : sequence of callable
+    *operands : containers of arrays
+
+    Returns
+    -------
+    y : container of arrays
+
+    Notes
+    -----
+    As `linad.cond`, for more than two branches.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> linad.switch(1, [np.sin, np.cos], 0.0)
+    np.float64(1.0)
+    """
+    branches = tuple(branches)
+    for f in branches:
+        check_function("switch", f)
+    value = np.asarray(plain(index))
+    if value.shape != () or value.dtype.kind not in "iu":
+        raise ArgumentError(f"switch: the index must be one integer, got {type_of(value)}")
+    if not 0 <= value < len(branches):
+        raise ArgumentError(f"switch: index {value} is not one of {len(branches)} branches")
+    if not in_a_body.get():
+        return branches[int(index)](*operands)
+    return _choose("switch", index, branches, operands)
+
+
+def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> Any:
+    leaves, in_tree = tree.flatten(operands)
+    leaves = [v if hasattr(v, "dtype") else np.asarray(v)[()] for v in leaves]
+    recorded = []
+    form: Any = None
+    for f in branches:
+        recorder = ClosureTrace()
+        ins = [recorder.input(plain(v)) for v in leaves]
+        nodes = [t._node for t in ins]
+        with recorder, np.errstate(all="ignore"):  # it may not be its turn to run
+            found, out_tree = tree.flatten(f(*tree.unflatten(in_tree, list(ins))))
+            found = [leaf_of(recorder, v) for v in found]
+        types = [type_of(v) for v in found]
+        if form is None:
+            form = out_tree, types
+        elif form != (out_tree, types):
+            raise ShapeError(
+                f"{name}: the branches must give the same, got {tree.describe(form[0])} of "
+                f"{', '.join(form[1])} from {name_of(branches[0])} and "
+                f"{tree.describe(out_tree)} of {', '.join(types)} from {name_of(f)}"
+            )
+        recorded.append((name_of(f), nodes, recorder, found))
+    return tree.unflatten(form[0], list(branch(index, leaves, recorded)))

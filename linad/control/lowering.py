@@ -1,0 +1,399 @@
+"""Loops as instructions of a program: in registers where the body is small, or threaded.
+
+*In registers*: one kernel with the loop inside; carries and everything in the body are local
+variables.
+
+*Threaded*: the body is a program of its own, with its own memory in each workspace, and the
+instruction sweeps it once a repetition. Before each it writes into the body's instructions where
+the rows and carries of that repetition are. Carries go to and fro between two places.
+
+A body of which NumPy has to run a part is run from Python, and so is its loop.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.control.bodies import Body, tape_of
+from linad.control.registers import NotSmallError, Statements, immediate
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Var, needed
+from linad.sweeps.cpu.data_movement import contiguous
+from linad.sweeps.cpu.engine import NO_RESULT
+from linad.sweeps.cpu.native import OUTPUTS, name_of_dtype
+from linad.sweeps.places import Place, canonical, new_place
+from linad.sweeps.program import Program, Workspace, simplified
+
+THREADED = """def kernel(p, start, stop):
+    n, d = operand(p, 0), operand(p, 1)
+    if operand(p, 3) != 0:
+        n = word(n)
+    code, end, copies = word(d), word(d + 8), word(d + 32)
+    fixed, moving = word(d + 16), word(d + 24)
+    at = d + 40
+    for i in range(copies):
+        if n <= 0:
+            a, b = operand(p, word(at)), operand(p, word(at + 8))
+            if word(at + 24) != 0:
+                for j in range(word(at + 16)):
+                    set_b1(b, j, get_b1(a, j, -1), 0)
+            else:
+                for j in range(word(at + 16)):
+                    set_i4(b, j, get_i4(a, j, -1), 0)
+        at += 32
+    for i in range(fixed):
+        set_word(word(at), operand(p, word(at + 8)) + word(at + 16))
+        at += 24
+    first = at
+    for j in range(n):
+        k = n - 1 - j if operand(p, 2) != 0 else j
+        at = first
+        for i in range(moving):
+            base = word(at + 32) if j & 1 else word(at + 24)
+            if j == 0:
+                base = word(at + 40)
+            if j == n - 1 and word(at + 48) >= 0:
+                base = word(at + 48)
+            set_word(word(at), operand(p, base) + word(at + 8) + k * word(at + 16))
+            at += 56
+        at = code
+        while at < end:
+            status = call_kernel(word(at), at + 32, 0, word(at + 8))
+            if status != 0:
+                return status
+            at += 32 + 8 * word(at + 24)
+    return 0
+"""
+"""The kernel of all threaded loops. Its description, at ``d``:
+
+    [code, end of code, fixed, moving, copies,
+     copies of: carry in, carry out, entries, whether they are bytes
+     fixed of: word to set, operand, offset
+     moving of: word to set, offset, step, operand on even repetitions, on odd, first, last]
+"""
+
+
+def lower(lowering: Any, eqn: Equation) -> bool:
+    """Add the instructions of a loop, or say that Python has to run it."""
+    owner = eqn.primitive
+    body: Body = owner.body  # type: ignore[attr-defined]
+    inputs = list(eqn.inputs)
+    count = inputs.pop(0) if owner.counted else None  # type: ignore[attr-defined]
+    read = [bool(lowering.read_at.get(v) or lowering.viewed_by.get(v)) for v in eqn.outputs]
+    body, carried, rows_in, constants, made = _narrowed(body, read)
+    nc = len(carried)
+    operands = [inputs[i] for i in (*carried, *rows_in, *constants)]
+    outputs = [eqn.outputs[j] for j in (*carried, *made)]
+    sizes = [size_of(v.shape) for v in (*body.tape.inputs, *body.outputs)]
+    if not all(sizes) or any(
+        name_of_dtype(v.dtype) is None for v in (*body.tape.inputs, *body.outputs)
+    ):
+        return False
+    if any(a.dtype != b.dtype for a, b in zip(body.outputs, body.tape.inputs[:nc], strict=False)):
+        return False
+    kind = _as_registers(body, owner) or _as_program(body, lowering)
+    if kind is None:
+        return False
+    places = [contiguous(lowering, lowering.place_of(a)) for a in operands]
+    if any(p.dtype != canonical(v.dtype) for p, v in zip(places, body.tape.inputs, strict=True)):
+        return False
+    counter = None if count is None else contiguous(lowering, lowering.place_of(count))
+    results = [lowering.result(v) for v in outputs]
+    if count is not None:
+        for v, place in zip(outputs[nc:], results[nc:], strict=True):
+            if not _read_as_far(lowering, v, count):
+                lowering.fill(place, 0)
+    kind.emit(lowering, owner, counter, places, results)
+    return True
+
+
+def _read_as_far(lowering: Any, rows: Var, count: Any) -> bool:
+    """Whether only loops of as many repetitions read rows: then those beyond may be anything."""
+    for e in lowering.tape.equations:
+        for k, a in enumerate(e.inputs):
+            if a is rows:
+                owner: Any = e.primitive
+                if not getattr(owner, "counted", False) or e.inputs[0] is not count:
+                    return False
+                if not owner.body.carries < k <= owner.body.carries + owner.body.rows:
+                    return False
+    return not any(a is rows for a in lowering.tape.outputs)
+
+
+def _narrowed(
+    body: Body, read: list[bool]
+) -> tuple[Body, list[int], list[int], list[int], list[int]]:
+    """The part of a body that somebody reads: carries, rows, constants and rows of results."""
+    key = "narrow", tuple(read)
+    return body.once(key, lambda: _narrow(body, read))  # type: ignore[no-any-return]
+
+
+def _narrow(body: Body, read: list[bool]) -> Any:
+    tape, nc, nx = body.tape, body.carries, body.rows
+    made = [j for j in range(nc, len(tape.outputs)) if read[j]]
+    carried = {j for j in range(nc) if read[j]}
+    while True:
+        outputs = [tape.outputs[j] for j in (*sorted(carried), *made)]
+        equations = needed(tape.equations, outputs)
+        used = {a for e in equations for a in e.inputs if isinstance(a, Var)}
+        used |= {a for a in outputs if isinstance(a, Var)}
+        more = {j for j in range(nc) if tape.inputs[j] in used}
+        if more <= carried:
+            break
+        carried |= more
+    carries = sorted(carried)
+    rows = [i for i in range(nc, nc + nx) if tape.inputs[i] in used]
+    constants = [i for i in range(nc + nx, len(tape.inputs)) if tape.inputs[i] in used]
+    chosen = [*carries, *rows, *constants]
+    inputs = [tape.inputs[i] for i in chosen]
+    small = tape_of(tape.name, inputs, equations, outputs)
+    return (
+        Body(small, [body.example[i] for i in chosen], len(carries), len(rows)),
+        carries,
+        rows,
+        constants,
+        made,
+    )
+
+
+def _simple(body: Body) -> Any:
+    return body.once("simple", lambda: simplified(body.tape))
+
+
+def _as_registers(body: Body, owner: Any) -> "Registers | None":
+    def make() -> Any:
+        try:
+            return Statements(_simple(body))
+        except NotSmallError:
+            return False
+
+    found = body.once("statements", make)
+    return Registers(body, found) if found else None
+
+
+def _as_program(body: Body, lowering: Any) -> "Threaded | None":
+    chosen = lowering.chosen
+    program: Program = body.once(("program", chosen), lambda: Program(_simple(body), chosen))
+    program.give_back(program.borrow())
+    return Threaded(body, program) if program.straight else None
+
+
+class Registers:
+    """A loop in one kernel."""
+
+    def __init__(self, body: Body, statements: Statements) -> None:
+        self.body, self.statements = body, statements
+
+    def emit(
+        self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
+    ) -> None:
+        s, nc, nx = self.statements, self.body.carries, self.body.rows
+        words: list[Any] = [owner.n if counter is None else _address(counter)]
+        words += [_address(p) for p in (*places, *results)]
+        lines = ["def kernel(p, start, stop):"]
+        head = "operand(p, 0)" if counter is None else "get_i8(operand(p, 0), 0, -1)"
+        lines.append(f"    n = {head}")
+        dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
+        lines += [f"    q{k} = operand(p, {1 + k})" for k in range(len(dtypes))]
+        for name, kind, numbers in s.immediates:
+            lines.append(f"    {name} = {immediate(kind, numbers, len(words))}")
+            words += numbers
+        for i in [*range(nc), *range(nc + nx, len(places))]:
+            names = enumerate(s.inputs[i].ravel())
+            lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in names]
+        order = "n - 1 - j" if owner.reverse else "j"
+        lines += ["    for j in range(n):", f"        k = {order}"]
+        for i in range(nc, nc + nx):
+            size = s.inputs[i].size
+            at = [_at(size, e) for e in range(size)]
+            lines += [
+                f"        {t} = get_{dtypes[i]}(q{i}, {a}, -1)"
+                for t, a in zip(s.inputs[i].ravel(), at, strict=True)
+            ]
+        lines += ["        " + line for line in s.lines]
+        for j in range(nc, len(results)):
+            out = s.outputs[j]
+            d, q = dtypes[len(places) + j], len(places) + j
+            mark = j if j < OUTPUTS else OUTPUTS
+            lines += [
+                f"        set_{d}(q{q}, {_at(out.size, e)}, {t}, {mark})"
+                for e, t in enumerate(out.ravel())
+            ]
+        old = [t for i in range(nc) for t in s.inputs[i].ravel()]
+        new = [t for j in range(nc) for t in s.outputs[j].ravel()]
+        moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+        if moved:
+            left, right = (", ".join(side) for side in zip(*moved, strict=True))
+            lines.append(f"        {left}, = {right},")
+        for j in range(nc):
+            d, q = dtypes[j], len(places) + j
+            mark = j if j < OUTPUTS else OUTPUTS
+            lines += [
+                f"    set_{d}(q{q}, {e}, {t}, {mark})" for e, t in enumerate(s.inputs[j].ravel())
+            ]
+        source = "\n".join([*lines, "    return 0", ""])
+        extent = owner.n * max(1, len(s.lines) // 8)
+        lowering.emit(source, extent, words, label(owner, "in registers"))
+
+
+def _at(size: int, e: int) -> str:
+    first = "k" if size == 1 else f"k * {size}"
+    return f"{first} + {e}" if e else first
+
+
+def _address(place: Place) -> tuple[Any, int]:
+    return place.buffer, place.offset
+
+
+def label(owner: Any, how: str) -> str:
+    """What a report calls the instruction."""
+    bound = "up to " if owner.counted else ""
+    return f"repeat {bound}{owner.n} x, {how}"
+
+
+class Threaded:
+    """A loop over a program of its own."""
+
+    def __init__(self, body: Body, program: Program) -> None:
+        self.body, self.program = body, program
+
+    def emit(
+        self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
+    ) -> None:
+        nc, nx = self.body.carries, self.body.rows
+        between = [[new_place(p.shape, p.dtype) for p in places[:nc]] for _ in range(2)]
+        held = [*places, *results, *between[0], *between[1]]
+        description = Description(self.program, nc, nx, places, results)
+        count = owner.n if counter is None else _address(counter)
+        words: list[Any] = [count, description, int(owner.reverse), int(counter is not None)]
+        words += [_address(p) for p in held]
+        steps = len(self.program.lowering.instructions)
+        made = lowering.emit(
+            THREADED, owner.n * max(1, steps), words, label(owner, f"{steps} instructions each")
+        )
+        made.inner = self.program
+
+
+class Description:
+    """What the instruction knows of its body, of which each workspace has one of its own."""
+
+    def __init__(
+        self, program: Program, nc: int, nx: int, places: list[Place], results: list[Place]
+    ) -> None:
+        self.program, self.nc, self.nx = program, nc, nx
+        self.places, self.results = places, results
+
+    def word_in(self, workspace: Any) -> int:
+        """The address of the description, for a workspace."""
+        inner = Workspace(self.program)
+        begin, end, uses = _uses(inner.header)
+        nc, nx, first = self.nc, self.nx, 4
+        ni = len(self.places)
+        made = first + ni
+        even, odd = made + len(self.results), made + len(self.results) + nc
+        copies, fixed, moving = [], [], []
+        for j in range(nc):
+            size = _bytes(self.places[j])
+            small = self.places[j].dtype.itemsize % 4 != 0
+            copies += [first + j, made + j, size if small else size // 4, int(small)]
+        for i, found in enumerate(uses):
+            for where, offset in found:
+                if i < nc:  # what the repetition before has made
+                    moving += [where, offset, 0, odd + i, even + i, first + i, -1]
+                elif i < nc + nx:
+                    step = _bytes(self.places[i]) // max(1, self.places[i].shape[0])
+                    moving += [where, offset, step, *[first + i] * 3, -1]
+                elif i < ni:
+                    fixed += [where, first + i, offset]
+                elif i < ni + nc:
+                    j = i - ni
+                    moving += [where, offset, 0, even + j, odd + j, even + j, made + j]
+                else:
+                    j = i - ni
+                    step = _bytes(self.results[j]) // max(1, self.results[j].shape[0])
+                    moving += [where, offset, step, *[made + j] * 3, -1]
+        head = [begin, end, len(fixed) // 3, len(moving) // 7, nc]
+        words = np.array([*head, *copies, *fixed, *moving], np.int64)
+        workspace.inner.append((inner, words))
+        return int(words.ctypes.data)
+
+
+def _bytes(place: Place) -> int:
+    return size_of(place.shape) * int(place.dtype.itemsize)
+
+
+def _uses(header: Any) -> tuple[int, int, list[list[tuple[int, int]]]]:
+    """Code, its end, and for each argument and result the words with its address, and offsets."""
+    at, found = 4, []
+    for _ in range(int(header[0])):
+        at += 2 + int(header[at + 1])
+        count = int(header[at])
+        at += 1
+        pairs = header[at : at + 2 * count].reshape(count, 2)
+        found.append([(int(where), int(offset)) for where, offset in pairs])
+        at += 2 * count
+    return int(header[2]), int(header[3]), found
+
+
+BRANCH = f"""def kernel(p, start, stop):
+    index = get_i8(operand(p, 0), 0, -1)
+    if index < 0 or index >= operand(p, 2):
+        return {NO_RESULT}
+    d = word(operand(p, 1) + 8 * index)
+    code, end, at = word(d), word(d + 8), d + 24
+    for i in range(word(d + 16)):
+        set_word(word(at), operand(p, word(at + 8)) + word(at + 16))
+        at += 24
+    while code < end:
+        status = call_kernel(word(code), code + 32, 0, word(code + 8))
+        if status != 0:
+            return status
+        code += 32 + 8 * word(code + 24)
+    return 0
+"""
+"""The kernel of all choices. Operands: the index, the addresses of the descriptions, their number,
+then operands and results. A description: [code, its end, uses; word to set, operand, offset]."""
+
+
+def lower_branch(lowering: Any, eqn: Equation) -> bool:
+    """Add the instruction of a choice, or say that Python has to make it."""
+    owner: Any = eqn.primitive
+    programs = []
+    for body in owner.bodies:
+        variables = (*body.tape.inputs, *body.outputs)
+        if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
+            return False
+        made = _as_program(body, lowering)
+        if made is None:
+            return False
+        programs.append(made.program)
+    index, *places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
+    wanted = [canonical(d) for _, d in owner.shapes[1:]]
+    if index.dtype != np.int64 or [p.dtype for p in places] != wanted:
+        return False
+    places += [lowering.result(v) for v in eqn.outputs]
+    words = [_address(index), Branches(programs), len(programs)]
+    words += [_address(p) for p in places]
+    lowering.emit(BRANCH, 1, words, f"one of {len(programs)} branches")
+    return True
+
+
+class Branches:
+    """What the instruction of a choice knows: for each branch a workspace and its description."""
+
+    def __init__(self, programs: list[Program]) -> None:
+        self.programs = programs
+
+    def word_in(self, workspace: Any) -> int:
+        """The address of the addresses of the descriptions, for a workspace."""
+        descriptions = []
+        for program in self.programs:
+            inner = Workspace(program)
+            code, end, uses = _uses(inner.header)
+            pairs = [(w, 3 + i, o) for i, found in enumerate(uses) for w, o in found]
+            words = np.array([code, end, len(pairs), *[n for p in pairs for n in p]], np.int64)
+            workspace.inner.append((inner, words))
+            descriptions.append(int(words.ctypes.data))
+        made = np.array(descriptions, np.int64)
+        workspace.inner.append(made)
+        return int(made.ctypes.data)

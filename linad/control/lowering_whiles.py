@@ -1,0 +1,263 @@
+"""While loops as instructions: in registers where test and body are small, or threaded."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.control.lowering import _address, _bytes, _simple, _uses
+from linad.control.registers import NotSmallError, Statements, immediate
+from linad.core.shapes import size_of
+from linad.core.tape import Equation
+from linad.sweeps.cpu.data_movement import contiguous
+from linad.sweeps.cpu.engine import NO_RESULT
+from linad.sweeps.cpu.native import OUTPUTS, name_of_dtype
+from linad.sweeps.places import Place, canonical, new_place
+from linad.sweeps.program import Program, Workspace
+
+NO_LIMIT = 1 << 62
+
+THREADED = f"""def kernel(p, start, stop):
+    d, limit, capacity, go = operand(p, 0), operand(p, 1), operand(p, 2), operand(p, 3)
+    count, strides, carries = operand(p, 4), operand(p, 5), word(d)
+    fixed, asked, given, taken = word(d + 8), word(d + 16), word(d + 24), word(d + 32)
+    at = d + 72
+    for i in range(fixed):
+        set_word(word(at), operand(p, word(at + 8)) + word(at + 16))
+        at += 24
+    first = at
+    k, row, following, stride = 0, 0, 0, operand(p, 6 + 5 * carries)
+    while True:
+        # uses of the carries: in the test, in the body, and where the body puts them
+        side = k & 1
+        at = first
+        for i in range(asked + given + taken):
+            which = word(at + 8)
+            if i < asked + given:
+                base = 6 + which if k == 0 else 6 + (2 - side) * carries + which
+            else:
+                base = 6 + (1 + side) * carries + which
+            set_word(word(at), operand(p, base) + word(at + 16))
+            at += 24
+        code = word(d + 40)
+        while code < word(d + 48):
+            status = call_kernel(word(code), code + 32, 0, word(code + 8))
+            if status != 0:
+                return status
+            code += 32 + 8 * word(code + 24)
+        if not get_b1(go, 0, 0):
+            break
+        if k == limit:
+            return {NO_RESULT}
+        if capacity > 0 and k == following:
+            if row == capacity:
+                row = (capacity + 1) // 2
+                stride *= 2
+                at = first + 24 * (asked + given + taken)
+                for i in range(carries):
+                    rows, size = operand(p, 6 + 4 * carries + i), word(at + 8 * i)
+                    for j in range(1, row):
+                        for e in range(size):
+                            set_i4(rows, j * size + e, get_i4(rows, 2 * j * size + e, 0), 0)
+                    for e in range(row * size, capacity * size):
+                        set_i4(rows, e, to_i4(0), 0)
+                following = row * stride
+            if k == following:
+                at = first + 24 * (asked + given + taken)
+                for i in range(carries):
+                    rows, size = operand(p, 6 + 4 * carries + i), word(at + 8 * i)
+                    base = operand(p, 6 + i if k == 0 else 6 + (2 - side) * carries + i)
+                    for e in range(size):
+                        set_i4(rows, row * size + e, get_i4(base, e, 0), 0)
+                row += 1
+                following = row * stride
+        code = word(d + 56)
+        while code < word(d + 64):
+            status = call_kernel(word(code), code + 32, 0, word(code + 8))
+            if status != 0:
+                return status
+            code += 32 + 8 * word(code + 24)
+        k += 1
+    at = first + 24 * (asked + given + taken)
+    for i in range(carries):
+        base = operand(p, 6 + i if k == 0 else 6 + (2 - (k & 1)) * carries + i)
+        for e in range(word(at + 8 * i)):
+            set_i4(operand(p, 6 + 3 * carries + i), e, get_i4(base, e, 0), 0)
+    set_i8(count, 0, k, 0)
+    set_i8(strides, 0, stride, 0)
+    return 0
+"""
+"""The kernel of all threaded while loops. Operands: description, limit, rows, the test's answer,
+the number of repetitions, the stride; then carries as they come, two places for them in between,
+their last values, rows, and the first stride. In repetition k the body reads place (2 - k % 2) and
+writes (1 + k % 2)."""
+
+
+def lower(lowering: Any, eqn: Equation) -> bool:
+    """Add the instructions of a while loop, or say that Python has to run it."""
+    owner: Any = eqn.primitive
+    variables = owner.body.tape.inputs
+    if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
+        return False
+    nc = owner.body.carries
+    if any(a.dtype != b.dtype for a, b in zip(owner.body.outputs, variables[:nc], strict=True)):
+        return False
+    statements = _statements(owner)
+    programs = None if statements else _programs(owner, lowering.chosen)
+    if not statements and programs is None:
+        return False
+    places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
+    if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
+        return False
+    results = [lowering.result(v) for v in eqn.outputs]
+    for place in results[nc + 2 :]:
+        lowering.fill(place, 0)
+    if statements:
+        _emit_registers(lowering, owner, statements, places, results)
+    else:
+        _emit_threaded(lowering, owner, programs, places, results)
+    return True
+
+
+def _statements(owner: Any) -> Any:
+    def make() -> Any:
+        try:
+            test = Statements(_simple(owner.test), "g")
+            return test, Statements(_simple(owner.body))
+        except NotSmallError:
+            return False
+
+    return owner.body.once(("while statements", id(owner.test)), make)
+
+
+def _programs(owner: Any, chosen: Any) -> Any:
+    def program(body: Any) -> Any:
+        made: Program = body.once(("program", chosen), lambda: Program(_simple(body), chosen))
+        made.give_back(made.borrow())
+        return made
+
+    test, body = program(owner.test), program(owner.body)
+    whole = all(p.dtype.itemsize % 4 == 0 for p in body.lowering.inputs[: owner.body.carries])
+    return (test, body) if test.straight and body.straight and whole else None
+
+
+def _emit_registers(
+    lowering: Any, owner: Any, statements: Any, places: list[Place], results: list[Place]
+) -> None:
+    test, body = statements
+    nc, kept = owner.body.carries, owner.kept
+    words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit]
+    words += [_address(p) for p in (*places, *results)]
+    dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
+    ni = len(places)
+    lines = ["def kernel(p, start, stop):", "    limit = operand(p, 0)"]
+    lines += [f"    q{k} = operand(p, {1 + k})" for k in range(len(dtypes))]
+    for name, d, numbers in (*test.immediates, *body.immediates):
+        lines.append(f"    {name} = {immediate(d, numbers, len(words))}")
+        words += numbers
+    for i, names in enumerate(body.inputs):
+        lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
+    lines += [f"    k, row, following, stride = 0, 0, 0, {owner.first}", "    while True:"]
+    lines += ["        " + line for line in test.lines]
+    lines += [f"        if not {test.outputs[0].ravel()[0]}:", "            break"]
+    lines += ["        if k == limit:", f"            return {NO_RESULT}"]
+    if kept:
+        rows = range(ni + nc + 2, ni + 2 * nc + 2)
+        lines += [
+            "        if k == following:",
+            f"            if row == {kept}:",
+            f"                row = {(kept + 1) // 2}",
+            "                stride = 2 * stride",
+            "                following = row * stride",
+        ]
+        for i, q in enumerate(rows):
+            size, d, m = body.inputs[i].size, dtypes[q], min(q - ni, OUTPUTS)
+            lines += [
+                "                for j in range(1, row):",
+                f"                    for e in range({size}):",
+                f"                        moved = get_{d}(q{q}, 2 * j * {size} + e, {m})",
+                f"                        set_{d}(q{q}, j * {size} + e, moved, {m})",
+                f"                for e in range(row * {size}, {kept} * {size}):",
+                f"                    set_{d}(q{q}, e, to_{d}(0), {m})",
+            ]
+        lines += ["            if k == following:"]
+        for i, q in enumerate(rows):
+            size, d, m = body.inputs[i].size, dtypes[q], min(q - ni, OUTPUTS)
+            lines += [
+                f"                set_{d}(q{q}, row * {size} + {e}, {t}, {m})"
+                for e, t in enumerate(body.inputs[i].ravel())
+            ]
+        lines += ["                row += 1", "                following = row * stride"]
+    lines += ["        " + line for line in body.lines]
+    old = [t for i in range(nc) for t in body.inputs[i].ravel()]
+    new = [t for j in range(nc) for t in body.outputs[j].ravel()]
+    moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+    if moved:
+        left, right = (", ".join(side) for side in zip(*moved, strict=True))
+        lines.append(f"        {left}, = {right},")
+    lines.append("        k += 1")
+    for j in range(nc):
+        q, d = ni + j, dtypes[j]
+        lines += [
+            f"    set_{d}(q{q}, {e}, {t}, {min(j, OUTPUTS)})"
+            for e, t in enumerate(body.inputs[j].ravel())
+        ]
+    lines.append(f"    set_i8(q{ni + nc}, 0, k, {min(nc, OUTPUTS)})")
+    if kept:
+        lines.append(f"    set_i8(q{ni + nc + 1}, 0, stride, {min(nc + 1, OUTPUTS)})")
+    source = "\n".join([*lines, "    return 0", ""])
+    lowering.emit(source, 1, words, "while, in registers")
+
+
+def _emit_threaded(
+    lowering: Any, owner: Any, programs: Any, places: list[Place], results: list[Place]
+) -> None:
+    test, body = programs
+    nc = owner.body.carries
+    go = new_place((), np.dtype(bool))
+    integer = np.dtype(np.int64)
+    stride = results[nc + 1] if owner.kept else new_place((), integer)
+    between = [new_place(p.shape, p.dtype) for _ in range(2) for p in places[:nc]]
+    rows = results[nc + 2 :] if owner.kept else places[:nc]
+    held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]
+    description = _Description(test, body, nc, [_bytes(p) // 4 for p in places[:nc]])
+    limit = NO_LIMIT if owner.limit is None else owner.limit
+    words: list[Any] = [description, limit, owner.kept, *[_address(p) for p in held]]
+    words.insert(6 + 5 * nc, owner.first)
+    steps = len(body.lowering.instructions)
+    lowering.emit(THREADED, 1, words, f"while, {steps} instructions each")
+
+
+class _Description:
+    """What the instruction knows of its test and its body, workspaces of which it has for itself.
+
+    [carries, constants' uses, the test's uses of carries, the body's, where it puts them,
+     the test's code and its end, the body's code and its end; (word to set, operand or carry,
+     offset) for each use; the size of each carry in words of 4 bytes]
+    """
+
+    def __init__(self, test: Program, body: Program, carries: int, sizes: list[int]) -> None:
+        self.test, self.body, self.carries, self.sizes = test, body, carries, sizes
+
+    def word_in(self, workspace: Any) -> int:
+        """The address of the description, for a workspace."""
+        spaces = Workspace(self.test), Workspace(self.body)
+        (a, b, asking), (c, e, doing) = (_uses(s.header) for s in spaces)
+        nc = self.carries
+        first = 7 + 5 * nc
+        ni = len(self.body.lowering.inputs)
+        constants = [
+            (where, first + i - nc, offset)
+            for uses in (asking, doing)
+            for i in range(nc, ni)
+            for where, offset in uses[i]
+        ]
+        constants += [(where, 3, offset) for where, offset in asking[ni]]
+        asked = [(w, i, o) for i in range(nc) for w, o in asking[i]]
+        given = [(w, i, o) for i in range(nc) for w, o in doing[i]]
+        taken = [(w, i, o) for i in range(nc) for w, o in doing[ni + i]]
+        words = [nc, len(constants), len(asked), len(given), len(taken), a, b, c, e]
+        for use in (*constants, *asked, *given, *taken):
+            words += use
+        made = np.array([*words, *self.sizes], np.int64)
+        workspace.inner.append((spaces, made))
+        return int(made.ctypes.data)

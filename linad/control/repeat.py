@@ -1,0 +1,213 @@
+"""The loop as a primitive: its push and its pull are loops again.
+
+Operands are carries, rows (arrays with one entry a repetition) and constants; results the last
+carries, and rows. So derivatives of every order, of loops in loops as well, follow from this one
+rule, and a compiler has to know one kind of loop.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.control.bodies import Body, run_tape
+from linad.core.primitive import Primitive
+from linad.core.settings import compiler_is_off
+from linad.core.shapes import Shape
+from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
+from linad.transforms.spaces import Slot
+
+
+class Repeat(Primitive):
+    """``n`` repetitions of a body.
+
+    Parameters
+    ----------
+    body : Body
+    n : int
+        How many; the length of rows.
+    reverse : bool
+        Whether the last row comes first.
+    counted : bool
+        Whether the first operand says how many repetitions there are, at most ``n``. Rows of
+        results that no repetition makes are zeros.
+    """
+
+    def __init__(self, body: Body, n: int, reverse: bool = False, counted: bool = False) -> None:
+        name = f"repeat({body.tape.name})"
+        super().__init__(name, self._run, outputs=len(body.outputs), register=False)
+        self.body, self.n, self.reverse, self.counted = body, n, reverse, counted
+        self.whole = self._linearized
+        self._runner: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return repeat, (self.body, self.n, self.reverse, self.counted)
+
+    @property
+    def shapes(self) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of each operand."""
+        nc, nx = self.body.carries, self.body.rows
+        found = [(v.shape, v.dtype) for v in self.body.tape.inputs]
+        found[nc : nc + nx] = [((self.n, *shape), d) for shape, d in found[nc : nc + nx]]
+        return [((), np.dtype(np.int64)), *found] if self.counted else found
+
+    @property
+    def results(self) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of each result."""
+        nc = self.body.carries
+        found = [(v.shape, v.dtype) for v in self.body.outputs]
+        found[:nc] = [(v.shape, v.dtype) for v in self.body.tape.inputs[:nc]]
+        found[nc:] = [((self.n, *shape), d) for shape, d in found[nc:]]
+        return found
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        if compiler_is_off():
+            return self.by_numpy(values)
+        if self._runner is None:
+            from linad.control.running import Runner
+
+            self._runner = Runner(self)
+        return self._runner(values)  # type: ignore[no-any-return]
+
+    def lower_into(self, lowering: Any, eqn: Any) -> bool:
+        """Add the loop to a program that is being compiled."""
+        from linad.control.lowering import lower
+
+        return lower(lowering, eqn)
+
+    def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
+        """Run the body once for each repetition, by NumPy or by ``runs(body, values)``."""
+        body, n = self.body, self.n
+        runs = runs or run_tape
+        if self.counted:
+            n, values = int(values[0]), values[1:]
+        nc, nx = body.carries, body.rows
+        given = [
+            np.array(v, dtype=var.dtype) for v, var in zip(values, body.tape.inputs, strict=True)
+        ]
+        carry, rows, constants = given[:nc], given[nc : nc + nx], given[nc + nx :]
+        made = [np.zeros(shape, dtype) for shape, dtype in self.results[nc:]]
+        for k in range(n - 1, -1, -1) if self.reverse else range(n):
+            found = runs(body, [v[()] for v in (*carry, *[x[k] for x in rows], *constants)])
+            carry = [
+                np.array(v, dtype=c.dtype).reshape(c.shape)
+                for v, c in zip(found[:nc], carry, strict=True)
+            ]
+            for y, v in zip(made, found[nc:], strict=True):
+                y[k] = v
+        return tuple([v[()] for v in (*carry, *made)])
+
+    def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        J = RepeatJacobian(self, list(values), tuple(active))
+        return J.results, J
+
+
+def repeat(body: Body, n: int, reverse: bool = False, counted: bool = False) -> Repeat:
+    """The primitive that repeats a body; one for all who ask."""
+    key = "repeat", n, reverse, counted
+    return body.once(key, lambda: Repeat(body, n, reverse, counted))  # type: ignore[no-any-return]
+
+
+class RepeatJacobian(JacobianOperator):
+    """The derivative of a loop: a map between tuples of arrays.
+
+    Parameters
+    ----------
+    owner : Repeat
+    values : list
+        The operands, plain or traced.
+    active : tuple of int
+        Operands that have tangents.
+
+    Attributes
+    ----------
+    results : tuple
+        What the loop computes.
+
+    Notes
+    -----
+    Keeps the carries that the pull reads, a row for each repetition.
+    """
+
+    unknown = EVERYTHING
+
+    fresh = True
+
+    def __init__(self, owner: Repeat, values: list[Any], active: tuple[int, ...]) -> None:
+        self.owner = owner
+        self.count = values[:1] if owner.counted else []
+        first = len(self.count)
+        self.values = values[first:]
+        self.active = tuple([i - first for i in active])
+        body = owner.body
+        every = tuple(range(body.carries, len(body.outputs)))
+        self.kept = body.pull(self.active, every, ()).carries
+        found = self._repeat(body.keeping(self.kept), owner.reverse, values[first:])
+        count = len(body.outputs)
+        self.results, self.carries = tuple(found[:count]), found[count:]
+        self.in_slots = [Slot(self.values[i]) for i in self.active]
+        self.out_slots = [Slot(v) for v in self.results]
+        dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
+        super().__init__((), (), np.result_type(*dtypes))
+
+    def _repeat(self, body: Body, reverse: bool, values: Sequence[Any]) -> Any:
+        owner = self.owner
+        return repeat(body, owner.n, reverse, owner.counted)(*self.count, *values)
+
+    def pushforward(self, tangent: Any) -> Any:
+        body = self.owner.body
+        nc, nx = body.carries, body.rows
+        seeds = _seeds(tangent, self.in_slots)
+        push = body.push(self.active, seeds)
+        given = dict(zip(self.active, tangent, strict=True))
+        tangents = {}
+        for i in push.inputs:
+            t = given.get(i)
+            t = Slot(self.values[i]).zeros(seeds) if t is None else t
+            tangents[i] = _rows_first(t, seeds) if nc <= i < nc + nx else t
+        operands: list[Any] = []
+        for low, high in ((0, nc), (nc, nc + nx), (nc + nx, len(self.values))):
+            operands += self.values[low:high]
+            operands += [tangents[i] for i in push.inputs if low <= i < high]
+        found = self._repeat(push.body, self.owner.reverse, operands)[nc:]
+        pushed: list[Any] = [None] * len(body.outputs)
+        for j, t in zip([*push.carried, *push.outputs], found, strict=True):
+            pushed[j] = t if j < nc else _rows_last(t, seeds)
+        return tuple(pushed)
+
+    def pullback(self, cotangent: Any) -> Any:
+        body = self.owner.body
+        nc = body.carries
+        seeds = _seeds(cotangent, self.out_slots)
+        rows = tuple([j for j in range(nc, len(body.outputs)) if cotangent[j] is not None])
+        pull = body.pull(self.active, rows, seeds)
+        operands = [
+            self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
+            for i in pull.carried
+        ]
+        operands += [Slot(self.values[i]).zeros(seeds) for i in pull.held]
+        operands += [self.carries[self.kept.index(i)] for i in pull.carries]
+        operands += [self.values[i] for i in pull.rows]
+        operands += [_rows_first(cotangent[j], seeds) for j in pull.given]
+        operands += [self.values[i] for i in pull.constants]
+        found = self._repeat(pull.body, not self.owner.reverse, operands)
+        moved = len(pull.carried) + len(pull.held)
+        found = [*found[:moved], *[_rows_last(w, seeds) for w in found[moved:]]]
+        between = [i for i in pull.inputs if nc <= i < nc + body.rows]
+        pulled = dict(zip([*pull.carried, *pull.held, *between], found, strict=True))
+        return tuple([pulled[i] for i in self.active])
+
+
+def _seeds(given: Sequence[Any], slots: list[Slot]) -> Shape:
+    pairs = zip(given, slots, strict=True)
+    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
+
+
+def _rows_first(a: Any, seeds: Shape) -> Any:
+    """The axis of rows before those of seeds."""
+    return np.moveaxis(a, len(seeds), 0) if seeds else a
+
+
+def _rows_last(a: Any, seeds: Shape) -> Any:
+    return np.moveaxis(a, 0, len(seeds)) if seeds else a

@@ -1,0 +1,356 @@
+"""A recorded tape that repeats itself becomes a loop.
+
+A stretch of p equations that is met c times, one after the other, is a loop if the repetitions
+are equal: the same primitives, parameters, shapes and guards, and the same flow of data. Each
+operand of the stretch is
+
+    inside    made in the same repetition
+    carried   made in the repetition before
+    fixed     one and the same variable, or equal constants
+    moving    constants that differ: a row of an array of constants
+
+The rewrite is an equality of programs: what the loop runs is, equation by equation, what was
+recorded. Guards stay guards, in the body.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.tracer import Tracer
+from linad.control.bodies import Body, known, tape_of
+from linad.control.repeat import repeat
+from linad.core.collection_pause import collection_paused
+from linad.core.indices import canonical
+from linad.core.primitive import Primitive
+from linad.core.tape import Equation, Tape, Var, guard, needed
+from linad.transforms.record import RecordTrace
+from linad.transforms.rewriting import params_key, value_key
+
+LEAST_REPETITIONS, LEAST_EQUATIONS = 4, 200
+"""What has fewer repetitions, or equations in all, stays as it is."""
+
+LOOKED_BACK = 8
+"""Equal equations before one, from which distances are taken as periods."""
+
+MOST_PERIODS = 200
+"""Periods that are tried."""
+
+
+def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
+    """The same program, its longest stretch of repetitions as a loop; itself if there is none.
+
+    Parameters
+    ----------
+    tape : Tape
+    example : callable
+        Gives values of the inputs for which the guards hold.
+    """
+    if len(tape.equations) < LEAST_EQUATIONS:
+        return tape
+    with collection_paused():
+        found = _Roller(tape).best()
+        return tape if found is None else found.rolled(example())
+
+
+class _Roller:
+    """Where a tape repeats."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        equations = tape.equations
+        codes: dict[Any, int] = {}
+        self.codes = np.array([codes.setdefault(_sign(e), len(codes)) for e in equations])
+        made: dict[Var, int] = {}  # a number for each result: 64 times its equation, and its place
+        for k, e in enumerate(equations):
+            for o, v in enumerate(e.outputs):
+                made[v] = (k << 6) + o
+        width = max(len(e.inputs) for e in equations)
+        self.width = width
+        self.maker = np.full((len(equations), width), -1, np.int64)
+        self.name = np.zeros((len(equations), width), np.int64)
+        names: dict[Any, int] = {}
+        for k, e in enumerate(equations):
+            for i, a in enumerate(e.inputs):
+                if isinstance(a, Var):
+                    self.maker[k, i] = made.get(a, -1)
+                    self.name[k, i] = names.setdefault(a, len(names) + 1)
+                else:
+                    self.name[k, i] = -names.setdefault(("constant", value_key(a)), len(names) + 1)
+
+    def best(self) -> "_Stretch | None":
+        best = None
+        for start, period, count in self._candidates():
+            found = self._stretch(start, period, count)
+            if found is None:
+                continue
+            if best is None or found.size > best.size:
+                best = found
+            if best.size > len(self.codes) // 2:
+                break
+        return best
+
+    def _candidates(self) -> Iterator[tuple[int, int, int]]:
+        """Stretches that look as if they repeated: start, period, repetitions."""
+        gaps: Counter[int] = Counter()
+        recent: dict[int, list[int]] = defaultdict(list)
+        for k, code in enumerate(self.codes.tolist()):
+            seen = recent[code]
+            for i in seen[-LOOKED_BACK:]:
+                gaps[k - i] += 1
+            seen.append(k)
+        least = LEAST_REPETITIONS - 1
+        likely = sorted([p for p, m in gaps.most_common(MOST_PERIODS) if m >= least])
+        for period in likely:
+            same = (self.codes[period:] == self.codes[:-period]).astype(np.int8)
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], same, [0]])))
+            starts, stops = edges[::2], edges[1::2]
+            if not len(starts):
+                continue
+            k = int(np.argmax(stops - starts))
+            run = int(stops[k] - starts[k]) + period
+            if run >= LEAST_REPETITIONS * period and run >= LEAST_EQUATIONS:
+                yield int(starts[k]), period, run // period
+
+    def _stretch(self, start: int, period: int, count: int) -> "_Stretch | None":
+        """The repetitions that are equal in their flow of data; the first may be left out."""
+        for peeled in range(3):
+            found = self._flow(start + peeled * period, period, count - peeled)
+            if found is not None:
+                return found
+        return None
+
+    def _flow(self, start: int, period: int, count: int) -> "_Stretch | None":
+        if count < LEAST_REPETITIONS:
+            return None
+        shape = count, period, self.width
+        part = slice(start, start + count * period)
+        maker, name = self.maker[part].reshape(shape), self.name[part].reshape(shape)
+        here = np.arange(start, start + count * period).reshape(count, period, 1)
+        distance = np.where(maker >= 0, (here << 6) - maker, 1 << 40)
+        within = maker >= start << 6
+        # What the second repetition does, the others do.
+        relative = within[1] & (distance[2] == distance[1]) & within[2]
+        of_this = relative & (maker[1] >= (start + period) << 6)
+        carried = relative & ~of_this
+        if np.any(carried & (maker[1] < start << 6)):
+            return None
+        fixed = ~relative & (name[2] == name[1])
+        moving = ~relative & ~fixed
+        if np.any(moving & (name[1] > 0)):
+            return None
+        good = np.all(
+            (relative & (distance == distance[1]) & within)
+            | (fixed & (name == name[1]))
+            | (moving & (name < 0)),
+            axis=(1, 2),
+        )
+        # The first repetition takes what is carried from before.
+        first = (of_this & (distance[0] == distance[1]) & within[0]) | carried
+        first |= (fixed & (name[0] == name[1])) | (moving & (name[0] < 0))
+        if not first.all():
+            return None
+        bad = np.flatnonzero(~good[1:])
+        count = int(bad[0]) + 1 if len(bad) else count
+        if count < LEAST_REPETITIONS or count * period < LEAST_EQUATIONS:
+            return None
+        return _Stretch(self, start, period, count, carried, moving).checked()
+
+
+class _Stretch:
+    """Equal repetitions, and the loop that they are."""
+
+    def __init__(
+        self, roller: _Roller, start: int, period: int, count: int, carried: Any, moving: Any
+    ) -> None:
+        self.roller, self.tape = roller, roller.tape
+        self.start, self.period, self.count = start, period, count
+        self.size = period * count
+        self.carried, self.moving = carried, moving
+
+    def repetition(self, j: int) -> Sequence[Equation]:
+        first = self.start + j * self.period
+        return self.tape.equations[first : first + self.period]
+
+    def checked(self) -> "_Stretch | None":
+        """Itself, if what is carried comes from one place before the loop."""
+        zero, one = self.repetition(0), self.repetition(1)
+        self.init: dict[Var, Any] = {}  # by the variable of repetition 0 that repetition 1 reads
+        for m, i in np.argwhere(self.carried):
+            slot, value = one[m].inputs[i], zero[m].inputs[i]
+            known_value = self.init.setdefault(slot, value)
+            if value_key(known_value) != value_key(value):
+                return None
+        made = {v for e in zero for v in e.outputs}
+        if not made.issuperset(self.init):
+            return None
+        # Rows of constants: those of one shape and type.
+        self.rows: dict[tuple[int, int], np.ndarray] = {}
+        for m, i in np.argwhere(self.moving):
+            values = [self.repetition(j)[m].inputs[i] for j in range(self.count)]
+            kinds = {(np.shape(v), np.asarray(v).dtype, type(v)) for v in values}
+            if len(kinds) > 1 or np.asarray(values[0]).dtype.kind not in "biufc":
+                return None
+            if type(values[0]) in (int, float, complex):
+                # A weak number does not decide on the dtype: a row of the result's would.
+                made = zero[m].outputs
+                if not made or not np.can_cast(np.asarray(values[0]).dtype, made[0].dtype):
+                    return None
+                dtype = made[0].dtype
+                self.rows[m, i] = np.array(values, dtype)
+            else:
+                self.rows[m, i] = np.stack([np.asarray(v) for v in values])
+        return self
+
+    def rolled(self, example: Sequence[Any]) -> Tape:
+        """The tape with the loop in the place of its repetitions."""
+        tape, equations = self.tape, self.tape.equations
+        stop = self.start + self.size
+        zero, one, last = (self.repetition(j) for j in (0, 1, self.count - 1))
+        before, after = equations[: self.start], equations[stop:]
+        number = 1 + max(
+            [v.index for v in tape.inputs] + [v.index for e in equations for v in e.outputs]
+        )
+
+        def new(shape: Any, dtype: Any) -> Var:
+            nonlocal number
+            number += 1
+            return Var(number, shape, dtype)
+
+        # The body is the second repetition.
+        place = {v: (m, o) for m, e in enumerate(zero) for o, v in enumerate(e.outputs)}
+        slots = list(self.init)
+        row_vars = {key: new(r.shape[1:], r.dtype) for key, r in self.rows.items()}
+        inner = {v for e in one for v in e.outputs} | set(slots)
+        fixed = list(
+            dict.fromkeys(a for e in one for a in e.inputs if isinstance(a, Var) and a not in inner)
+        )
+        body = []
+        for m, e in enumerate(one):
+            inputs = tuple([row_vars.get((m, i), a) for i, a in enumerate(e.inputs)])
+            body.append(e.with_inputs(inputs))
+        carries = [one[m].outputs[o] for m, o in (place[s] for s in slots)]
+        # What is read afterwards, of the last repetition or of any.
+        wanted = [a for e in after for a in e.inputs if isinstance(a, Var)]
+        wanted += [a for a in tape.outputs if isinstance(a, Var)]
+        read = set(wanted)
+        ends = [last[m].outputs[o] for m, o in (place[s] for s in slots)]
+        stacked: dict[tuple[int, int], list[tuple[int, Var]]] = {}
+        for j in range(self.count):
+            for m, e in enumerate(self.repetition(j)):
+                for o, v in enumerate(e.outputs):
+                    if v in read and v not in ends:
+                        stacked.setdefault((m, o), []).append((j, v))
+        results = [one[m].outputs[o] for m, o in stacked]
+        ins = [*slots, *row_vars.values(), *fixed]
+        outputs = [*carries, *results]
+        values = self._example(example, before, fixed)
+        given = [values[a] if isinstance(a, Var) else a for a in self.init.values()]
+        shown = [*given, *[r[0] for r in self.rows.values()], *[values[v] for v in fixed]]
+        shown = [
+            np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
+            for x, v in zip(shown, ins, strict=True)
+        ]
+        body_tape = tape_of(tape.name, ins, body, outputs)
+        loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
+        made = [new((self.count, *v.shape), v.dtype) for v in results]
+        init = [
+            a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
+            for v, a in zip(slots, self.init.values(), strict=True)
+        ]
+        operands = (*init, *self.rows.values(), *fixed)
+        line = one[0].source
+        found = [*before, Equation(loop, operands, {}, (*ends, *made), line)]
+        for rows, entries in zip(made, stacked.values(), strict=True):
+            for j, v in entries:
+                found.append(_row(rows, j, v, line))
+        final = tape_of(tape.name, tape.inputs, [*found, *after], tape.outputs)
+        return Tape(
+            tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
+        )
+
+    def _example(
+        self, example: Sequence[Any], before: Sequence[Equation], fixed: Sequence[Var]
+    ) -> dict[Var, Any]:
+        """Values at the beginning of the loop."""
+        tape = self.tape
+        wanted = [a for a in (*self.init.values(), *fixed) if isinstance(a, Var)]
+        values = dict(zip(tape.inputs, example, strict=True))
+        for e in needed(before, wanted):
+            if e.primitive is guard:
+                continue
+            y = e.primitive(*[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params)
+            results = y if isinstance(y, tuple) else (y,)
+            values.update(zip(e.outputs, results, strict=True))
+        return values
+
+
+def _row(rows: Var, j: int, result: Var, line: Any) -> Equation:
+    """The equation that takes a row."""
+    index = canonical((j, ...), rows.shape)[2]
+    return Equation(Primitive.registry["getitem"], (rows,), {"index": index}, (result,), line)
+
+
+def _sign(e: Equation) -> Any:
+    """Equal for equations that may be repetitions of each other."""
+    line = (e.source.filename, e.source.lineno) if e.source is not None else None
+    operands = tuple(
+        [(a.shape, a.dtype) if isinstance(a, Var) else (type(a), np.shape(a)) for a in e.inputs]
+    )
+    results = tuple([(v.shape, v.dtype) for v in e.outputs])
+    try:
+        key = params_key(e.params)
+        hash(key)
+    except TypeError:
+        key = id(e)
+    return e.primitive, line, operands, results, key
+
+
+def rolled_part(
+    trace: RecordTrace, mark: int, inputs: Sequence[Any], others: Sequence[Any], results: Any
+) -> Callable[[Sequence[Any]], list[Any]] | None:
+    """What a recorder has recorded since ``mark``, as a function of ``inputs``, if it is a loop.
+
+    Parameters
+    ----------
+    inputs : list of array
+        Traced by the recorder, or plain.
+    others : list of Tracer
+        Other values that the part may have read.
+    results : list of array
+        What the part has made.
+    """
+    equations = trace.equations[mark:]
+    traced = [x for x in inputs if isinstance(x, Tracer) and x._trace is trace]
+    if len(traced) < len(inputs):
+        return None
+    outputs = [y._node if isinstance(y, Tracer) and y._trace is trace else y for y in results]
+    equations = needed(equations, outputs)
+    if len(equations) < LEAST_EQUATIONS:
+        return None
+    made = {v for e in equations for v in e.outputs}
+    known_here = {x._node: x for x in [*others, *traced] if x._trace is trace}
+    own = {x._node for x in traced}
+    if len(own) < len(traced):
+        return None
+    free = dict.fromkeys(
+        a for e in equations for a in e.inputs if isinstance(a, Var) and a not in made
+    )
+    more = [a for a in free if a not in own]
+    if any(a not in known_here for a in more):
+        return None
+    tracers = [*traced, *[known_here[a] for a in more]]
+    tape = tape_of("f", [t._node for t in tracers], equations, outputs)
+    rolled = roll(tape, lambda: [t.concrete for t in tracers])
+    if rolled is tape:
+        return None
+    # What is checked by the loop from now on need not be checked before it.
+    checked = {id(e) for e in equations if e.primitive is guard}
+    trace.equations[mark:] = [e for e in trace.equations[mark:] if id(e) not in checked]
+
+    def run(leaves: Sequence[Any]) -> list[Any]:
+        return rolled.run([*leaves, *tracers[len(traced) :]])
+
+    return run

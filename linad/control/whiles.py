@@ -1,0 +1,320 @@
+"""A loop whose number of repetitions depends on values, as a primitive; with a way back.
+
+Forward it keeps at most C rows of carries. When they are full every second one goes, and the
+distance between them, the *stride*, doubles. So memory is fixed, and the number of repetitions
+is not. Backward it takes segment after segment, from the last one: runs it again from its row,
+keeping S carries at a time, and pulls through them. A segment longer than S repetitions is run
+again from its row for each S of them. S is C, or more where carries are small.
+
+    repetitions up to C S     a run forward, another of each segment, and one back
+    n beyond                  n / (2 C S) times the work more: replayed, never refused
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.control.bodies import Body, known, run_tape, tape_of
+from linad.control.repeat import repeat
+from linad.core.primitive import Primitive
+from linad.core.settings import compiler_is_off
+from linad.core.shapes import Shape, size_of
+from linad.core.tape import needed
+from linad.errors import LoopLimitError
+from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
+from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.spaces import Slot
+
+LOOP_BYTES = 2**24
+"""Memory for the carries that a derivative keeps, unless the caller says how many."""
+
+SEGMENT, FIRST_STRIDE = 512, 16
+"""Carries that the way back keeps at a time, at least, where these are small; and the distance
+between rows to begin with."""
+
+SMALL = 2**18
+"""Bytes of so many carries up to which they are small."""
+
+INTEGER = np.dtype(np.int64)
+
+
+class While(Primitive):
+    """Repetitions of a body, as long as a test says so.
+
+    Parameters
+    ----------
+    test, body : Body
+        Of the same carries and constants, without rows; the test gives one boolean.
+    kept : int
+        Rows of carries that are kept, 0 for none.
+    limit : int or None
+        Most repetitions.
+    capacity : int
+        Rows that a derivative keeps.
+
+    Notes
+    -----
+    Results: the last carries and the number of repetitions; with rows kept, the stride and the
+    rows, those beyond the last zero.
+    """
+
+    def __init__(self, test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> None:
+        count = body.carries + 1 + (1 + body.carries if kept else 0)
+        name = f"while({body.tape.name})"
+        super().__init__(name, self._run, outputs=count, register=False)
+        self.test, self.body, self.kept, self.limit = test, body, kept, limit
+        self.capacity = capacity
+        size = carry_bytes(body)
+        self.segment = max(capacity, SEGMENT if SEGMENT * size <= SMALL else 1)
+        self.first = FIRST_STRIDE if self.segment >= FIRST_STRIDE else 1
+        self.whole = self._linearized
+        self._runner: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return while_, (self.test, self.body, self.kept, self.limit, self.capacity)
+
+    @property
+    def shapes(self) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of each operand."""
+        return [(v.shape, v.dtype) for v in self.body.tape.inputs]
+
+    @property
+    def results(self) -> list[tuple[Shape, Any]]:
+        """Shape and dtype of each result."""
+        carries = self.shapes[: self.body.carries]
+        found = [*carries, ((), INTEGER)]
+        if self.kept:
+            found += [((), INTEGER), *[((self.kept, *s), d) for s, d in carries]]
+        return found
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        if compiler_is_off():
+            return self.by_numpy(values)
+        if self._runner is None:
+            from linad.control.running import Runner
+
+            self._runner = Runner(self)
+        return self._runner(values)  # type: ignore[no-any-return]
+
+    def lower_into(self, lowering: Any, eqn: Any) -> bool:
+        """Add the loop to a program that is being compiled."""
+        from linad.control.lowering_whiles import lower
+
+        return lower(lowering, eqn)
+
+    def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
+        """Run test and body by NumPy, or by ``runs(body, values)``."""
+        runs = runs or run_tape
+        nc, rows, stride, following = self.body.carries, 0, self.first, 0
+        given = [
+            np.array(v, dtype=var.dtype)
+            for v, var in zip(values, self.body.tape.inputs, strict=True)
+        ]
+        carry, constants = [v[()] for v in given[:nc]], [v[()] for v in given[nc:]]
+        kept = [np.zeros((self.kept, *c.shape), c.dtype) for c in given[:nc]]
+        k = 0
+        while np.asarray(runs(self.test, [*carry, *constants])[0]).item():
+            if k == self.limit:
+                raise LoopLimitError(
+                    f"while_loop: {self.body.tape.name} has run {k} times, and the test still says "
+                    f"to go on; give a larger limit, or limit=None for no limit"
+                )
+            if self.kept and k == following:
+                if rows == self.kept:
+                    rows = (self.kept + 1) // 2
+                    for c in kept:
+                        c[:rows] = c[::2].copy()
+                        c[rows:] = 0
+                    stride *= 2
+                    following = rows * stride
+                if k == following:
+                    for c, v in zip(kept, carry, strict=True):
+                        c[rows] = v
+                    rows += 1
+                    following = rows * stride
+            found = runs(self.body, [*carry, *constants])
+            carry = [
+                np.array(v, dtype=c.dtype).reshape(c.shape)[()]
+                for v, c in zip(found, given[:nc], strict=True)
+            ]
+            k += 1
+        made = (*carry, np.int64(k))
+        return (*made, np.int64(stride), *kept) if self.kept else made
+
+    def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        J = WhileJacobian(self, list(values), tuple(active))
+        return J.results, J
+
+
+def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> While:
+    """The primitive of these bodies; one for all who ask."""
+    key = "while", id(test), kept, limit, capacity, SEGMENT, FIRST_STRIDE
+    made = body.once(key, lambda: While(test, body, kept, limit, capacity))
+    assert made.test is test
+    return made  # type: ignore[no-any-return]
+
+
+def affordable(body: Body) -> int:
+    """How many rows of carries a derivative keeps by default."""
+    return int(np.clip(LOOP_BYTES // max(1, carry_bytes(body)), 64, 256))
+
+
+def carry_bytes(body: Body) -> int:
+    """Memory for one repetition's carries."""
+    return sum([size_of(v.shape) * v.dtype.itemsize for v in body.tape.inputs[: body.carries]])
+
+
+class WhileJacobian(JacobianOperator):
+    """The derivative of a while loop: a map between tuples of arrays.
+
+    The number of repetitions is that of the run forward; a test has no derivative.
+    """
+
+    unknown = EVERYTHING
+
+    fresh = True
+
+    def __init__(self, owner: While, values: list[Any], active: tuple[int, ...]) -> None:
+        self.owner, self.values, self.active = owner, values, active
+        nc = owner.body.carries
+        self.rows = owner.kept or owner.capacity
+        found = while_(owner.test, owner.body, self.rows, owner.limit, owner.capacity)(*values)
+        self.count, self.stride, self.kept = found[nc], found[nc + 1], found[nc + 2 :]
+        self.results = tuple(found) if owner.kept else tuple(found[: nc + 1])
+        self.in_slots = [Slot(values[i]) for i in active]
+        self.out_slots = [Slot(v) for v in self.results]
+        dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
+        super().__init__((), (), np.result_type(*dtypes))
+
+    def pushforward(self, tangent: Any) -> Any:
+        owner = self.owner
+        body, nc = owner.body, owner.body.carries
+        seeds = _seeds(tangent, self.in_slots)
+        push = body.push(self.active, seeds)
+        given = dict(zip(self.active, tangent, strict=True))
+        operands: list[Any] = []
+        for low, high in ((0, nc), (nc, len(self.values))):
+            operands += self.values[low:high]
+            for i in push.inputs:
+                if low <= i < high:
+                    t = given.get(i)
+                    operands.append(Slot(self.values[i]).zeros(seeds) if t is None else t)
+        n = len(push.carried)
+        test = push.body.once(("test", id(owner.test)), lambda: self._test_of(push))
+        rows = owner.kept
+        found = while_(test, push.body, rows, owner.limit, owner.capacity)(*operands)
+        pushed: list[Any] = [None] * len(self.results)
+        for j, t in zip(push.carried, found[nc : nc + n], strict=True):
+            pushed[j] = t
+        if rows:
+            made = found[nc + n + 2 :]
+            for j, t in zip(push.carried, made[nc : nc + n], strict=True):
+                pushed[nc + 2 + j] = np.moveaxis(t, 0, len(seeds)) if seeds else t
+        return tuple(pushed)
+
+    def _test_of(self, push: Any) -> Body:
+        """The test, as one of the carries and constants of the push as well."""
+        test, nc = self.owner.test, self.owner.body.carries
+        n = len(push.carried)
+        constants = len(test.tape.inputs) - nc
+        chosen = [*range(nc), *range(nc + n, nc + n + constants)]
+        recorder = RecordTrace()
+        ins = [recorder.input(v) for v in push.body.example]
+        nodes = [t._node for t in ins]
+        with recorder:
+            outputs = [node_of(recorder, v) for v in test.tape.run([ins[i] for i in chosen])]
+        equations = needed(recorder.equations, outputs)
+        return Body(tape_of("test", nodes, equations, outputs), push.body.example, nc + n, 0)
+
+    def pullback(self, cotangent: Any) -> Any:
+        body, nc = self.owner.body, self.owner.body.carries
+        seeds = _seeds(cotangent, self.out_slots)
+        pull = body.pull(self.active, (), seeds)
+        weights = [
+            self.out_slots[i].zeros(seeds) if cotangent[i] is None else cotangent[i]
+            for i in pull.carried
+        ]
+        weights += [Slot(self.values[i]).zeros(seeds) for i in pull.held]
+        of_rows = []
+        if self.owner.kept:
+            for i in pull.carried:
+                w = cotangent[nc + 2 + i]
+                w = self.out_slots[nc + 2 + i].zeros(seeds) if w is None else w
+                of_rows.append(np.moveaxis(w, len(seeds), 0) if seeds else w)
+        length = self.owner.segment
+        key = "segments", self.active, seeds, length, bool(of_rows)
+        segments = body.once(key, lambda: _segments(body, pull, length, bool(of_rows)))
+        count = (self.count + (self.stride - 1)) // self.stride
+        rows = [np.arange(self.rows), *self.kept, *of_rows]
+        constants = [*self.values[nc:], self.count, self.stride]
+        run = repeat(segments, self.rows, True, True)
+        found = run(count, *weights, *rows, *constants)
+        pulled = dict(zip([*pull.carried, *pull.held], found, strict=False))
+        return tuple([pulled[i] for i in self.active])
+
+
+def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
+    """The body of the way back: one segment, from its row.
+
+    Carries are the cotangents; rows the number of the segment, the carries at its beginning and
+    cotangents of these; constants those of the loop, the number of repetitions and the stride.
+    """
+    nc = body.carries
+    constants = list(body.example[nc:])
+    weights = list(pull.body.example[: pull.body.carries])
+    rows = [np.int64(0), *body.example[:nc]]
+    n = len(weights)
+    more = weights[: len(pull.carried)] if weighted else []
+    example = [*weights, *rows, *more, *constants, np.int64(1), np.int64(1)]
+    piece = _piece(body, pull, capacity)
+    recorder = RecordTrace()
+    ins = [recorder.input(v) for v in example]
+    nodes = [t._node for t in ins]
+    with recorder:
+        w, j, start = ins[:n], ins[n], ins[n + 1 : n + 1 + nc]
+        held = ins[n + 1 + nc + len(more) : -2]
+        total, stride = ins[-2:]
+        length = np.minimum(stride, total - j * stride)
+        pieces = (length + (capacity - 1)) // capacity
+        run = repeat(piece, capacity, False, True)
+        found = list(run(pieces, pieces - 1, *w, *start, *held, length)[1:])
+        for i, v in enumerate(ins[n + 1 + nc : n + 1 + nc + len(more)]):
+            found[i] = found[i] + v
+        outputs = [node_of(recorder, v) for v in found]
+    tape = tape_of(f"segment {body.tape.name}", nodes, needed(recorder.equations, outputs), outputs)
+    return known(Body(tape, example, n, 1 + nc + len(more)))
+
+
+def _piece(body: Body, pull: Any, capacity: int) -> Body:
+    """The last ``capacity`` repetitions of a segment that are not yet pulled through.
+
+    Carries are the number of the piece and the cotangents; constants the carries at the beginning
+    of the segment, the constants of the loop and the length of the segment.
+    """
+    nc = body.carries
+    weights = list(pull.body.example[: pull.body.carries])
+    n = len(weights)
+    example = [np.int64(0), *weights, *body.example, np.int64(1)]
+    recorder = RecordTrace()
+    ins = [recorder.input(v) for v in example]
+    nodes = [t._node for t in ins]
+    with recorder:
+        p, w, start = ins[0], ins[1 : 1 + n], ins[1 + n : 1 + n + nc]
+        held, length = ins[1 + n + nc : -1], ins[-1]
+        skipped = p * capacity
+        first = repeat(body, capacity, False, True)(skipped, *start, *held)[:nc]
+        count = np.minimum(capacity, length - skipped)
+        kept = repeat(body.keeping(pull.carries), capacity, False, True)(count, *first, *held)
+        read = [held[i - nc] for i in pull.constants]
+        operands = [*w, *kept[len(body.outputs) :], *read]
+        found = repeat(pull.body, capacity, True, True)(count, *operands)
+        outputs = [node_of(recorder, v) for v in (p - 1, *found)]
+    tape = tape_of(f"piece {body.tape.name}", nodes, needed(recorder.equations, outputs), outputs)
+    return known(Body(tape, example, 1 + n, 0))
+
+
+def _seeds(given: Sequence[Any], slots: list[Slot]) -> Shape:
+    pairs = zip(given, slots, strict=True)
+    return next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)

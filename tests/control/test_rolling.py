@@ -1,0 +1,169 @@
+"""A recorded tape that repeats becomes a loop: the same program."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.control.repeat import Repeat
+from linad.control.rolling import roll
+
+pytestmark = pytest.mark.usefixtures("kernels")
+
+X = np.array([0.7, 0.3, 0.5])
+ROWS = np.random.default_rng(0).standard_normal((60, 3))
+
+
+def step(y, x):
+    a = y + 0.1 * np.sin(y * x[0]) * x[1]
+    return np.stack([a[0] * 0.9, a[1] - a[2] * x[2], np.cos(a[0])])
+
+
+def plain(x):
+    y = x
+    for _ in range(60):
+        y = step(y, x)
+    return np.sum(y * y)
+
+
+def with_rows(x):
+    y, total = x, 0.0
+    for row in ROWS:
+        y = step(y, x) + row
+        total = total + np.sum(y)
+    return total + y[0]
+
+
+def with_time(x):
+    y, t = x, 0.0
+    for k in range(60):
+        t = 0.1 * k
+        y = step(y, x) * np.exp(-0.01 * t) + x * t
+    return np.sum(y)
+
+
+def with_path(x):
+    y, path = x, []
+    for _ in range(60):
+        y = step(y, x)
+        path.append(y[1])
+    return np.sum(np.stack(path) ** 2) + y[0]
+
+
+def broken_off(x):
+    y = x
+    for k in range(60):
+        y = step(y, x) if k < 50 else step(y * 2.0, x) + 1.0
+    return np.sum(y)
+
+
+def two_states(x):
+    u, v = x, x * 2.0
+    for _ in range(60):
+        u, v = np.tanh(u + 0.1 * v), v - 0.1 * np.sin(u) * x
+    return np.sum(u * v)
+
+
+def guarded(x):
+    y = x
+    for _ in range(60):
+        if np.sum(y) < 1e6:
+            y = step(y, x)
+    return np.sum(y)
+
+
+def nothing(x):
+    for k in range(60):
+        x = [np.sin, np.cos, np.tanh, np.abs][(k * k) % 7 % 4](x) * (k + 1.5)
+    return np.sum(x)
+
+
+def two_back(x):
+    a, b = x, x * 0.5
+    for _ in range(80):
+        a, b = b, np.sin(b + 0.1 * a) * x[0] + 0.1
+    return np.sum(b)
+
+
+PROGRAMS = [
+    plain,
+    with_rows,
+    with_time,
+    with_path,
+    broken_off,
+    two_states,
+    guarded,
+    nothing,
+    two_back,
+]
+ROLLED = {*PROGRAMS} - {nothing}
+
+
+def rolled_tape(f):
+    tape = linad.trace(f, X)[1]
+    return tape, roll(tape, lambda: [X])
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_same_program(f):
+    tape, rolled = rolled_tape(f)
+    rolled.check()
+    loops = [e for e in rolled.equations if isinstance(e.primitive, Repeat)]
+    assert bool(loops) == (f in ROLLED)
+    for x in (X, X * 1.1):
+        np.testing.assert_allclose(rolled(x), f(x), rtol=1e-12)
+    np.testing.assert_allclose(linad.grad(rolled)(X), linad.grad(f)(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_expanded_again(f):
+    """The loop, run repetition by repetition, is the recorded list of equations."""
+    tape, rolled = rolled_tape(f)
+    found = []
+    for e in rolled.equations:
+        if isinstance(e.primitive, Repeat):
+            found += [i.primitive.name for i in e.primitive.body.tape.equations] * e.primitive.n
+        else:
+            found.append(e.primitive.name)
+    rows = len(found) - len(tape.equations)
+    names = [e.primitive.name for e in tape.equations]
+    if f is not with_path:  # rows are taken out of the loop's results
+        assert rows == 0
+        assert found == names
+
+
+@pytest.mark.parametrize(
+    "f",
+    [pytest.param(f, marks=[] if f in (plain, with_path) else pytest.mark.full) for f in PROGRAMS],
+)
+def test_compiled(f):
+    for transform in (lambda f: f, linad.grad):
+        g = linad.jit(transform(f))
+        for x in (X, X, X * 1.1):
+            np.testing.assert_allclose(g(x), transform(f)(x), rtol=1e-9)
+    g = linad.grad(linad.jit(f))
+    np.testing.assert_allclose(g(X), linad.grad(f)(X), rtol=1e-9)
+
+
+def test_long_functions_are_differentiated_as_loops():
+    def f(x):
+        y = x
+        for _ in range(150):
+            y = step(y, x)
+        return np.sum(y * y)
+
+    g = linad.jit(linad.grad(f))
+    g(X)
+    np.testing.assert_allclose(g(X), linad.grad(f)(X), rtol=1e-9)
+    assert len(linad.explain(linad.grad(f))(X).steps) < 100
+
+
+def test_guard_of_a_loop_still_decides():
+    def f(x):
+        y = x
+        for _ in range(60):
+            y = y * 1.05 if y[0] > 0 else y * 0.5 + 0.1
+        return np.sum(y)
+
+    g = linad.jit(f)
+    for x in (X, X, -X, -X, X):
+        np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
