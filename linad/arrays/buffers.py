@@ -412,6 +412,7 @@ def overwrite(x: Any, value: Any) -> None:
         and _same_layout(concrete(x), concrete(value))
     ):
         x._trace.check_alone(x)
+        x._trace.written_to()
         x._node, x._value = value._node, value._value
     else:
         write(x, ..., value)

@@ -104,6 +104,9 @@ class Methods(Memory):
 
     @flat.setter
     def flat(self, value: Any) -> None:
+        if is_number(self):
+            kind = type(self.concrete).__name__
+            raise TypeError(f"{kind!r} object does not support assignment to its flat")
         Flat(self)[...] = value
 
     # Methods of ndarray.

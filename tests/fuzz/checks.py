@@ -77,8 +77,9 @@ def close(found, expected, single=False):
         return np.array_equal(found, expected)
     scale = scale_of(expected[np.isfinite(expected)])
     rtol = 2e-4 if single else tolerance(expected.dtype)
+    least = 1e-5 if single else 1e-12  # what cancels leaves this much
     with np.errstate(all="ignore"):
-        return np.allclose(found, expected, rtol=rtol, atol=rtol * scale + 1e-12, equal_nan=True)
+        return np.allclose(found, expected, rtol=rtol, atol=rtol * scale + least, equal_nan=True)
 
 
 def same(found, expected, where, single=False, types=True):
@@ -93,6 +94,10 @@ def same(found, expected, where, single=False, types=True):
             raise DifferenceError(f"{where}: leaf {k} is of {np.asarray(u).dtype}, not {v.dtype}")
         if not close(u, v, single):
             raise DifferenceError(f"{where}: leaf {k} is\n{u!r}, expected\n{v!r}")
+
+
+def close_leaves(a, b):
+    return all(close(u, v) for u, v in zip(leaves(a), leaves(b), strict=True))
 
 
 def is_single(args, result):
@@ -169,6 +174,8 @@ class Trial:
                 return
             same(given, after, f"arguments after call {k}, which raised", self.single)
         else:
+            if "read-only" in str(problem) and close_leaves(given, args):
+                return  # NumPy refuses a write that changes nothing
             raise DifferenceError(f"call {k} gave {found!r}, where NumPy raises {problem!r}")
 
     def differentiate(self, f, args, expected, kept, k):

@@ -45,7 +45,7 @@ def laid(x, layout):
         found = wide[2 : 2 + x.size].reshape(x.shape)
         found[...] = x
         return found
-    if layout == "read-only":
+    if layout == "read-only" and x.size:  # a view of no entries has no memory to tell it by
         x.flags.writeable = False
     return x
 

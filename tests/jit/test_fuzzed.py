@@ -55,6 +55,16 @@ def test_a_write_of_no_entries_into_a_read_only_argument_is_refused(index):
             jitted(x)
 
 
+def test_flat_of_a_number_is_not_writable():
+    def f(s):
+        s.flat = 7.0
+        return s * 2.0
+
+    for transform in (linad.grad, linad.jit):
+        with pytest.raises(TypeError, match="flat"):
+            transform(f)(np.float64(3.0))
+
+
 def test_copyto_drops_leading_axes_of_length_one():
     def f(x, a):
         np.copyto(x, a)
@@ -103,6 +113,19 @@ def test_a_view_of_an_array_with_an_axis_of_length_one():
         x = np.arange(6.0)[::-1].reshape(2, 1, 3)
         assert jitted(x)[0, 0, 0] == 10.0
         assert x[0, 0, 0] == 5.0
+
+
+@pytest.mark.parametrize("order", ["FCCFC", "CFFCF"])
+def test_what_was_a_copy_is_a_view_in_another_layout(order):
+    def f(x):
+        y = x.reshape(-1)
+        x -= x  # of the whole array
+        return y * 1.0
+
+    jitted = linad.jit(f)
+    for lie in order:
+        x = np.arange(1.0, 7.0).reshape((2, 3), order=lie)
+        assert np.array_equal(jitted(x.copy("K")), f(x))
 
 
 def test_a_traced_mask_without_entries_beside_a_number():

@@ -15,6 +15,7 @@ SCRIPT = """
 import sys
 import numpy as np
 import linad
+from linad.core import tree
 
 def f(x, c):
     c[:] = x * 2
