@@ -19,6 +19,7 @@ from linad.transforms.record import trace
 __version__ = "0.1.0"
 
 __all__ = [
+    "adopt",
     "block_diag",
     "check_derivatives",
     "config",
@@ -53,6 +54,7 @@ __all__ = [
 ]
 
 _LAZY = {
+    "adopt": "linad.adoption.adopting",
     "explain": "linad.api.inspection",
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",

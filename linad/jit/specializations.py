@@ -18,6 +18,7 @@ import numpy as np
 from linad.arrays.buffers import settle
 from linad.arrays.tracer import Tracer
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
@@ -145,6 +146,7 @@ def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, set) else value
 
 
+@repeated
 def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | None]:
     """Run a function on traced arrays; return its result, and the path it took.
 

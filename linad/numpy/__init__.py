@@ -33,6 +33,16 @@ from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
+from linad.numpy.scalar_types import (
+    cdouble as cdouble,
+    complex64 as complex64,
+    complex128 as complex128,
+    csingle as csingle,
+    double as double,
+    float32 as float32,
+    float64 as float64,
+    single as single,
+)
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, ravel, require_finite

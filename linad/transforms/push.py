@@ -9,6 +9,7 @@ from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, wri
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
@@ -159,6 +160,7 @@ def _copied(tangent: Any) -> Any:
     return tangent.copy()
 
 
+@repeated
 def push_leaves(
     function: Callable[[list[Any]], Any], values: list[Any], tangents: list[Any]
 ) -> tuple[Any, list[Any], list[Any]]:
