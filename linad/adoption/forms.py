@@ -59,7 +59,11 @@ class FormOfArrayFunction:
         return self._original(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._original, name)
+        found = getattr(self._original, name)
+        return FormOfArrayFunction(found) if name in _METHODS_OF_UFUNCS else found
+
+
+_METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")
 
 
 def _is_list(a: Any) -> bool:
@@ -202,8 +206,7 @@ def refresh() -> None:
 
 
 def _rooms() -> list[str]:
-    rooms = [f"scipy.{room}" for room in linad.scipy.ROOMS]
-    return [*rooms, "scipy.sparse.linalg", "scipy.spatial.distance", "scipy.spatial.transform"]
+    return [f"scipy.{room}" for room in (*linad.scipy.ROOMS, *linad.scipy.INNER_ROOMS)]
 
 
 # Methods of plain arrays that are given traced values.

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from linad.adoption import promotion
 from linad.adoption.exchanges import PLAIN
-from linad.adoption.forms import FORMS, METHODS, form_of, picked
+from linad.adoption.forms import FORMS, METHODS, form_of, has_form, picked
 
 _HELPERS = {"pick": picked, "form": form_of, **promotion.CALLED}
 _OPERATORS = {
@@ -80,8 +80,8 @@ def _names_of(node: Any) -> set[str]:
 class _Rewrite(ast.NodeTransformer):
     """The source with calls and writes behind the test."""
 
-    def __init__(self, names: set[str]) -> None:
-        self.method_names = names
+    def __init__(self, names: set[str], renamed: set[str]) -> None:
+        self.method_names, self.renamed = names, renamed
         self.scopes: list[set[str]] = []
 
     def _visit_scope(self, node: Any) -> Any:
@@ -108,10 +108,10 @@ class _Rewrite(ast.NodeTransformer):
     def _is_local(self, name: str) -> bool:
         return any(name in scope for scope in self.scopes)
 
-    def _root(self, node: ast.expr) -> str | None:
+    def _root(self, node: ast.expr) -> str:
         while isinstance(node, ast.Attribute):
             node = node.value
-        return node.id if isinstance(node, ast.Name) else None
+        return node.id if isinstance(node, ast.Name) else ""
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
@@ -125,7 +125,9 @@ class _Rewrite(ast.NodeTransformer):
         if isinstance(f, ast.Name):
             return self._is_local(f.id)
         if isinstance(f, ast.Attribute):
-            return f.attr in self.method_names
+            root = self._root(f)
+            by_name = root in self.renamed and not self._is_local(root)
+            return f.attr in self.method_names and not by_name
         return isinstance(f, (ast.Subscript, ast.IfExp))
 
     def _import(self, node: Any) -> Any:
@@ -219,32 +221,33 @@ def _functions(
     return {key: inner for key, inner in into.items() if key not in twice}
 
 
-def compiled(file: str) -> Compiled | None:
-    """The functions of a file, compiled anew; None where there is no source."""
+def compiled(file: str, space: dict[str, Any]) -> Compiled | None:
+    """The functions of a module's file, compiled anew; None where there is no source."""
     if file not in _COMPILED:
         for name, helper in _HELPERS.items():
             builtins.__dict__[f"_linad_{name}"] = helper
         text = "".join(linecache.getlines(file))
-        _COMPILED[file] = _compile(text, file) if text else None
+        _COMPILED[file] = _compile(text, file, space) if text else None
     return _COMPILED[file]
 
 
-def _compile(text: str, file: str) -> Compiled | None:
+def _compile(text: str, file: str, space: dict[str, Any]) -> Compiled | None:
+    by_name = {name for name, value in space.items() if has_form(value)}
     names = {original.__name__ for original, _ in FORMS.values() if hasattr(original, "__name__")}
     try:
         parsed = ast.parse(text)
     except SyntaxError:  # not Python, but what a notebook or a template makes of it
         return None
     before = compile(text, file, "exec", dont_inherit=True)
-    after = ast.fix_missing_locations(_Rewrite(names | {*METHODS}).visit(parsed))
+    after = ast.fix_missing_locations(_Rewrite(names | {*METHODS}, by_name).visit(parsed))
     return Compiled(
         _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
     )
 
 
-def deeper(code: types.CodeType) -> types.CodeType | None:
+def deeper(code: types.CodeType, space: dict[str, Any]) -> types.CodeType | None:
     """A function's code compiled anew; None where it is not to be had, or is the same."""
-    known = compiled(code.co_filename)
+    known = compiled(code.co_filename, space)
     if known is None:
         return None
     key = code.co_qualname, code.co_firstlineno

@@ -33,7 +33,9 @@ class Changes:
 
     def deepen(self, function: types.FunctionType) -> bool:
         """Give a function the code compiled anew from its source; whether there is such code."""
-        new = None if id(function) in self.left else deeper(code_before(function))
+        if id(function) in self.left:
+            return False
+        new = deeper(code_before(function), function.__globals__)
         if new is None:
             return False
         self.replace(function, rename_code(new, function.__globals__))

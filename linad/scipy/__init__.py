@@ -17,6 +17,9 @@ ROOMS = [
 ]
 """The modules of SciPy that have traced forms, imported when they are first asked for."""
 
+INNER_ROOMS = ["sparse.linalg"]
+"""Modules inside of those."""
+
 
 def __getattr__(name: str) -> Any:
     if importlib.util.find_spec(f"{__name__}.{name}") is not None:

@@ -117,7 +117,7 @@ def to_floats(x):
 
 
 def to_ints(x):
-    return int(x[0] * 10) * x + math.floor(x[1] * 10)
+    return int(x[0] * 7) * x + math.floor(x[1] * 7)
 
 
 def numpy_scalars(x):
