@@ -180,6 +180,14 @@ def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
     return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
 
 
+@functools.wraps(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **keywords: Any) -> Any:
+    # The functions may close over traced values that x knows nothing of.
+    return np.piecewise(x if isinstance(x, Traced) else _writable(asarray(x)), *(
+        condlist, funclist, *args
+    ), **keywords)
+
+
 # Concatenation by index.
 
 

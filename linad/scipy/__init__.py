@@ -12,12 +12,12 @@ from typing import Any
 from linad.core.frames import public_names
 
 ROOMS = [
-    *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse"),
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial"),
     *("special", "stats"),
 ]
 """The modules of SciPy that have traced forms, imported when they are first asked for."""
 
-INNER_ROOMS = ["sparse.linalg"]
+INNER_ROOMS = ["sparse.linalg", "spatial.distance", "spatial.transform"]
 """Modules inside of those."""
 
 

@@ -98,7 +98,8 @@ def newton(
     g = Watched(func, args)
     found = theirs.newton(
         *(g, plain(x0), watched(fprime, args), (), plain(tol), maxiter),
-        fprime2=watched(fprime2, args), x1=plain(x1),
+        fprime2=watched(fprime2, args),
+        x1=plain(x1),
         **kwargs,
     )
     if not g.traced:
