@@ -136,6 +136,8 @@ def array(
         made = astype(made, dtype, copy=False)
     if made.ndim < ndmin:
         made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
+    elif not made.ndim and isinstance(made, Traced) and type(made.concrete) is not np.ndarray:
+        return duplicate(made, order)  # an array without axes, which can be written into
     if copy:
         return duplicate(made, order)
     return laid_out(made, order, "array")

@@ -32,7 +32,7 @@ _ROOT = "linad.solve.root(g, x0, theta) returns the root, differentiable in thet
 _MINIMUM = "linad.solve.minimum(f, x0, theta) returns the minimum, differentiable in theta"
 _FIT = "linad.solve.least_squares(r, x0, theta) returns the fit, differentiable in theta"
 _QUAD = (
-    "use linad.scipy.integrate.fixed_quad, whose function may hold traced values, or sum with the "
+    "linad.scipy.integrate.fixed_quad, whose function may hold traced values, or sum with the "
     "nodes and weights of np.polynomial.legendre.leggauss"
 )
 
@@ -212,5 +212,6 @@ def _of_scipy(module: str, name: str) -> str:
     except ModuleNotFoundError:
         mirror = None
     if mirror is not None and name in vars(mirror):
-        return f"use linad.{module}.{name}, which traces"
+        other = SCIPY.get(name)
+        return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"

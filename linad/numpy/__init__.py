@@ -183,9 +183,9 @@ def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
 @functools.wraps(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **keywords: Any) -> Any:
     # The functions may close over traced values that x knows nothing of.
-    return np.piecewise(x if isinstance(x, Traced) else _writable(asarray(x)), *(
-        condlist, funclist, *args
-    ), **keywords)
+    if running_trace() is not None and not isinstance(x, Traced):
+        x = _writable(np.array(x))
+    return np.piecewise(x, condlist, funclist, *args, **keywords)
 
 
 # Concatenation by index.

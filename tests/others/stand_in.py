@@ -7,13 +7,12 @@ import cmath
 import functools
 import math
 import numbers
+from math import exp as e_to
 
 import numpy as np
 import scipy as sp
 import scipy.special
 from numpy import array, zeros
-
-from math import exp as e_to
 
 CONSTANTS = {"e": math.exp, "s": math.sin, "f": float}
 STEPS = [np.asarray, math.sqrt]

@@ -1,7 +1,6 @@
 """Code as it is found in packages, adopted: right derivatives, and nothing left behind."""
 
 import numpy as np
-import pytest
 
 import linad
 
