@@ -27,6 +27,7 @@ from linad.rules import (
     elliptic,
     extrema,
     filters,
+    floating,
     folds,
     fourier,
     gamma,
@@ -84,6 +85,7 @@ __all__ = [
     "elliptic",
     "extrema",
     "filters",
+    "floating",
     "folds",
     "fourier",
     "gamma",
@@ -116,3 +118,5 @@ __all__ = [
     "unsupported",
     "writing",
 ]
+
+floating.register()

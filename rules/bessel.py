@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
@@ -85,7 +86,7 @@ special("j0", x=lambda y, x: -sp.j1(x))
 special("j1", x=lambda y, x: 0.5 * (sp.j0(x) - sp.jv(2, x)))
 special("y0", x=lambda y, x: -sp.y1(x))
 special("y1", x=lambda y, x: sp.y0(x) - y / x)
-implements(np.i0)(special("i0", x=lambda y, x: sp.i1(x)))
+implements(np.i0)(gives(array)(special("i0", x=lambda y, x: sp.i1(x))))
 special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
 special("i0e", x=lambda y, x: sp.i1e(x) - side(x) * y)
 special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)

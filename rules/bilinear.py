@@ -17,7 +17,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relations import Relation
-from linad.operators.structured import Reshape
+from linad.operators.reordering import Reshape
 from linad.rules.shaping import as_array
 
 # Kronecker product.

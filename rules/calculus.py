@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import gives, number
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axes, normalize_axis
@@ -179,6 +180,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @implements(np.interp)
+@gives(number)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

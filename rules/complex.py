@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array, gives, like
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.operators.algebra import Chain
@@ -88,8 +89,10 @@ def real(val: Any) -> Any:
 
 @implements(np.imag)
 def imag(val: Any) -> Any:
-    # Of a real array it is zero: an array of zeros that depends on nothing.
-    return imag_(val) if val.dtype.kind == "c" else np.zeros(val.shape, val.dtype)
+    if val.dtype.kind == "c":
+        return imag_(val)
+    # Of a real array it is zero: zeros that depend on nothing, and NumPy's cannot be written.
+    return like(val, np.broadcast_to(val.dtype.type(0), val.shape))
 
 
 for _name, _function in (("real", real), ("imag", imag)):
@@ -105,6 +108,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @implements(np.real_if_close)
+@gives(array)
 def real_if_close(a: Any, tol: float = 100) -> Any:
     if a.dtype.kind != "c":
         return a

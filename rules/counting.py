@@ -33,7 +33,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if weights is None:
         return counts
     weights = _weights(weights, np.shape(x))
-    return tally(np.astype(weights, np.float64), np.asarray(x, np.intp), counts.size)
+    return tally(np.astype(weights, np.float64), np.array(x, np.intp), counts.size)
 
 
 def _weights(weights: Any, shape: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array as no_number
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.errors import UnsupportedError
@@ -112,7 +113,7 @@ def full(
     if not isinstance(fill_value, Traced):
         return np.full(shape, fill_value, dtype, order)
     filled = fill_value if dtype is None else astype(fill_value, dtype, copy=False)
-    return spread(filled, shape=as_shape(shape))
+    return no_number(spread(filled, shape=as_shape(shape)))
 
 
 @implements(np.array)
@@ -136,11 +137,9 @@ def array(
         made = astype(made, dtype, copy=False)
     if made.ndim < ndmin:
         made = reshape_(made, shape=(1,) * (ndmin - made.ndim) + made.shape)
-    elif not made.ndim and isinstance(made, Traced) and type(made.concrete) is not np.ndarray:
-        return duplicate(made, order)  # an array without axes, which can be written into
     if copy:
         return duplicate(made, order)
-    return laid_out(made, order, "array")
+    return no_number(laid_out(made, order, "array"))
 
 
 def _stacked(nested: Any) -> Any:
@@ -202,7 +201,7 @@ def arange(
 
 
 def _answer(numpy_function: Callable[..., Any]) -> None:
-    plain = concrete if numpy_function is np.min_scalar_type else form
+    plain = PLAIN.get(numpy_function, form)
 
     def answer(*args: Any, **kwargs: Any) -> Any:
         named = {name: plain(value) for name, value in kwargs.items()}
@@ -211,6 +210,25 @@ def _answer(numpy_function: Callable[..., Any]) -> None:
     answer.__name__ = answer.__qualname__ = numpy_function.__name__
     implements(numpy_function)(answer)
 
+
+def _printed(x: Any) -> Any:
+    return x._printed() if isinstance(x, Traced) else x
+
+
+def _placed(x: Any) -> Any:
+    return x.placed if isinstance(x, Traced) else x
+
+
+PLAIN = {
+    np.min_scalar_type: concrete,
+    np.may_share_memory: _placed,
+    np.shares_memory: _placed,
+    np.array_repr: _printed,
+    np.array_str: _printed,
+    np.array2string: _printed,
+}
+"""What a function is asked of, where not of the value alone: a program that is being recorded
+holds for values with this answer."""
 
 for _question in (
     np.shape,

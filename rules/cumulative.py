@@ -23,7 +23,8 @@ from linad.core.shapes import normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
-from linad.operators.structured import Diagonal, broadcast
+from linad.operators.reordering import broadcast
+from linad.operators.structured import Diagonal
 from linad.rules.reductions import cast
 from linad.rules.shaping import replaced
 
@@ -246,7 +247,7 @@ def add_reduceat(ufunc: Any) -> None:
             refuse_out(name, out)
         axis = normalize_axis(axis, a.ndim, name)
         a, n = cast(a, dtype), a.shape[axis]
-        starts = np.asarray(indices)
+        starts = np.array(indices)  # the caller may write into it
         if ((starts < 0) | (starts >= n)).any():
             raise IndexError(f"{name}: indices must lie in [0, {n}), got {indices!r}")
         stops = np.append(starts[1:], n)

@@ -56,32 +56,33 @@ def _degenerate(values: Any, singular: bool) -> Any:
 def _refuse(values: Any, name: str, why: str) -> None:
     kind = "singular values" if name == "svd" else "eigenvalues"
     alike = "that are equal or zero" if name == "svd" else "that are equal"
+    found = np.array2string(form(values), precision=6)
     raise DegenerateError(
-        f"{name}: a second derivative at {kind} {alike}, {np.array2string(values, precision=6)}: "
+        f"{name}: a second derivative at {kind} {alike}, {found}: "
         f"{why}; write the function of the matrix without its {kind} (np.trace, A * A, "
         f"np.linalg.slogdet, np.linalg.norm, linad.scipy.linalg.expm, sqrtm, logm), or move the "
         f"matrix off the point"
     )
 
 
-settled = Primitive("settled", lambda vectors, weights, *, values, name, strict: vectors)
+settled = Primitive("settled", lambda vectors, weights, values, *, name, strict: vectors)
 """Its first argument; differentiated, it refuses degenerate values."""
 
 
 @settled.jacobian(wrt=0)
 def settled_wrt_vectors(
-    y: Any, vectors: Any, weights: Any, *, values: Any, name: str, strict: bool
+    y: Any, vectors: Any, weights: Any, values: Any, *, name: str, strict: bool
 ) -> JacobianOperator:
+    # What is decided here, a program that is being recorded checks at each run.
     pairs = _degenerate(values, name == "svd")
     if np.any(pairs):
         if strict:
             _refuse(values, name, "its vectors are not settled there")
-        w = np.abs(form(weights))
+        w = np.abs(weights)
         allowed = 100 * values.shape[-1] * float(np.finfo(values.dtype).eps)
         far = allowed * np.max(w, axis=-1, initial=0.0)[..., None, None]
-        w = form(weights)
-        uneven = np.abs(w[..., None, :] - w[..., :, None]) > far
-        heavy = np.abs(w[..., None]) * np.eye(values.shape[-1]) > far
+        uneven = np.abs(weights[..., None, :] - weights[..., :, None]) > far
+        heavy = w[..., None] * np.eye(values.shape[-1]) > far
         if np.any(pairs & (uneven | heavy)):
             _refuse(values, name, "it does not exist, for the function tells them apart")
     return Identity(y.shape, y.dtype)
@@ -89,11 +90,18 @@ def settled_wrt_vectors(
 
 @settled.jacobian(wrt=1)
 def settled_wrt_weights(
-    y: Any, vectors: Any, weights: Any, *, values: Any, name: str, strict: bool
+    y: Any, vectors: Any, weights: Any, values: Any, *, name: str, strict: bool
 ) -> JacobianOperator:
     if np.any(_degenerate(values, name == "svd")):
         _refuse(values, name, "the part inside of their space is not known")
     return Zero(y.shape, weights.shape, y.dtype)
+
+
+@settled.jacobian(wrt=2)
+def settled_wrt_values(
+    y: Any, vectors: Any, weights: Any, values: Any, *, name: str, strict: bool
+) -> JacobianOperator:
+    return Zero(y.shape, values.shape, y.dtype)
 
 
 def settle(vectors: Any, values: Any, weights: Any, name: str) -> Any:
@@ -111,8 +119,7 @@ def settle(vectors: Any, values: Any, weights: Any, name: str) -> Any:
     """
     if not isinstance(vectors, Traced):
         return vectors
-    plain = form(values)
     strict = weights is None
     if strict:
-        weights = np.zeros(plain.shape, plain.dtype)
-    return settled(vectors, weights, values=plain, name=name, strict=strict)
+        weights = np.zeros(values.shape, values.dtype)
+    return settled(vectors, weights, values, name=name, strict=strict)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import number
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out
@@ -60,7 +61,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     labels, arrays = _canonical(subscripts, labels, arrays)
     if len(arrays) == 1 and len(labels[0]) == len(result):
         # Nothing is summed: a view, as NumPy's.
-        return np.transpose(arrays[0], [labels[0].index(c) for c in result])
+        return number(np.transpose(arrays[0], [labels[0].index(c) for c in result]))
     y = einsum_(*arrays, labels=tuple(labels), out=result, optimize=optimize)
     return y if order == "K" else laid_out(y, order, "einsum")
 

@@ -19,7 +19,8 @@ from linad.errors import MissingRuleError
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import NOT_A_MATRIX
-from linad.operators.structured import Broadcast, Diagonal, Identity, Masked, diagonal
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal, Identity, Masked, diagonal
 
 Slope = Callable[..., Any]
 

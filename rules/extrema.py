@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import gives, number
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out, scatter
@@ -193,6 +194,7 @@ position = Primitive(
 
 
 @implements(np.choose)
+@gives(number)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if out is not None:
         refuse_out("choose", (out,))
@@ -200,10 +202,13 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     result = choices[0]
     for k in range(1, len(choices)):
         result = where_(index == k, choices[k], result)
-    return np.broadcast_to(result, np.broadcast_shapes(index.shape, shape_of(result)))
+    shape = np.broadcast_shapes(index.shape, shape_of(result))
+    # A choice itself, or a view of it, is nothing to write into.
+    return np.copy(np.broadcast_to(result, shape)) if len(choices) == 1 else result
 
 
 @implements(np.nan_to_num)
+@gives(number)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

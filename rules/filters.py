@@ -29,7 +29,7 @@ from linad.operators.filtering import (
     RunningMean,
     TruncatedKernel,
 )
-from linad.operators.structured import Broadcast
+from linad.operators.reordering import Broadcast
 from linad.rules.polynomials import convolve_
 
 # Convolution on a grid.

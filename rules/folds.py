@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import number
 from linad.core.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
 from linad.core.shapes import drop_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
@@ -65,7 +66,9 @@ def _add_reduce(ufunc: Any) -> None:
         if given(initial) or not parts:
             lane = drop_axes(a.shape, axes)
             parts.insert(0, np.broadcast_to(np.astype(as_array(start), a.dtype), lane))
-        return kept(_fold(ufunc, parts), a.shape, axes, keepdims)
+        # One part alone is a view of the argument.
+        y = _fold(ufunc, parts) if len(parts) > 1 else np.copy(parts[0])
+        return number(kept(y, a.shape, axes, keepdims))
 
     reduce.__name__ = f"{ufunc.__name__}_reduce"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis
@@ -198,8 +199,8 @@ def _complex_fftn(name: str, inverse: bool, default: Any) -> Any:
     return transform
 
 
-fftn = implements(np.fft.fftn)(_complex_fftn("fftn", False, None))
-ifftn = implements(np.fft.ifftn)(_complex_fftn("ifftn", True, None))
+fftn = implements(np.fft.fftn)(gives(array)(_complex_fftn("fftn", False, None)))
+ifftn = implements(np.fft.ifftn)(gives(array)(_complex_fftn("ifftn", True, None)))
 fft2 = implements(np.fft.fft2)(_complex_fftn("fft2", False, (-2, -1)))
 ifft2 = implements(np.fft.ifft2)(_complex_fftn("ifft2", True, (-2, -1)))
 

@@ -86,7 +86,8 @@ def _choice(cases: Any, args: Any, y: Any) -> Any:
     cases : list of (where, slope, numbers)
         ``slope(y, *args)``, and what stands for the arguments elsewhere.
     """
-    taken, result = np.zeros((), bool), 0.0
+    taken: Any = np.zeros((), bool)
+    result: Any = 0.0
     for where, slope, numbers in cases:
         here = ~taken & where
         inside = [np.where(here, v, w) for v, w in zip(args, numbers, strict=True)]

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, Index, canonical
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
@@ -135,19 +136,25 @@ def getitem(x: Any, index: Any) -> Any:
         missing = x.ndim - len(entries)
         if missing >= 0:
             return getitem_(x, index=Index(entries + (WHOLE,) * missing))
-    original = index
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
     if axes is not None:
         x = transpose_(x, axes=axes)
-    if _is_scalar_array(original):
+    with_gap = any(entry is Ellipsis for entry in entries)
+    if all(type(entry) is int for entry in index):
+        if not with_gap:
+            return getitem_(x, index=index)
+        if not index:
+            return array(x)
+        if not _has_scalar_array(entries):
+            return _entry_as_view(x, index)
+        return copy_(getitem_(x, index=index), layout="K")
+    if _has_scalar_array(entries):
         # NumPy makes a copy where the integer is an array, and a view where it is a number.
         return copy_(getitem_(x, index=index), layout="K")
     if all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
-    if all(type(entry) is int for entry in index):
-        return _entry_as_view(x, index)
     return getitem_(x, index=index)
 
 
@@ -158,10 +165,9 @@ def _entry_as_view(x: Any, index: Index) -> Any:
     return reshape_(view, shape=())
 
 
-def _is_scalar_array(index: Any) -> bool:
+def _has_scalar_array(entries: tuple[Any, ...]) -> bool:
     """Whether an index has integer arrays without axes, and no others."""
-    entries = index if type(index) is tuple else (index,)
-    arrays = [e for e in entries if isinstance(e, np.ndarray)]
+    arrays = [e for e in entries if isinstance(e, np.ndarray | Traced) and not is_number(e)]
     return bool(arrays) and all(e.ndim == 0 and e.dtype.kind != "b" for e in arrays)
 
 
@@ -171,13 +177,14 @@ def along(x: Any, axis: int, entry: Any) -> Any:
 
 
 @implements(np.take)
+@gives(number)
 def take(
     a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Any:
     if out is not None:
         refuse_out("take", (out,))
     a = as_array(a)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = ravel(a), 0
     axis = normalize_axis(axis, a.ndim, "take")
     picked = np.asarray(indices)

@@ -49,6 +49,11 @@ def side_wrt_x(y: Any, x: Any) -> JacobianOperator:
     return diagonal(_at_zero(x, np.nan, 0.0, y), y.shape, y.dtype)
 
 
+def size_squared(d: Any) -> Any:
+    """|d|², real."""
+    return np.real(d) ** 2 + np.imag(d) ** 2 if d.dtype.kind == "c" else d * d
+
+
 def side(x: Any) -> Any:
     """The sign of a real x, as the slope of what has a kink at 0."""
     return side_(x) if isinstance(x, Traced) else np.sign(x)

@@ -19,7 +19,8 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Kronecker
-from linad.operators.structured import Conjugation, Permutation
+from linad.operators.reordering import Permutation
+from linad.operators.structured import Conjugation
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
 from linad.rules.shaping import as_array

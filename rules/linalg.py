@@ -33,7 +33,8 @@ from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import Kronecker, Solve, SystemMatrix
-from linad.operators.structured import Broadcast, Diagonal, Zero
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal, Zero
 from linad.rules.degeneracy import settle
 from linad.rules.shaping import as_array
 
@@ -99,7 +100,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
             order.remove(k)
             order.append(k)
         a = a.transpose(order)
-    shape = a.shape[b.ndim :]
+    # As NumPy counts: of an array of no more axes than b, all that it has.
+    shape = a.shape[-(a.ndim - b.ndim) :]
     n = size_of(shape)
     if a.size != n * n or b.size != n:
         raise LinAlgError(

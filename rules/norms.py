@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import rooted
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import keep_axes, normalize_axes
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Broadcast, Diagonal, RealPart
-from linad.rules.kinks import tip
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal, RealPart
+from linad.rules.kinks import size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, reshape
 from linad.rules.spectral import svdvals
@@ -58,6 +60,12 @@ def p_norm_wrt_x(y: Any, x: Any, *, p: float, axes: tuple[int, ...]) -> Jacobian
     return RealPart(y.shape, y.dtype, x.dtype) @ total if x.dtype.kind == "c" else total
 
 
+def _norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:
+    """The p-norm over ``axes``; that of p = 2 with its square."""
+    y = p_norm_(x, p=p, axes=axes)
+    return rooted(y, x, lambda x: np.sum(size_squared(x), axis=axes)) if p == 2 else y
+
+
 def _vector(x: Any, order: Any, axes: tuple[int, ...], name: str) -> Any:
     """The vector norm over ``axes``."""
     if order is None:
@@ -72,13 +80,13 @@ def _vector(x: Any, order: Any, axes: tuple[int, ...], name: str) -> Any:
         return np.sum(x != 0, axis=axes).astype(x.dtype.char.lower())
     if order == 1:
         return np.sum(np.abs(x), axis=axes)
-    return p_norm_(x, p=float(order), axes=tuple(sorted(axes)))
+    return _norm(x, float(order), tuple(sorted(axes)))
 
 
 def _matrix(x: Any, order: Any, rows: int, columns: int, name: str) -> Any:
     """The matrix norm over two axes."""
     if order in (None, "fro", "f"):
-        return p_norm_(x, p=2.0, axes=tuple(sorted((rows, columns))))
+        return _norm(x, 2.0, tuple(sorted((rows, columns))))
     if order in (1, -1, np.inf, -np.inf):
         summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = np.sum(np.abs(x), axis=summed)
@@ -116,7 +124,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     axes = normalize_axes(axis, x.ndim, "vector_norm")
     if not axes:
-        return _vector(reshape(x, (1,)), ord, (0,), "vector_norm")
+        return _vector(reshape(x, (*x.shape, 1)), ord, (x.ndim,), "vector_norm")
     y = _vector(x, ord, axes, "vector_norm")
     return reshape(y, keep_axes(x.shape, axes)) if keepdims else y
 
@@ -139,7 +147,9 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 matrix_rank_ = Primitive(
-    "matrix_rank", lambda a, **params: np.linalg.matrix_rank(a, **params), constant=True
+    "matrix_rank",
+    lambda a, **params: np.asarray(np.linalg.matrix_rank(a, **params))[()],
+    constant=True,
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array, gives
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -22,7 +23,8 @@ from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
 from linad.operators.matrices import Matrix
-from linad.operators.structured import Broadcast, Diagonal
+from linad.operators.reordering import Broadcast
+from linad.operators.structured import Diagonal
 from linad.rules.shaping import as_array, concrete
 
 # Convolution along the last axis; either operand may have leading axes.
@@ -207,6 +209,7 @@ def _real(p: Any) -> Any:
 
 
 @implements(np.polyint)
+@gives(array)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")

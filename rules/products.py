@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import gives, number
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose, normalize_axis, size_of
@@ -126,6 +127,7 @@ def _vecdot(a: Any, b: Any) -> Any:
 
 
 @implements_ufunc(np.vecdot)
+@gives(number)
 def vecdot(
     a: Any, b: Any, *, axis: int | None = None, axes: Any = None, keepdims: bool = False
 ) -> Any:
@@ -186,6 +188,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 
 @implements(np.inner)
+@gives(number)
 def inner(a: Any, b: Any, /) -> Any:
     a, b = as_array(a), as_array(b)
     return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((-1,), (-1,)))
@@ -256,6 +259,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 @implements(np.linalg.multi_dot)
+@gives(number)
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """The product of two or more arrays, in the order that needs fewest multiplications."""
     if out is not None:

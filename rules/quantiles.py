@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import array, number
 from linad.core.dispatch import implements
 from linad.core.primitive import Traced
 from linad.core.shapes import keep_axes
@@ -155,8 +156,8 @@ def _quantile(
     axes = reduction_axes(axis, a.ndim, name)
     y = order_statistics(a, q, axes, method, ignore_nan)
     if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
-        return y.reshape(np.shape(q) + keep_axes(a.shape, axes))
-    return y
+        return array(y.reshape(np.shape(q) + keep_axes(a.shape, axes)))
+    return number(y)
 
 
 def _register(name: str, scale: int, ignore_nan: bool) -> None:
@@ -207,7 +208,9 @@ def _median(name: str, ignore_nan: bool) -> None:
         y = order_statistics(a, 0.5, axes, "linear", ignore_nan)
         if ignore_nan and np.isnan(y).any():
             warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
-        return kept(y, a.shape, axes, keepdims)
+        if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
+            return array(kept(y, a.shape, axes, keepdims))
+        return number(y)
 
     median.__name__ = median.__qualname__ = name
 

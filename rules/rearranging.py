@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from linad.arrays.zero_dim import as_its_method
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
@@ -23,7 +24,7 @@ from linad.operators.facts import UNSTRUCTURED
 from linad.operators.placement import Roll
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
-from linad.operators.structured import Broadcast
+from linad.operators.reordering import Broadcast
 from linad.rules.indexing import argwhere, getitem, take
 from linad.rules.shaping import (
     as_array,
@@ -145,6 +146,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 @implements(np.trim_zeros)
+@as_its_method
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     where = trim.lower()
     if where not in ("f", "b", "fb", "bf"):
@@ -158,7 +160,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
             continue
         first, last = int(found[:, k].min()), int(found[:, k].max())
         index[k] = slice(first if "f" in where else None, last + 1 if "b" in where else None)
-    return getitem(filt, tuple(index))
+    return getitem(filt, (..., *index))
 
 
 # Windows.

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.zero_dim import number
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import drop_axes, keep_axes, normalize_axes, size_of
@@ -212,9 +213,9 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
             raise ValueError(f"{name} has no identity, so to use a where mask pass initial=")
         a = selected(a, where, fill)
         if given(initial) and neutral is None and lane_size(a, axes) == 0:
-            y = np.broadcast_to(initial, drop_axes(a.shape, axes))
+            y = number(np.copy(np.broadcast_to(initial, drop_axes(a.shape, axes))))
             return kept(y, a.shape, axes, keepdims)
-        y = primitive(a, axes=axes) if axes else np.copy(a)
+        y = primitive(a, axes=axes) if axes else number(np.copy(a))
         if given(initial):
             y = combine(y, initial)
         return kept(y, a.shape, axes, keepdims)
@@ -278,7 +279,7 @@ def mean(
     # Integers are added as floats, as a sum of them may be too large for an integer.
     a = cast(a, np.float64 if dtype is None and a.dtype.kind in "biu" else dtype)
     if where is True or where is NoValue:
-        y = mean_(a, axes=axes) if axes else np.copy(a)
+        y = mean_(a, axes=axes) if axes else number(np.copy(a))
     else:
         y = sum_(selected(a, where, 0), axes=axes) / count(where, a, axes)
     return cast(kept(y, a.shape, axes, keepdims), dtype)
@@ -286,8 +287,8 @@ def mean(
 
 def count(where: Any, a: Any, axes: tuple[int, ...]) -> Any:
     """Number of entries of each lane that the mask selects, in the real dtype of ``a``."""
-    number = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
-    return np.asarray(number, np.finfo(a.dtype).dtype)[()]
+    found = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
+    return np.asarray(found, np.finfo(a.dtype).dtype)[()]
 
 
 # Methods of ufuncs: their default axis is 0.

@@ -16,8 +16,9 @@ import numpy as np
 from linad.core.indices import Index
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Sum, chain_of
+from linad.operators.composites import Chain, Sum, chain_of
 from linad.operators.placement import Pad, Roll
+from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.rewrites import (
     PRODUCTS,
     SUMS,
@@ -27,15 +28,8 @@ from linad.operators.rewrites import (
     sum_of,
     summed,
 )
-from linad.operators.structured import (
-    Broadcast,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    Reshape,
-    Zero,
-)
+from linad.operators.structured import Diagonal, Identity, Masked, Zero
+from linad.operators.wrappers import Adjoint
 from linad.rules.indexing import Selection
 
 

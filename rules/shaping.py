@@ -17,20 +17,27 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
+from linad.arrays.zero_dim import array as no_number, gives, is_number
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
-from linad.operators.structured import Broadcast, Cast, Identity, Permutation, Reshape
+from linad.operators.reordering import Broadcast, Permutation, Reshape
+from linad.operators.structured import Cast, Identity
 
 reshape_ = Primitive("reshape", lambda x, *, shape: np.reshape(x, shape), view=True)
 transpose_ = Primitive("transpose", lambda x, *, axes: np.transpose(x, axes), view=True)
 broadcast_to_ = Primitive("broadcast_to", lambda x, *, shape: np.broadcast_to(x, shape), view=True)
-astype_ = Primitive("astype", lambda x, *, dtype: np.asarray(x).astype(dtype))
-astype_exact = Primitive(
-    "astype_exact", lambda x, *, dtype: np.asarray(x).astype(dtype), constant=True
-)
+
+
+def _astype(x: Any, *, dtype: Any) -> Any:
+    y = np.asarray(x).astype(dtype)
+    return y if y.ndim or isinstance(x, np.ndarray) else y[()]
+
+
+astype_ = Primitive("astype", _astype)
+astype_exact = Primitive("astype_exact", _astype, constant=True)
 copy_ = Primitive("copy", lambda x, *, layout: np.array(x, order=layout))
 
 
@@ -160,6 +167,8 @@ def laid_out(a: Any, order: str | None, name: str) -> Any:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     order = "C" if order == "C" else _check_order(order, "CFA", "reshape")
     target = as_shape(shape)
+    if not target and is_number(a):
+        return a
     if order == "F" or (order == "A" and _is_fortran(a)):
         y = transpose(reshape_(transpose(a), shape=target[::-1]))
     else:
@@ -188,6 +197,8 @@ def ravel(a: Any, order: str = "C") -> Any:
 @implements(np.transpose)
 def transpose(a: Any, axes: Any = None) -> Any:
     a = as_array(a)
+    if not a.ndim and is_number(a):
+        return a
     if axes is None:
         return transpose_(a, axes=tuple(range(a.ndim - 1, -1, -1)))
     order = tuple([normalize_axis(k, a.ndim, "transpose") for k in as_shape(axes)])
@@ -239,6 +250,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 @implements(np.expand_dims)
+@gives(no_number)
 def expand_dims(a: Any, axis: Any) -> Any:
     a = as_array(a)
     ndim = a.ndim + len(as_shape(axis))
@@ -257,6 +269,8 @@ def squeeze(a: Any, axis: Any = None) -> Any:
             raise ValueError(
                 f"squeeze: axis {axis} of an array of shape {a.shape} has not the length 1"
             )
+    if not a.ndim and is_number(a):
+        return a
     return reshape_(a, shape=tuple([n for k, n in enumerate(a.shape) if k not in dropped]))
 
 
@@ -293,10 +307,13 @@ def atleast_3d(*arys: Any) -> Any:
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     array = as_array(array)
     target = as_shape(shape)
-    return array if array.shape == target else broadcast_to_(array, shape=target)
+    if array.shape != target:
+        return broadcast_to_(array, shape=target)
+    return array if target else no_number(array)
 
 
 @implements(np.broadcast_arrays)
+@gives(no_number)
 def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [as_array(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
@@ -307,7 +324,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
-        return copy_(x, layout="K") if copy else x
+        return copy_(x, layout="K") if copy and not is_number(x) else x
     if is_inexact(dtype):
         return astype_(x, dtype=dtype)
     if dtype.kind == "O":

@@ -23,7 +23,7 @@ from linad.operators.foreign import apply_operator
 def apply(A: Any, x: Any) -> Any:
     """A @ x for a vector x (n,) or columns (n, k), traced or plain."""
     _check(A, x, 0, "A @ x", A.shape[-1])
-    op = aslinearoperator(A)
+    op = aslinearoperator(_kept(A, x))
     if x.ndim == 1:
         return apply_operator(x, op=op, adjoint=False)
     return apply_operator(x.T, op=op, adjoint=False).T
@@ -32,10 +32,25 @@ def apply(A: Any, x: Any) -> Any:
 def apply_from_right(A: Any, x: Any) -> Any:
     """x @ A for a vector x (m,) or rows (k, m), traced or plain."""
     _check(A, x, x.ndim - 1, "x @ A", A.shape[0])
-    op = aslinearoperator(A)
+    op = aslinearoperator(_kept(A, x))
     if np.dtype(op.dtype).kind != "c" and x.dtype.kind != "c":
         return apply_operator(x, op=op, adjoint=True)
     return np.conj(apply_operator(np.conj(x), op=op, adjoint=True))
+
+
+def _kept(A: Any, x: Any) -> Any:
+    """A matrix that stays as it is now, for the derivative, whatever the caller writes into it.
+
+    A program that is being recorded reads the matrix itself, at each run; it is watched meanwhile.
+    """
+    if not (isinstance(x, Traced) and scipy.sparse.issparse(A)):
+        return A
+    for trace in x._traces():
+        if trace.records:
+            trace.operands.watch_sparse(A)
+            return A
+    operands = getattr(x._trace, "operands", None)
+    return A if operands is None else operands.keep_sparse(A)
 
 
 def _check(A: Any, x: Any, axis: int, what: str, n: int) -> None:

@@ -21,8 +21,11 @@ the vectors within an eigenspace are taken to stay, and derivatives stay finite.
 depends on the values only and treats equal ones alike (a sum, a trace, a maximum's
 subgradient) has the right first derivative there, and so have vectors of the other
 eigenspaces, and U V^H, for Y is known. What turns the vectors of one eigenspace into each
-other is lost: there is no derivative of a single vector, and a function V f(Λ) V^H of the
-matrix has to be differentiated in another way. Singular values equal to 0 have derivative 0, as
+other is lost: there is no derivative of a single vector. A function V f(Λ) V^H of the matrix
+needs it as well, and has to be differentiated in another way: reverse mode, which sees values
+and vectors come together, gives NaN; forward mode does not see it. An eigenvalue of a defective
+matrix has no derivative. It is NaN, in Σ λ as well, for what reaches the rule may be Σ λ² / 2.
+Singular values equal to 0 have derivative 0, as
 |x| has. Second derivatives there are right, or raise: see `linad.rules.degeneracy`.
 
 Sources: M. Giles, "An extended collection of matrix derivative results for forward and
@@ -60,6 +63,38 @@ def _reciprocal(x: Any, zero: Any) -> Any:
 def reciprocal_gaps(values: Any) -> Any:
     """F_ij = 1 / (λ_j - λ_i), 0 on the diagonal and for values that count as equal."""
     return _reciprocal(values[..., None, :] - values[..., :, None], equal_values(values))
+
+
+def lost(values: Any, m: Any) -> Any:
+    """Where a coupling m of vectors of equal values is not 0, and would be taken to be."""
+    eye = np.eye(values.shape[-1], dtype=bool)
+    size = np.abs(m)
+    far = 100 * values.shape[-1] * float(np.finfo(values.dtype).eps)
+    largest = np.max(size, axis=(-2, -1), keepdims=True, initial=0.0)
+    return equal_values(values) & ~eye & (size > far * largest)
+
+
+def _conditions(vectors: Any) -> Any:
+    """1 / |cos| of the angles between right and left eigenvectors; inf for singular matrices."""
+    found = np.full(vectors.shape[:-1], np.inf, vectors.real.dtype)
+    for index in np.ndindex(vectors.shape[:-2]):
+        try:
+            left = np.linalg.inv(vectors[index])
+        except np.linalg.LinAlgError:
+            continue
+        found[index] = np.linalg.norm(left, axis=-1) * np.linalg.norm(vectors[index], axis=-2)
+    return found
+
+
+conditions_ = Primitive("eigen_conditions", _conditions, constant=True)
+
+
+def defective(vectors: Any) -> Any:
+    """Which eigenvalues have no derivative, or none with a digit that holds.
+
+    The derivative of an eigenvalue of condition c has an error of eps c² beside it.
+    """
+    return ~(conditions_(vectors) < 0.1 * float(np.finfo(vectors.dtype).eps) ** -0.5)
 
 
 def _diagonal(m: Any) -> Any:
@@ -113,7 +148,11 @@ class HermitianEigen(JacobianOperator):
         v = settle(self.vectors, self.values, values if vectors is None else None, "eigh")
         e = None if values is None else _embedded(values, self._eye)
         if vectors is not None:
-            e = _plus(e, self.gaps * (adjoint(v) @ vectors))
+            m = adjoint(v) @ vectors
+            turned = self.gaps * m
+            if values is not None:  # values with vectors, as in V f(Λ) V^H
+                turned = np.where(lost(self.values, m), np.nan, turned)
+            e = _plus(e, turned)
         return v @ e @ adjoint(v)
 
 
@@ -185,6 +224,7 @@ class GeneralEigen(JacobianOperator):
         self.matrix = SystemMatrix(vectors)
         self._in_dtype = in_dtype
         self._complex = vectors.dtype.kind == "c"
+        self._defective = defective(vectors)
         self.clinear = in_dtype.kind != "c"
         n = vectors.shape[-1]
         self._eye = np.eye(n, dtype=vectors.dtype.char.lower())
@@ -214,17 +254,21 @@ class GeneralEigen(JacobianOperator):
     def pushforward(self, tangent: Any) -> Any:
         v, matrix = self._settled(None)
         c = matrix.solve(tangent @ v)
-        dv = v @ (self.gaps * c)
+        dv = v @ np.where(self._defective[..., None, :], np.nan, self.gaps * c)
         along = np.sum(np.conj(v) * dv, axis=-2, keepdims=True)
         if not self._complex:
-            return _diagonal(c) + 0.0, dv - v * along
+            return self._known(_diagonal(c)), dv - v * along
         phase = np.sum(self._weights() * np.imag(dv), axis=-2, keepdims=True)
-        return _diagonal(c) + 0.0, dv - v * (np.real(along) + 1j * phase)
+        return self._known(_diagonal(c)), dv - v * (np.real(along) + 1j * phase)
+
+    def _known(self, values: Any) -> Any:
+        """Tangents or cotangents of eigenvalues: NaN where a defective one is not left out."""
+        return np.where(self._defective & (values != 0), np.nan, values) + 0.0
 
     def pullback(self, cotangent: Any) -> Any:
         values, vectors = cotangent
         v, matrix = self._settled(values if vectors is None else None)
-        c = None if values is None else _embedded(values, self._eye)
+        c = None if values is None else _embedded(self._known(values), self._eye)
         if vectors is not None:
             along = np.sum(np.conj(v) * vectors, axis=-2, keepdims=True)
             if self._complex:
@@ -232,7 +276,11 @@ class GeneralEigen(JacobianOperator):
                 vectors = vectors - v * np.real(along) + 1j * phase
             else:
                 vectors = vectors - v * along
-            c = _plus(c, np.conj(self.gaps) * (adjoint(v) @ vectors))
+            m = adjoint(v) @ vectors
+            turned = np.conj(self.gaps) * m
+            if values is not None:
+                turned = np.where(lost(self.values, m), np.nan, turned)
+            c = _plus(c, np.where(self._defective[..., None, :] & (m != 0), np.nan, turned))
         da = matrix.solve(c @ adjoint(v), adjoint=True)
         return np.real(da) + 0.0 if self._in_dtype.kind != "c" and self._complex else da
 
@@ -261,7 +309,7 @@ class GeneralEigenvalues(GeneralEigen):
 
     def pushforward(self, tangent: Any) -> Any:
         v, matrix = self._settled(None)
-        return _diagonal(matrix.solve(tangent @ v)) + 0.0
+        return self._known(_diagonal(matrix.solve(tangent @ v)))
 
     def pullback(self, cotangent: Any) -> Any:
         return super().pullback((cotangent, None))

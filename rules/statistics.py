@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import rooted
+from linad.arrays.zero_dim import gives, number
 from linad.core.dispatch import FUNCTIONS, implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact, keep_axes
@@ -23,7 +25,7 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
-from linad.rules.kinks import root as root_, tip
+from linad.rules.kinks import root as root_, size_squared, tip
 from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
 from linad.rules.shaping import as_array
 
@@ -62,11 +64,6 @@ def std_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
     return _deviation_row(y, x, weights, axes)
 
 
-def _square(d: Any) -> Any:
-    """|d|², real."""
-    return np.real(d) ** 2 + np.imag(d) ** 2 if d.dtype.kind == "c" else d * d
-
-
 def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: Any) -> Any:
     """The variance of chosen entries, or about a mean of one's own; axes are kept."""
     masked = where is not True and where is not NoValue
@@ -79,13 +76,14 @@ def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: An
     else:
         n = np.asarray(lane_size(a, axes), np.finfo(a.dtype).dtype)
     free = np.maximum(n - n.dtype.type(ddof), 0)
-    return np.sum(_square(d), axis=axes, keepdims=True) / free.reshape(
+    return np.sum(size_squared(d), axis=axes, keepdims=True) / free.reshape(
         keep_axes(a.shape, axes) if np.ndim(free) else ()
     )
 
 
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
     @implements(getattr(np, name))
+    @gives(number)
     def moment(
         a: Any,
         axis: Any = None,
@@ -107,8 +105,12 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
         axes = reduction_axes(axis, a.ndim, name)
         a = cast(as_array(a), dtype)
         if (where is True or where is NoValue) and mean is NoValue:
-            y = kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
-            return cast(y, dtype)
+            y = cast(kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
+            if not root or dtype is not None:
+                return y
+            return rooted(
+                y, a, lambda a: kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
+            )
         y = _masked_var(a, axes, ddof, where, mean)
         y = cast(root_(y) if root else y, dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
@@ -163,6 +165,7 @@ def _register_nan_moment(name: str) -> None:
     function = FUNCTIONS[getattr(np, name.removeprefix("nan"))]
 
     @implements(getattr(np, name))
+    @gives(number)
     def moment(
         a: Any,
         axis: Any = None,

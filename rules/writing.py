@@ -12,7 +12,7 @@ from typing import Any
 from linad.core.regions import insert_region, read_region, view_region, write_region
 from linad.operators.base import JacobianOperator
 from linad.operators.region_writes import Erase, Extract
-from linad.operators.structured import broadcast
+from linad.operators.reordering import broadcast
 
 
 @read_region.jacobian(wrt=0)

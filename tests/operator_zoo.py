@@ -6,22 +6,12 @@ import pkgutil
 import numpy as np
 
 import linad
-from linad.operators import composites
+from linad.operators import composites, wrappers
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.matrices import Kronecker, Matrix
-from linad.operators.structured import (
-    Broadcast,
-    Cast,
-    Conjugation,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    RealPart,
-    Reshape,
-    Zero,
-)
+from linad.operators.reordering import Broadcast, Permutation, Reshape
+from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
 
 REAL = [np.dtype(np.float32), np.dtype(np.float64)]
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
@@ -133,7 +123,7 @@ def tolerance(dtype):
     return 200 * np.finfo(dtype).eps
 
 
-ABSTRACT = {composites.Typed, composites.Wrapper, composites._View, composites.Composite}
+ABSTRACT = {wrappers.Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
 
 
 def every_class():

@@ -13,7 +13,12 @@ import scipy.sparse
 import linad
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+QUICK = ("bratu_newton", "least_squares_fit")
+"""Scripts that the default run starts; one takes seconds."""
+SCRIPTS = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.full)
+    for path in sorted(EXAMPLES.glob("*.py"))
+]
 
 
 def load(name):
@@ -23,7 +28,7 @@ def load(name):
     return module
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCRIPTS)
 def test_script_runs(path, tmp_path):
     plot = tmp_path / "plot.png"
     done = subprocess.run(

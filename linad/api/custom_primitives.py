@@ -267,6 +267,8 @@ def seen_or_opaque(
 class Tried(JacobianOperator):
     """An operator of a user's functions that may turn out not to trace: then ``instead``."""
 
+    unknown = EVERYTHING
+
     fresh = False
 
     def __init__(self, J: JacobianOperator, instead: Callable[[Exception], Any]) -> None:

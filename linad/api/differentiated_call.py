@@ -10,7 +10,9 @@ from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import tree
+from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
+from linad.core.regions import repeats
 from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
@@ -60,13 +62,13 @@ class Call:
         ]
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
-        if keep:
-            # The operator outlives this call, and with it the caller's right to leave his
-            # arrays alone: residuals must not change when he writes into them.
-            self.values = [np.array(v) if type(v) is np.ndarray else v for v in self.values]
-        else:
-            # What f writes into is a copy, and a copy has no gaps in memory.
-            self.values = [np.array(v) if _has_gaps(v) else v for v in self.values]
+        # The operator outlives this call, and with it the caller's right to leave his arrays
+        # alone: residuals must not change when he writes into them. What f writes into is a copy
+        # with small gaps in memory.
+        self.values = [
+            copied(v) if type(v) is np.ndarray and (keep or not v.flags.forc) else v
+            for v in self.values
+        ]
 
     def _leaf_name(self, k: int) -> str:
         path = tree.leaf_paths(self.in_tree)[k]
@@ -81,6 +83,12 @@ class Call:
         if self._neighbours is None:
             self._neighbours = self._by_memory()
         mine = self.given[k]
+        plain = mine.concrete if isinstance(mine, Tracer) else mine
+        if isinstance(plain, np.ndarray) and repeats(plain):
+            raise TracerError(
+                f"{self._leaf_name(k)} is written into, and has entries that share memory with "
+                f"each other; pass a copy (x.copy()) of it"
+            )
         for other, j, argument in self._neighbours.get(storage_of(mine), ()):
             if j != k and share_storage(mine, other):
                 name = f"the argument {argument!r} that is not differentiated"
@@ -165,10 +173,6 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
         f"{name}: argnums must be the position of an argument or several, got {argnums!r:.60}"
         f"{remedy}"
     )
-
-
-def _has_gaps(v: Any) -> bool:
-    return type(v) is np.ndarray and not v.flags.forc
 
 
 def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:

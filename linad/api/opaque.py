@@ -13,6 +13,7 @@ import numpy as np
 from linad.core.primitive import Primitive
 from linad.errors import LinadError, OpaqueRuleError, RefusalError
 from linad.operators.base import JacobianOperator
+from linad.operators.facts import EVERYTHING
 
 
 class PlainRule:
@@ -56,6 +57,8 @@ class Opaque(JacobianOperator):
     turned : bool
         Whether it is the adjoint.
     """
+
+    unknown = EVERYTHING
 
     fresh = True
 

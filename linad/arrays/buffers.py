@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.memory_layouts import copied
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region, Window, read_region, region_of, repeats
 from linad.core.shapes import Shape, memory_of
@@ -123,6 +124,8 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
     new = y._value if type(y._value) is np.ndarray else concrete(y)
     root = root_of(x)
     base = concrete(root)
+    if "shape" in params and _layout_decides(primitive, x, new):
+        x._trace.shape_counts()
     if type(new) is np.ndarray and np.may_share_memory(new, base):
         if root._buffer is None:
             root._buffer = Storage()
@@ -150,12 +153,23 @@ def lazy_view(x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
         return read_region(root, region=region)
     y = primitive(x._value, **params)
     new = concrete(y)
+    if "shape" in params and _layout_decides(primitive, x, new):
+        x._trace.shape_counts()
     if type(new) is not np.ndarray or not np.may_share_memory(new, base):
         return None
     result = type(x)(x._trace, None, y)
     root._buffer.viewed = True
     result._buffer = View(root, -1, Memory(new, base, (primitive, x, params)))
     return result
+
+
+def _layout_decides(primitive: Primitive, x: Any, new: Any) -> bool:
+    """Whether it depends on the memory of ``x`` that a reshape of it is a view."""
+    return primitive.name == "reshape" and x.ndim > 1 and _long(x.shape) != _long(new.shape)
+
+
+def _long(shape: Shape) -> list[int]:
+    return [n for n in shape if n != 1]
 
 
 def _names_an_entry(index: Any) -> bool:
@@ -199,7 +213,10 @@ def own_storage(root: Any) -> None:
     if not root._buffer.private:
         root._trace.check_alone(root)
         value = root._value
-        root._value = value.copy("K") if isinstance(value, Traced) else np.array(value)
+        if isinstance(value, Traced):
+            root._value = value.frozen()  # type: ignore[attr-defined]
+        else:
+            root._value = copied(value)
         root._buffer.private = True
         root._buffer.version += 1
 
@@ -365,6 +382,7 @@ def write_into(root: Any, region: Region, value: Any) -> None:
             "the array inside the differentiated function"
         )
     own_storage(root)
+    trace.written_to()
     shape = root.shape[: root.ndim - region.ndim] + region.shape
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
         value = np.broadcast_to(value, shape)  # type: ignore[call-overload]

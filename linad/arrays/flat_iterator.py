@@ -21,11 +21,16 @@ class Flat:
     __slots__ = ("base",)
 
     def __init__(self, base: Any) -> None:
-        self.base = base
+        # What is written to the entry of a number stays in this array.
+        self.base: Any = base if base.ndim else np.reshape(base, (1,))
 
     def _places(self, key: Any) -> Any:
         """The index into the array for an index into its entries."""
-        numbers = np.arange(size_of(self.base.shape))[() if key is Ellipsis else key]
+        if np.ndim(key) == 0 and isinstance(key, (bool, np.bool_, np.ndarray)):
+            key = np.asarray(key)
+            if key.dtype.kind == "b":  # NumPy takes the first entry, or none
+                key = 0 if key else slice(0)
+        numbers = np.arange(size_of(self.base.shape))[key]
         return np.unravel_index(numbers, self.base.shape)
 
     def __len__(self) -> int:
@@ -35,15 +40,17 @@ class Flat:
         return iter(self.base.flatten())
 
     def __getitem__(self, key: Any) -> Any:
+        key = _alone(key)
         return self.base.flatten() if key is Ellipsis else self.base[self._places(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        places = self._places(key)
-        count = np.size(places[0]) if places else 1
+        key = _alone(key)
+        places = self._places(slice(None) if key is Ellipsis else key)
+        count = np.size(places[0])
         value = np.ravel(value)
         if value.size > 1 and value.size != count:
             value = np.resize(value, count)  # NumPy starts again at the first value
-        if (places and np.ndim(places[0]) == 0) or (count and value.size == 1):
+        if np.ndim(places[0]) == 0 or (count and value.size == 1):
             value = value[0]
         self.base[places] = value
 
@@ -60,6 +67,15 @@ class Flat:
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         kwargs = {name: _plain(x) for name, x in kwargs.items()}
         return func(*[_plain(x) for x in args], **kwargs)
+
+
+def _alone(key: Any) -> Any:
+    """The one entry of an index; ``...`` where there is none."""
+    if not isinstance(key, tuple):
+        return key
+    if len(key) > 1:
+        raise IndexError("unsupported iterator index")
+    return key[0] if key else Ellipsis
 
 
 def _plain(x: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linad.arrays.buffers import refresh, root_of
+from linad.arrays.buffers import is_private, refresh, root_of
 from linad.arrays.refusing import WRAP, label, refuse
 from linad.core.adopted import METHODS, WATCHERS, is_adopted
 from linad.core.dispatch import NAMESPACE
@@ -105,6 +105,51 @@ def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
     return refusal
 
 
+class Flags:
+    """The flags of an array, to be read; what is set changes nothing."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any) -> None:
+        object.__setattr__(self, "_array", array)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._array.flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._array[...].flags, name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._array.flags[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._array[...].flags[name] = value
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self._array.flags == (other._array.flags if type(other) is Flags else other))
+
+    __hash__ = None  # type: ignore[assignment]  # as the flags of an ndarray
+
+    def __repr__(self) -> str:
+        return repr(self._array.flags)
+
+
+class NotTraced:
+    """The plain array that a traced argument is a view of: not None, and nothing else."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise UnsupportedError(
+            f"base: a traced value {self._name} is a view of an array that is not traced; use "
+            f"np.shares_memory(x, y) to compare memory, or pass the whole array as an argument"
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.__getattr__("__array__")
+
+
 class Memory(Traced):
     """The attributes and methods of ndarray that are about its memory."""
 
@@ -120,15 +165,29 @@ class Memory(Traced):
 
     @property
     def flags(self) -> Any:
-        """Layout of the value; setting a flag has no effect on the array."""
+        """Flags of the value; setting one has no effect on the array."""
         refresh(self)
-        return self.laid[...].flags  # type: ignore[attr-defined]
+        return Flags(self.placed)
+
+    @property
+    def _view_of(self) -> Any:
+        """As `base` among traced arrays, and nobody takes note of the question."""
+        root = root_of(self)
+        return None if root is self else root
 
     @property
     def base(self) -> Any:
-        """The traced array whose entries a view shows; None for one that is no view."""
+        """The traced array whose entries a view shows; None for one that is no view.
+
+        For an argument that came as a view of a plain array it is neither: an object that is
+        not None and can be used for nothing else.
+        """
         root = root_of(self)
-        return None if root is self else root
+        placed = root.placed
+        if root is not self:
+            return root
+        came_as_view = isinstance(placed, np.ndarray) and placed.base is not None
+        return NotTraced(label(self)) if came_as_view and not is_private(root) else None
 
     device = "cpu"
 

@@ -8,13 +8,17 @@ from linad.arrays.buffers import write
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, Memory, escape
 from linad.arrays.out_argument import call_into, output_position
+from linad.arrays.zero_dim import like_its_methods
 from linad.core.dispatch import FUNCTIONS, remedy
+from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
 
 
 def called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the traced form of a NumPy function, and write its result where ``out`` says."""
     function = traced_function(numpy_function)
+    if STANDING:
+        args = tuple([stand_in(x) for x in args])
     if kwargs.get("out") is not None or len(args) > output_position(numpy_function, function):
         return call_into(numpy_function, function, args, kwargs)
     return function(*args, **kwargs)
@@ -31,7 +35,8 @@ def traced_function(numpy_function: Any) -> Any:
 
 def _method(numpy_function: Any) -> Any:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return called(numpy_function, (self, *args), kwargs)
+        result = called(numpy_function, (self, *args), kwargs)
+        return result if type(self._value) is np.ndarray else like_its_methods(self, result)
 
     method.__name__ = numpy_function.__name__
     method.__doc__ = f"As `numpy.ndarray.{numpy_function.__name__}`."
@@ -65,7 +70,7 @@ class Methods(Memory):
     @property
     def T(self) -> Any:
         """All axes reversed."""
-        return traced_function(np.transpose)(self)
+        return like_its_methods(self, traced_function(np.transpose)(self))
 
     @property
     def mT(self) -> Any:
@@ -182,12 +187,13 @@ class Methods(Memory):
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """As `numpy.ndarray.reshape`."""
         target = shape[0] if len(shape) == 1 else shape
-        return traced_function(np.reshape)(self, target, order=order, copy=copy)
+        y = traced_function(np.reshape)(self, target, order=order, copy=copy)
+        return like_its_methods(self, y)
 
     def transpose(self, *axes: Any) -> Any:
         """As `numpy.ndarray.transpose`."""
         order = axes[0] if len(axes) == 1 else (axes or None)
-        return traced_function(np.transpose)(self, order)
+        return like_its_methods(self, traced_function(np.transpose)(self, order))
 
     def astype(
         self,
@@ -201,11 +207,12 @@ class Methods(Memory):
         if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(f"astype: cannot cast {self.dtype} to {np.dtype(dtype)} by {casting!r}")
         y = traced_function(np.astype)(self, dtype, copy=copy)
-        return y if order == "K" else traced_function(np.asarray)(y, order=order)
+        y = y if order == "K" else traced_function(np.asarray)(y, order=order)
+        return like_its_methods(self, y)
 
     def copy(self, order: str = "C") -> Any:
         """As `numpy.ndarray.copy`."""
-        return traced_function(np.copy)(self, order)
+        return like_its_methods(self, traced_function(np.copy)(self, order))
 
     def flatten(self, order: str = "C") -> Any:
         """As `numpy.ndarray.flatten`."""

@@ -73,8 +73,16 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         if target is not None:
             mask = where if elementwise else True
             _deliver(ufunc.__name__, target, value, casting, mask, exact=not elementwise)
+    if elementwise and len(results) > 1:
+        # One output gives the others its shape.
+        shape = np.broadcast_shapes(*[t.shape for t in targets if t is not None])
+        results = tuple([_spread(v, shape) for v in results])
     delivered = [v if t is None else t for t, v in zip(targets, results, strict=True)]
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
+
+
+def _spread(value: Any, shape: Any) -> Any:
+    return value if value.shape == shape else np.copy(np.broadcast_to(value, shape))
 
 
 def _deliver(

@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import overwrite
+from linad.arrays.buffers import is_private, overwrite
 from linad.arrays.methods import Methods, traced_function
 from linad.core.dispatch import FOREIGN, UFUNCS
 from linad.core.primitive import Primitive, Traced
+from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
 
 # Beside one of these the trace is known without asking every argument.
@@ -56,6 +57,8 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
 def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
+        if STANDING:
+            other = stand_in(other)
         if type(function) is Primitive and (
             type(other) in _UNTRACED or (type(other) is type(self) and other._trace is self._trace)
         ):
@@ -67,6 +70,8 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
 
     def reflected(self: Any, other: Any) -> Any:
         function = UFUNCS[ufunc]
+        if STANDING:
+            other = stand_in(other)
         if type(function) is Primitive and type(other) in _UNTRACED:
             return self._trace.apply(function, (other, self), {})
         known = operand(other)
@@ -88,6 +93,29 @@ def _comparison(ufunc: np.ufunc) -> Any:
         return forward(self, other)
 
     return compare
+
+
+def rooted(y: Any, x: Any, square: Any) -> Any:
+    """Mark ``y`` as the root of ``square(x)``, which is smooth where y has a tip.
+
+    |x|² has derivatives of all orders at 0, which no rule finds on the way through |x|: so
+    ``y**2`` is computed without y. An x that was written into is not kept for this.
+    """
+    if isinstance(x, Traced) and isinstance(y, Traced) and not is_private(x):
+        kept = x.alias()
+        y._square = lambda: square(kept)  # type: ignore[attr-defined]  # a Tracer
+    return y
+
+
+def _to_the(power: Any) -> Any:
+    def raised(self: Any, other: Any) -> Any:
+        if type(other) is int and other == 2:
+            square = getattr(self, "_square", None)
+            if square is not None and not is_private(self):
+                return square()
+        return power(self, other)
+
+    return raised
 
 
 def _unary(ufunc: np.ufunc) -> Any:
@@ -127,6 +155,7 @@ class Arithmetic(Methods):
     __floordiv__, __rfloordiv__ = _binary(np.floor_divide)
     __mod__, __rmod__ = _binary(np.remainder)
     __pow__, __rpow__ = _binary(np.power)
+    __pow__ = _to_the(__pow__)
     __matmul__, __rmatmul__ = _binary(np.matmul)
     __and__, __rand__ = _binary(np.bitwise_and)
     __or__, __ror__ = _binary(np.bitwise_or)

@@ -23,6 +23,7 @@ from linad.core.callers import passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
+from linad.core.stand_ins import STANDING, stand_in
 from linad.core.ufunc_keywords import call_with_keywords
 from linad.errors import UnsupportedError
 
@@ -76,7 +77,8 @@ class Tracer(Arithmetic):
         The concrete value.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_node", "_value")
+    # _square, where it is set, computes the square of a root: see `rooted` in python_operators.
+    __slots__ = ("__weakref__", "_buffer", "_node", "_square", "_value")
     __array_priority__ = 1500.0  # above pandas, below linad's operators
     __pandas_priority__ = 5000  # a Series leaves its operators to the traced value
     __hash__ = None  # type: ignore[assignment]  # as ndarray: == is elementwise
@@ -122,6 +124,7 @@ class Tracer(Arithmetic):
         if buffer is None:
             new._buffer = None
         self._node, self._value, self._buffer = new._node, new._value, new._buffer
+        self._square = None
 
     @property
     def dtype(self) -> Any:
@@ -178,6 +181,13 @@ class Tracer(Arithmetic):
             value = value._value
         return self.concrete
 
+    @property
+    def placed(self) -> Any:
+        """As `laid`, to ask what it shares its memory with, and what its flags are."""
+        for trace in self._traces():
+            trace.memory_counts = True
+        return self.laid
+
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         """What ``isinstance`` asks last: a traced array is what its value is, an array or a
@@ -195,6 +205,8 @@ class Tracer(Arithmetic):
     # NumPy's protocols.
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if STANDING:
+            inputs = tuple([stand_in(x) for x in inputs])
         if "out" in kwargs:
             return ufunc_into(ufunc, method, inputs, kwargs)
         if method == "__call__":
@@ -320,6 +332,8 @@ class Tracer(Arithmetic):
     # For people.
 
     def __repr__(self) -> str:
+        if any([trace.records for trace in self._traces()]):
+            return repr(self._printed())  # it may be a result, or a key
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
@@ -327,6 +341,15 @@ class Tracer(Arithmetic):
 
     def __format__(self, spec: str) -> str:
         return format(self._printed(), spec)
+
+    def _traces(self) -> list[Trace]:
+        """The traces that the value belongs to, from the innermost."""
+        value: Any = self
+        found = []
+        while isinstance(value, Tracer):
+            found.append(value._trace)
+            value = value._value
+        return found
 
     def _printed(self) -> Any:
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""

@@ -1,7 +1,7 @@
 """Traces: what is told of each operation on a traced value, and which of them is innermost."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import Token
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,12 @@ class Trace:
 
     layout_counts = False
     """Whether somebody has asked how an array lies in memory."""
+
+    memory_counts = False
+    """Whether somebody has asked which arrays share memory, or for flags."""
+
+    shaped = False
+    """Whether an array was given another shape, by a view or a copy as it lies in memory."""
 
     records = False
     """Whether what happens is kept as a program, to be run with other values."""
@@ -126,6 +132,26 @@ class Trace:
     def write(self, root: "Tracer", region: Region, value: Any) -> None:
         """Write ``value`` at a region of an array of this trace that owns its storage."""
         raise NotImplementedError
+
+    def shape_counts(self) -> None:
+        """Take note, here and in the traces around, that memory decided on view or copy."""
+        for trace in self._all():
+            trace.shaped = True
+
+    def written_to(self) -> None:
+        """Take note of a write: from now on it counts whether a reshape was a view."""
+        if self.shaped:
+            for trace in self._all():
+                trace.layout_counts = trace.layout_counts or trace.shaped
+
+    def _all(self) -> "Iterator[Trace]":
+        """This trace and those whose functions are running around it."""
+        yield self
+        trace = running.get()
+        while trace is not None:
+            yield trace
+            around = trace._around.old_value
+            trace = None if around is Token.MISSING else around
 
     def looked_at(self, tracer: "Tracer") -> None:
         """Take note that Python learns the value, to decide on it."""

@@ -49,12 +49,14 @@ FORMER = {
         "symmetric=symmetric_systems complexes=complex_numbers numbers=number_pairs"
     ),
     ("linad", "linad.jit"): (
-        "arguments static variants=specializations draws=random_draws interpreted=numpy_backend"
+        "arguments=signature static variants=specializations draws=random_draws "
+        "interpreted=numpy_backend"
     ),
     ("linad", "linad.api"): (
         "calls=differentiated_call derivatives gradients custom=custom_primitives "
         "overwriting=overwriting_primitives inspection sparse_derivatives"
     ),
+    ("linad.scipy", "linad.scipy"): ("matrices=matrix_functions"),
     ("linad.solve", "linad.solve"): (
         "sinks=scipy_arguments systems=step_systems krylov=newton_krylov"
     ),
@@ -66,12 +68,23 @@ FORMER = {
 
 
 CLASSES = {
+    "linad.operators.composites": {
+        "Typed": "linad.operators.wrappers",
+        "Adjoint": "linad.operators.wrappers",
+        "Transpose": "linad.operators.wrappers",
+        "Scaled": "linad.operators.wrappers",
+        "Reshaped": "linad.operators.wrappers",
+        "Extended": "linad.operators.wrappers",
+    },
     "linad.operators.structured": {
+        "Broadcast": "linad.operators.reordering",
+        "Reshape": "linad.operators.reordering",
+        "Permutation": "linad.operators.reordering",
         "Kronecker": "linad.operators.matrices",
         "Matrix": "linad.operators.matrices",
         "RowProducts": "linad.operators.matrices",
         "Contraction": "linad.operators.contraction",
-    }
+    },
 }
 """Classes that have left a module which keeps its name, by where they are."""
 

@@ -181,7 +181,9 @@ def _mask(mask: Any, shape: Shape, axis: int) -> list[tuple[str, Any]]:
     if mask.ndim == 0:
         return [("unit", np.zeros(int(mask), np.intp))]
     found = shape[axis : axis + mask.ndim]
-    if found != mask.shape:
+    # NumPy lets a mask without entries pass, whatever the axis: it is true nowhere.
+    fits = [m in (0, n) for m, n in zip(mask.shape, found, strict=False)]
+    if len(fits) < mask.ndim or not all(fits):
         raise IndexError(
             f"boolean index did not match indexed array: the mask has shape {mask.shape}, the "
             f"axes from {axis} on have {found}"

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from linad.core.memory_layouts import laid
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, size_of
 from linad.errors import UnsupportedError
@@ -63,6 +64,8 @@ class Region:
     def numbers_at(self, index: Any, shape: Shape) -> np.ndarray:
         """The same of the entries that an advanced index of the region names."""
         offset, strides = self._in_c_order(shape)
+        if not self.shape:  # True and False, which no axis tells apart
+            return np.full(np.empty(())[index].shape, offset)
         total: Any = offset
         for place, stride in zip(_each_axis(index, self.shape), strides, strict=True):
             total = total + stride * place
@@ -217,7 +220,7 @@ class Positions(Region):
     ndim : int
     memory : tuple, optional
         ``(strides of the array, offset, strides)`` in bytes: arrays laid out like that have
-        the region as a NumPy view.
+        the region as a NumPy view. The offset is None where they have gaps.
     """
 
     __slots__ = ("flat", "memory")
@@ -232,6 +235,9 @@ class Positions(Region):
     def take(self, array: np.ndarray) -> Any:
         if self.memory is not None and array.strides == self.memory[0]:
             _, offset, strides = self.memory
+            if offset is None:  # the array has gaps
+                first = array[(*np.unravel_index(self.flat.flat[0], array.shape), ...)]
+                return as_strided(first, self.shape, strides)
             return np.ndarray(self.shape, array.dtype, array.ravel("K"), offset, strides)
         if array.flags.c_contiguous:
             return self._rows(array)[..., self.flat]
@@ -401,16 +407,25 @@ def _decode(offset: int, base: np.ndarray) -> Shape | None:
 
 def _positions(offset: int, shape: Shape, strides: Shape, base: np.ndarray) -> Positions:
     """The region as a list: number the entries, and look at the numbers through the view."""
-    numbers = np.empty_like(base, dtype=np.intp)
-    numbers[...] = np.arange(base.size).reshape(base.shape)
-    size, scale = base.itemsize, numbers.itemsize
-    if numbers.strides != tuple([s // size * scale for s in base.strides]):
+    size = base.itemsize
+    if any([s % size for s in (offset, *base.strides, *strides)]):
         raise UnsupportedError(
-            "a view of a traced array with gaps in memory is not supported here; copy it first"
+            "a view of an array whose entries do not lie at multiples of their size is not "
+            "supported here; copy it first"
         )
+    numbers, memory, first = laid(base.shape, [s // size for s in base.strides], np.intp)
+    memory[...] = -1
+    numbers[...] = np.arange(base.size).reshape(base.shape)
+    scale = numbers.itemsize
     scaled = tuple([s // size * scale for s in strides])
-    flat = np.ndarray(shape, np.intp, numbers.ravel("K"), offset // size * scale, scaled)
-    return Positions(flat.copy(), base.ndim, (base.strides, offset, strides))
+    flat = np.ndarray(shape, np.intp, memory, (first + offset // size) * scale, scaled)
+    if flat.size and flat.min() < 0:
+        raise UnsupportedError(
+            "a view that shows gaps in the memory of a traced array is not supported; copy it first"
+        )
+    dense = first == 0 and memory.size == base.size
+    where = (base.strides, offset if dense else None, strides) if flat.size else None
+    return Positions(flat.copy(), base.ndim, where)
 
 
 def _address(a: np.ndarray) -> int:

@@ -34,8 +34,8 @@ class Settings:
     snapshot_bytes : int
         A plain array up to this size that a traced function uses is copied, so that it may be
         overwritten afterwards. A larger one is kept by reference: overwriting it while the
-        function runs raises `linad.errors.OverwrittenError`, where a sample of its entries
-        shows it; a write of few entries may escape. Default 1 MiB.
+        function runs raises `linad.errors.OverwrittenError`; a write of few entries by code
+        that is not the function's, nor named by it, may escape. Default 1 MiB.
     cache : bool
         Whether compiled kernels are kept on disk, in the folder ``LINAD_CACHE_DIR`` or the
         user's own cache folder. Default True.
@@ -102,6 +102,9 @@ def _from_environment() -> Settings:
 _settings: ContextVar[Settings] = ContextVar("linad_settings")
 _lock = threading.Lock()
 
+changed: list[bool] = []
+"""Not empty once somebody has changed a setting in this process."""
+
 current = functools.partial(_settings.get, _from_environment())
 """As `settings`, in one call of C; it holds the settings of the process."""
 
@@ -152,6 +155,7 @@ class config:
                 f"config: unknown setting {unknown[0]!r}; the settings are {', '.join(KINDS)}"
             )
         replace(settings(), **changes)  # raises for wrong values
+        changed[:] = [True]
         self._changes = changes
         self._before: Settings | None = None
         self._tokens: list[Token[Settings]] = []

@@ -61,11 +61,18 @@ def matrix_transpose(a: Any) -> Any:
 
 def memory_of(array: Any) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
-    below = getattr(array, "base", None)
+    below = _below(array)
     while below is not None:
         array = below
-        below = array.obj if type(array) is memoryview else getattr(array, "base", None)
+        below = array.obj if type(array) is memoryview else _below(array)
     return id(array)
+
+
+def _below(array: Any) -> Any:
+    """What an array is a view of; of a traced one asked without its taking note of it."""
+    if type(array) is np.ndarray:
+        return array.base
+    return array._view_of if hasattr(type(array), "_view_of") else getattr(array, "base", None)
 
 
 def sum_to_shape(x: Any, shape: Shape, full_ndim: int) -> Any:

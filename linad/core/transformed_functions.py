@@ -25,6 +25,11 @@ class Transformed:
         functools.update_wrapper(self, args[0], updated=())
         self._run, self._made = run, (make, args)
 
+    @property
+    def function(self) -> Any:
+        """The user's function."""
+        return self._made[1][0]
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(*args, **kwargs)
 

@@ -54,7 +54,10 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
         return [value], LEAF
     if type(value) is tuple and leaf_types.issuperset(map(type, value)):
         return list(value), row(len(value))
-    leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
+    try:
+        leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
+    except RecursionError as error:
+        raise TreeError("a container is nested too deeply, or holds itself") from error
     new = [cls for cls in set(map(type, leaves)) if dataclasses.is_dataclass(cls)]
     if not new:
         return leaves, structure

@@ -20,16 +20,18 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
+from linad.core.error_state import is_loud
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
+from linad.core.memory_layouts import copied
 from linad.core.options import NAMES, POSITIONS, takes
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
 from linad.core.transformed_functions import named
 from linad.errors import GuardError, TracerError
-from linad.jit.arguments import Arguments, share_memory
+from linad.jit.outside import Outside, has_state, state_of
+from linad.jit.signature import Signature, StaticArguments
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
-from linad.jit.static import StaticArguments
 from linad.transforms.record import RecordTrace
 
 log = logging.getLogger("linad")
@@ -41,8 +43,11 @@ SIGNATURES = 256
 class Jitted:
     """A function that runs compiled from its second call on; see `jit`."""
 
+    compiles = True
+
     def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
         self.function, self.static = f, static
+        self.outside = Outside(f)
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
         self._short: Any = None
         self._other: Any = None  # what a short call says to arguments of another kind
@@ -75,16 +80,22 @@ class Jitted:
             raise
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
+        if is_loud():
+            return self.function(*args, **kwargs)
+        arguments = self._arguments(args, kwargs)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it
+        arguments.see(self.outside)
         variants = self._variants_of(arguments)
         if traced:
             return self._derived(arguments, variants)
         return self._run(arguments, variants, args, kwargs)
 
-    def _variants_of(self, arguments: Arguments) -> list[Variant]:
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+        return Signature(*self.static.flatten(args, kwargs), self._narrow)
+
+    def _variants_of(self, arguments: Signature) -> list[Variant]:
         """The paths known for arguments of this kind, under the settings in force."""
         chosen = settings()
         key = (arguments.key, chosen.vector_math, chosen.fast_math)
@@ -103,20 +114,29 @@ class Jitted:
         TracerError
             If the arguments, or what the function uses beside them, are traced.
         """
-        arguments = Arguments(*self.static.flatten(args, kwargs), self._narrow)
+        return self._variant(args, kwargs)[0]
+
+    def _variant(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Variant, list[np.ndarray]]:
+        """The path of a call, and the arrays that it reads from outside."""
+        arguments = self._arguments(args, kwargs)
+        arguments.see(self.outside)
         variants = self._variants_of(arguments)
         path = None
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
             for variant in variants:
-                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.arrays):
-                    return variant
+                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.operands):
+                    return variant, arguments.outside
             path = self._recorded_on_values(arguments)
         if path is None:
             raise TracerError(
                 f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
                 f"derivative around it is being taken; leave the derivative first"
             )
-        return self._adopt(path, variants) if len(variants) < settings().variants else path
+        if len(variants) < settings().variants:
+            path = self._adopt(path, variants)
+        return path, arguments.outside
 
     def njit(self, *args: Any, **kwargs: Any) -> Any:
         """The program that a call runs, as a function that Numba's own functions can call.
@@ -124,7 +144,7 @@ class Jitted:
         Parameters
         ----------
         *args, **kwargs
-            Arguments like those it will be called with: their shapes and dtypes count, and
+            Signature like those it will be called with: their shapes and dtypes count, and
             what Python decides on their values.
 
         Returns
@@ -145,6 +165,9 @@ class Jitted:
 
         Notes
         -----
+        What the function reads from outside its arguments (globals, closures, attributes) is
+        bound as it is when the program is made: arrays are copied, later changes are not seen.
+
         It needs neither the interpreter nor its lock, and allocates nothing. Each thread that
         is in it borrows a workspace from a fixed number of them. Raises ValueError for arrays
         of other shapes, or that overlap, `GuardError` where Python would decide otherwise, and
@@ -163,25 +186,31 @@ class Jitted:
         >>> bool(descend(np.ones(2), np.empty(2)) < 1e-15)
         True
         """
-        return self.variant(*args, **kwargs).callable_from_numba(name_of(self.function))
+        variant, outside = self._variant(args, kwargs)
+        return variant.callable_from_numba(name_of(self.function), outside)
 
-    def _run(self, arguments: Arguments, variants: list[Variant], args: Any, kwargs: Any) -> Any:
+    def _run(self, arguments: Signature, variants: list[Variant], args: Any, kwargs: Any) -> Any:
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if variant.runs_in_python(arguments.operands):
                 return self.function(*args, **kwargs)
             try:
-                values = variant.compiled.impl(*arguments.arrays)
+                values = variant.compiled.impl(*arguments.operands)
             except GuardError:
                 continue
             except ArithmeticError as stopped:
                 # NumPy says what is wrong, or knows what to return.
                 log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
                 return self.function(*args, **kwargs)
+            except Exception:
+                if not variant.written:
+                    raise
+                # It raises there, too, and what it has written before stays.
+                return self.function(*args, **kwargs)
             self._shorten(arguments, variant)
             return variant.finish(values, arguments.arrays)
-        if len(variants) >= settings().variants:
+        if not self._has_room(variants, arguments):
             self._warn(variants)
             return self.function(*args, **kwargs)
         with collection_paused():
@@ -193,7 +222,17 @@ class Jitted:
         self._adopt(path, variants)
         return y
 
-    def _numbers_met_single_precision(self, arguments: Arguments, path: Variant) -> bool:
+    def _has_room(self, variants: list[Variant], arguments: Signature) -> bool:
+        """Whether one more path may be kept: one for arrays that were different outside goes."""
+        with books:
+            if len(variants) < settings().variants:
+                return True
+            stale = [v for v in variants if v.is_stale(arguments.outside)]
+            if stale:
+                variants.remove(stale[0])
+            return bool(stale)
+
+    def _numbers_met_single_precision(self, arguments: Signature, path: Variant) -> bool:
         """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
         if self._narrow or not arguments.hold_python_numbers():
             return False
@@ -209,15 +248,15 @@ class Jitted:
             variants.append(path)
         return path
 
-    def _derived(self, arguments: Arguments, variants: list[Variant]) -> Any:
+    def _derived(self, arguments: Signature, variants: list[Variant]) -> Any:
         """A call with traced values: one operation of the derivative around it."""
         for variant in list(variants):
             if not variant.fits(arguments.arrays):
                 continue
-            if share_memory(arguments.arrays, variant.written):
+            if variant.runs_in_python(arguments.operands):
                 break
             try:
-                values = variant.applied(arguments.arrays)
+                values = variant.applied(arguments.operands)
             except GuardError:
                 continue
             except ArithmeticError:
@@ -229,23 +268,31 @@ class Jitted:
                 break
             return variant.finish(values, arguments.arrays)
         else:
-            if len(variants) < settings().variants:
+            if self._has_room(variants, arguments):
                 path = self._recorded_on_values(arguments)
-                if path is not None and not share_memory(arguments.arrays, path.written):
+                if path is not None and path.fits(arguments.arrays):
                     path = self._adopt(path, variants)
-                    return path.finish(path.applied(arguments.arrays), arguments.arrays)
+                    if path.runs_in_python(arguments.operands):
+                        return arguments.call(self.function, arguments.arrays)
+                    return path.finish(path.applied(arguments.operands), arguments.arrays)
             else:
                 self._warn(variants)
         return arguments.call(self.function, arguments.arrays)
 
-    def _recorded_on_values(self, arguments: Arguments) -> Variant | None:
+    def _recorded_on_values(self, arguments: Signature) -> Variant | None:
         """The path that the function takes on the values of traced arguments."""
         leaves = list(arguments.leaves)
+        copies: dict[int, Any] = {}  # one array by two names stays one
         for k in arguments.dynamic:
-            x = leaves[k].concrete if isinstance(leaves[k], Tracer) else leaves[k]
-            leaves[k] = np.array(x) if isinstance(x, np.ndarray) else x
+            given = leaves[k]
+            x = given.concrete if isinstance(given, Tracer) else given
+            if isinstance(x, np.ndarray):
+                x = copies.setdefault(id(given), copied(x))
+            leaves[k] = x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
-        return record(self.function, Arguments(leaves, arguments.structure, fixed))[1]
+        plain = Signature(leaves, arguments.structure, fixed)
+        plain.look = arguments.look
+        return record(self.function, plain)[1]
 
     def _warn(self, variants: list[Variant]) -> None:
         if self._warned:
@@ -260,15 +307,20 @@ class Jitted:
             stacklevel=4,
         )
 
-    def _shorten(self, arguments: Arguments, variant: Variant) -> None:
+    def _shorten(self, arguments: Signature, variant: Variant) -> None:
         """Make the way of the next call of this kind as short as it can be."""
         chosen = settings()
-        if variant.short is not None and variant.short[0] is chosen:
-            self._short = variant.short[1]
-            return
+        look = arguments.look
+        if variant.short is not None:
+            known, seen, short = variant.short
+            if known is chosen and seen is look:
+                self._short = short
+                return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+            return
+        if variant.memory is not None:
             return
         if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return
@@ -279,8 +331,16 @@ class Jitted:
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         result = tree.unflatten(variant.out_tree, slots)
-        self._short = short_call(variant.compiled.program, args, arguments.arrays, result, slots)
-        variant.short = chosen, self._short
+        program = variant.compiled.program
+        objects = [
+            (x, *state_of(x, self.outside, f"s{k}_"))
+            for k, x in enumerate(arguments.static_leaves)
+            if has_state(x)
+        ]
+        self._short = short_call(
+            program, args, arguments.arrays, result, slots, variant.flat, look, objects
+        )
+        variant.short = chosen, look, self._short
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.
@@ -359,10 +419,15 @@ def jit(
     -----
     The first call runs ``f`` itself and returns its result. Programs are kept by containers,
     shapes and dtypes of the arguments. Arrays, and floats, are data; integers, booleans,
-    strings and other objects are part of the program, as is everything else that ``f`` uses:
-    arrays that it finds in a closure are read once. Objects of a user's classes are told apart by
-    their attributes. Random numbers that ``f`` draws would be the same at every call; a warning
-    says so.
+    strings and other objects are part of the program. Objects of a user's classes are told apart
+    by their attributes.
+
+    What ``f`` reads from outside (globals, closures, defaults, attributes of a method's object)
+    counts as it is at each call, through all functions of the user's own modules: another
+    function, object or number is another program. An array is read at its address; one that
+    plain NumPy makes something of before it meets a traced value is compared, and where it
+    differs ``f`` runs again. Random numbers that ``f`` draws would be the same at every call; a
+    warning says so.
 
     Python decisions on values (``if x[0] > 0``) are checked at each call; another path is
     another program. A primitive without a kernel runs in NumPy, inside the program; what

@@ -12,7 +12,7 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.core.tape import Tape
 from linad.errors import GuardError
-from linad.jit.arguments import as_recorded
+from linad.jit.signature import as_recorded
 
 
 class Interpreted:

@@ -5,10 +5,14 @@ the states of the generators that a function can reach are compared before and a
 warning says what was found. Reached are NumPy's and Python's own generators, and those in the
 closure, in the globals that the code names, and in attributes of the arguments. A generator
 that the function makes itself gives the same numbers at every call anyway.
+
+NumPy's and Python's own generators belong to all threads. While others run, they count as drawn
+from by the function only if its code, or code that it refers to, names something random.
 """
 
 import functools
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +23,9 @@ from linad.errors import UnsupportedError
 
 DEPTH = 4
 """How far functions that call functions are followed."""
+
+RANDOM = {"random", "randint", "uniform", "gauss", "normal", "rand", "randn", "rvs", "resample"}
+"""Names that code has which draws from a generator of a module."""
 
 FUNCTIONS = (functools.partial, types.MethodType, types.FunctionType)
 
@@ -35,21 +42,29 @@ class Draws:
 
     def __init__(self, f: Callable[..., Any], leaves: Sequence[Any]) -> None:
         self.f = f
-        found = [*_of_modules(), *_reached(f, DEPTH, set())]
+        self.alone = threading.active_count() == 1
+        shared, found = list(_of_modules()), list(_reached(f, DEPTH, set()))
         found += [g for x in leaves for g in (x, *_attributes(x)) if is_generator(g)]
-        self.generators = list({id(g): g for g in found}.values())
+        self.own = {id(g) for g in found}
+        self.generators = list({id(g): g for g in (*shared, *found)}.values())
         self.before = [_state(g) for g in self.generators]
 
     def check(self) -> None:
         """Warn if one of them has moved."""
         for generator, before in zip(self.generators, self.before, strict=True):
-            if _state(generator) != before:
+            if _state(generator) != before and self._is_drawn_here(generator):
                 warnings.warn(
                     f"linad.jit: {name_of(self.f)} drew random numbers while it was traced; later "
                     f"calls use the same ones. Draw them outside, and pass them as arguments",
                     stacklevel=6,
                 )
                 return
+
+    def _is_drawn_here(self, generator: Any) -> bool:
+        """Whether it was the function, and not another thread, that moved a generator."""
+        if id(generator) in self.own or (self.alone and threading.active_count() == 1):
+            return True
+        return not RANDOM.isdisjoint(_all_names(self.f, DEPTH, set()))
 
 
 def is_generator(x: Any) -> bool:
@@ -85,21 +100,38 @@ def _reached(f: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     if not depth or id(f) in seen:
         return
     seen.add(id(f))
-    if isinstance(f, functools.partial):
-        given = [*f.args, *f.keywords.values()]
-        near = [f.func, *given, *[a for x in given for a in _attributes(x)]]
-    elif isinstance(f, types.MethodType):
-        near = [f.__func__, *_attributes(f.__self__)]
-    elif isinstance(f, types.FunctionType):
-        cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
-        near = [*cells, *[f.__globals__[n] for n in _names(f.__code__) if n in f.__globals__]]
-    else:
-        near = [getattr(f, "function", None)]  # a jitted function's own
-    for x in near:
+    for x in referred(f):
         if is_generator(x):
             yield x
         elif isinstance(x, FUNCTIONS) or hasattr(x, "function"):
             yield from _reached(x, depth - 1, seen)
+
+
+def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
+    """The names in the code of a function, and of functions that it refers to."""
+    if not depth or id(f) in seen:
+        return
+    seen.add(id(f))
+    if isinstance(f, types.FunctionType):
+        yield from _names(f.__code__)
+    for x in referred(f):
+        if isinstance(x, FUNCTIONS) or hasattr(x, "function"):
+            yield from _all_names(x, depth - 1, seen)
+        elif is_generator(getattr(x, "__self__", None)):
+            yield "random"  # a method of a generator, by whatever name
+
+
+def referred(f: Any) -> list[Any]:
+    """What a function refers to: arguments that are bound, cells, globals."""
+    if isinstance(f, functools.partial):
+        given = [*f.args, *f.keywords.values()]
+        return [f.func, *given, *[a for x in given for a in _attributes(x)]]
+    if isinstance(f, types.MethodType):
+        return [f.__func__, *_attributes(f.__self__)]
+    if isinstance(f, types.FunctionType):
+        cells = [c.cell_contents for c in f.__closure__ or () if _filled(c)]
+        return [*cells, *[f.__globals__[n] for n in _names(f.__code__) if n in f.__globals__]]
+    return [getattr(f, "function", None)]  # a jitted function's own
 
 
 def _filled(cell: Any) -> bool:

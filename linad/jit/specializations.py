@@ -17,16 +17,21 @@ import numpy as np
 
 from linad.arrays.buffers import settle
 from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import array, is_number
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
+from linad.core.memory_layouts import layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
-from linad.core.tape import Equation, Tape, Var, guard, needed, stop
-from linad.errors import OutputError
-from linad.jit.arguments import NARROW, Arguments, as_recorded, share_memory
+from linad.core.stand_ins import standing
+from linad.core.tape import Equation, Tape, Var, guard, needed, stop, unchanged
+from linad.errors import GuardError, OutputError
+from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.numpy_backend import Interpreted
 from linad.jit.random_draws import Draws
+from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
+from linad.jit.static import Static
 from linad.transforms.plain_operands import is_frozen
 from linad.transforms.record import RecordTrace
 
@@ -45,7 +50,17 @@ class Variant:
         How the arguments lie in memory, where the function asks: in ``x.ravel("K")``, say.
     derives : bool
         Whether the function takes derivatives itself, or stops some.
+    flat : sequence of bool
+        Which of the results that it computes are arrays without axes; the others that have
+        none are numbers.
+    interpreted : bool
+        Whether Python has to run it: it catches what NumPy raises at a division by zero, say.
+    memory : list or None
+        Which arguments share memory, and their flags, where the function asks.
     """
+
+    interpreted = False
+    memory: list[Any] | None = None
 
     def __init__(
         self,
@@ -56,16 +71,32 @@ class Variant:
         out_tree: Any,
         layouts: list[Any] | None = None,
         derives: bool = False,
+        flat: Sequence[bool] = (),
     ) -> None:
         self.tape, self.example, self.layouts, self.derives = tape, example, layouts, derives
         self.results, self.written, self.out_tree = results, written, out_tree
+        self.flat = flat
         self._compiled: Any = None
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
 
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether arguments lie in memory as those it was recorded with, where that counts."""
-        return self.layouts is None or self.layouts == [_layout_of(a) for a in arrays]
+        if self.memory is not None and self.memory != memory_of_all(arrays):
+            return False
+        return self.layouts is None or self.layouts == [layout_of(a) for a in arrays]
+
+    def is_stale(self, outside: Sequence[np.ndarray]) -> bool:
+        """Whether an array outside of which plain NumPy makes something has other entries now."""
+        count = len(self.tape.inputs) - len(outside)
+        now = dict(zip(self.tape.inputs[count:], outside, strict=True))
+        for eqn in self.tape.equations:
+            if eqn.primitive is unchanged:
+                try:
+                    unchanged.impl(now[eqn.inputs[0]], **eqn.params)
+                except GuardError:
+                    return True
+        return False
 
     @functools.cached_property
     def connected(self) -> list[bool]:
@@ -77,6 +108,10 @@ class Variant:
             if not eqn.primitive.constant and not moving.isdisjoint(reads):
                 moving.update(eqn.outputs)
         return [isinstance(a, Var) and a in moving for a in self.tape.outputs]
+
+    def runs_in_python(self, arrays: Sequence[Any]) -> bool:
+        """Whether compiled code cannot do what the function does to these arguments."""
+        return self.interpreted or share_memory(arrays, self.written)
 
     @property
     def compiled(self) -> Any:
@@ -114,22 +149,28 @@ class Variant:
         self.compiled.impl(*[x.concrete if isinstance(x, Tracer) else x for x in arrays])
         return ()  # there is nothing to differentiate
 
-    def callable_from_numba(self, name: str) -> Any:
-        """The program as a compiled function; see `Jitted.njit`."""
-        if self._callable is None:
-            from linad.sweeps.cpu.njit_function import callable_from_numba
+    def callable_from_numba(self, name: str, outside: Sequence[np.ndarray] = ()) -> Any:
+        """The program as a compiled function, bound to arrays; see `Jitted.njit`."""
+        if self._callable is not None and not outside:
+            return self._callable
+        from linad.sweeps.cpu.njit_function import callable_from_numba
 
-            nodes = iter(self.tape.outputs)
-            outputs = [next(nodes) if r is COMPUTED else r for r in self.results] + list(nodes)
-            chosen = self.compiled.program.chosen
-            self._callable = callable_from_numba(name, self.tape, outputs, self.written, chosen)
-        return self._callable
+        tape = bound(self.tape, outside)
+        nodes = iter(tape.outputs)
+        outputs = [next(nodes) if r is COMPUTED else r for r in self.results] + list(nodes)
+        chosen = self.compiled.program.chosen
+        made = callable_from_numba(name, tape, outputs, self.written, chosen)
+        if not outside:
+            self._callable = made
+        return made
 
     def finish(self, values: Sequence[Any], arrays: Sequence[Any]) -> Any:
         """The result of a call, of what the program computed; writes into the arguments."""
         count = len(values) - len(self.written)
         for k, value in zip(self.written, values[count:], strict=True):
             arrays[k][...] = value
+        if any(self.flat):
+            values = [array(v) if f else v for v, f in zip(values, self.flat, strict=False)]
         found = iter(values[:count])
         leaves = [next(found) if r is COMPUTED else _own(r) for r in self.results]
         return tree.unflatten(self.out_tree, leaves)
@@ -137,6 +178,26 @@ class Variant:
 
 COMPUTED: Any = object()
 """Stands among results for what the program computes; the others are constants."""
+
+
+def bound(tape: Tape, outside: Sequence[np.ndarray]) -> Tape:
+    """The program with these arrays, copied, in the place of its last inputs."""
+    count = len(tape.inputs) - len(outside)
+    copies = [np.array(a, order="C") for a in outside]
+    for a in copies:
+        a.flags.writeable = False
+    known = dict(zip(tape.inputs[count:], copies, strict=True))
+
+    def value(a: Any) -> Any:
+        return known.get(a, a) if isinstance(a, Var) else a
+
+    equations = [
+        e.with_inputs(tuple([value(a) for a in e.inputs]))
+        for e in tape.equations
+        if e.primitive is not unchanged
+    ]
+    outputs = [value(a) for a in tape.outputs]
+    return Tape(tape.name, tape.inputs[:count], equations, outputs, tree.row(count), tape.out_tree)
 
 
 def _own(value: Any) -> Any:
@@ -147,7 +208,7 @@ def _own(value: Any) -> Any:
 
 
 @repeated
-def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | None]:
+def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | None]:
     """Run a function on traced arrays; return its result, and the path it took.
 
     The path is None where it cannot be repeated: the function uses values of a derivative
@@ -158,11 +219,31 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     given = [as_recorded(x) for x in arguments.arrays]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]
+    if len(tracers) > 1 and compares_objects(f):
+        recorder.memory_counts = True
+        tracers = [tracers[k] for k in first_of_each(arguments.arrays)]
+    before = [t._node for t in tracers]
+    outside = [np.array(a) for a in arguments.outside]
+    stand = [recorder.input(a) for a in outside]
+    inputs += [t._node for t in stand]
+    direct = arguments.direct(f)
+    for a, t, met in zip(outside, stand, arguments.outside, strict=True):
+        if id(met) not in direct:
+            recorder.equations.append(Equation(unchanged, (t._node,), {"expected": a}, ()))
+    pairs = [(a, t) for a, t in zip(arguments.outside, stand, strict=True) if id(a) in direct]
     draws = Draws(f, arguments.leaves)
-    with recorder:
-        result = arguments.call(f, tracers)
+    with recorder, standing([a for a, _ in pairs], [t for _, t in pairs]):
+        try:
+            result = arguments.call(f, tracers)
+        except BaseException:
+            written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
+            if share_memory(arguments.operands, written):
+                return arguments.call(f, arguments.arrays), None  # as below
+            for k in written:  # NumPy would have written before it raised
+                arguments.arrays[k][...] = tracers[k]._value
+            raise
         leaves, out_tree = tree.flatten(result)
-        written = [k for k, t in enumerate(tracers) if _was_written(t, inputs[k])]
+        written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
         if not leaves and not written:
             raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
         values: list[Any] = []
@@ -187,11 +268,12 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
         if any([isinstance(leaf, str) for leaf in leaves]):
             recorder.check_texts()
         recorder.operands.check()
-    if share_memory(arguments.arrays, written):
+    if share_memory(arguments.operands, written):
         # One array by two names: what is written to one has to be seen through the other.
         return arguments.call(f, arguments.arrays), None
     draws.check()
     equations = _own_constants(needed(recorder.equations, nodes))
+    example = [np.array(g) for g in given]  # before what was written is given back
     for k in written:
         arguments.arrays[k][...] = tracers[k]._value
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
@@ -203,21 +285,18 @@ def record(f: Callable[..., Any], arguments: Arguments) -> tuple[Any, Variant | 
     log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
-    layouts = [_layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
-    example = [np.array(g) for g in given]
-    return y, Variant(tape, example, results, written, out_tree, layouts, recorder.derives)
+    layouts = [layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
+    computed = [v for v, r in zip(values, results, strict=True) if r is COMPUTED]
+    flat = [not v.shape and not is_number(v) for v in computed]
+    example = [*example, *outside]
+    path = Variant(tape, example, results, written, out_tree, layouts, recorder.derives, flat)
+    if recorder.memory_counts:
+        path.memory = memory_of_all(arguments.arrays)
+    path.interpreted = recorder.errors.finish()
+    return y, path
 
 
-def _layout_of(x: Any) -> Any:
-    """Equal for arrays whose entries lie in memory in the same order and at the same distances."""
-    if isinstance(x, Tracer):
-        x = np.empty_like(x.concrete)  # what a derivative is taken of has no gaps
-    if not isinstance(x, np.ndarray) or x.flags.c_contiguous:
-        return "C"
-    return "F" if x.flags.f_contiguous else x.strides
-
-
-def _check_constant(leaf: Any, arguments: Arguments, f: Callable[..., Any]) -> None:
+def _check_constant(leaf: Any, arguments: Signature, f: Callable[..., Any]) -> None:
     """Raise if a result that is not computed may be another one at the next call.
 
     Raises
@@ -271,7 +350,7 @@ def _was_written(tracer: Tracer, node: Any) -> bool:
 
 def same_path(a: Variant, b: Variant) -> bool:
     """Whether two recordings are of one path: two threads may find it at the same time."""
-    return a.layouts == b.layouts and _course(a) == _course(b)
+    return a.layouts == b.layouts and a.memory == b.memory and _course(a) == _course(b)
 
 
 def _course(variant: Variant) -> list[Any]:
@@ -279,7 +358,7 @@ def _course(variant: Variant) -> list[Any]:
         (
             e.primitive,
             [(v.shape, v.dtype) for v in e.outputs],
-            repr(e.params["expected"]) if e.primitive is guard else "",
+            Static(e.params["expected"]) if e.primitive in (guard, unchanged) else None,
         )
         for e in variant.tape.equations
     ]

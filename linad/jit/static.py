@@ -1,23 +1,25 @@
-"""Arguments of a jitted function that are part of its program, by request or by their kind.
+"""Values that are part of a jitted function's program, as keys.
 
 A program is found again by what is static in a call, so two things have to be known of a static
 value: whether it is the one that came before, and that it has not changed since.
 """
 
+import enum
 import functools
-import inspect
+import hashlib
+import operator
 import sys
+import types
+import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import NoneType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from linad.core import tree
-from linad.core.shapes import name_of
-from linad.errors import OptionError
-from linad.transforms.plain_operands import fingerprint, is_frozen
+from linad.core.memory_layouts import layout_of
+from linad.transforms.plain_operands import is_frozen
 
 
 class Static:
@@ -40,57 +42,138 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
     """Equal for values that a program cannot tell apart: 1, 1.0 and True it can, 0.0 and -0.0.
 
     What may be changed in place is told apart by its contents: arrays, containers and objects
-    of a user's classes, by their attributes. Another object that cannot be hashed, or that is
-    met inside itself (``above`` holds the ids of what is around it), is equal to itself only.
+    of a user's classes, by their attributes and those of their classes. Another object that
+    cannot be hashed, or that is met inside itself (``above`` holds the ids of what is around
+    it), is equal to itself only.
     """
     kind: Any = type(value)
-    hashed = kind.__hash__
-    if kind in (bool, int, str, NoneType):
+    if kind in PLAIN:
         return kind, value
     if kind in (float, complex) or isinstance(value, np.generic):
         return kind, repr(value)
     if isinstance(value, np.ndarray):
-        return kind, value.dtype, value.shape, _contents(value)
+        return kind, value.dtype, value.shape, layout_of(value), contents(value, above)
     if id(value) in above:
-        return kind, _Itself(value)
+        return kind, Itself(value)
     around = (*above, id(value))
-    if hashed is None or kind is tuple:
-        if isinstance(value, (tuple, list, deque)):
-            return kind, tuple([_key_of(v, around) for v in value])
-        if isinstance(value, dict):
-            keys = tuple([_key_of(k, around) for k in value])
-            return kind, keys, tuple([_key_of(v, around) for v in value.values()])
-        if isinstance(value, set):
-            return kind, frozenset([_key_of(v, around) for v in value])
-        if isinstance(value, bytearray):
-            return kind, bytes(value)
-    if hashed in (object.__hash__, None) and _is_users(kind):
-        state = np.asarray(value) if hasattr(kind, "__array__") else _attributes(value)
-        return kind, _Itself(value), _key_of(state, around)
-    return kind, value if _hashable(value) else _Itself(value)
+    held: Any = None
+    if isinstance(value, (tuple, list, deque)):
+        held = tuple([_key_of(v, around) for v in value])
+    elif isinstance(value, dict):
+        keys = tuple([_key_of(k, around) for k in dict.keys(value)])
+        held = keys, tuple([_key_of(v, around) for v in dict.values(value)])
+    elif isinstance(value, (set, frozenset)):
+        held = frozenset([_key_of(v, around) for v in value])
+    elif isinstance(value, bytearray):
+        held = bytes(value)
+    elif isinstance(value, functools.partial):
+        held = _key_of((value.func, value.args, value.keywords), around)
+    elif isinstance(value, types.MethodType):
+        return kind, Itself(value.__func__), _key_of(value.__self__, around)
+    if isinstance(value, type):
+        return kind, Itself(value), _class_key(value, around)
+    if not is_users(kind):
+        if held is None:
+            held = value if _hashable(value) else Itself(value)
+        return kind, held
+    if isinstance(value, enum.Enum):
+        return kind, Itself(value)
+    for base, text in TEXTS:
+        if isinstance(value, base):
+            held = text(value)
+    state = np.asarray(value) if hasattr(kind, "__array__") else attributes(value)
+    # Objects that are equal to themselves only may serve as keys, or be compared with ``is``.
+    alone = held is None and kind.__hash__ in (object.__hash__, None)
+    same = Itself(value) if alone else None
+    return kind, same, held, _key_of(state, around), _class_key(kind, around)
 
 
-def _contents(array: np.ndarray) -> Any:
+TEXTS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+    (int, int.__repr__),
+    (float, float.__repr__),
+    (complex, complex.__repr__),
+    (str, str.__repr__),
+    (bytes, bytes.__repr__),
+)
+"""What tells values of subclasses of these apart."""
+
+
+def _class_key(kind: type, above: tuple[int, ...]) -> Any:
+    """What an object has from its classes, as far as they are a user's."""
+    if id(kind) in above:
+        return None
+    values = list(class_attributes(kind).values())
+    known = _classes.get(kind)
+    if known and len(values) == len(known[0]) and all(map(operator.is_, values, known[0])):
+        return known[1]
+    key = tuple([_key_of(v, (*above, id(kind))) for v in values])
+    if all([type(v) in UNCHANGING for v in values]):
+        _classes[kind] = values, key
+    return key
+
+
+_classes: "weakref.WeakKeyDictionary[type, tuple[list[Any], Any]]" = weakref.WeakKeyDictionary()
+"""Classes whose attributes cannot be changed in place, with these and their keys."""
+
+UNCHANGING = frozenset(
+    {bool, int, float, str, bytes, NoneType, types.FunctionType, property, staticmethod}
+    | {classmethod, types.GetSetDescriptorType, types.MemberDescriptorType}
+)
+
+
+def class_attributes(kind: type) -> dict[str, Any]:
+    """The attributes of a user's class and those it inherits from others of the user's."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if is_users(base):
+            found |= {n: v for n, v in vars(base).items() if n not in MACHINERY}
+    return found
+
+
+def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
     """Small for a large array, and nothing to compute for one that nobody can write into."""
-    if array.dtype.hasobject or is_frozen(array):
-        return _Itself(array)
-    return array.tobytes() if array.nbytes <= SMALL else fingerprint(array)
+    if array.dtype.hasobject:
+        around = (*above, id(array))
+        parts = array.ravel().tolist() if array.dtype == object else ()
+        return Itself(array), tuple([_key_of(v, around) for v in parts if id(v) not in around])
+    if is_frozen(array):
+        return Itself(array)
+    if array.nbytes <= SMALL:
+        return array.tobytes()
+    return _digest(np.ascontiguousarray(array))
 
 
-SMALL = 2**12
+def _digest(array: Any) -> bytes:
+    return hashlib.blake2b(array.reshape(-1).view(np.uint8), digest_size=16).digest()
+
+
+SMALL = 2**8
 """Bytes of an array that are kept as they are."""
+
+PLAIN = frozenset({bool, int, str, bytes, NoneType})
+
+MACHINERY = {
+    *("__dict__", "__weakref__", "__module__", "__doc__", "__qualname__", "__annotations__"),
+    *("__slots__", "__static_attributes__", "__firstlineno__", "__hash__", "__orig_bases__"),
+    *("__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_params__"),
+    *("__dataclass_fields__", "__match_args__", "__annotate__", "__annotate_func__"),
+    *("__annotations_cache__", "__conditional_annotations__", "__class_getitem__"),
+}
+"""Entries of a class that no program reads."""
 
 OPAQUE = {"linad", "numpy", "scipy", "numba", "builtins", *sys.stdlib_module_names} - {"__main__"}
 """Modules whose objects look after themselves: operators, generators, files, locks."""
 
 
-@functools.cache
-def _is_users(kind: type) -> bool:
+def _is_users(kind: Any) -> bool:
     module = kind.__module__.partition(".")[0]
     return kind is SimpleNamespace or (module not in OPAQUE and not issubclass(kind, type))
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+is_users: Callable[[Any], bool] = functools.cache(_is_users)
+
+
+def attributes(value: Any) -> dict[str, Any]:
     slots = [name for base in type(value).__mro__ for name in _slots(base)]
     return {n: getattr(value, n) for n in slots if hasattr(value, n)} | getattr(
         value, "__dict__", {}
@@ -112,7 +195,7 @@ def _hashable(value: Any) -> bool:
     return True
 
 
-class _Itself:
+class Itself:
     """Stands for an object in keys by identity, and keeps it alive as long."""
 
     __slots__ = ("value",)
@@ -124,78 +207,4 @@ class _Itself:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.value is other.value
-
-
-class StaticArguments:
-    """Which arguments of a function are static by request.
-
-    An argument is meant whether it comes by position or by keyword, where the function's
-    signature says what its positions are called.
-
-    Parameters
-    ----------
-    f : callable
-    argnums : int or sequence of int
-    argnames : str or sequence of str
-
-    Raises
-    ------
-    OptionError
-        If the function has no such argument.
-    """
-
-    def __init__(
-        self, f: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]
-    ) -> None:
-        self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        self.argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-        self._numbers, self._names = set(self.argnums), set(self.argnames)
-        if not (self.argnums or self.argnames):
-            return
-        try:
-            known = list(inspect.signature(f).parameters.values())
-        except (TypeError, ValueError):  # a function of C may not tell
-            return
-        kinds = {p.kind for p in known}
-        placed = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        named = {p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        count = len(placed)
-        if inspect.Parameter.VAR_KEYWORD not in kinds:
-            for name in sorted(self._names - named):
-                raise OptionError(
-                    f"jit: static_argnames has {name!r}; {name_of(f)} takes by keyword: "
-                    f"{sorted(named)}"
-                )
-        if inspect.Parameter.VAR_POSITIONAL not in kinds:
-            for k in self.argnums:
-                if not -count <= k < count:
-                    raise OptionError(
-                        f"jit: static_argnums has {k!r}; {name_of(f)} takes {count} arguments by "
-                        f"position: {placed}"
-                    )
-            self._numbers = {k % count for k in self._numbers}
-        self._names |= {placed[k] for k in self._numbers if 0 <= k < count}
-        self._numbers |= {k for k, name in enumerate(placed) if name in self._names}
-
-    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int], tuple[Any, ...]]:
-        """Leaves and structure of a call, which leaves are static by request, orders of keys."""
-        if not self._names and not self._numbers:
-            leaves, structure = tree.flatten((args, kwargs))
-            return leaves, structure, set(), tree.key_orders((args, kwargs))
-        numbers = {k % len(args) for k in self._numbers if -len(args) <= k < len(args)}
-        wrapped = tuple([_Fixed(a) if k in numbers else a for k, a in enumerate(args)])
-        named = {k: _Fixed(v) if k in self._names else v for k, v in kwargs.items()}
-        leaves, structure = tree.flatten((wrapped, named))
-        fixed = {k for k, x in enumerate(leaves) if type(x) is _Fixed}
-        leaves = [x.value if type(x) is _Fixed else x for x in leaves]
-        return leaves, structure, fixed, tree.key_orders((wrapped, named))
-
-
-class _Fixed:
-    """A static argument on its way through containers, which it hides from."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+        return isinstance(other, Itself) and self.value is other.value

@@ -46,9 +46,9 @@ from linad.operators.factors import Cholesky, DenseLU, SparseLU
 from linad.operators.facts import DEFINITE, EVERYTHING
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix, Solve
+from linad.operators.reordering import Reshape
 from linad.operators.residuals import Recipe, lifted
 from linad.operators.rewrites import simplified
-from linad.operators.structured import Reshape
 from linad.operators.tagged import Tagged
 from linad.transforms import fold as fold  # tells the table of linearized functions
 from linad.transforms.linearize import linearize_leaves

@@ -15,21 +15,13 @@ from linad.arrays.tracer import Tracer
 from linad.core.shapes import Shape, size_of
 from linad.errors import OperandError, OptionError, ShapeError
 from linad.operators.base import JacobianOperator, is_operator
-from linad.operators.composites import (
-    Adjoint,
-    Chain,
-    Extended,
-    Reshaped,
-    Scaled,
-    Sum,
-    Transpose,
-    chain_of,
-)
+from linad.operators.composites import Chain, Sum, chain_of
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
 from linad.operators.provided import answers
 from linad.operators.rewrites import AT_ONCE, SUMS_AT_ONCE, direct, multiplied, sum_of, summed
 from linad.operators.structured import Cast, Diagonal, Identity, Zero
+from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
 
 
 def as_operator(a: Any) -> JacobianOperator:

@@ -453,7 +453,8 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
 
 def own(y: Any, taken: set[int]) -> Any:
     """Return ``y``, copied if it is read-only or lives in memory that is ``taken``."""
-    return y if y.flags.writeable and memory_of(y) not in taken else y.copy()
+    flags = y.concrete[...].flags if isinstance(y, Traced) else y.flags
+    return y if flags.writeable and memory_of(y) not in taken else y.copy()
 
 
 def is_operator(x: Any) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Typed
 from linad.operators.facts import both
+from linad.operators.wrappers import Typed
 
 
 class BlockTriangularSolve(Typed):

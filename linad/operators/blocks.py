@@ -15,7 +15,7 @@ from linad.errors import DTypeError, OperandError, ShapeError, SingularError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.block_substitution import BlockTriangularSolve
-from linad.operators.composites import Typed, bare, matched
+from linad.operators.composites import bare
 from linad.operators.facts import (
     NOTHING,
     both,
@@ -26,6 +26,7 @@ from linad.operators.facts import (
     triangle_names,
 )
 from linad.operators.structured import Identity, Zero
+from linad.operators.wrappers import Typed, matched
 
 
 class Blocks(Typed):

@@ -16,7 +16,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Scaled, Sum, Transpose, recognises
+from linad.operators.composites import Chain, Sum, recognises
 from linad.operators.dft import Fourier, HermitianFourier, RealFourier
 from linad.operators.facts import (
     DEFINITE,
@@ -31,6 +31,7 @@ from linad.operators.placement import Roll
 from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Product
 from linad.operators.structured import Cast, Diagonal, Identity, RealPart, Zero
+from linad.operators.wrappers import Adjoint, Scaled, Transpose
 
 
 class Circulant(JacobianOperator):

@@ -16,8 +16,9 @@ from linad.operators.composites import Chain
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.relation_shapes import numbered
 from linad.operators.relations import Gather, Product, Relation
+from linad.operators.reordering import Reshape
 from linad.operators.rewrites import product
-from linad.operators.structured import Diagonal, Reshape
+from linad.operators.structured import Diagonal
 
 
 class Contraction(JacobianOperator):

@@ -29,7 +29,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.algebra import compose, matching
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain, Reshaped, Scaled, Sum, recognises
+from linad.operators.composites import Chain, Sum, recognises
 from linad.operators.factors import (
     WHAT,
     DenseLU,
@@ -42,8 +42,10 @@ from linad.operators.factors import (
 from linad.operators.facts import NOTHING, is_hermitian
 from linad.operators.foreign import Foreign
 from linad.operators.matrices import Kronecker
-from linad.operators.structured import Diagonal, Identity, Permutation, Reshape
+from linad.operators.reordering import Permutation, Reshape
+from linad.operators.structured import Diagonal, Identity
 from linad.operators.tagged import Tagged
+from linad.operators.wrappers import Reshaped, Scaled
 
 LONGEST = 2000
 """Largest matrix along an axis: its Schur form costs 25 n^3 operations."""

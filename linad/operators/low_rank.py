@@ -17,10 +17,11 @@ from linad.errors import SingularError
 from linad.operators.algebra import compose, matching, scale, subtract
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.composites import Chain, Scaled, Sum, chain_of, recognises
+from linad.operators.composites import Chain, Sum, chain_of, recognises
 from linad.operators.facts import NOTHING
 from linad.operators.matrices import Matrix
 from linad.operators.structured import Identity
+from linad.operators.wrappers import Scaled
 
 MOST_COLUMNS = 1000
 """Largest rank of the low-rank part in Woodbury's formula."""

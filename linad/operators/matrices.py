@@ -36,7 +36,7 @@ from linad.operators.facts import (
 from linad.operators.foreign import Foreign
 from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Product
-from linad.operators.structured import Permutation, Reshape
+from linad.operators.reordering import Permutation, Reshape
 
 SMALL = 32
 """Up to this size a new factorisation costs no more than the call of one that is kept."""

@@ -7,11 +7,11 @@ import numpy as np
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, drop_axes, keep_axes
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Scaled
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Product
-from linad.operators.structured import Broadcast
+from linad.operators.reordering import Broadcast
+from linad.operators.wrappers import Scaled
 
 
 class ScaledSum(JacobianOperator):

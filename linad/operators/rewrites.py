@@ -24,20 +24,19 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import (
+from linad.operators.composites import Chain, Sum, chain_of
+from linad.operators.facts import knows
+from linad.operators.reordering import Reshape
+from linad.operators.structured import Identity, Zero
+from linad.operators.wrappers import (
     Adjoint,
-    Chain,
     Extended,
     Reshaped,
     Scaled,
-    Sum,
     Transpose,
     adjoint_of,
-    chain_of,
     transpose_of,
 )
-from linad.operators.facts import knows
-from linad.operators.structured import Identity, Reshape, Zero
 
 Rewrite = Callable[..., Any]
 Pair = tuple[type, type]

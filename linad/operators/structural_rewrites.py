@@ -11,22 +11,16 @@ import numpy as np
 from linad.core.shapes import size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant, sandwich
-from linad.operators.composites import Adjoint, Chain
+from linad.operators.composites import Chain
 from linad.operators.dft import Fourier
 from linad.operators.facts import WORK
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum
+from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.rewrites import product, total, whole
-from linad.operators.structured import (
-    Broadcast,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    Reshape,
-    Zero,
-)
+from linad.operators.structured import Diagonal, Identity, Masked, Zero
+from linad.operators.wrappers import Adjoint
 
 
 def as_entries(op: Any) -> Any:

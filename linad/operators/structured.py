@@ -1,18 +1,16 @@
-"""Operators with a structure: identity, diagonal, broadcast, reshape, permutation ...
+"""Operators that act on each entry alone: identity, diagonals, masks, casts, conjugation.
 
 Each is written in NumPy calls on arrays with leading seed axes, so it runs on arrays,
 records onto a tape and differentiates again.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.core import former_names
-from linad.core.primitive import Traced
-from linad.core.shapes import Shape, keep_axes, size_of
+from linad.core.shapes import Shape, size_of
 from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import (
@@ -24,7 +22,6 @@ from linad.operators.facts import (
     sign_of,
     squares,
 )
-from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
 
 
@@ -257,179 +254,6 @@ def _cast(x: Any, dtype: Any) -> Any:
     if x.dtype.kind == "c" and dtype.kind != "c":
         x = x.real
     return x.astype(dtype)
-
-
-class Broadcast(JacobianOperator):
-    """Repeat x along axes; its adjoint sums over them.
-
-    Parameters
-    ----------
-    out_shape, in_shape : tuple of int
-        Shape after and before.
-    dtype : numpy.dtype
-    axes : tuple of int, optional
-        Axes of ``out_shape`` that ``in_shape`` lacks. None: NumPy's broadcasting, aligned
-        at the last axis.
-    """
-
-    copies = True
-    unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
-
-    fresh = True
-
-    def __init__(
-        self, out_shape: Shape, in_shape: Shape, dtype: Any, axes: Sequence[int] | None = None
-    ) -> None:
-        if axes is None:
-            added = len(out_shape) - len(in_shape)
-            kept = (1,) * added + in_shape
-            axes = [k for k, n in enumerate(out_shape) if k < added or kept[k] != n]
-        else:
-            kept = keep_axes(out_shape, axes)
-        self._kept = kept
-        # Counted from the end, so that leading seed axes do not move them.
-        self._axes = tuple([k - len(out_shape) for k in axes])
-        super().__init__(out_shape, in_shape, dtype)
-
-    def pushforward(self, tangent: Any) -> Any:
-        seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
-        kept = tangent.reshape(seeds + self._kept)
-        if isinstance(tangent, Traced):
-            return np.broadcast_to(kept, seeds + self.out_shape)
-        full = np.empty(seeds + self.out_shape, kept.dtype)
-        full[...] = kept
-        return full
-
-    def pullback(self, cotangent: Any) -> Any:
-        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
-        total = np.add.reduce(cotangent, axis=self._axes)
-        return total.reshape(seeds + self.in_shape)
-
-    def repeated_axes(self) -> set[int]:
-        """Axes of the result along which entries are repeated, counted from the front."""
-        return {k + len(self.out_shape) for k in self._axes}
-
-    def repeats(self) -> float:
-        """How often each entry is repeated."""
-        return float(size_of(self.out_shape) // max(size_of(self.in_shape), 1))
-
-    def column_squares(self) -> Any:
-        return np.full(self.shape[1], self.repeats(), real_dtype(self.dtype))
-
-    def spectral_norm(self) -> Any:
-        return self.repeats() ** 0.5
-
-    def relation(self) -> Gather:
-        return moved(self)
-
-    def relation_key(self) -> Any:
-        return self._kept
-
-
-def broadcast(out_shape: Shape, in_shape: Shape, dtype: Any) -> JacobianOperator:
-    """`Broadcast`, or `Identity` where nothing is repeated."""
-    if out_shape == in_shape:
-        return Identity(in_shape, dtype)
-    return Broadcast(out_shape, in_shape, dtype)
-
-
-class Reshape(JacobianOperator):
-    """y = the entries of x, in C order, in another shape. A view where NumPy can give one."""
-
-    unknown = "multiple"
-
-    def pushforward(self, tangent: Any) -> Any:
-        seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
-        return tangent.reshape(seeds + self.out_shape)
-
-    def pullback(self, cotangent: Any) -> Any:
-        seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
-        return cotangent.reshape(seeds + self.in_shape)
-
-    def pattern_names(self) -> set[str]:
-        return {"identity", "diagonal"}
-
-    def triangles(self) -> tuple[bool, bool]:
-        return True, True
-
-    def definiteness(self) -> int:
-        return DEFINITE
-
-    def diagonal_entries(self) -> Any:
-        return np.ones(self.shape[0], self.dtype)
-
-    def column_squares(self) -> Any:
-        return _ones(self)
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
-        return Reshape(self.in_shape, self.out_shape, self.dtype)
-
-    def inverse_form(self) -> JacobianOperator:
-        return Reshape(self.in_shape, self.out_shape, self.dtype)
-
-    def plainer(self, simplify: Any) -> JacobianOperator | None:
-        return Identity(self.in_shape, self.dtype) if self.out_shape == self.in_shape else None
-
-    def relation(self) -> Any:
-        return None
-
-    def isometric(self) -> bool:
-        return True
-
-
-class Permutation(JacobianOperator):
-    """y = x with its axes reordered as by ``np.transpose(x, axes)``."""
-
-    copies = True
-    unknown = "triangles definiteness diagonal_entries multiple"
-
-    def __init__(self, axes: Sequence[int], in_shape: Shape, dtype: Any) -> None:
-        self.axes = tuple(axes)
-        self._inverse = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
-        super().__init__(tuple(in_shape[k] for k in self.axes), in_shape, dtype)
-
-    def pushforward(self, tangent: Any) -> Any:
-        return _permute(tangent, self.axes)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return _permute(cotangent, self._inverse)
-
-    def pattern_names(self) -> set[str]:
-        return {"permutation", "unitary"}
-
-    def column_squares(self) -> Any:
-        return _ones(self)
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
-    def adjoint_form(self, conj: Any) -> JacobianOperator:
-        # P^T = P^-1
-        return Permutation(self._inverse, self.out_shape, self.dtype)
-
-    def inverse_form(self) -> JacobianOperator:
-        return Permutation(self._inverse, self.out_shape, self.dtype)
-
-    def plainer(self, simplify: Any) -> JacobianOperator | None:
-        plain = list(self.axes) == sorted(self.axes)
-        return Identity(self.in_shape, self.dtype) if plain else None
-
-    def relation(self) -> Gather:
-        return moved(self)
-
-    def relation_key(self) -> Any:
-        return self.axes
-
-    def isometric(self) -> bool:
-        return True
-
-
-def _permute(x: Any, axes: tuple[int, ...]) -> Any:
-    seeds = x.ndim - len(axes)
-    return x.transpose((*range(seeds), *[seeds + k for k in axes]))
 
 
 class RealPart(JacobianOperator):

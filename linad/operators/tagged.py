@@ -20,10 +20,10 @@ from linad.core.options import SEED, takes
 from linad.errors import OperandError, ShapeError, WrongTagError
 from linad.operators.algebra import as_operator
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import SameMatrix, matched
 from linad.operators.factors import Banded
 from linad.operators.facts import DEFINITE, HERMITIAN, NOTHING, SEMIDEFINITE
 from linad.operators.foreign import Foreign
+from linad.operators.wrappers import SameMatrix, matched
 
 NAMES = (
     "symmetric",

@@ -18,7 +18,7 @@ from linad.rules.banded import solve_banded_
 from linad.rules.shaping import concrete
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.implicit_solutions import plain, root_of_vector
-from linad.scipy.matrices import (
+from linad.scipy.matrix_functions import (
     block_diag as block_diag,
     circulant as circulant,
     convolution_matrix as convolution_matrix,

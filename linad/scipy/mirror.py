@@ -1,13 +1,16 @@
 """How a traced form stands in for a function of SciPy."""
 
 import functools
+import numbers
 from collections.abc import Callable
 from typing import Any
 
 from linad.arrays.traces import running_trace
+from linad.core.frames import package_of
+from linad.core.options import FLAG, Kind, choice, is_integer
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
-from linad.errors import UnsupportedError
+from linad.errors import ArgumentError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
 
@@ -24,6 +27,47 @@ def holds_traced(value: Any) -> bool:
     return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
 
 
+NUMERIC = Kind("a number", lambda v: isinstance(v, (Traced, numbers.Number)))
+
+OPTIONS = {
+    **dict.fromkeys(("lower", "unit_diagonal", "full_matrices", "compute_uv"), FLAG),
+    **dict.fromkeys(("check_finite", "overwrite_a", "overwrite_b", "overwrite_x"), FLAG),
+    "orthogonalize": FLAG.optional,
+    "plan": Kind("None", lambda value: value is None),
+    "workers": Kind("an integer other than 0", lambda v: is_integer(v) and v != 0).optional,
+    "cval": NUMERIC,
+    "driver": choice("ev", "evd", "evr", "evx", "gv", "gvd", "gvx").optional,
+    "lapack_driver": choice("gelsd", "gelsy", "gelss", "gesdd", "gesvd").optional,
+    "lwork": Kind("an integer", is_integer).optional,
+    "trans": Kind("0, 1, 2, 'N', 'T' or 'C'", lambda v: str(v) in ("0", "1", "2", "N", "T", "C")),
+}
+"""What SciPy's options may be that traced forms do not look at, by their names."""
+
+PLAIN_ERRORS = (TypeError, ValueError, LookupError, AttributeError)
+
+
+def _in_own_words(function: Any, error: Exception) -> None:
+    """Raise an error of linad's own in the place of a bare one, which an option led to.
+
+    Errors of a class of their own, `numpy.linalg.LinAlgError` for one, and those of the user's
+    functions, stay.
+    """
+    if type(error) not in (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        return
+    place: Any = error.__traceback__
+    while place is not None:
+        if not package_of(place.tb_frame):
+            return
+        place = place.tb_next
+    raise ArgumentError(f"{full_name(function)}: {error}") from error
+
+
+def full_name(function: Any) -> str:
+    """The name of a function of SciPy, as messages call it: ``"scipy.linalg.expm"``."""
+    parts = (getattr(function, "__module__", None) or "scipy").split(".")
+    return ".".join([*[part for part in parts if not part.startswith("_")], function.__name__])
+
+
 def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """Make the decorated function take over when an argument is traced.
 
@@ -38,7 +82,13 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         @functools.wraps(scipy_function)
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
-                return traced(*args, **kwargs)
+                for key in kwargs.keys() & OPTIONS.keys():
+                    OPTIONS[key].check(full_name(scipy_function), key, kwargs[key])
+                try:
+                    return traced(*args, **kwargs)
+                except PLAIN_ERRORS as error:
+                    _in_own_words(scipy_function, error)
+                    raise
             return scipy_function(*args, **kwargs)
 
         return function

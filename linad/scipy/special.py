@@ -12,6 +12,7 @@ import numpy as np
 import scipy.special
 
 from linad.api.derivatives import stop_gradient
+from linad.arrays.zero_dim import gives, number
 from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
@@ -34,6 +35,7 @@ def _largest(x: Any, axis: Any) -> Any:
 
 
 @traced_form(scipy.special.logsumexp)
+@gives(number)
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -118,6 +120,7 @@ def multigammaln(a: Any, d: int) -> Any:
 
 
 @traced_form(scipy.special.comb)
+@gives(number)
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     refuse("comb", exact=(exact, False))
     n = N + k - 1 if repetition else N
@@ -128,6 +131,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 
 
 @traced_form(scipy.special.factorial)
+@gives(number)
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     refuse("factorial", exact=(exact, False))
     if extend == "complex":

@@ -18,8 +18,8 @@ from linad.core import tree
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
-from linad.operators.composites import SameMatrix, Typed
 from linad.operators.facts import EVERYTHING
+from linad.operators.wrappers import SameMatrix, Typed
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 

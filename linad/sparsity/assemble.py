@@ -10,7 +10,8 @@ from typing import Any
 
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Reshaped, Scaled, Sum, Transpose
+from linad.operators.composites import Chain, Sum
+from linad.operators.wrappers import Adjoint, Reshaped, Scaled, Transpose
 from linad.sparsity.compress import stored
 from linad.sparsity.pattern_keys import Known, known
 from linad.sparsity.replay import Replay, TooDear

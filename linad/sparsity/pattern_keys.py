@@ -17,9 +17,10 @@ from linad.core.primitive import Traced
 from linad.core.regions import Grid, Part, Positions, Region, Window
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.composites import Adjoint, Chain, Sum, Transpose, Wrapper
+from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
+from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.sparsity.compress import Plan, plan_for, symmetric_plan_for
 from linad.sparsity.reach import Compact
 from linad.transforms.tape_operator import TapeOperator, _Flat

@@ -13,9 +13,10 @@ import numpy as np
 from linad.errors import DensifyError
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.composites import Adjoint, Chain, Sum, Transpose, Wrapper
+from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation, Sets, check_size
+from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.transforms.linearize import Entry
 from linad.transforms.tape_operator import Node, TapeOperator
 

@@ -13,13 +13,15 @@ from scipy.sparse import csr_array
 
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Reshaped, Scaled
+from linad.operators.composites import Chain
 from linad.operators.facts import knows
 from linad.operators.foreign import Foreign
 from linad.operators.recurrences import Difference
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.relations import Gather, Product, Relation, Sets
-from linad.operators.structured import Cast, Diagonal, Identity, Masked, Reshape
+from linad.operators.reordering import Reshape
+from linad.operators.structured import Cast, Diagonal, Identity, Masked
+from linad.operators.wrappers import Adjoint, Reshaped, Scaled
 from linad.sparsity.compress import plan_for
 from linad.sparsity.reach import reach
 from linad.sparsity.sparse_products import fewest_seeds, given_matrix, is_plain, touched

@@ -242,6 +242,9 @@ class CompiledJacobian(JacobianOperator):
     `pushforward` takes a tuple with one tangent an active argument and returns a tuple with one
     an output; `pullback` the reverse. None stands for zero. Each is one compiled sweep, also
     for many seeds.
+
+    Rules decide on values, too: they refuse equal eigenvalues, say. Where a program was recorded
+    for others, or a kernel stops, Python follows the tape at these values (`_interpreted`).
     """
 
     unknown = EVERYTHING
@@ -253,15 +256,33 @@ class CompiledJacobian(JacobianOperator):
         self.primitive, self.values, self.active = primitive, values, active
         self.in_slots = [Slot(values[i]) for i in active]
         self.out_slots = [Slot(v) for v in primitive.tape.outputs]
-        derived = primitive.derived(active, None)
-        found, residuals = derived.run(values)
-        self.results = tuple([y if y.ndim else y[()] for y in found])
-        self.plain = innermost_trace(tuple(residuals)) is None
-        self._known: dict[Any, tuple[Any, list[Any]]] = {
-            (mode, ()): (derived.sweeps[mode], residuals) for mode in MODES
-        }
+        self._interpreted: Any = None
+        self._known: dict[Any, tuple[Any, list[Any]]] = {}
         dtypes = [s.dtype for s in (*self.in_slots, *self.out_slots)]
         super().__init__((), (), np.result_type(*dtypes))
+        try:
+            derived = primitive.derived(active, None)
+            found, residuals = derived.run(values)
+        except (GuardError, ArithmeticError):
+            self.results = tuple(self._interpret())
+            self.plain = self.compiled = False
+            return
+        self.results = tuple([y if y.ndim else y[()] for y in found])
+        self.plain = innermost_trace(tuple(residuals)) is None
+        self._known = {(mode, ()): (derived.sweeps[mode], residuals) for mode in MODES}
+
+    def _interpret(self) -> list[Any]:
+        """Linearize the tape by its rules; return the results."""
+        chosen = [self.values[i] for i in self.active]
+
+        def run(leaves: list[Any]) -> list[Any]:
+            given = list(self.values)
+            for i, leaf in zip(self.active, leaves, strict=True):
+                given[i] = leaf
+            return self.primitive.tape.run(given)
+
+        results, self._interpreted = linearize_leaves(run, chosen, tree.flatten(chosen)[1])
+        return results
 
     @property
     def residuals(self) -> list[Any]:
@@ -276,6 +297,16 @@ class CompiledJacobian(JacobianOperator):
         return other
 
     def _applied(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
+        if self._interpreted is None:
+            try:
+                return self._swept(mode, given, slots)
+            except (GuardError, ArithmeticError):
+                self._interpret()
+        seeds, arrays = _filled(given, slots)
+        J = self._interpreted
+        return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(arrays, seeds))
+
+    def _swept(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
         sweep, residuals = self._known[mode, ()]
         if self.plain:
             try:
@@ -284,18 +315,13 @@ class CompiledJacobian(JacobianOperator):
                 pass
             else:
                 return tuple([y if y.ndim else y[()] for y in found])
-        seeds: Shape = next(
-            g.shape[: g.ndim - len(s.shape)]
-            for g, s in zip(given, slots, strict=True)
-            if g is not None
-        )
+        seeds, arrays = _filled(given, slots)
         known = self._known.get((mode, seeds))
         if known is None:
             derived = self.primitive.derived(self.active, mode, seeds)
             known = derived.sweeps[mode], derived.run(self.values)[1]
             self._known[mode, seeds] = known
         sweep, residuals = known
-        arrays = [s.zeros(seeds) if g is None else g for g, s in zip(given, slots, strict=True)]
         return tuple(sweep(*residuals, *arrays))
 
     def pushforward(self, tangent: Any) -> Any:
@@ -303,3 +329,10 @@ class CompiledJacobian(JacobianOperator):
 
     def pullback(self, cotangent: Any) -> Any:
         return self._applied("pull", cotangent, self.out_slots)
+
+
+def _filled(given: Any, slots: list[Slot]) -> tuple[Shape, list[Any]]:
+    """The shape of the seeds of tangents or cotangents, and zeros for those that are None."""
+    pairs = list(zip(given, slots, strict=True))
+    seeds = next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)
+    return seeds, [s.zeros(seeds) if g is None else g for g, s in pairs]

@@ -22,10 +22,11 @@ from linad.core import tree
 from linad.core.primitive import Primitive
 from linad.core.tape import Tape, needed
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Adjoint, Chain, Scaled, Sum
+from linad.operators.composites import Chain, Sum
 from linad.operators.matrices import Matrix
 from linad.operators.structured import Diagonal, Identity
 from linad.operators.tagged import Tagged
+from linad.operators.wrappers import Adjoint, Scaled
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.tape_operator import TapeOperator, _Flat
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.core.integers import LEAST, MOST
+from linad.core.wide_integers import LEAST, MOST
 from linad.sweeps.cpu import special_functions as special
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.native import name_of_dtype

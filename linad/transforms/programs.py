@@ -9,7 +9,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import name_of
 from linad.core.tape import Source, Tape, Var, needed
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import SameMatrix
+from linad.operators.wrappers import SameMatrix
 from linad.transforms.linearize import LinearTrace, linearize_leaves
 from linad.transforms.record import (
     RecordTrace,

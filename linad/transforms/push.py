@@ -8,6 +8,7 @@ import numpy as np
 from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.arrays.zero_dim import array, like
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
@@ -111,7 +112,7 @@ class PushTrace(Trace):
         if root._node is None:
             root._node = np.zeros(root.shape, root.dtype)
         elif not root._buffer.private_node:
-            root._node = root._node.copy(order="C")
+            root._node = array(root._node).copy(order="C")
         root._buffer.private_node = True
         if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
             root._node = tangent._trace.constant(root._node)
@@ -138,7 +139,8 @@ class PushTrace(Trace):
             else:
                 leaf = check_constant(leaf)
             results.append(leaf)
-            pushed.append(Slot(leaf).zeros() if tangent is None else handed_out(tangent, taken))
+            tangent = Slot(leaf).zeros() if tangent is None else handed_out(tangent, taken)
+            pushed.append(tangent if leaf.shape else like(leaf, tangent))
         return out_tree, results, pushed
 
     def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:

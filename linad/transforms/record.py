@@ -14,11 +14,13 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.adopted import repeated
-from linad.core.integers import LEAST, MOST, as_met
+from linad.core.error_state import Watch
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
 from linad.core.tape import Equation, Source, Tape, Var, guard, needed, stop
+from linad.core.texts import is_for_people
+from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.errors import OutputError
 from linad.transforms.linearize import (
     captured,
@@ -41,6 +43,7 @@ class RecordTrace(Trace):
         self.operands = PlainOperands()
         self.known: set[Var] = set()  # whose values Python has learned, and guards check
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
+        self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
@@ -52,6 +55,7 @@ class RecordTrace(Trace):
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         self.check_alive()
+        self.errors.look()
         values, inputs = list(args), list(args)
         for i, a in enumerate(args):
             if isinstance(a, Tracer):
@@ -122,12 +126,21 @@ class RecordTrace(Trace):
 
     def shown(self, tracer: Tracer) -> None:
         settle(tracer)
-        self.texts.append((tracer._node, np.array(tracer.concrete), self.line()))
+        value = np.array(tracer.concrete)
+        signs = []
+        if value.dtype.kind in "fc" and not value.all():
+            # 0 and -0 are equal, and two texts.
+            parts = (tracer.real, tracer.imag) if value.dtype.kind == "c" else (tracer,)
+            signs = [(s._node, np.array(s.concrete), self.line()) for s in map(np.signbit, parts)]
+        self.texts += [(tracer._node, value, self.line()), *signs]
+        if not is_for_people():
+            self.check_texts()
 
     def check_texts(self) -> None:
-        """Check at each run what is part of a text, for one is among the results."""
+        """Check at each run what is part of a text: one that may decide, or is a result."""
         for text in self.texts:
             self._check(*text)
+        self.texts.clear()
 
     def detach(self, tracer: Tracer) -> Any:
         self.derives = True

@@ -5,19 +5,27 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import array, is_number, number
 from linad.core import tree
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import DTypeError, ShapeError
 
 
 class Slot:
-    """Shape and dtype of one input or output array."""
+    """Shape and dtype of one input or output array.
 
-    __slots__ = ("dtype", "shape", "size")
+    Attributes
+    ----------
+    kind : callable or None
+        What makes a tangent without axes a number where the value is one, or else an array.
+    """
+
+    __slots__ = ("dtype", "kind", "shape", "size")
 
     def __init__(self, value: Any) -> None:
         self.shape: Shape = value.shape
         self.size = size_of(self.shape)
+        self.kind = None if self.shape else number if is_number(value) else array
         dtype = value.dtype
         # An integer result has the derivative zero, which is a real number.
         self.dtype = dtype if is_inexact(dtype) else np.dtype(float)

@@ -14,9 +14,9 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
-from linad.operators.composites import Wrapper
 from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Insert
+from linad.operators.wrappers import Wrapper
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
 Node = int
@@ -258,7 +258,8 @@ class TapeOperator(JacobianOperator):
         taken = {memory_of(x) for x in given}
         for node, slot in zip(nodes, expected, strict=True):
             value = None if node is None else slots[node]
-            results.append(slot.zeros(seeds) if value is None else handed_out(value, taken))
+            result = slot.zeros(seeds) if value is None else handed_out(value, taken)
+            results.append(result if slot.kind is None or seeds else slot.kind(result))
         return results
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:

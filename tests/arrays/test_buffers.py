@@ -83,7 +83,7 @@ def test_kinds_of_regions():
     with pytest.raises(UnsupportedError, match="view of dtype int64"):
         region_of(BASE.view(np.int64), BASE)
     gaps = LAYOUTS["gaps"]
-    with pytest.raises(UnsupportedError, match="gaps in memory"):
+    with pytest.raises(UnsupportedError, match="gaps in the memory"):
         region_of(np.lib.stride_tricks.as_strided(gaps, (3,), (24,)), gaps)
 
 

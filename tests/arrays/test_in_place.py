@@ -513,10 +513,11 @@ def test_a_fortran_ordered_argument():
 
 
 def test_arguments_with_gaps_in_memory():
-    """What a function writes into is a copy, and a copy has no gaps."""
+    """What a function writes into is a copy with gaps: a reshape of it is a view or a copy as of
+    the argument."""
     x = np.repeat(X, 2, axis=1)[:, ::2]
     check(swap, x, order=1)
-    expected = pieces(x.copy())
+    expected = pieces(np.repeat(X, 2, axis=1)[:, ::2])
     for found in (linad.linearize(pieces, x)[0], linad.jvp(pieces, (x,), (x,))[0]):
         for a, b in zip(found, expected, strict=True):
             np.testing.assert_array_equal(a, b)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.core.former_names import TABLE
+from linad.core.former_names import CLASSES, TABLE
 
 
 @pytest.mark.parametrize("old", TABLE)
@@ -26,7 +26,7 @@ def test_public_functions_stay_what_they_are():
     script = """
 import importlib, linad
 before = {name: getattr(linad, name) for name in linad.__all__}
-from linad.core.former_names import TABLE
+from linad.core.former_names import CLASSES, TABLE
 for old in TABLE:
     importlib.import_module(old)
 assert all(getattr(linad, name) is value for name, value in before.items())
@@ -45,3 +45,12 @@ def test_old_pickles_load():
     assert jitted(np.zeros(2)).tolist() == [0, 0]
     primitive = pickle.loads(b"clinad.primitive\nPrimitive\n.")
     assert primitive is linad.core.primitive.Primitive
+
+
+@pytest.mark.parametrize("module", CLASSES)
+def test_a_former_class_is_the_same_class(module):
+    for name, where in CLASSES[module].items():
+        found = getattr(importlib.import_module(module), name)
+        assert found is getattr(importlib.import_module(where), name)
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = importlib.import_module(module).nothing_of_the_kind

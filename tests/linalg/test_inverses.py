@@ -15,7 +15,8 @@ from linad.operators.dft import Fourier
 from linad.operators.matrices import Kronecker, Matrix, Solve
 from linad.operators.placement import Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
-from linad.operators.structured import Diagonal, Identity, Masked, Permutation, Reshape, Zero
+from linad.operators.reordering import Permutation, Reshape
+from linad.operators.structured import Diagonal, Identity, Masked, Zero
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 from linad.rules.triangular import TriangularSolve

@@ -13,9 +13,10 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 import linad
 from linad.errors import DensifyError, DTypeError, OperandError, ShapeError
 from linad.operators.base import JacobianOperator
-from linad.operators.composites import Chain, Scaled, Sum
+from linad.operators.composites import Chain, Sum
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.structured import Diagonal, Identity, Zero
+from linad.operators.wrappers import Scaled
 
 F4, F8 = zoo.REAL
 C8, C16 = zoo.COMPLEX

@@ -9,20 +9,11 @@ from scipy.sparse.linalg import aslinearoperator
 import linad
 from linad.core.indices import Index
 from linad.linalg.linear_systems import solve_linear
-from linad.operators import composites
+from linad.operators import wrappers
 from linad.operators.block_substitution import BlockTriangularSolve
 from linad.operators.blocks import Blocks
 from linad.operators.circulant import Circulant
-from linad.operators.composites import (
-    Adjoint,
-    Chain,
-    Extended,
-    Reshaped,
-    Scaled,
-    Sum,
-    Transpose,
-    bare,
-)
+from linad.operators.composites import Chain, Sum, bare
 from linad.operators.contraction import Contraction
 from linad.operators.dft import Fourier
 from linad.operators.facts import (
@@ -48,18 +39,11 @@ from linad.operators.recurrences import (
     SegmentSum,
 )
 from linad.operators.reduction import ScaledSum, WeightedSum
+from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.rewrites import Simplifier
-from linad.operators.structured import (
-    Broadcast,
-    Cast,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    Reshape,
-    Zero,
-)
+from linad.operators.structured import Cast, Diagonal, Identity, Masked, Zero
 from linad.operators.tagged import Tagged
+from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 from linad.rules.triangular import TriangularSolve
@@ -206,7 +190,7 @@ def test_every_class_that_knows_something_has_an_example():
         kind
         for kind in CLASSES
         if any(declares(kind, name) for name in telling)
-        and not issubclass(kind, composites.SameMatrix)
+        and not issubclass(kind, wrappers.SameMatrix)
     }
     assert {kind.__name__ for kind in wanted - shown} == set()
 
@@ -250,8 +234,8 @@ def test_operators_of_a_known_kind(op):
     A = zoo.by_columns(op)
     scale = 1 + np.abs(A).max(initial=0)
     tolerance = {"rtol": 1e-11, "atol": 1e-12 * scale}
-    np.testing.assert_allclose(zoo.by_columns(composites.adjoint_of(op)), A.conj().T, **tolerance)
-    np.testing.assert_allclose(zoo.by_columns(composites.transpose_of(op)), A.T, **tolerance)
+    np.testing.assert_allclose(zoo.by_columns(wrappers.adjoint_of(op)), A.conj().T, **tolerance)
+    np.testing.assert_allclose(zoo.by_columns(wrappers.transpose_of(op)), A.T, **tolerance)
     turned = op.adjoint_form(lambda x: x.conjugate()) if op.dtype.kind == "c" else None
     if turned is not None:
         np.testing.assert_allclose(zoo.by_columns(turned), A.conj().T, **tolerance)

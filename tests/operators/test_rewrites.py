@@ -8,31 +8,17 @@ from hypothesis import given, settings, strategies as st
 import linad
 from linad.core.indices import Index
 from linad.operators.circulant import Circulant
-from linad.operators.composites import (
-    Adjoint,
-    Chain,
-    Scaled,
-    Sum,
-    Transpose,
-    adjoint_of,
-    transpose_of,
-)
+from linad.operators.composites import Chain, Sum
 from linad.operators.contraction import Contraction
 from linad.operators.dft import Fourier
 from linad.operators.facts import declares
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
+from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.rewrites import PRODUCTS, SUMS
-from linad.operators.structured import (
-    Broadcast,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    Reshape,
-    Zero,
-)
+from linad.operators.structured import Diagonal, Identity, Masked, Zero
+from linad.operators.wrappers import Adjoint, Scaled, Transpose, adjoint_of, transpose_of
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 

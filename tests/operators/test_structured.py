@@ -7,19 +7,8 @@ import pytest
 import linad
 from linad.operators.contraction import Contraction
 from linad.operators.matrices import Kronecker, Matrix
-from linad.operators.structured import (
-    Broadcast,
-    Cast,
-    Conjugation,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    RealPart,
-    Reshape,
-    Zero,
-    broadcast,
-)
+from linad.operators.reordering import Broadcast, Permutation, Reshape, broadcast
+from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
 
 rng = np.random.default_rng(0)
 F8, C16 = np.dtype(float), np.dtype(complex)

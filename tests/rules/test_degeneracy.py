@@ -18,8 +18,8 @@ def array(*shape):
 
 
 CASES = [
-    Case(settled, array(3, 3), array(3), values=np.array([1.0, 2, 4]), name="eigh", strict=False),
-    Case(settled, array(4, 3), np.zeros(3), values=np.arange(1.0, 4), name="svd", strict=True),
+    Case(settled, array(3, 3), array(3), np.array([1.0, 2, 4]), name="eigh", strict=False),
+    Case(settled, array(4, 3), np.zeros(3), np.arange(1.0, 4), name="svd", strict=True),
 ]
 
 
@@ -187,7 +187,8 @@ RAISES = {
 def test_raises(name):
     f, a, why = RAISES[name]
     gradient = linad.grad(f)
-    assert np.all(np.isfinite(gradient(a)))  # the first derivative is a convention
+    # The first derivative is a convention, where it is not known to be another.
+    assert np.all(np.isnan(gradient(a)) if name == "f(A)" else np.isfinite(gradient(a)))
     e = direction(a)
     e = e + e.T
     with pytest.raises(DegenerateError, match=why):
@@ -226,3 +227,21 @@ def test_third_derivatives_of_a_determinant():
     np.testing.assert_allclose(along(np.diag([1.0, 2.0, 4.0]), 3), 6 * np.linalg.det(e), rtol=1e-9)
     with pytest.raises(DegenerateError):
         along(np.eye(3), 3)
+
+
+JORDAN = [
+    np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 2]]),
+    Q[:3, :3] @ np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 2]]) @ np.linalg.inv(Q[:3, :3]),
+]
+
+
+@pytest.mark.parametrize("a", JORDAN)
+@pytest.mark.parametrize("values", [np.linalg.eigvals, lambda a: np.linalg.eig(a)[0]])
+def test_defective(a, values):
+    """An eigenvalue of a Jordan block has no derivative; the one beside it has."""
+    e = array(3, 3)
+    for f in (lambda a: np.sum(values(a) ** 2).real, lambda a: np.min(values(a).real)):
+        assert np.isnan(linad.grad(f)(a)).any()
+        assert np.isnan(linad.jvp(f, (a,), (e,))[1])
+    alone = linad.grad(lambda a: np.max(values(a).real))(JORDAN[0])
+    np.testing.assert_allclose(alone, np.diag([0.0, 0, 1]), atol=1e-12)

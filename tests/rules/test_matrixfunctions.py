@@ -5,6 +5,8 @@ import pytest
 import scipy.linalg
 
 import linad
+import linad.scipy.linalg as sl
+from linad.errors import DegenerateError
 from linad.rules import matrixfunctions as m
 from linad.testing.derivative_checks import Case
 
@@ -52,3 +54,27 @@ def test_sylvester_solves():
     a, b, q = positive(3), positive(2), small(3, 2)
     x = m.sylvester_(a, b, q)
     np.testing.assert_allclose(a @ x + x @ b, q)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_negative_eigenvalues_to_second_order(name):
+    """On the cut, and on one side of it: each way there is to a second derivative."""
+    function = getattr(sl, name)
+    rng = np.random.default_rng(3)
+    v = np.eye(3) + 0.3 * rng.standard_normal((3, 3))
+    a = v @ np.diag([-1.5, 0.7, 2.0]) @ np.linalg.inv(v)
+    weights, e, w = rng.standard_normal((3, 3, 3))
+
+    def f(a):
+        y = function(a)
+        return np.sum(np.real(y) * weights) + np.sum(np.imag(y) * weights.T)
+
+    g, h = linad.grad(f), 1e-3
+    expected = (8 * (g(a + h * e) - g(a - h * e)) - g(a + 2 * h * e) + g(a - 2 * h * e)) / (12 * h)
+    pulled = linad.linearize(g, a)[1].pullback(w)
+    twice = linad.jvp(lambda a: linad.jvp(f, (a,), (e,))[1], (a,), (e,))[1]
+    np.testing.assert_allclose(linad.jvp(g, (a,), (e,))[1], expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(np.vdot(pulled, e), np.vdot(w, expected), rtol=1e-6)
+    np.testing.assert_allclose(twice, np.vdot(expected, e), rtol=1e-6)
+    with pytest.raises(DegenerateError, match="jumps"):
+        linad.linearize(function, a + 1e-18j)

@@ -68,10 +68,28 @@ def test_gradient_at_the_zero_matrix_is_zero(p):
     np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
 
 
-def test_second_derivative_at_zero_is_no_wrong_number():
-    """It is 2 I, which a rule for the norm cannot know."""
-    hessian = linad.hessian(lambda x: np.linalg.norm(x) ** 2)(np.zeros(3))
-    assert np.isnan(hessian).all()
+def test_second_derivative_at_zero():
+    """Of the square, by its own rule: the norm itself has none."""
+    for norm in (np.linalg.norm, np.linalg.vector_norm, lambda x: np.linalg.norm(x[None], "fro")):
+        hessian = linad.hessian(lambda x, norm=norm: norm(x) ** 2)(np.zeros(3))
+        np.testing.assert_array_equal(hessian, 2 * np.eye(3))
+    hessian = linad.hessian(lambda x: np.std(x) ** 2)(np.ones(3))
+    np.testing.assert_allclose(hessian, 2 / 3 * (np.eye(3) - 1 / 3), rtol=1e-15)
+
+
+def test_square_of_a_norm_that_is_written_into():
+    def f(x):
+        y = x * 2
+        n = np.linalg.norm(y, axis=1)
+        y[0] = 7.0
+        m = n * 1
+        n[0] = 3.0
+        return n**2, m**2, np.linalg.norm(x, axis=1) ** 2
+
+    x = np.array([[3.0, 4.0], [1.0, 1.0]])
+    for found in (linad.linearize(f, x)[0], linad.jit(f)(x), linad.jvp(f, (x,), (x,))[0]):
+        for a, b in zip(found, f(x), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-15)
 
 
 @pytest.mark.parametrize("p", [2, 3, 1.5])

@@ -95,8 +95,13 @@ def wrong_at(name):
                     yield args, i, out, order, d[6], _slope(y)
 
 
-# SciPy's values are no smooth function here: beside the point they are another branch's.
-KNOWN = {"modfresnelm", "modfresnelp"}
+ELSEWHERE = {
+    **dict.fromkeys(["modfresnelm", "modfresnelp"], "SciPy's values jump at 0"),
+    **dict.fromkeys(["huber", "ive", "i1e"], "the slope, or its slope, has a kink"),
+    "nrdtrisd": "no distribution has its median off its mean",
+    **dict.fromkeys(["eval_hermite", "eval_hermitenorm", "lambertw"], "takes integers only"),
+}
+"""What cannot be told from values beside a point, and why."""
 
 REPAIRED = [
     *("elliprc", "elliprd", "elliprf", "elliprg", "agm", "ellipkinc", "ellipeinc"),
@@ -112,8 +117,10 @@ def test_smooth(name):
         assert not list(itertools.islice(wrong_at(name), 3))
 
 
+# SciPy warns of counts that are not whole.
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.full
-@pytest.mark.parametrize("name", sorted(set(ALL) - set(REPAIRED) - KNOWN))
+@pytest.mark.parametrize("name", sorted(set(ALL) - set(REPAIRED) - set(ELSEWHERE)))
 def test_all_smooth(name):
     with np.errstate(all="ignore"):
         assert not list(itertools.islice(wrong_at(name), 3))

@@ -215,7 +215,14 @@ def test_multivariate_normal(function):
             c = 0.5 * (c + c.T) if c.ndim == 2 else c
             return mine(x, None if mean is None else m, c)
 
-        check_derivatives(f, x, np.zeros(1) if mean is None else mean, cov)
+        check_derivatives(f, x, np.zeros(1) if mean is None else mean, cov, order=1)
+
+
+def test_second_derivatives_of_multivariate_normal():
+    def f(x, m, c):
+        return ls.multivariate_normal.logpdf(x, m, 0.5 * (c + c.T))
+
+    check_derivatives(f, XS[0, 0], MEAN, COV)
 
 
 def test_the_gradient_in_a_covariance():

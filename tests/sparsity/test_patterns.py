@@ -39,18 +39,8 @@ from linad.operators.recurrences import (
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
-from linad.operators.structured import (
-    Broadcast,
-    Cast,
-    Conjugation,
-    Diagonal,
-    Identity,
-    Masked,
-    Permutation,
-    RealPart,
-    Reshape,
-    Zero,
-)
+from linad.operators.reordering import Broadcast, Permutation, Reshape
+from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
 from linad.rules.banded import BandedProduct, BandedSolve
 from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform

@@ -22,6 +22,7 @@ CALLS: dict[str, Call] = {
     "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
     "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
     "scipy.linalg.cholesky": lambda f, a: f(positive(a)),
+    "scipy.linalg.convolution_matrix": lambda f, a: f(a[0], 4),
     "scipy.linalg.eigh": lambda f, a: [np.abs(part) for part in f(positive(a))],
     "scipy.linalg.eigvalsh": lambda f, a: f(positive(a)),
     "scipy.linalg.fractional_matrix_power": lambda f, a: f(positive(a), 0.5),

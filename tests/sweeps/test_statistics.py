@@ -38,6 +38,7 @@ def check(f, x, rtol):
         np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_values_and_gradients(name, dtype):

@@ -307,7 +307,13 @@ if __name__ == "__main__":
 
 
 class TestProcesses:
-    @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+    @pytest.mark.parametrize(
+        "method",
+        [
+            pytest.param(method, marks=() if method == "fork" else pytest.mark.full)
+            for method in multiprocessing.get_all_start_methods()
+        ],
+    )
     def test_children(self, method, tmp_path):
         script = tmp_path / "processes.py"
         script.write_text(PROCESSES, encoding="utf-8")

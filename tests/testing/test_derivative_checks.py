@@ -13,7 +13,7 @@ def wrong_by(relative):
     """A function that behaves otherwise when it is traced."""
 
     def f(x):
-        return np.sin(x) if isinstance(x, np.ndarray) else np.sin(x) * (1 + relative)
+        return np.sin(x) if type(x) is np.ndarray else np.sin(x) * (1 + relative)
 
     return f
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import linad
 from linad.errors import OverwrittenError
@@ -107,3 +108,93 @@ def test_fingerprints(dtype):
     assert fingerprint(a) != before
     sorted_ = np.sort(a, axis=None)
     assert fingerprint(sorted_) != fingerprint(a)
+
+
+def _overwrite(w):
+    w[3] = 100.0
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda w: w.__setitem__(3, 100.0),
+        _overwrite,
+        lambda w: np.add(w, 1, out=w),
+        lambda w: w[3:4].fill(7.0),
+        lambda w: np.copyto(w[3:4], 7.0),
+    ],
+    ids=["method", "function", "out", "fill", "copyto"],
+)
+def test_one_entry_of_a_large_one(write):
+    w = np.ones(200_000)
+
+    def f(x):
+        y = w * x
+        write(w)
+        return y
+
+    for transform in (lambda x: linad.linearize(f, x), linad.jit(f)):
+        w[...] = 1
+        with pytest.raises(OverwrittenError):
+            transform(np.ones(w.size))
+
+
+def test_swaps_are_seen():
+    a = np.ones(5000)
+    a[[0, 1021]] = 2.0, 3.0
+    before = fingerprint(a)
+    a[[0, 1021]] = a[[1021, 0]]
+    assert fingerprint(a) != before
+    b = np.arange(900.0).reshape(30, 30)
+    assert len({fingerprint(v) for v in (b, b.T, b[::-1], b.reshape(60, 15), b.copy("F"))}) == 5
+
+
+def test_borrowed_memory_is_not_frozen():
+    memory = bytearray(8 * 600)
+    borrowed = np.frombuffer(memory)
+    borrowed.flags.writeable = False
+    assert not is_frozen(borrowed)
+    assert is_frozen(np.frombuffer(bytes(memory)))
+
+    def f(x):
+        y = x * borrowed
+        memory[:8] = np.ones(1).tobytes()
+        return y
+
+    np.testing.assert_array_equal(linad.jvp(linad.jit(f), (np.ones(600),), (np.ones(600),))[1], 0)
+    memory[:] = bytes(len(memory))
+    np.testing.assert_array_equal(linad.jacobian(f)(np.ones(600)), 0)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+def test_sparse_matrices(format):
+    A = scipy.sparse.random_array((5, 5), density=0.6, rng=0, format=format)
+
+    def f(x):
+        B = A.copy()
+        y = B @ x + x @ B
+        if format in ("lil", "dok"):
+            B[0, 0] = 99.0
+        else:
+            B.data[...] = 99.0
+        return y
+
+    expected = A.toarray() + A.T.toarray()
+    np.testing.assert_allclose(linad.jacobian(f)(np.ones(5)), expected)
+
+
+def test_a_recorded_program_reads_a_sparse_matrix_itself():
+    A = scipy.sparse.random_array((5, 5), density=0.6, rng=0, format="csr")
+    x = np.arange(5.0)
+    jitted = linad.jit(lambda x: (A @ x) ** 2)
+    for k in range(4):
+        A.data[...] = k + 1
+        np.testing.assert_allclose(jitted(x), (A @ x) ** 2)
+
+    def f(x):
+        y = A @ x
+        A.data[0] += 1
+        return y
+
+    with pytest.raises(OverwrittenError):
+        linad.jit(f)(np.ones(5))

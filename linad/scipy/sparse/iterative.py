@@ -93,7 +93,8 @@ def _solve(solver: Any, A: Any, b: Any, x0: Any, M: Any, options: dict[str, Any]
         b = b[:, 0]
     if b.ndim != 1 or A.shape != (b.shape[0],) * 2:
         raise ShapeError(f"{name}: A has shape {A.shape} and b {b.shape}")
-    plain = A.pattern.matrix(concrete(A.data)) if isinstance(A, SparseArray) else A
+    plain = A.pattern.matrix(concrete(A.data)) if isinstance(A, SparseArray) else _own(A)
+    M = _own(M)
     right = concrete(b)
     x, info = solver(plain, right, x0=concrete(x0), M=M, **options)
     calm = {key: value for key, value in options.items() if key != "callback"}
@@ -114,6 +115,11 @@ def _solve(solver: Any, A: Any, b: Any, x0: Any, M: Any, options: dict[str, Any]
         op.shape, matvec=forth, matmat=forth, rmatvec=back, rmatmat=back, dtype=dtype
     )
     return apply_operator(b, op=inverse, adjoint=False), info
+
+
+def _own(A: Any) -> Any:
+    """A matrix that the caller does not write into: derivatives solve with it later."""
+    return A.copy() if isinstance(A, np.ndarray) or scipy.sparse.issparse(A) else A
 
 
 def _mirror(name: str) -> Callable[..., Any]:

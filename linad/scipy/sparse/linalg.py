@@ -203,7 +203,7 @@ def spsolve_triangular(
     overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:
-    A = scipy.sparse.csr_array(_plain_matrix(A, "spsolve_triangular"))
+    A = scipy.sparse.csr_array(_plain_matrix(A, "spsolve_triangular"), copy=True)
     refuse("spsolve_triangular", unit_diagonal=(unit_diagonal, False))
     upper = scipy.sparse.csr_array(A.conj().T)
 

@@ -211,6 +211,28 @@ def insert_region(lowering: Any, eqn: Equation) -> bool:
 # Guards.
 
 
+@routine("unchanged")
+def unchanged(lowering: Any, eqn: Equation) -> bool:
+    place = lowering.place_of(eqn.inputs[0])
+    if not plain(place):
+        return False
+    wanted = constant_place(np.asarray(eqn.params["expected"]))
+    size = size_of(place.shape) * place.dtype.itemsize
+    unit = next(d for d in ("i8", "i4", "b1") if size % np.dtype(d).itemsize == 0)
+    length = size // np.dtype(unit).itemsize
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q = operand(p, 0)\n    e = operand(p, 1)\n"
+        "    for i in range(start, stop):\n"
+        f"        if get_{unit}(q, i, -1) != get_{unit}(e, i, -1):\n"
+        f"            return {GUARD_FAILED}\n"
+        "    return 0\n"
+    )
+    words = [(place.buffer, place.offset), (wanted.buffer, 0)]
+    lowering.emit(text, length, words, "unchanged")
+    return True
+
+
 @routine("guard")
 def guard(lowering: Any, eqn: Equation) -> bool:
     place = lowering.place_of(eqn.inputs[0])

@@ -6,7 +6,8 @@ shapes and layout of the arrays `linad.sweeps.cpu.engine` checks in machine code
 fit goes the long way.
 
     def call(args):
-        if current() is not settings: return OTHER
+        if changed and current() is not settings or state() is not INITIAL and is_loud():
+            return OTHER
         (a0, a1) = args
         if type(a0) is not list or len(a0) != 2: return OTHER
         ...
@@ -20,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.settings import current, settings
+from linad.core.error_state import INITIAL, is_loud, state
+from linad.core.settings import changed, current, settings
 from linad.sweeps.program import Program, Workspace
 
 OTHER: Any = object()
@@ -33,6 +35,9 @@ def short_call(
     dynamic: Sequence[Any],
     result: Any,
     slots: Sequence[Any],
+    flat: Sequence[bool],
+    look: Any = None,
+    objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -48,6 +53,13 @@ def short_call(
         Like the result, its leaves being the entries of ``slots``.
     slots : list
         One object a result of the program, in order.
+    flat : list of bool
+        Which of them are arrays without axes, and not numbers.
+    look : Look or None
+        What the function reads from outside: its arrays follow those among the arguments.
+    objects : list of tuple
+        Objects among the arguments, each with lines that hold as long as it is as it is, and
+        what the names in them stand for.
 
     Returns
     -------
@@ -57,13 +69,18 @@ def short_call(
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
-    writer = _Writer(dynamic, slots)
+    writer = _Writer(dynamic, slots, flat)
+    writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
         made = writer.give(result)
     except _NoShortWayError:
         return None
     scope = writer.scope | {
+        "changed": changed,
+        "state": state,
+        "INITIAL": INITIAL,
+        "is_loud": is_loud,
         "current": current,
         "settings": settings(),
         "OTHER": OTHER,
@@ -75,13 +92,33 @@ def short_call(
         "array": np.array,
     }
     names = [f"r{k}" for k in range(len(program.results))]
-    lines = ["def call(args):", "    if current() is not settings:", "        return OTHER"]
+    lines = [
+        "def call(args):",
+        "    if changed and current() is not settings or state() is not INITIAL and is_loud():",
+        "        return OTHER",
+    ]
     lines += writer.lines
+    texts: list[str] = []
+    tests = [test for _, found, _ in objects for test in found]
+    for _, _, names_of in objects:
+        scope |= names_of
+    if look is not None or tests:
+        # Names of their own, so that they do not meet the writer's.
+        scope |= look.scope if look is not None else {}
+        tests += look.lines if look is not None else []
+        given = look.texts if look is not None else []
+        reads = [f"o{k}" for k in range(len(given))]
+        lines.append("    try:")
+        lines += [f"        if not ({test}): return OTHER" for test in tests]
+        lines += [f"        {name} = {text}" for name, text in zip(reads, given, strict=True)]
+        lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
+        scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
+        texts = reads
     for name, (shape, dtype) in zip(names, program.results, strict=True):
         scope[f"d{name}"] = dtype
         given = "" if dtype == np.dtype(float) else f", d{name}"
         lines.append(f"    {name} = empty({shape!r}{given})")
-    arrays = ", ".join([*writer.arrays, *names])
+    arrays = ", ".join([*writer.arrays, *texts, *names])
     lines += [
         "    try:",
         "        workspace = pool.pop()",
@@ -104,12 +141,14 @@ class _NoShortWayError(Exception):
 class _Writer:
     """The lines that take containers apart, and the expression that makes one."""
 
-    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any]) -> None:
+    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any], flat: Sequence[bool]) -> None:
         self.dynamic = {id(x) for x in dynamic}
         self.slots = {id(s): k for k, s in enumerate(slots)}
+        self.flat = flat
         self.lines: list[str] = []
         self.arrays: list[str] = []
         self.scope: dict[str, Any] = {}
+        self.objects: set[int] = set()
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -151,6 +190,8 @@ class _Writer:
             self._unless(f"type({text}) is {kind.__name__} and {text} == {value!r}")
         elif value is None:
             self._unless(f"{text} is None")
+        elif id(value) in self.objects:
+            self._unless(f"{text} is {self._name(value)}")
         else:
             raise _NoShortWayError
 
@@ -158,7 +199,7 @@ class _Writer:
         """An expression for the result."""
         k = self.slots.get(id(value))
         if k is not None:
-            return f"r{k}[()]" if value.shape == () else f"r{k}"
+            return f"r{k}[()]" if value.shape == () and not self.flat[k] else f"r{k}"
         kind = type(value)
         if kind is tuple:
             return "(" + "".join([self.give(v) + ", " for v in value]) + ")"

@@ -15,6 +15,7 @@ from linad.core.machine_code import kept, places
 from linad.core.private_folders import remove_oldest
 from linad.sweeps.cpu import engine, kernel_cache as cache, native
 
+FULL = pytest.mark.full  # processes take seconds to start
 PROGRAM = """
 import numpy as np, linad
 from linad.sweeps import cache
@@ -78,6 +79,7 @@ class TestSharing:
         folder, count = warm
         assert run(folder, constant=-7.25)[:2] == (0, count)
 
+    @FULL
     def test_processes_at_the_same_time(self, tmp_path, warm):
         folder = tmp_path / "kernels"
         children = [start(folder, constant=1.0 + k) for k in range(3)]
@@ -92,6 +94,7 @@ class TestSharing:
         if hasattr(os, "getuid"):
             assert warm[0].stat().st_mode & 0o777 == 0o700
 
+    @FULL
     def test_copied_to_another_place(self, copied):
         """Paths and times of files are part of Numba's own index: a copy compiles again, once."""
         folder, count = copied
@@ -144,7 +147,9 @@ class TestDamage:
             assert not cache.is_sealed(source)
             assert not cache.machine_code_of(source)
 
-    @pytest.mark.parametrize("suffix, how", [("nbc", "flipped"), ("py", "garbage")])
+    @pytest.mark.parametrize(
+        "suffix, how", [("nbc", "flipped"), pytest.param("py", "garbage", marks=FULL)]
+    )
     def test_files_are_made_again(self, copied, suffix, how):
         folder, count = copied
         for file in folder.rglob(f"*.{suffix}"):
@@ -162,7 +167,10 @@ class TestFolders:
         assert loaded == 0
         assert not folder.exists()
 
-    @pytest.mark.parametrize("case", ["a file", "below a file", "no such device"])
+    @pytest.mark.parametrize(
+        "case",
+        ["a file", *[pytest.param(c, marks=FULL) for c in ("below a file", "no such device")]],
+    )
     def test_unusable(self, tmp_path, case):
         """A warning, and everything works in memory."""
         file = tmp_path / "file"

@@ -45,8 +45,17 @@ RIGHT_SIDES = [
 ]
 
 
+def test_solve_compiled():
+    check_solve("d")
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_solve(dtype):
+    check_solve(dtype)
+
+
+def check_solve(dtype):
     for a, b in RIGHT_SIDES:
         args = regular(a, dtype), normal(b, dtype)
         check_compiled(np.linalg.solve, *args, rtol=DTYPES[dtype])
@@ -55,10 +64,19 @@ def test_solve(dtype):
         )
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("unit", [True, False])
 def test_solve_triangular(lower, unit, dtype):
+    check_triangular(lower, unit, dtype)
+
+
+def test_solve_triangular_compiled():
+    check_triangular(True, False, "d")
+
+
+def check_triangular(lower, unit, dtype):
     for a, b in RIGHT_SIDES:
         for view in (lambda a: a, lambda a: np.swapaxes(a, -1, -2), lambda a: a[..., ::-1, :]):
             check_compiled(
@@ -69,8 +87,17 @@ def test_solve_triangular(lower, unit, dtype):
             )
 
 
+def test_inverses_determinants_and_factors_compiled():
+    check_factors("d")
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_inverses_determinants_and_factors(dtype):
+    check_factors(dtype)
+
+
+def check_factors(dtype):
     for shape in [(5, 5), (2, 3, 5, 5), (1, 1), (2, 40, 40), (0, 3, 3)]:
         a, s = regular(shape, dtype), positive(shape, dtype)
         check_compiled(np.linalg.inv, a, rtol=DTYPES[dtype])

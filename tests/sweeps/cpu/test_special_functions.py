@@ -62,6 +62,7 @@ def test_integers_in_floating_functions():
     check_compiled(lambda x: sp.gammaln(np.astype(x, np.int64)), np.arange(1.0, 6.0))
 
 
+@pytest.mark.full
 def test_kept_on_disk_for_the_next_process(tmp_path):
     code = (
         "import numpy as np, scipy.special as sp, linad\n"

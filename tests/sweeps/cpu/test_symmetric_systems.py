@@ -96,6 +96,7 @@ def test_failure_stops_the_run_and_leaves_no_trace():
         jitted(singular, b)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_likelihood_of_a_gaussian_process():
     d, y = np.subtract.outer(np.arange(6.0), np.arange(6.0)) ** 2, columns(6)
 

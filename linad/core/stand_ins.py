@@ -1,0 +1,34 @@
+"""Plain arrays from outside that are operands of a program while it is recorded.
+
+Where one of them meets a traced value, the traced array that stands for it takes its place.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+STANDING: dict[tuple[int, int], list[tuple[Any, Any]]] = {}
+"""By thread and id: arrays, and what stands for them; the last counts. Empty most of the time."""
+
+
+@contextmanager
+def standing(arrays: Sequence[Any], tracers: Sequence[Any]) -> Iterator[None]:
+    """Let traced arrays stand for plain ones, in this thread."""
+    thread = threading.get_ident()
+    keys = [(thread, id(a)) for a in arrays]
+    for key, a, t in zip(keys, arrays, tracers, strict=True):
+        STANDING.setdefault(key, []).append((a, t))
+    try:
+        yield
+    finally:
+        for key in keys:
+            STANDING[key].pop()
+            if not STANDING[key]:
+                del STANDING[key]
+
+
+def stand_in(x: Any) -> Any:
+    """What stands for a plain array here; itself otherwise."""
+    found = STANDING.get((threading.get_ident(), id(x)))
+    return found[-1][1] if found else x

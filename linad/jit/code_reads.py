@@ -1,0 +1,123 @@
+"""What a function's code reads from outside, told from its instructions.
+
+Names that are loaded count; a name that only keeps count or takes notes does not:
+
+    calls += 1          seen.append(x)          count["f"] += 1          self.calls += 1
+
+What is read there goes nowhere but back.
+"""
+
+import dis
+import functools
+import types
+from typing import NamedTuple
+
+GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+CELL = {"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"}
+ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
+NOTES = {"append", "extend", "add", "update", "appendleft", "write", "info", "debug", "warning"}
+WHOLE = {"getattr", "vars", "__dict__", "hasattr", "asdict", "astuple", "replace", "dir", "eval"}
+"""Names of what reads attributes that the code does not name."""
+
+SKIPPED = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "RESUME", "NOP"}
+
+
+class Reads(NamedTuple):
+    """Names that a function's code loads, its inner functions' included.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Globals.
+    cells : frozenset of str
+        Variables of functions around it.
+    attributes : frozenset of str
+        Of whatever; strings among the constants, too.
+    whole : bool
+        Whether it may read attributes that it does not name.
+    """
+
+    names: tuple[str, ...]
+    cells: frozenset[str]
+    attributes: frozenset[str]
+    whole: bool
+
+
+@functools.lru_cache(4096)
+def reads_of(code: types.CodeType) -> Reads:
+    """What the instructions of a function read."""
+    names: dict[str, None] = {}
+    cells: set[str] = set()
+    attributes: set[str] = set()
+    steps = instructions(code)
+    for k, step in enumerate(steps):
+        if step.opname in GLOBAL | CELL | ATTRIBUTE and not _is_note(steps, k):
+            if step.opname in GLOBAL:
+                names[step.argval] = None
+            elif step.opname in CELL:
+                cells.add(step.argval)
+            else:
+                attributes.add(step.argval)
+        elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR"):
+            attributes.add(step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            inner = reads_of(constant)
+            names |= dict.fromkeys(inner.names)
+            cells |= inner.cells
+            attributes |= inner.attributes
+        else:
+            parts = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
+            attributes |= {c for c in parts if isinstance(c, str) and c.isidentifier()}
+    whole = not WHOLE.isdisjoint(names) or not WHOLE.isdisjoint(attributes)
+    return Reads(tuple(names), frozenset(cells), frozenset(attributes), whole)
+
+
+def instructions(code: types.CodeType) -> list[dis.Instruction]:
+    """The instructions that do something."""
+    return [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+
+
+def _is_note(steps: list[dis.Instruction], k: int) -> bool:
+    """Whether what instruction ``k`` loads is only changed: counted up, or noted down in."""
+    return _is_counter(steps, k) or _is_notebook(steps, k)
+
+
+def _is_counter(steps: list[dis.Instruction], k: int) -> bool:
+    load = steps[k]
+    following = [s.opname for s in steps[k + 1 : k + 10]]
+    before = steps[k - 1].opname if k else ""
+    if load.opname in ATTRIBUTE:
+        # self.n += 1: the object is copied, and stored into.
+        if before != "COPY" or following[1:2] != ["BINARY_OP"] or not _adds(steps[k + 2]):
+            return False
+        return following[2:4] == ["SWAP", "STORE_ATTR"] and steps[k + 4].argval == load.argval
+    if following[1:2] == ["BINARY_OP"] and _adds(steps[k + 2]) and following[0] == "LOAD_CONST":
+        store = steps[k + 3]
+        return store.opname.startswith("STORE_") and store.argval == load.argval
+    item = ["COPY", "COPY", "BINARY_SUBSCR"]
+    if following[1:4] != item or len(following) < 9 or following[5] != "BINARY_OP":
+        return False
+    return _adds(steps[k + 6]) and following[6:9] == ["SWAP", "SWAP", "STORE_SUBSCR"]
+
+
+def _adds(step: dis.Instruction) -> bool:
+    return step.argrepr in ("+=", "-=")
+
+
+def _is_notebook(steps: list[dis.Instruction], k: int) -> bool:
+    """``name.append(...)`` of which nobody takes the result."""
+    if k + 1 >= len(steps) or steps[k + 1].opname not in ATTRIBUTE:
+        return False
+    if steps[k + 1].argval not in NOTES:
+        return False
+    depth = 1
+    for here, after in zip(steps[k + 1 :], steps[k + 2 :], strict=False):
+        if here.opcode in dis.hasjrel or here.opcode in dis.hasjabs:
+            return False
+        depth += dis.stack_effect(here.opcode, here.arg, jump=False)
+        if depth == 1 and here.opname.startswith("CALL"):
+            return after.opname == "POP_TOP"
+        if depth < 1:
+            return False
+    return False

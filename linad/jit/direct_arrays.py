@@ -1,0 +1,640 @@
+"""Which arrays from outside only ever meet traced values: those are operands of a program.
+
+Of an array that plain NumPy makes something of before it meets a traced value, in
+``A = data * 2`` or ``n = int(data[0])``, a program keeps what was made, and holds for the
+entries of then only. Which arrays are of that kind is told from the code of the functions that
+read them: the instructions are gone through with ``TRACED``, `Known` or ``OTHER`` in the place
+of each value. What is not certain counts as the first kind, which is right for all, and slower
+when the array changes.
+"""
+
+import dis
+import inspect
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.transformed_functions import Transformed
+from linad.jit.code_reads import reads_of
+
+LAZY = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+TRACED: Any = "traced"
+OTHER: Any = "other"
+UNKNOWN: Any = "not yet known"
+NULL: Any = "null"
+
+
+class Known:
+    """A value that stands outside, or a constant."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Held:
+    """A container among the arguments, with what it holds."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: dict[Any, Any]) -> None:
+        self.parts = parts
+
+
+MEETING = {"+", "-", "*", "/", "@", "+=", "-=", "*=", "/=", "@="}
+PAIRS = {
+    *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.hypot),
+    *(np.arctan2, np.logaddexp, np.matmul, np.dot, np.vdot, np.inner, np.outer),
+}
+"""Functions of two arrays, of which one may come from outside."""
+
+GIVING = {np.sum, np.mean, np.prod, np.where, np.trace, np.transpose, np.clip, abs} | PAIRS
+"""Functions that give a traced value for a traced one; so do ufuncs."""
+
+OF_ARRAYS = {"T", "mT", "real", "imag"}
+NUMBERS_OF = {"shape", "ndim", "size", "dtype", "itemsize", "nbytes"}
+METHODS = {"sum", "mean", "dot", "reshape", "ravel", "copy", "transpose", "conj", "prod"}
+TRANSFORMS = {"grad", "value_and_grad", "jacobian", "hessian", "derivative", "jit"}
+"""Functions of linad that return a function of the same arguments."""
+
+POINTS = {"jvp", "hvp", "vjp", "linearize", "hessian_operator"}
+"""Those that take the arguments along with the function."""
+
+PASSED = (types.FunctionType, types.MethodType, Transformed)
+
+
+def direct_arrays(
+    f: Callable[..., Any], states: tuple[Sequence[Any], dict[str, Any]], look: Any
+) -> set[int]:
+    """The ids of those arrays of a look that meet traced values only.
+
+    Parameters
+    ----------
+    f : callable
+    states : tuple
+        Of the arguments, by position and by name.
+    look : Look
+    """
+    found = {id(a): a for a in look.arrays if a.dtype.kind in "fc"}
+    if not found:
+        return set()
+    proof = _Proof(look, found)
+    proof.enter(f, list(states[0]), states[1])
+    proof.finish()
+    return set(found) - proof.used
+
+
+class _Proof:
+    """What is known so far: which arrays were used, and by which arguments functions are called."""
+
+    def __init__(self, look: Any, found: dict[int, Any]) -> None:
+        self.look, self.found = look, found
+        self.used: set[int] = set()
+        self.calls: dict[int, tuple[types.FunctionType, dict[str, Any]]] = {}
+        self.results: dict[int, Any] = {}
+        self.running: set[int] = set()
+        self.escaped: dict[int, Any] = {}
+
+    # Values that go where nobody follows them.
+
+    def use(self, state: Any, depth: int = 6) -> None:
+        """Take note that something is made of a value."""
+        if isinstance(state, Held):
+            for part in state.parts.values():
+                self.use(part, depth)
+        elif isinstance(state, Known):
+            self.use_value(state.value, depth)
+        elif isinstance(state, tuple) and callable(state[1]):
+            self.use_value(state[1], depth)
+
+    def use_value(self, value: Any, depth: int = 6) -> None:
+        if id(value) in self.found:
+            self.used.add(id(value))
+        elif is_jitted(value):
+            self.use_value(value.function, depth)
+        elif isinstance(value, PASSED):
+            self.escaped[id(value)] = value
+            for cell in _cells(value) if id(value) not in self.look.of_users and depth else ():
+                self.use_value(cell, depth - 1)
+        elif isinstance(value, (np.generic, np.ndarray, str, bytes, int, float, types.ModuleType)):
+            return
+        elif not depth:
+            self.used |= set(self.found)
+        elif isinstance(value, dict):
+            for part in list(value.values()):
+                self.use_value(part, depth - 1)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            for part in list(value):
+                self.use_value(part, depth - 1)
+        elif id(value) in self.look.objects:
+            for f in self.look.functions:
+                if any([f in vars(base).values() for base in type(value).__mro__]):
+                    self.escaped[id(f)] = f
+            held = getattr(value, "__dict__", None)
+            if held is None:
+                self.used |= set(self.found)
+                return
+            for part in list(held.values()):
+                if part is not value:
+                    self.use_value(part, depth - 1)
+
+    def use_name(self, name: str) -> None:
+        """An attribute of that name is read of something unknown."""
+        for a, place in zip(self.look.arrays, self.look.names, strict=True):
+            if place.replace("'", "").replace("]", "").replace("[", ".").split(".")[-1] == name:
+                self.used.add(id(a))
+        for f in self.look.functions:
+            if f.__name__ == name:
+                self.escaped[id(f)] = f
+
+    # Functions.
+
+    def enter(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Go through a function called with these; return what it gives."""
+        if isinstance(f, types.MethodType):
+            return self.enter(f.__func__, [Known(f.__self__), *args], kwargs)
+        if is_jitted(f):
+            return self.enter(f.function, args, kwargs)
+        if type(f).__module__ == "functools" and hasattr(f, "func"):
+            given = {k: Known(v) for k, v in f.keywords.items()} | kwargs
+            return self.enter(f.func, [*[Known(a) for a in f.args], *args], given)
+        if isinstance(f, Transformed):
+            self.enter(f.function, args, kwargs)
+            return OTHER
+        if isinstance(f, types.FunctionType):
+            if _is_derivative(f):
+                for value in _cells(f):
+                    if callable(value):
+                        self.enter(value, args, kwargs)
+                return OTHER
+            if id(f) in self.look.of_users:
+                return self._call(f, args, kwargs)
+        call = vars(type(f)).get("__call__")
+        if isinstance(call, types.FunctionType) and id(call) in self.look.of_users:
+            return self._call(call, [Known(f), *args], kwargs)
+        for state in (*args, *kwargs.values()):
+            self.use(state)
+        return OTHER
+
+    def _call(self, f: types.FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        bound: Any
+        parameters: Any
+        try:
+            bound = inspect.signature(f, follow_wrapped=False).bind(*args, **kwargs).arguments
+            parameters = inspect.signature(f, follow_wrapped=False).parameters
+        except (TypeError, ValueError):
+            bound, parameters = {}, {}
+            for state in (*args, *kwargs.values()):
+                self.use(state)
+        states: dict[str, Any] = {}
+        for name, parameter in parameters.items():
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                states[name] = Held(dict(enumerate(bound.get(name, ()))))
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                states[name] = Held(bound.get(name, {}))
+            elif name in bound:
+                states[name] = bound[name]
+            elif parameter.default is not parameter.empty:
+                states[name] = Known(parameter.default)
+            else:
+                states[name] = OTHER
+        if not parameters and f.__code__.co_argcount:
+            states = dict.fromkeys(f.__code__.co_varnames, OTHER)
+        known = self.calls.get(id(f))
+        if known is not None:
+            joined = {n: self.join(known[1].get(n, UNKNOWN), s) for n, s in states.items()}
+            if joined == known[1]:
+                return self.results.get(id(f), OTHER)
+            states = joined
+        self.calls[id(f)] = f, states
+        if id(f) in self.running:
+            return OTHER
+        self.running.add(id(f))
+        result = _Run(self, f, states).result()
+        if f.__code__.co_flags & LAZY:
+            result = OTHER
+        self.running.discard(id(f))
+        if self.calls[id(f)][1] != states:  # it called itself with something else
+            result = OTHER
+            for a in self.found:
+                self.used.add(a)
+        self.results[id(f)] = result
+        return result
+
+    def join(self, a: Any, b: Any) -> Any:
+        """One state for a place where either may stand."""
+        if a is UNKNOWN or a is b:
+            return b
+        if b is UNKNOWN:
+            return a
+        if isinstance(a, Known) and isinstance(b, Known) and a.value is b.value:
+            return a
+        if isinstance(a, Held) and isinstance(b, Held) and a.parts.keys() == b.parts.keys():
+            parts = {k: self.join(a.parts[k], b.parts[k]) for k in a.parts}
+            return a if parts == a.parts else Held(parts)
+        if a is not b:
+            self.use(a)
+            self.use(b)
+        return OTHER
+
+    def finish(self) -> None:
+        """Go through functions that somebody else may call, with whatever arguments."""
+        for f in self.look.functions:
+            if id(f) not in self.calls:
+                self.escaped[id(f)] = f
+        done: set[int] = set()
+        while self.escaped:
+            _, f = self.escaped.popitem()
+            f = getattr(f, "__func__", f)
+            if id(f) in done or id(f) not in self.look.of_users:
+                continue
+            done.add(id(f))
+            self._call(f, [OTHER] * f.__code__.co_argcount, {})
+
+
+class _Run:
+    """One function's instructions."""
+
+    def __init__(self, proof: _Proof, f: types.FunctionType, states: dict[str, Any]) -> None:
+        self.proof, self.f = proof, f
+        self.locals = dict(states)
+        self.given = dict(states)
+        self.returned: Any = UNKNOWN
+        self.steps = list(dis.get_instructions(f.__code__))
+        self.cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+
+    def result(self) -> Any:
+        """What it returns."""
+        for _ in range(20):
+            before = dict(self.locals)
+            self._pass()
+            if self.locals == before:
+                return self.returned if self.returned is not UNKNOWN else OTHER
+        self.proof.used |= set(self.proof.found)
+        return OTHER
+
+    def _pass(self) -> None:
+        self.stack: list[Any] = []
+        self.keywords = 0
+        for step in self.steps:
+            if step.is_jump_target:
+                self._forget()
+            handler = getattr(self, f"_{step.opname.lower()}", None)
+            if handler is not None:
+                handler(step)
+            else:
+                self._any(step)
+            if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+                for state in self.stack:
+                    self.proof.use(state)
+
+    def _forget(self) -> None:
+        for state in self.stack:
+            self.proof.use(state)
+        self.stack = []
+
+    def pop(self) -> Any:
+        return self.stack.pop() if self.stack else OTHER
+
+    def _any(self, step: Any) -> None:
+        """An instruction that is not followed: what it takes is used."""
+        effect = dis.stack_effect(step.opcode, step.arg, jump=False)
+        self._forget()
+        self.stack = [OTHER] * max(effect, 0)
+
+    def _nothing(self, step: Any) -> None:
+        pass
+
+    _resume = _cache = _nop = _precall = _extended_arg = _make_cell = _copy_free_vars = _nothing
+    _return_generator = _end_for = _nothing
+
+    def _kw_names(self, step: Any) -> None:
+        self.keywords = len(step.argval if isinstance(step.argval, tuple) else (1,))
+
+    def _pop_top(self, step: Any) -> None:
+        self.pop()
+
+    def _push_null(self, step: Any) -> None:
+        self.stack.append(NULL)
+
+    def _load_const(self, step: Any) -> None:
+        value = step.argval
+        if isinstance(value, types.CodeType):
+            self._inner(value)
+            self.stack.append(OTHER)
+        else:
+            self.stack.append(Known(value))
+
+    def _return_const(self, step: Any) -> None:
+        self.returned = self.proof.join(self.returned, OTHER)
+
+    def _inner(self, code: types.CodeType) -> None:
+        """A function made here may be called by anybody, with anything."""
+        reads = reads_of(code)
+        scope = self.f.__globals__
+        for name in reads.names:
+            if name in scope:
+                self.proof.use_value(scope[name])
+        for name in reads.cells:
+            if name in self.cells:
+                self.proof.use(self._cell(name))
+            else:
+                self.proof.use(self.locals.get(name, OTHER))
+                self.locals[name] = self.proof.join(self.locals.get(name, UNKNOWN), OTHER)
+        for name in reads.attributes:
+            self.proof.use_name(name)
+
+    # Variables.
+
+    def _load_fast(self, step: Any) -> None:
+        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        self.stack += [self.locals.get(name, UNKNOWN) for name in names]
+
+    _load_fast_check = _load_fast_load_fast = _load_fast_borrow = _load_fast
+
+    def _store(self, name: str) -> None:
+        state = self.pop()
+        if isinstance(state, Known) and id(state.value) in self.proof.found:
+            known = self.locals.get(name)
+            if isinstance(known, Known) and known.value is state.value:
+                return
+        self.locals[name] = self.proof.join(self.locals.get(name, UNKNOWN), state)
+
+    def _store_fast(self, step: Any) -> None:
+        self._store(step.argval)
+
+    _store_deref = _store_fast
+
+    def _store_fast_store_fast(self, step: Any) -> None:
+        for name in step.argval:
+            self._store(name)
+
+    def _store_fast_load_fast(self, step: Any) -> None:
+        first, second = step.argval
+        self._store(first)
+        self.stack.append(self.locals.get(second, UNKNOWN))
+
+    def _cell(self, name: str) -> Any:
+        try:
+            return Known(self.cells[name].cell_contents)
+        except ValueError:
+            return OTHER
+
+    def _load_deref(self, step: Any) -> None:
+        name = step.argval
+        inside = name in self.cells
+        self.stack.append(self._cell(name) if inside else self.locals.get(name, UNKNOWN))
+
+    def _load_closure(self, step: Any) -> None:
+        self.stack.append(OTHER)
+
+    def _load_global(self, step: Any) -> None:
+        scope = self.f.__globals__
+        name = step.argval
+        inner = scope.get("__builtins__", {})
+        inner = inner if isinstance(inner, dict) else vars(inner)
+        value = scope[name] if name in scope else inner.get(name, OTHER)
+        pushed = [value if value is OTHER else Known(value)]
+        if step.arg & 1:
+            # Since 3.13 the place of the object of a method comes after the function.
+            pushed.insert(len(pushed) if sys.version_info >= (3, 13) else 0, NULL)
+        self.stack += pushed
+
+    # Parts.
+
+    def _load_attr(self, step: Any) -> None:
+        held, name = self.pop(), step.argval
+        pushes = dis.stack_effect(step.opcode, step.arg, jump=False)
+        self.stack.append(self._attribute(held, name, bool(pushes)))
+        if pushes:
+            self.stack.append(NULL)
+
+    _load_method = _load_attr
+
+    def _attribute(self, held: Any, name: str, called: bool) -> Any:
+        if held is UNKNOWN:
+            return UNKNOWN
+        if held is TRACED:
+            if name in OF_ARRAYS:
+                return TRACED
+            return ("method", name) if name in METHODS else OTHER
+        if not isinstance(held, Known):
+            self.proof.use(held)
+            self.proof.use_name(name)
+            return OTHER
+        value = held.value
+        if isinstance(value, np.ndarray):
+            if name not in NUMBERS_OF:
+                self.proof.use(held)
+            return OTHER
+        if isinstance(value, types.ModuleType):
+            return Known(vars(value)[name]) if name in vars(value) else OTHER
+        inside = getattr(value, "__dict__", None)
+        if id(value) in self.proof.look.objects and isinstance(inside, dict):
+            if name in inside:
+                return Known(inside[name])
+            for base in type(value).__mro__:
+                if name in vars(base):
+                    found = vars(base)[name]
+                    if isinstance(found, types.FunctionType):
+                        return Known(types.MethodType(found, value))
+                    if not hasattr(type(found), "__get__"):
+                        return Known(found)
+                    break
+        self.proof.use(held)
+        self.proof.use_name(name)
+        return OTHER
+
+    def _binary_subscr(self, step: Any) -> None:
+        key, held = self.pop(), self.pop()
+        self.stack.append(self._item(held, key))
+
+    def _item(self, held: Any, key: Any) -> Any:
+        if UNKNOWN in (held, key):
+            return UNKNOWN
+        if held is TRACED:
+            self.proof.use(key)
+            return TRACED
+        if isinstance(key, Known) and type(key.value) in (str, int):
+            if isinstance(held, Held):
+                return held.parts.get(key.value, OTHER)
+            if isinstance(held, Known) and type(held.value) in (dict, list, tuple):
+                try:
+                    return Known(held.value[key.value])
+                except LookupError:
+                    return OTHER
+        self.proof.use(held)
+        self.proof.use(key)
+        return OTHER
+
+    def _build_tuple(self, step: Any) -> None:
+        count = step.arg
+        parts = [self.pop() for _ in range(count)][::-1]
+        self.stack.append(Held(dict(enumerate(parts))))
+
+    def _unpack_sequence(self, step: Any) -> None:
+        held = self.pop()
+        if isinstance(held, Held) and list(held.parts) == list(range(step.arg)):
+            self.stack += list(held.parts.values())[::-1]
+        else:
+            self.proof.use(held)
+            self.stack += [OTHER] * step.arg
+
+    # Arithmetic.
+
+    def _binary_op(self, step: Any) -> None:
+        b, a = self.pop(), self.pop()
+        if step.argrepr == "[]":
+            self.stack.append(self._item(a, b))
+            return
+        self.stack.append(self._met([a, b], step.argrepr in MEETING, step.argrepr.endswith("=")))
+
+    def _compare_op(self, step: Any) -> None:
+        b, a = self.pop(), self.pop()
+        self.stack.append(self._met([a, b], False))
+
+    def _met(self, states: list[Any], meeting: bool, writes: bool = False) -> Any:
+        """Operands of an operation that is traced if one of them is."""
+        if UNKNOWN in states:
+            return UNKNOWN
+        traced = TRACED in states
+        if not (traced and meeting) or (writes and states[0] is not TRACED):
+            for state in states:
+                self.proof.use(state)
+        else:
+            for state in states:
+                if not (isinstance(state, Known) and isinstance(state.value, np.ndarray)):
+                    self.proof.use(state)
+        return TRACED if traced else OTHER
+
+    def _unary_negative(self, step: Any) -> None:
+        self.stack.append(self._met([self.pop()], False))
+
+    # Calls.
+
+    def _call(self, step: Any) -> None:
+        self._called(step.arg, self.keywords)
+        self.keywords = 0
+
+    def _call_kw(self, step: Any) -> None:
+        names = self.pop()
+        count = len(names.value) if isinstance(names, Known) else step.arg
+        self._called(step.arg, count)
+
+    def _called(self, count: int, keywords: int) -> None:
+        args = [self.pop() for _ in range(count)][::-1]
+        head = [self.pop(), self.pop()]
+        named = [h for h in head if h is not NULL]
+        if len(named) != 1:
+            for state in (*args, *named):
+                self.proof.use(state)
+            self.stack.append(OTHER)
+            return
+        self.stack.append(self._result(named[0], args, keywords))
+
+    def _result(self, f: Any, args: list[Any], keywords: int) -> Any:
+        if UNKNOWN in args or f is UNKNOWN:
+            return UNKNOWN
+        if isinstance(f, tuple) and f[0] == "method":
+            meets = f[1] == "dot" and not keywords
+            return self._met([TRACED, *args], meets)
+        if isinstance(f, tuple):
+            return self.proof.enter(f[1], args, {}) if not keywords else self._lost(args, f[1])
+        if not isinstance(f, Known):
+            return self._lost(args)
+        value = f.value
+        giving = (isinstance(value, np.ufunc) and value.nout == 1) or _is_in(value, GIVING)
+        if giving:
+            pair = len(args) == 2 and _is_in(value, PAIRS) and not keywords
+            return self._met(list(args), pair)
+        if isinstance(value, types.FunctionType) and _is_linads(value):
+            return self._transform(value, args, keywords)
+        follows = isinstance(value, PASSED) or is_jitted(value)
+        if (follows or id(value) in self.proof.look.objects) and not keywords:
+            return self.proof.enter(value, args, {})
+        self.proof.use(f)
+        return self._lost(args)
+
+    def _transform(self, value: Any, args: list[Any], keywords: int) -> Any:
+        first = args[0] if args else OTHER
+        if isinstance(first, Known) and not keywords:
+            rest = args[1:]
+            if value.__name__ in TRANSFORMS and not rest:
+                return ("made", first.value)
+            if value.__name__ in ("jvp", "hvp") and rest and isinstance(rest[0], Held):
+                self.proof.enter(first.value, list(rest[0].parts.values()), {})
+                return self._lost(rest[1:])
+            if value.__name__ in ("vjp", "linearize", "hessian_operator"):
+                self.proof.enter(first.value, rest, {})
+                return OTHER
+        return self._lost(args)
+
+    def _lost(self, states: list[Any], *values: Any) -> Any:
+        for state in states:
+            self.proof.use(state)
+        for value in values:
+            self.proof.use_value(value)
+        return OTHER
+
+    def _return_value(self, step: Any) -> None:
+        state = self.pop()
+        self.proof.use(state)
+        self.returned = self.proof.join(self.returned, state)
+
+
+def is_jitted(value: Any) -> bool:
+    """Whether a value is a function made by `linad.jit`."""
+    return getattr(type(value), "compiles", False) is True
+
+
+def _cells(f: Any) -> list[Any]:
+    """What a function holds on to."""
+    return [c.cell_contents for c in getattr(f, "__closure__", None) or () if _is_filled(c)]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def _is_derivative(f: types.FunctionType) -> bool:
+    """Whether a function is what `linad.grad` and the like have made of another."""
+    package, _, module = f.__globals__.get("__name__", "").rpartition(".")
+    return package.startswith("linad") and module in ("gradients", "derivatives")
+
+
+def _is_linads(f: types.FunctionType) -> bool:
+    """Whether a function is a public one of linad's."""
+    return getattr(sys.modules.get("linad"), f.__name__, None) is f
+
+
+def _is_in(value: Any, functions: set[Any]) -> bool:
+    try:
+        return value in functions
+    except TypeError:
+        return False
+
+
+def states_of(args: Sequence[Any], kwargs: dict[str, Any], moving: set[int]) -> Any:
+    """The states of arguments, of which the leaves with these ids are traced."""
+
+    def state(value: Any) -> Any:
+        if id(value) in moving:
+            return TRACED
+        if type(value) is dict:
+            return Held({k: state(v) for k, v in value.items()})
+        if type(value) in (tuple, list):
+            return Held({k: state(v) for k, v in enumerate(value)})
+        if isinstance(value, np.ndarray) or hasattr(value, "__dataclass_fields__"):
+            return OTHER
+        return OTHER if isinstance(value, tuple) else Known(value)
+
+    return [state(a) for a in args], {k: state(v) for k, v in kwargs.items()}

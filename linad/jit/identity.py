@@ -1,0 +1,95 @@
+"""Which arguments are one object, or share memory: what ``x is y`` and its kind ask.
+
+A recorded function sees traced values in the place of its arrays. Where its code compares objects
+by ``is``, arguments that are one array are one traced value, and the program holds for calls
+whose arguments are the same ones. ``np.shares_memory``, ``x.flags`` and ``x.base`` say themselves
+that they were asked.
+"""
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.tracer import Tracer
+from linad.jit.random_draws import DEPTH, FUNCTIONS, referred
+
+IS = dis.opmap["IS_OP"]
+CONSTANT = dis.opmap["LOAD_CONST"]
+
+INSTALLED = {"linad", "numpy", "scipy", "numba", *sys.stdlib_module_names} - {"__main__"}
+
+
+def compares_objects(f: Callable[..., Any]) -> bool:
+    """Whether the code of a function, or of users' functions that it refers to, says ``is``."""
+    return any([_says_is(code) for code in _codes(f, DEPTH, set())])
+
+
+def _codes(f: Any, depth: int, seen: set[int]) -> list[types.CodeType]:
+    if not depth or id(f) in seen:
+        return []
+    seen.add(id(f))
+    found = []
+    if isinstance(f, types.FunctionType) and _is_users(f):
+        found.append(f.__code__)
+    for x in referred(f):
+        if isinstance(x, FUNCTIONS) or hasattr(x, "function"):
+            found += _codes(x, depth - 1, seen)
+    return found
+
+
+def _is_users(f: types.FunctionType) -> bool:
+    return (f.__module__ or "").partition(".")[0] not in INSTALLED
+
+
+@functools.lru_cache(1024)
+def _says_is(code: types.CodeType) -> bool:
+    """Whether two objects are compared; None and other constants are nobody's arrays."""
+    words = code.co_code
+    for k in range(2, len(words), 2):
+        if words[k] == IS and words[k - 2] != CONSTANT:
+            return True
+    return any([_says_is(c) for c in code.co_consts if isinstance(c, types.CodeType)])
+
+
+def first_of_each(arrays: Sequence[Any]) -> list[int]:
+    """For each argument the number of the first that is the same object."""
+    first: dict[int, int] = {}
+    return [
+        first.setdefault(id(a), k) if isinstance(a, (np.ndarray, Tracer)) else k
+        for k, a in enumerate(arrays)
+    ]
+
+
+def memory_of_all(arrays: Sequence[Any]) -> list[Any]:
+    """Equal for arguments that share memory with each other in the same way, and have the same
+    flags."""
+    return [
+        (same, *_flags_of(a), [_offset(a, b) for b in arrays[:k]])
+        for k, (a, same) in enumerate(zip(arrays, first_of_each(arrays), strict=True))
+    ]
+
+
+def _plain(x: Any) -> Any:
+    return x.concrete if isinstance(x, Tracer) else x
+
+
+def _flags_of(a: Any) -> tuple[bool, bool]:
+    a = _plain(a)
+    if not isinstance(a, np.ndarray):
+        return True, True
+    return a.flags.writeable, a.flags.owndata
+
+
+def _offset(a: Any, b: Any) -> int | None:
+    """Bytes between the first entries of arrays that may have some in common."""
+    a, b = _plain(a), _plain(b)
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return None
+    if not np.may_share_memory(a, b):
+        return None
+    return a.__array_interface__["data"][0] - b.__array_interface__["data"][0]

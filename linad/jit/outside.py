@@ -1,0 +1,483 @@
+"""What a jitted function reads from outside its arguments: part of what a call is known by.
+
+Names are told from its code (`linad.jit.code_reads`), and from that of the functions it reaches in
+the user's own modules; their values are looked at again at each call. Functions, objects and
+numbers are known by themselves. Arrays are read at their addresses, as arguments are.
+
+A `Look` is what was found, with lines of Python that tell whether all is as it was: the short
+way of a call has them in it.
+"""
+
+import abc
+import builtins
+import enum
+import functools
+import operator
+import sysconfig
+import types
+import typing
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.memory_layouts import layout_of
+from linad.core.transformed_functions import Transformed
+from linad.jit.code_reads import reads_of
+from linad.jit.direct_arrays import is_jitted
+from linad.jit.static import (
+    MACHINERY,
+    OPAQUE,
+    Itself,
+    Static,
+    attributes,
+    class_attributes,
+    contents,
+    is_users,
+)
+from linad.transforms.plain_operands import is_frozen
+
+INSTALLED = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+SILENT = {
+    *("__init__", "__new__", "__init_subclass__", "__repr__", "__str__", "__reduce__"),
+    *("__getstate__", "__setstate__", "__del__", "__replace__", "__format__", "__copy__"),
+    *MACHINERY,
+}
+"""Methods that Python does not call on an object that is there already, or for texts only."""
+
+GENERATED = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__hash__"}
+LONG = 32
+"""Items of a list from which it is compared as a whole."""
+
+NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
+FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
+
+
+@functools.lru_cache(4096)
+def _is_users_module(name: str, file: str) -> bool:
+    if name.partition(".")[0] in OPAQUE:
+        return False
+    return not (file.startswith("<frozen") or "site-packages" in file or _in_library(file))
+
+
+def _in_library(file: str) -> bool:
+    return "dist-packages" in file or any([p and file.startswith(f"{p}/") for p in INSTALLED])
+
+
+def _is_users_function(f: types.FunctionType) -> bool:
+    name = f.__globals__.get("__name__") or ""
+    return _is_users_module(str(name), f.__code__.co_filename)
+
+
+class Look:
+    """What stands outside at one time.
+
+    Attributes
+    ----------
+    key : tuple
+        Equal for states that a program cannot tell apart, but for the entries of arrays.
+    arrays : list of ndarray
+        Of numbers; each once.
+    lines : list of str
+        Conditions, in Python, that hold as long as all but the arrays is as it was.
+    texts : list of str
+        Expressions that give the arrays as they are.
+    scope : dict
+        What the names in them stand for.
+    functions : list of function
+        The user's own that were met.
+    objects : set of int
+        Ids of the user's objects that were met.
+    """
+
+    def __init__(self, walk: "_Walk") -> None:
+        self.key = tuple(walk.parts)
+        self.arrays, self.texts, self.names = walk.arrays, walk.texts, walk.array_names
+        self.lines, self.scope = walk.lines, walk.scope
+        self.functions, self.objects = walk.functions, walk.objects
+        self.of_users = {id(f) for f in self.functions}
+        self.counts = bool(self.lines or self.arrays)
+        self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in self.arrays]
+        self._still: Callable[[], Any] | None = None
+
+    def still(self) -> "Look | None":
+        """The same look with the arrays of now; None where other things stand outside."""
+        if self._still is None:
+            test = " and ".join(self.lines) or "True"
+            source = f"def still():\n    return ({''.join([t + ', ' for t in self.texts])})"
+            scope = dict(self.scope)
+            exec(f"{source} if ({test}) else None", scope)
+            self._still = scope["still"]
+        try:
+            arrays = self._still()
+        except (LookupError, AttributeError, ValueError, TypeError):
+            return None  # a name was deleted, a cell emptied
+        if arrays is None:
+            return None
+        for a, (dtype, shape, layout) in zip(arrays, self.kinds, strict=True):
+            if type(a) is not np.ndarray or a.dtype is not dtype or a.shape != shape:
+                return None
+            if layout_of(a) != layout or is_frozen(a):
+                return None
+        self.arrays = list(arrays)
+        return self
+
+
+class Outside:
+    """What a function reads from outside.
+
+    Parameters
+    ----------
+    f : callable
+    """
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.f = f
+        self.names: set[str] = set()
+        self.whole = False
+        self.nothing = False
+        self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
+
+    def look(self, given: Sequence[Any] = ()) -> Look | None:
+        """What stands outside now; None for a function that reads nothing there.
+
+        Parameters
+        ----------
+        given : list
+            Functions and objects among the arguments: what their code reads counts, too.
+        """
+        if self.nothing and not given:
+            return None
+        place = tuple([id(g) for g in given])
+        known = self._looks.get(place)
+        if known is not None:
+            look = known[0].still()
+            if look is not None:
+                return look if look.counts else None
+        while True:
+            walk = _Walk(self.names, self.whole)
+            walk.root(self.f)
+            for value in given:
+                walk.root(value, contents=False)
+            if walk.names == self.names and walk.whole == self.whole:
+                break
+            self.names, self.whole = walk.names, walk.whole
+        look = Look(walk)
+        if len(self._looks) >= REMEMBERED:
+            self._looks.clear()
+        self._looks[place] = look, list(given)
+        self.nothing = not (given or look.counts)
+        return look if look.counts else None
+
+
+REMEMBERED = 64
+"""Looks that are kept, by the objects among the arguments."""
+
+
+def has_code(x: Any) -> bool:
+    """Whether an argument brings code along, which may read more from outside."""
+    return isinstance(x, FOLLOWED) or is_users(type(x))
+
+
+def has_state(x: Any) -> bool:
+    """Whether an argument is an object of a user's class, known by itself and its attributes."""
+    kind: Any = type(x)
+    plain = kind.__hash__ is object.__hash__ and not hasattr(kind, "__array__")
+    return plain and is_users(kind) and not isinstance(x, enum.Enum)
+
+
+def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict[str, Any]]:
+    """Lines that hold as long as an object among the arguments is as it is, and their names."""
+    walk = _Walk(outside.names, outside.whole, prefix)
+    walk.of_object("", value, classes=False)
+    for a, text in zip(walk.arrays, walk.texts, strict=True):
+        now = type(a), a.dtype, a.shape, layout_of(a), contents(a)
+        walk.lines.append(f"alike({text}, {walk.bind(now)})")
+    scope = {name: v for name, v in walk.scope.items() if name.startswith(prefix)}
+    return walk.lines, scope | {"alike": _alike}
+
+
+def _alike(a: Any, before: Any) -> bool:
+    if type(a) is not before[0] or a.dtype is not before[1] or a.shape != before[2]:
+        return False
+    return bool(layout_of(a) == before[3] and contents(a) == before[4])
+
+
+class _Walk:
+    """One walk through all that a function reaches.
+
+    Parameters
+    ----------
+    names : set of str
+        Attributes that some of the functions read, as far as is known.
+    whole : bool
+        Whether attributes are read that nobody names.
+    """
+
+    def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
+        self.prefix = prefix
+        self.known, self.names, self.whole = names, set(names), whole
+        self.any = whole
+        self.parts: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        self.array_names: list[str] = []
+        self.texts: list[str] = []
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {"same": _same, "all": all, "map": map, "is_": operator.is_}
+        self.met: dict[int, int] = {}
+        self.slots: set[str] = set()
+        self.functions: list[types.FunctionType] = []
+        self.objects: set[int] = set()
+        self.alive: list[Any] = []
+        self._bound: dict[int, str] = {}
+
+    def bind(self, value: Any) -> str:
+        """A name for a value in the lines."""
+        name = self._bound.get(id(value))
+        if name is None:
+            name = self._bound[id(value)] = f"{self.prefix}{len(self._bound)}"
+            self.scope[name] = value
+        return name
+
+    def root(self, value: Any, contents: bool = True) -> None:
+        """Begin at a function, or at an object with methods."""
+        if contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
+            self.inside(value, "")
+        else:
+            self.of_class(type(value))
+
+    def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
+        """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
+        if text in self.slots:
+            return
+        self.slots.add(text)
+        kind = type(value)
+        if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
+            self.array(name, value, text)
+            return
+        if isinstance(value, NUMBERS):
+            self.parts.append((name, Static(value)))
+        elif isinstance(value, np.ndarray):
+            self.parts.append((name, kind, value.dtype, value.shape, contents(value)))
+            whole = kind, value.dtype, value.shape, contents(value)
+            self.lines.append(f"same({text}, {self.bind(whole)})")
+            return
+        elif isinstance(value, (list, dict, set, tuple, frozenset, deque, bytearray)):
+            self.parts.append((name, kind, len(value)))
+        else:
+            self.parts.append((name, Itself(value)))
+        if not fixed:
+            self.lines.append(f"{text} is {self.bind(value)}")
+        if not isinstance(value, NUMBERS):
+            self.inside(value, name)
+
+    def array(self, name: str, value: np.ndarray, text: str) -> None:
+        if is_frozen(value):
+            self.parts.append((name, Itself(value)))
+            self.lines.append(f"{text} is {self.bind(value)}")
+            return
+        for k, known in enumerate(self.arrays):
+            if known is value:
+                self.parts.append((name, "again", k))
+                self.lines.append(f"{text} is {self.texts[k]}")
+                return
+        self.parts.append((name, "array", value.dtype, value.shape, layout_of(value)))
+        self.arrays.append(value)
+        self.array_names.append(name)
+        self.texts.append(text)
+
+    def inside(self, value: Any, name: str) -> None:
+        """What is read of a value, or of what it holds."""
+        if id(value) in self.met:
+            self.parts.append(("again", self.met[id(value)]))
+            return
+        self.met[id(value)] = len(self.met)
+        self.alive.append(value)
+        kind = type(value)
+        if kind is types.FunctionType:
+            self.of_function(value)
+        elif kind is types.MethodType:
+            self.inside(value.__func__, name)
+            self.inside(value.__self__, name)
+        elif isinstance(value, Transformed):
+            self.inside(value.function, name)
+        elif isinstance(value, functools.partial):
+            held = self.bind(value)
+            self.slot(name, value.func, f"{held}.func", fixed=True)
+            self.items(name, value.args, f"{held}.args")
+            self.slot(name, value.keywords, f"{held}.keywords", fixed=True)
+        elif isinstance(value, types.ModuleType):
+            self.of_module(value)
+        elif isinstance(value, type):
+            self.of_class(value, made=True)
+        elif isinstance(value, (property, classmethod, staticmethod)):
+            parts = (value.fget, value.fset) if isinstance(value, property) else (value.__func__,)
+            for part in parts:
+                if part is not None:
+                    self.inside(part, name)
+        elif isinstance(value, (list, tuple, deque)):
+            self.items(name, value, self.bind(value))
+        elif isinstance(value, dict):
+            self.of_dict(name, value)
+        elif isinstance(value, (set, frozenset)):
+            copy = frozenset(value)
+            self.parts.append((name, Static(copy)))
+            if isinstance(value, set):
+                self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
+        elif isinstance(value, bytearray):
+            self.parts.append((name, bytes(value)))
+            self.lines.append(f"{self.bind(value)} == {self.bind(bytes(value))}")
+        elif is_jitted(value):
+            self.inside(value.function, name)
+        elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
+            self.inside(value.__wrapped__, name)
+        if is_users(kind) and not isinstance(value, (enum.Enum, type)):
+            self.of_object(name, value)
+
+    def items(self, name: str, value: Any, text: str) -> None:
+        if not isinstance(value, tuple):
+            self.lines.append(f"len({text}) == {len(value)}")
+        if len(value) > LONG and all([isinstance(v, NUMBERS) for v in value]):
+            now = tuple(value)
+            self.parts.append((name, Static(now)))
+            if not isinstance(value, tuple):
+                self.lines.append(f"all(map(is_, {text}, {self.bind(now)}))")
+            return
+        for k, item in enumerate(value):
+            self.slot(name, item, f"{text}[{k}]", fixed=isinstance(value, tuple))
+
+    def of_dict(self, name: str, value: dict[Any, Any]) -> None:
+        text = self.bind(value)
+        keys = tuple(value)
+        self.parts.append((name, Static(keys)))
+        self.lines.append(f"tuple({text}) == {self.bind(keys)}")
+        for k, item in list(value.items()):
+            key = repr(k) if type(k) in (str, int) else self.bind(k)
+            self.slot(f"{name}[{k!r:.40}]", item, f"{text}[{key}]")
+
+    def of_function(self, f: types.FunctionType) -> None:
+        users = _is_users_function(f)
+        code = f.__code__
+        if not users:
+            # What an installed package holds on to: linad's own transforms, a decorator.
+            for cell in f.__closure__ or ():
+                value = _content(cell)
+                kind = type(value)
+                if issubclass(kind, FOLLOWED) or is_users(kind) or is_jitted(value):
+                    self.inside(value, "")
+            return
+        self.functions.append(f)
+        self.parts.append(Itself(code))
+        reads = reads_of(code)
+        self.names |= reads.attributes
+        self.whole |= reads.whole
+        scope, known = f.__globals__, self.bind(f.__globals__)
+        for name in reads.names:
+            if name in scope:
+                self.named(name, scope[name], f"{known}[{name!r}]")
+            elif not hasattr(builtins, name):
+                self.parts.append((name, "missing"))
+                self.lines.append(f"{name!r} not in {known}")
+        for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            if name in reads.cells and _content(cell) is not EMPTY:
+                self.named(name, cell.cell_contents, f"{self.bind(cell)}.cell_contents")
+        if f.__defaults__:
+            self.items("", f.__defaults__, self.bind(f.__defaults__))
+        for name, value in (f.__kwdefaults__ or {}).items():
+            self.slot(name, value, f"{self.bind(f.__kwdefaults__)}[{name!r}]")
+        for name in sorted(self.known & f.__dict__.keys()):
+            self.slot(name, f.__dict__[name], f"{self.bind(f.__dict__)}[{name!r}]")
+
+    def named(self, name: str, value: Any, text: str) -> None:
+        """A variable of a function's; a module is looked into, if it is the user's."""
+        if isinstance(value, types.ModuleType):
+            self.inside(value, name)
+            return
+        self.slot(name, value, text)
+        if type(value) is types.FunctionType and _is_users_function(value):
+            held = self.bind(value)
+            line = f"{held}.__code__ is {self.bind(value.__code__)}"
+            if line not in self.lines:
+                self.lines.append(line)  # reloaded in place, perhaps
+
+    def of_module(self, module: types.ModuleType) -> None:
+        file = getattr(module, "__file__", None) or ""
+        if not _is_users_module(module.__name__, file):
+            return
+        scope, known = vars(module), self.bind(vars(module))
+        for name in sorted(self.known & scope.keys()):
+            if not name.startswith("__"):
+                self.named(f"{module.__name__}.{name}", scope[name], f"{known}[{name!r}]")
+
+    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
+        kind = type(value)
+        self.objects.add(id(value))
+        every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
+        held = getattr(value, "__dict__", None)
+        found = attributes(value)
+        mentioned = found if every else [n for n in found if n in self.known]
+        if isinstance(held, dict):
+            text = self.bind(held)
+            if every:
+                self.lines.append(f"len({text}) == {len(held)}")
+        for n in list(mentioned):
+            inner = held is not None and n in held
+            place = f"{text}[{n!r}]" if inner else f"{self.bind(value)}.{n}"
+            self.slot(f"{name}.{n}", found[n], place)
+        if isinstance(held, dict):
+            for n, other in class_attributes(kind).items():
+                if n in self.known and n not in held and not hasattr(type(other), "__set__"):
+                    self.parts.append((n, "of the class"))
+                    self.lines.append(f"{n!r} not in {text}")
+        if classes:
+            self.of_class(kind)
+
+    def of_class(self, kind: type, made: bool = False) -> None:
+        """The attributes of a class; ``made``: objects of it may be made, too."""
+        bases = [base for base in kind.__mro__ if is_users(base)]
+        found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
+        texts = {base: self.bind(vars(base)) for base in bases} if found else {}
+        for name in found:
+            for base in bases:
+                if name not in vars(base):
+                    self.lines.append(f"{name!r} not in {texts[base]}")
+                    continue
+                value = vars(base)[name]
+                if not (name in GENERATED and _is_generated(value)):
+                    self.slot(f"{base.__name__}.{name}", value, f"{texts[base]}[{name!r}]")
+                break
+
+    def _counts(self, name: str, made: bool) -> bool:
+        """Whether somebody reads an attribute of a class."""
+        if name.startswith("__") and name.endswith("__"):
+            return name not in MACHINERY and (made or name not in SILENT)
+        return self.any or name in self.known
+
+
+NEUTRAL = {object, list, dict, tuple, set, frozenset, int, float, str, bytes, complex}
+NEUTRAL |= {abc.ABC, typing.Generic, typing.Protocol, enum.Enum, types.SimpleNamespace}
+"""Bases that read no attributes of those who inherit from them."""
+
+EMPTY: Any = object()
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
+
+
+def _is_generated(f: Any) -> bool:
+    """Whether a method was written by `dataclasses`: it reads all fields, for nobody."""
+    f = getattr(f, "__wrapped__", f)
+    return type(f) is types.FunctionType and f.__code__.co_filename == "<string>"
+
+
+def _same(value: Any, before: Any) -> bool:
+    if not isinstance(value, np.ndarray):
+        return False
+    return bool((type(value), value.dtype, value.shape, contents(value)) == before)

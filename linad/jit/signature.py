@@ -1,0 +1,272 @@
+"""The signature of a call of a jitted function: what it is known by, and what is data.
+
+Arrays, floats and complex numbers among the arguments are data: another value is another run of
+the same program. All else (containers, integers, booleans, strings, other objects; shapes and
+dtypes; what the function reads from outside) makes another program when it changes. Arrays from
+outside are operands, as arguments are.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import root_of
+from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
+from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import is_number
+from linad.core import tree
+from linad.core.regions import repeats
+from linad.core.shapes import name_of
+from linad.errors import DTypeError, OptionError
+from linad.jit.direct_arrays import direct_arrays, states_of
+from linad.jit.outside import Look, Outside, has_code
+from linad.jit.random_draws import refuse_generator
+from linad.jit.static import Static
+
+
+class Signature:
+    """A call, taken apart: arrays, and what is part of the program.
+
+    Parameters
+    ----------
+    leaves, structure
+        Of the container ``(args, kwargs)``.
+    fixed : set of int
+        Leaves that are part of the program by request.
+    orders : tuple
+        The orders of keys in it, as `linad.core.tree.key_orders`.
+    narrow : bool
+        Whether Python numbers are part of it; see `is_dynamic`.
+
+    Attributes
+    ----------
+    arrays : list
+        Arrays, numbers and traced values, in order.
+    key : tuple
+        Containers, orders of their keys, static values, and dtypes and shapes of the arrays;
+        what stands outside, once `see` has looked there.
+    look : Look or None
+        What the function reads from outside.
+    """
+
+    __slots__ = ("arrays", "dynamic", "key", "leaves", "look", "structure")
+
+    def __init__(
+        self,
+        leaves: list[Any],
+        structure: Any,
+        fixed: set[int],
+        orders: tuple[Any, ...] = (),
+        narrow: bool = False,
+    ) -> None:
+        self.leaves, self.structure = leaves, structure
+        narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
+        self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
+        self.look: Look | None = None
+        moving = set(self.dynamic)
+        self.arrays = [leaves[k] for k in self.dynamic]
+        self.key: tuple[Any, ...] = (
+            structure,
+            orders,
+            tuple([_type_of(x) if k in moving else Static(x) for k, x in enumerate(leaves)]),
+        )
+
+    def see(self, outside: Outside) -> None:
+        """Look at what stands outside: it is part of the key, and its arrays are operands."""
+        given = [x for x in self.static_leaves if has_code(x)]
+        self.look = outside.look(given)
+        if self.look is not None:
+            self.key = (*self.key, self.look.key)
+
+    @property
+    def static_leaves(self) -> list[Any]:
+        """The leaves that are part of the program."""
+        if len(self.dynamic) == len(self.leaves):
+            return []
+        moving = set(self.dynamic)
+        return [x for k, x in enumerate(self.leaves) if k not in moving]
+
+    @property
+    def outside(self) -> list[np.ndarray]:
+        """The arrays that the function reads from outside."""
+        return [] if self.look is None else self.look.arrays
+
+    @property
+    def operands(self) -> list[Any]:
+        """All that the program reads."""
+        return self.arrays if self.look is None else [*self.arrays, *self.look.arrays]
+
+    def direct(self, f: Callable[..., Any]) -> set[int]:
+        """The ids of the arrays from outside that only meet traced values."""
+        if self.look is None or not self.look.arrays:
+            return set()
+        moving = {id(self.leaves[k]) for k in self.dynamic}
+        args, kwargs = tree.unflatten(self.structure, self.leaves)
+        return direct_arrays(f, states_of(args, kwargs, moving), self.look)
+
+    def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        """Call a function with other arrays in the same places."""
+        leaves = list(self.leaves)
+        for k, a in zip(self.dynamic, arrays, strict=True):
+            leaves[k] = a
+        args, kwargs = tree.unflatten(self.structure, leaves)
+        return f(*args, **kwargs)
+
+    def hold_python_numbers(self) -> bool:
+        """Whether a Python number is among the data."""
+        return any([isinstance(x, (float, complex)) for x in self.arrays])
+
+
+NARROW = (np.dtype("float32"), np.dtype("complex64"), np.dtype("float16"))
+"""Dtypes that a Python number, but no array of one, leaves as they are."""
+
+
+def is_dynamic(x: Any, narrow: bool) -> bool:
+    """Whether a leaf may change from call to call without another program.
+
+    A Python float beside arrays of single precision is static: NumPy would compute in single
+    precision with it, and in double precision with an array of one.
+
+    Raises
+    ------
+    UnsupportedError
+        For matrices and masked arrays, which calculate by other rules, and for generators of
+        random numbers.
+    DTypeError
+        For arrays of objects.
+    """
+    if isinstance(x, Tracer):
+        return True
+    if isinstance(x, np.ndarray):
+        if isinstance(x, OTHER_ARITHMETIC):
+            refuse_arithmetic(x, "jit: an argument")
+        if x.dtype.hasobject:
+            raise DTypeError(
+                f"jit: an array among the arguments must hold numbers, strings or dates, got dtype "
+                f"{x.dtype}"
+            )
+        return x.dtype.kind in "biufc"
+    if isinstance(x, np.generic):
+        return x.dtype.kind in "fc"
+    if isinstance(x, (float, complex)):
+        return not narrow
+    refuse_generator(x)
+    return False
+
+
+def native(x: Any) -> Any:
+    """An array in the byte order of the machine, and NumPy's own dtype of that name."""
+    dtype = np.dtype(x.dtype.newbyteorder("=").str)
+    return x if x.dtype is dtype else x.astype(dtype)
+
+
+def as_recorded(x: Any) -> Any:
+    """What a program is recorded on: an array or NumPy's number as `native`, else NumPy's number.
+
+    ``s += 1`` changes a 0-d array, and gives another number: a number is no 0-d array here.
+    """
+    if isinstance(x, (np.ndarray, np.generic)):
+        return native(x)
+    return np.dtype(type(x)).type(x)
+
+
+def _type_of(x: Any) -> tuple[Any, Any]:
+    """Dtype and shape; of a number, which is no array without axes, its dtype alone."""
+    if is_number(x):
+        return getattr(x, "dtype", None) or np.dtype(type(x)), None
+    return x.dtype, x.shape
+
+
+def share_memory(arrays: Sequence[Any], written: Sequence[int]) -> bool:
+    """Whether one of the arrays that are written into is in another argument as well, or has
+    an entry twice itself: a broadcast one, or overlapping windows."""
+    for k in written:
+        if isinstance(arrays[k], np.ndarray) and repeats(arrays[k]):
+            return True
+        for j, other in enumerate(arrays):
+            if j != k and _overlap(arrays[k], other):
+                return True
+    return False
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    if isinstance(a, Tracer) and isinstance(b, Tracer):
+        return root_of(a) is root_of(b)
+    plain = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+    return plain and np.may_share_memory(a, b) and np.shares_memory(a, b)
+
+
+class StaticArguments:
+    """Which arguments of a function are static by request.
+
+    An argument is meant whether it comes by position or by keyword, where the function's
+    signature says what its positions are called.
+
+    Parameters
+    ----------
+    f : callable
+    argnums : int or sequence of int
+    argnames : str or sequence of str
+
+    Raises
+    ------
+    OptionError
+        If the function has no such argument.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], argnums: int | Sequence[int], argnames: str | Sequence[str]
+    ) -> None:
+        self.argnums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        self.argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        self._numbers, self._names = set(self.argnums), set(self.argnames)
+        if not (self.argnums or self.argnames):
+            return
+        try:
+            known = list(inspect.signature(f).parameters.values())
+        except (TypeError, ValueError):  # a function of C may not tell
+            return
+        kinds = {p.kind for p in known}
+        placed = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        named = {p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        count = len(placed)
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            for name in sorted(self._names - named):
+                raise OptionError(
+                    f"jit: static_argnames has {name!r}; {name_of(f)} takes by keyword: "
+                    f"{sorted(named)}"
+                )
+        if inspect.Parameter.VAR_POSITIONAL not in kinds:
+            for k in self.argnums:
+                if not -count <= k < count:
+                    raise OptionError(
+                        f"jit: static_argnums has {k!r}; {name_of(f)} takes {count} arguments by "
+                        f"position: {placed}"
+                    )
+            self._numbers = {k % count for k in self._numbers}
+        self._names |= {placed[k] for k in self._numbers if 0 <= k < count}
+        self._numbers |= {k for k, name in enumerate(placed) if name in self._names}
+
+    def flatten(self, args: Any, kwargs: Any) -> tuple[list[Any], Any, set[int], tuple[Any, ...]]:
+        """Leaves and structure of a call, which leaves are static by request, orders of keys."""
+        if not self._names and not self._numbers:
+            leaves, structure = tree.flatten((args, kwargs))
+            return leaves, structure, set(), tree.key_orders((args, kwargs))
+        numbers = {k % len(args) for k in self._numbers if -len(args) <= k < len(args)}
+        wrapped = tuple([_Fixed(a) if k in numbers else a for k, a in enumerate(args)])
+        named = {k: _Fixed(v) if k in self._names else v for k, v in kwargs.items()}
+        leaves, structure = tree.flatten((wrapped, named))
+        fixed = {k for k, x in enumerate(leaves) if type(x) is _Fixed}
+        leaves = [x.value if type(x) is _Fixed else x for x in leaves]
+        return leaves, structure, fixed, tree.key_orders((wrapped, named))
+
+
+class _Fixed:
+    """A static argument on its way through containers, which it hides from."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value

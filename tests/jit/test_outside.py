@@ -1,0 +1,418 @@
+"""What a jitted function reads from outside its arguments, and what changes between calls."""
+
+import functools
+import threading
+import types
+
+import numpy as np
+import pytest
+
+import linad
+
+X = np.array([0.5, 1.5, 2.0])
+
+TRANSFORMS = {
+    "jit": lambda f: (linad.jit(f), f),
+    "jit(grad)": lambda f: (linad.jit(linad.grad(f)), linad.grad(f)),
+}
+MORE = {
+    "grad(jit)": lambda f: (linad.grad(linad.jit(f)), linad.grad(f)),
+    "jit(value_and_grad)": lambda f: (
+        linad.jit(linad.value_and_grad(f)),
+        linad.value_and_grad(f),
+    ),
+    "linearize(jit)": lambda f: (linearized(linad.jit(f)), linearized(f)),
+    "hvp(jit)": lambda f: (multiplied(linad.jit(f)), multiplied(f)),
+    "jit(hvp)": lambda f: (linad.jit(multiplied(f)), multiplied(f)),
+}
+
+
+def linearized(f):
+    return lambda x: linad.linearize(f, x)[1] @ np.ones(3)
+
+
+def multiplied(f):
+    return lambda x: linad.hvp(f, (x,), (np.ones(3),))
+
+
+def module(text, **values):
+    """A function ``f`` of a module with that text."""
+    made = types.ModuleType("of_a_user")
+    made.__dict__.update(np=np, linad=linad, functools=functools, **values)
+    exec(text, made.__dict__)
+    return made
+
+
+def global_array():
+    m = module("def f(x): return np.sum(np.sin(x * data))", data=np.ones(3))
+    yield m.f
+    for change in (
+        lambda: m.data.__setitem__(slice(None), 2.0),
+        lambda: setattr(m, "data", np.zeros(3)),
+        lambda: setattr(m, "data", np.arange(3.0).reshape(1, 3)[:, ::-1]),
+        lambda: setattr(m, "data", np.float32([1, 2, 3])),
+        lambda: setattr(m, "data", np.arange(6.0).reshape(2, 3)),
+    ):
+        yield change()
+
+
+def prepared_array():
+    m = module("def f(x):\n    A = data * 2\n    return np.sum(A * x**2)", data=np.ones(3))
+    yield m.f
+    yield m.data.__setitem__(1, 3.0)
+    yield setattr(m, "data", np.arange(3.0))
+    yield setattr(m, "data", np.array([0.0, -0.0, np.nan]))
+
+
+def decided_array():
+    m = module(
+        "def f(x):\n    return np.sum(x * data) if data[0] > 0 else np.sum(x**3)", data=np.ones(3)
+    )
+    yield m.f
+    yield m.data.__setitem__(0, -1.0)
+    yield m.data.__setitem__(0, 4.0)
+
+
+def closure():
+    k, weights = 2.0, np.ones(3)
+
+    def f(x):
+        return np.sum(np.exp(x * k) * weights)
+
+    yield f
+    k = 3.0
+    yield
+    weights[0] = 7.0
+    yield
+    weights, k = np.full(3, 5.0), 0.5
+    yield
+
+
+def helper():
+    m = module(
+        "k = 2.0\ndef helper(x): return inner(x) * k\ndef inner(x): return x**2\n"
+        "def f(x): return np.sum(helper(x))"
+    )
+    yield m.f
+    yield setattr(m, "k", 5.0)
+    yield exec("def inner(x): return x**3", m.__dict__)
+    yield exec("def helper(x): return np.sin(x)", m.__dict__)
+
+
+def reloaded_in_place():
+    m = module("def helper(x): return x**2\ndef f(x): return np.sum(helper(x))")
+    yield m.f
+    other = module("def helper(x): return x**3")
+    yield setattr(m.helper, "__code__", other.helper.__code__)
+
+
+class Model:
+    scale = 2.0
+
+    def __init__(self):
+        self.W, self.options, self.parts = np.eye(3), {"power": 2}, [1.0]
+
+    def loss(self, x):
+        return np.sum((self.W @ x) ** self.options["power"]) * self.scale + self.rest(x)
+
+    def rest(self, x):
+        return sum(self.parts) * np.sum(x)
+
+    def __call__(self, x):
+        return self.loss(x)
+
+
+def _model(form):
+    class Mine(Model):
+        pass
+
+    m = Mine()
+    yield form(m)
+    m.W[0, 1] = 3.0
+    yield
+    m.W = np.arange(9.0).reshape(3, 3)
+    yield
+    m.options["power"] = 3
+    yield
+    m.parts.append(4.0)
+    yield
+    Mine.scale = 7.0
+    yield
+    m.scale = -1.0
+    yield
+    Mine.rest = lambda self, x: np.sum(x**2)
+    yield
+
+
+def method():
+    return _model(lambda m: m.loss)
+
+
+def callable_object():
+    return _model(lambda m: m)
+
+
+def partial():
+    return _model(lambda m: functools.partial(lambda m, x: m.loss(x), m))
+
+
+def global_object():
+    return _model(lambda m: module("def f(x): return m.loss(x)", m=m).f)
+
+
+def defaults():
+    weights = np.ones(3)
+
+    def f(x, w=weights, *, v=weights):
+        return np.sum(x**2 * w + x * v)
+
+    yield f
+    weights[:] = 4.0
+    yield
+    f.__kwdefaults__["v"] = np.zeros(3)
+    yield
+
+
+def decorated():
+    factor = [2.0]
+
+    def doubled(f):
+        @functools.wraps(f)
+        def wrapper(*args):
+            return factor[0] * f(*args)
+
+        return wrapper
+
+    yield doubled(lambda x: np.sum(x**2))
+    factor[0] = 5.0
+    yield
+
+
+def jitted_inside():
+    m = module("k = 1.0\n@linad.jit\ndef g(x): return x**2 * k\ndef f(x): return np.sum(g(x))")
+    yield m.f
+    yield setattr(m, "k", 3.0)
+    yield exec("@linad.jit\ndef g(x): return np.sin(x)", m.__dict__)
+
+
+def of_a_module():
+    params = module("k = 2.0")
+    m = module("def f(x): return np.sum(x**2) * params.k", params=params)
+    yield m.f
+    yield setattr(params, "k", 5.0)
+
+
+def containers():
+    table = {"w": [np.ones(3), 2.0], "names": ("a", "b"), "set": {1, 2}}
+
+    def f(x):
+        return np.sum(x**2 * table["w"][0]) * table["w"][1] * len(table["set"]) + len(table)
+
+    yield f
+    table["w"][0][1] = 8.0
+    yield
+    table["w"][1] = 3.0
+    yield
+    table["set"].add(5)
+    yield
+    table["more"] = 1
+    yield
+
+
+def comprehension():
+    m = module("def f(x): return sum([np.sum(x * w) ** 2 for w in ws])", ws=[np.ones(3)])
+    yield m.f
+    yield m.ws.append(np.arange(3.0))
+    yield m.ws[0].__setitem__(0, 9.0)
+
+
+def recursion():
+    m = module("def f(x, n=2): return np.sum(x**2) * k if n == 0 else f(x, n - 1) * k", k=2.0)
+    yield m.f
+    yield setattr(m, "k", 3.0)
+
+
+KINDS = [
+    *(global_array, prepared_array, decided_array, closure, helper, reloaded_in_place, method),
+    *(callable_object, partial, global_object, defaults, decorated, jitted_inside, of_a_module),
+    *(containers, comprehension, recursion),
+]
+
+
+def _check(kind, transform, calls):
+    states = kind()
+    compiled, plain = transform(next(states))
+    state = 0
+    while True:
+        for call in range(calls):
+            found, expected = compiled(X), plain(X)
+            for a, b in zip(_parts(found), _parts(expected), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, err_msg=f"state {state} call {call}")
+        try:
+            next(states)
+        except StopIteration:
+            return
+        state += 1
+
+
+def _parts(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+def test_changes_between_calls_are_seen(kind, transform):
+    _check(kind, TRANSFORMS[transform], 2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("calls", [1, 3])
+@pytest.mark.parametrize("transform", [*TRANSFORMS, *MORE])
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+def test_changes_after_one_call_or_three(kind, transform, calls):
+    _check(kind, (TRANSFORMS | MORE)[transform], calls)
+
+
+class TestOperands:
+    """An array that only meets traced values is read at each call: nothing runs again."""
+
+    TEXTS = (
+        "return np.sum((A @ x - b) ** 2)",
+        "for _ in range(2): x = np.tanh(A @ x + b)\n    return np.sum(x)",
+        "return np.sum(times(x, b))",
+        "y = b\n    return np.dot(x, b) + np.sum(x / y)",
+        "return linad.grad(lambda_)(x) @ b",
+    )
+    MADE = (
+        "return np.sum(2 * b * x)",
+        "return np.sum(x * b) if b[0] > 0 else np.sum(x)",
+        "return np.sum([1.0, 2.0, 3.0] * b * x)",
+        "return sum(np.sum(x * b[i]) for i in range(3))",
+        "return np.sum(x * (b if len(A) else x))",
+        "return np.sum(times(b, b) * x)",
+        "c = b\n    c = c + 1\n    return np.sum(c * x)",
+        "return np.sum(x * np.asarray(list(map(abs, b))))",
+        "return np.sum(x * getattr(np, 'abs')(b))",
+        "f = lambda y: y * b\n    return np.sum(f(np.ones(3)) * x)",
+    )
+
+    @staticmethod
+    def _made(text):
+        return module(
+            "runs = []\ndef times(x, y): return x * y\ndef lambda_(x): return np.sum(x**2 * b)\n"
+            f"def f(x):\n    runs.append(1)\n    {text}",
+            A=np.eye(3) / 2,
+            b=np.ones(3),
+        )
+
+    @pytest.mark.parametrize("text", [*TEXTS, *MADE])
+    def test_right_and_how_often_it_is_run(self, text):
+        m = self._made(text)
+        jitted = linad.jit(m.f)
+        runs = 0
+        for k in range(4):
+            for _ in range(2):
+                before = len(m.runs)
+                found = jitted(X)
+                runs += len(m.runs) - before
+                np.testing.assert_allclose(found, m.f(X), rtol=1e-12)
+            m.A[0, 1] += 1
+            m.b[k % 3] = -k - 1
+            m.b = m.b * 1.5
+        assert runs == 1 if text in self.TEXTS else runs > 1
+
+    def test_more_states_than_paths_are_kept(self):
+        m = self._made("return np.sum(2 * b * x)")
+        jitted = linad.jit(m.f)
+        for k in range(12):
+            m.b[0] = k
+            assert jitted(X) == m.f(X)
+        assert sum(map(len, jitted.variants.values())) <= 8
+
+    def test_an_argument_that_is_written_into_is_the_array_outside(self):
+        m = module("def f(x):\n    x[0] = 5.0\n    return np.sum(x * b)", b=np.ones(3))
+        jitted = linad.jit(m.f)
+        assert [jitted(np.ones(3)) for _ in range(2)] == [7, 7]
+        assert jitted(m.b) == 27.0
+        assert m.b[0] == 5
+
+
+class TestNotes:
+    """What a function only counts or notes down is not read."""
+
+    def test_they_keep_nothing_from_being_compiled(self):
+        m = module(
+            "n, seen, count = 0, [], {'f': 0}\n"
+            "def f(x):\n"
+            "    global n\n    n += 1\n    seen.append(x.shape)\n    count['f'] += 1\n"
+            "    return x * 2"
+        )
+        jitted = linad.jit(m.f)
+        for _ in range(4):
+            jitted(X)
+        assert (m.n, len(m.seen), m.count) == (1, 1, {"f": 1})
+
+    def test_a_counter_that_is_used_is_read(self):
+        m = module("n = 0\ndef f(x):\n    global n\n    n += 1\n    return x * n")
+        jitted = linad.jit(m.f)
+        assert [jitted(2.0) for _ in range(4)] == [2, 4, 6, 8]
+
+
+class TestBound:
+    def test_njit_keeps_what_it_saw(self):
+        m = module("def f(x): return np.sum(x * b) + np.sum(2 * b)", b=np.ones(3))
+        g = linad.jit(m.f).njit(X)
+        before = m.f(X)
+        m.b[:] = 9.0
+        assert g(X) == before
+        assert linad.jit(m.f).njit(X)(X) == m.f(X)
+
+
+def test_loops_of_lambdas_and_threads():
+    functions = [linad.jit(lambda x, k=k: x * k) for k in range(3)]
+    for _ in range(3):
+        assert [f(2.0) for f in functions] == [0, 2, 4]
+    m = module("def f(x): return np.sum(x * b)", b=np.ones(3))
+    jitted = linad.jit(m.f)
+    wrong = []
+
+    def work():
+        for _ in range(200):
+            if jitted(X) not in (4.0, 8.0):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for k in range(100):
+        m.b = np.full(3, 1.0 + k % 2)
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_names_that_are_deleted_or_missing():
+    m = module("def f(x): return x * later if x.ndim else x", later=2.0)
+    jitted = linad.jit(m.f)
+    assert [jitted(X)[0] for _ in range(3)] == [1, 1, 1]
+    del m.later
+    with pytest.raises(NameError):
+        jitted(X)
+    m.later = 4.0
+    assert [jitted(X)[0] for _ in range(3)] == [2, 2, 2]
+
+
+def test_a_function_that_reads_nothing_is_not_looked_at_again():
+    jitted = linad.jit(linad.grad(lambda x: np.sum(np.sin(x))))
+    jitted(X)
+    assert jitted.outside.nothing
+
+
+def test_frozen_arrays_are_known_by_themselves():
+    m = module("def f(x): return x * (b + 0)", b=np.ones(3))
+    m.b.flags.writeable = False
+    jitted = linad.jit(m.f)
+    assert [jitted(X)[0] for _ in range(3)] == [0.5] * 3
+    m.b = np.full(3, 2.0)
+    m.b.flags.writeable = False
+    assert [jitted(X)[0] for _ in range(3)] == [1.0] * 3

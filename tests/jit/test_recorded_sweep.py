@@ -1,0 +1,193 @@
+"""The registry swept: what a derivative or a program keeps of the arrays that it was given.
+
+A function is called with plain arrays of its own beside the traced ones, and they are overwritten
+as soon as it has returned: its derivative must not notice. And each case of the rules is recorded
+in one state and run in others.
+"""
+
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from survey import table as coverage
+from survey.numpy_calls import MATRIX, quiet
+
+import linad
+from linad.core.primitive import Primitive, Traced
+from linad.errors import LinadError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "rules"))
+from test_registry import TOPICS  # the cases of the rules' tests
+
+
+class Lent:
+    """A function that is given copies of the plain arrays among its arguments, spoiled when it
+    has returned."""
+
+    def __init__(self, function, spoil, copies=None):
+        self.function, self.spoil = function, spoil
+        self.copies = [] if copies is None else copies
+
+    def __getattr__(self, name):
+        return Lent(getattr(self.function, name), self.spoil, self.copies)
+
+    def __call__(self, *args, **kwargs):
+        args = [self.copy(a) for a in args]
+        if not isinstance(self.function, Primitive):  # whose parameters are linad's own
+            kwargs = {name: self.copy(a) for name, a in kwargs.items()}
+        y = self.function(*args, **kwargs)
+        made = any(isinstance(v, Traced) for v in linad.core.tree.flatten(y)[0])
+        for copy in self.copies if self.spoil and made else ():
+            copy[...] = spoiled(copy)
+        return y
+
+    def copy(self, x):
+        if type(x) in (list, tuple):
+            found = type(x)(self.copy(v) for v in x)
+            if type(x) is list and found and all(type(v) is int for v in x):
+                return self.copy(np.array(x))  # an index may be a list, or an array
+            return found
+        if scipy.sparse.issparse(x) and hasattr(x, "data"):
+            x = x.copy()
+            self.copies.append(x.data)
+            return x
+        if type(x) is not np.ndarray or x.dtype.hasobject or not x.size:
+            return x
+        self.copies.append(x.copy())
+        return self.copies[-1]
+
+
+def spoiled(a):
+    """Other entries that the array can have: of integers the same ones, in another order."""
+    if a.dtype.kind in "biu":
+        return ~a if a.dtype.kind == "b" else np.roll(a, 1)
+    return a.reshape(-1)[::-1].reshape(a.shape) * 0.5 - 7
+
+
+def jacobian_of(call, function, point, spoil):
+    """The results and the Jacobian, of a call whose plain arrays are spoiled, or are not."""
+    lent = Lent(function, spoil)
+
+    def f(x):
+        y = call(lent, x)
+        leaves = [v for v in linad.core.tree.flatten(y)[0] if isinstance(v, Traced)]
+        return [v * 1.0 for v in leaves if v.dtype.kind in "fc"]
+
+    with quiet():
+        y, J = linad.linearize(f, point)
+        return y, [np.asarray(t) for t in J.pushforward(direction(point))], lent.copies
+
+
+def direction(x):
+    return np.sin(np.arange(x.size) + 1.0).reshape(x.shape).astype(x.dtype)
+
+
+def check_spoiled(call, function, point):
+    try:
+        y, expected, copies = jacobian_of(call, function, point, False)
+    except Exception:  # not traced, or not at this point: no derivative to be wrong
+        return False
+    if not copies or not expected:
+        return False
+    _, found, _ = jacobian_of(call, function, point, True)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    return True
+
+
+def test_derivatives_keep_nothing_of_plain_arguments():
+    checked, wrong = 0, []
+    for entry in itertools.chain(*coverage.entries().values()):
+        for call in entry.calls:
+            try:
+                checked += check_spoiled(call, entry.function, MATRIX)
+            except AssertionError:
+                wrong.append(entry.name)
+    assert not wrong
+    assert checked > 200
+
+
+def test_derivatives_of_cases_keep_nothing_of_plain_arguments():
+    checked, wrong = 0, []
+    for topic, cases in TOPICS.items():
+        for case in cases:
+            for i, x in enumerate(case.args):
+                if not (isinstance(x, np.ndarray) and x.dtype.kind in "fc"):
+                    continue
+
+                def call(f, x, case=case, i=i):
+                    return f(*case.args[:i], x, *case.args[i + 1 :], **case.params)
+
+                try:
+                    checked += check_spoiled(call, case.function, x)
+                except AssertionError:
+                    wrong.append(f"{topic}: {case!r}")
+    assert not wrong
+    assert checked > 100
+
+
+# Recorded at one point in C order, run at others, in other orders, under other error states.
+
+ORDERS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a,
+    "reversed": lambda a: a[::-1].copy()[::-1] if a.ndim else a,
+}
+CASES = [(topic, k, case) for topic, cases in TOPICS.items() for k, case in enumerate(cases)]
+SAMPLE = set(np.random.default_rng(10).choice(len(CASES), 24, replace=False).tolist())
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=f"{topic}-{k}-{case!r}", marks=() if n in SAMPLE else pytest.mark.full
+        )
+        for n, (topic, k, case) in enumerate(CASES)
+    ],
+)
+@pytest.mark.compiles
+def test_cases_run_in_other_states(case):
+    def f(*args):
+        return case.function(*args, **case.params)
+
+    def moved(order):
+        return [ORDERS[order](a * a.dtype.type(1.03125)) if is_data(a) else a for a in case.args]
+
+    jitted = linad.jit(f)
+    with quiet(), linad.config(variants=32):
+        for args in (case.args, case.args, *[moved(order) for order in ORDERS]):
+            compare(jitted, f, args)
+        for state in ("ignore", "warn", "raise"):
+            with np.errstate(all=state):
+                compare(jitted, f, moved("F"))
+
+
+def is_data(a):
+    return isinstance(a, np.ndarray) and a.dtype.kind in "fc"
+
+
+def compare(jitted, f, args):
+    expected, found = outcome(f, args), outcome(jitted, args)
+    if isinstance(expected, type):
+        assert found is expected
+        return
+    assert not isinstance(found, type), found
+    for a, b in zip(found, expected, strict=True):
+        scale = np.max(np.abs(b), initial=0.0, where=np.isfinite(b)) if b.dtype.kind in "fc" else 0
+        tolerance = 1e3 * np.finfo(b.dtype).eps if b.dtype.kind in "fc" else 0
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale)
+        assert a.dtype == b.dtype
+
+
+def outcome(f, args):
+    """The leaves of a result, or the type of the error."""
+    try:
+        y = f(*[a.copy("K") if isinstance(a, np.ndarray) and a.flags.forc else a for a in args])
+    except (ValueError, ArithmeticError, LinadError) as error:
+        return type(error)
+    return [np.asarray(v) for v in linad.core.tree.flatten(y)[0]]
