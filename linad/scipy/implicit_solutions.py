@@ -87,8 +87,9 @@ def polished(name: str, found: Any, step: Function) -> Any:
         Newton's step at a point, to be subtracted.
     """
     x = found
-    for _ in range(STEPS + 1):  # the first step goes from SciPy's tolerance to rounding
-        x = x - step(x)
+    with np.errstate(all="ignore"):  # a slope of zero is told of below
+        for _ in range(STEPS + 1):  # the first goes from SciPy's tolerance to rounding
+            x = x - step(x)
     far = np.max(np.abs(plain(x) - found), initial=0.0)
     if not far <= 1e-2 * (1 + np.max(np.abs(found), initial=0.0)):
         raise ConvergenceError(
