@@ -19,7 +19,9 @@ KNOWN = ((3, 11), (3, 12), (3, 13))
 
 _CACHE, _EXTENDED = opcode.opmap.get("CACHE", 0), opcode.opmap["EXTENDED_ARG"]
 _GLOBAL, _NULL = opcode.opmap["LOAD_GLOBAL"], opcode.opmap.get("PUSH_NULL")
-_ATTRIBUTE, _METHOD = opcode.opmap["LOAD_ATTR"], opcode.opmap.get("LOAD_METHOD")
+_ATTRIBUTE = opcode.opmap["LOAD_ATTR"]
+_METHOD = opcode.opmap["LOAD_METHOD"] if sys.version_info < (3, 12) else None
+"""Since 3.12 a bit of LOAD_ATTR says that what is loaded is called."""
 
 
 class Instruction(NamedTuple):
@@ -78,7 +80,7 @@ def _uses(code: types.CodeType) -> Iterator[Use]:
         j = k + 1
         while j < len(listing) and listing[j].op in (_ATTRIBUTE, _METHOD):
             op, arg = listing[j].op, listing[j].arg
-            by_bit = _METHOD is None  # since 3.12 a bit of LOAD_ATTR says that it is a method
+            by_bit = _METHOD is None
             attributes.append(names[arg >> 1 if by_bit else arg])
             called = called or op == _METHOD or bool(by_bit and arg & 1)
             j += 1

@@ -204,9 +204,9 @@ def from_argument(x):
 def from_local_import(x):
     from math import cosh
 
-    import numpy
+    import numpy as np
 
-    y = numpy.zeros(3)
+    y = np.zeros(3)
     y[1] = cosh(x[0])
     return y * x
 
