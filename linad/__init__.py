@@ -11,8 +11,9 @@ from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core import former_names
 from linad.core.settings import config
 from linad.jit.jitted import jit
-from linad.linalg import answers as answers
+from linad.linalg import answers as answers  # what operators are asked
 from linad.operators.blocks import block_diag, eye, hstack, vstack
+from linad.sparsity import forms as forms  # the same of zeros
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 

@@ -121,7 +121,7 @@ def array(
     object: Any,
     dtype: Any = None,
     *,
-    copy: bool | None = True,
+    copy: Any = True,
     order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,

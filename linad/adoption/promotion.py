@@ -110,7 +110,7 @@ LENT: dict[int, list[tuple[Any, str, Any, Any]]] = {}
 def give_back(trace: Any) -> None:
     """Let attributes hold their own arrays again, with the values that were written."""
     for owner, name, y, new in LENT.pop(id(trace), ()):
-        if getattr(owner, name, None) is new:
+        if vars(owner).get(name) is new:
             y[...] = new.concrete
             setattr(owner, name, y)
 

@@ -135,7 +135,9 @@ class _Rewrite(ast.NodeTransformer):
             return node
         names = [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
         bound = [name for name in names if self._is_local(name)]
-        news = [ast.Assign([ast.Name(n, ast.Store())], _helper("form", _load(n))) for n in bound]
+        news: list[ast.stmt] = [
+            ast.Assign([ast.Name(n, ast.Store())], _helper("form", _load(n))) for n in bound
+        ]
         if not news:
             return node
         test = ast.If(ast.UnaryOp(ast.Not(), _load(PLAIN)), news, [])

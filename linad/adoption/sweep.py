@@ -166,7 +166,7 @@ def _of_class(cls: type) -> Iterator[Exchange]:
             yield _of_attribute(cls, name, value, form)
 
 
-def _of_partial(p: functools.partial[Any]) -> Iterator[Exchange]:
+def _of_partial(p: Any) -> Iterator[Exchange]:
     state = p.func, p.args, p.keywords, p.__dict__
     keywords = {k: form_of(v) if _is_data(v) else v for k, v in p.keywords.items()}
     args = _exchanged(p.args)

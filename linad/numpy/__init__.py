@@ -180,12 +180,15 @@ def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
     return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
 
 
-@functools.wraps(np.piecewise)
+_PIECEWISE: Any = np.piecewise
+
+
+@functools.wraps(_PIECEWISE)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **keywords: Any) -> Any:
     # The functions may close over traced values that x knows nothing of.
     if running_trace() is not None and not isinstance(x, Traced):
         x = _writable(np.array(x))
-    return np.piecewise(x, condlist, funclist, *args, **keywords)
+    return _PIECEWISE(x, condlist, funclist, *args, **keywords)
 
 
 # Concatenation by index.

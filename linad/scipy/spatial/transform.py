@@ -90,8 +90,8 @@ def _of_matrix(m: Any) -> Any:
         j, k = (i + 1) % 3, (i + 2) % 3
         parts = {i: 1 - trace + 2 * m[i, i], j: m[j, i] + m[i, j], k: m[k, i] + m[i, k]}
         q = [parts[0], parts[1], parts[2], m[k, j] - m[j, k]]
-    q = np.stack(q)
-    return q / _length(q)
+    made = np.stack(q)
+    return made / _length(made)
 
 
 _EVEN = {(0, 1, 2), (1, 2, 0), (2, 0, 1)}
