@@ -92,10 +92,10 @@ class BytesError(TracerError, AttributeError):
     leaves_mark = False  # who asks has another way, which sees the same array
 
 
-class IntegerError(TracerError):
-    """A traced value that is not an integer was used as a count, or as an index."""
+class UselessValueError(TracerError):
+    """A traced value was used as an index, a count or an argument in C, as no plain one can be."""
 
-    leaves_mark = False  # a plain number of its dtype is refused as well
+    leaves_mark = False  # a plain value of its kind is refused as well
 
 
 class SwallowedError(TracerError):

@@ -104,6 +104,9 @@ def settled_wrt_values(
     return Zero(y.shape, values.shape, y.dtype)
 
 
+settled.flat = frozenset({2})  # a link would say that they enter
+
+
 def settle(vectors: Any, values: Any, weights: Any, name: str) -> Any:
     """``vectors``, for a derivative that may be differentiated again.
 

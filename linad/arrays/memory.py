@@ -222,7 +222,9 @@ class Memory(Traced):
     data = _no_bytes("data", "linad.stop_gradient(x).data is that of the value")
     ctypes = _no_bytes("ctypes", "linad.stop_gradient(x).ctypes is that of the value")
     _as_parameter_ = property(
-        escape("calling compiled code by ctypes", f"compiled code is not traced; {WRAP}")
+        escape(
+            "calling compiled code by ctypes", f"compiled code is not traced; {WRAP}", kind="ctypes"
+        )
     )
     _refuse_view = _reread(
         "view", "use x.astype(dtype), or np.stack([z.real, z.imag], -1) for z.view(float)"

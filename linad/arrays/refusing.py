@@ -15,7 +15,7 @@ from linad.core.adopted import is_adopted
 from linad.core.callers import AWARE, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import Asked, asked
-from linad.errors import BytesError, IntegerError, TracerError
+from linad.errors import BytesError, TracerError, UselessValueError
 
 WRITE = (
     "write into traced arrays: np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of "
@@ -100,6 +100,8 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     )
     if not kind:
         raise BytesError(words)
+    if kind == "ctypes":
+        raise UselessValueError(words)
     raise TracerError(words, kind=kind, trace=x._trace)
 
 
@@ -136,7 +138,7 @@ def refuse_index(x: Any) -> NoReturn:
     """Raise: a traced value that is not an integer is used as a count or as an index."""
     what = asked()
     how = f"{what.name}()" if what.kind == "call" and what.name else "an index or a count"
-    raise IntegerError(
+    raise UselessValueError(
         f"{how} would use a traced value {label(x)} as an integer; {COUNT}, "
         f"or x.astype(int) as an index"
     )
@@ -144,6 +146,8 @@ def refuse_index(x: Any) -> NoReturn:
 
 def _by_caller(what: Asked, how: str, remedy: str) -> tuple[str, str]:
     """What took the value out, and what to do instead, in the words of the user's line."""
+    if what.name.startswith("pandas."):
+        return how, remedy  # the function that asked is not one that users know
     if what.kind == "write" or what.name.endswith(".__setitem__"):
         return "writing it into a plain NumPy array", WRITE
     if what.kind == "text":

@@ -259,7 +259,7 @@ def taylor_order(
     -------
     float or None
         The slope of log remainder over log h, on the last three halvings before rounding;
-        None where there is nothing but rounding.
+        None where there is nothing but rounding, NaN where a derivative is not finite.
     """
     with np.errstate(all="ignore"):  # large first steps may leave the domain of f
         return _observed_order(f, point, direction, terms, pushed, rng)
@@ -269,6 +269,8 @@ def _observed_order(
     f: Any, point: Any, direction: Any, terms: Any, pushed: Any, rng: Any
 ) -> float | None:
     y = f(*_copies(point))
+    if not all(np.isfinite(norm(term)) for term in terms):
+        return np.nan  # no polynomial
     eps = precision((point, y))
     noise = _rounding_noise(f, point, y, pushed, rng) + eps * norm(y)
     seen: list[float] = []

@@ -19,7 +19,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
 from linad.operators.facts import EVERYTHING
-from linad.operators.wrappers import SameMatrix, Typed
+from linad.operators.wrappers import Typed, Wrapper
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
@@ -45,8 +45,10 @@ class Counts:
     nvjp: int = 0
 
 
-class Counted(SameMatrix):
+class Counted(Wrapper):
     """An operator that counts the seeds it is applied to."""
+
+    unknown = EVERYTHING  # whatever is asked of it is to be counted
 
     def __init__(self, op: Any, counts: Counts) -> None:
         self.bare, self.counts = op, counts

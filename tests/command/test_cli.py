@@ -150,7 +150,7 @@ def test_a_remainder_that_is_rounding_passes(model, capsys):
     [
         ("wrong", "x0", "differences, Taylor, Hessian"),
         ("wrong_hessian", "x0", "Hessian"),
-        ("kink", "np.array([0.0, 1.0])", "Taylor, Hessian"),
+        ("kink", "np.array([0.0, 1.0])", "Taylor, Hessian, symmetry"),
     ],
 )
 def test_a_wrong_derivative_fails(model, capsys, function, at, failed):

@@ -246,7 +246,7 @@ ERRORS = {
     "method": (lambda A, x: A.argmax(), UnsupportedError, "A.data"),
     "array": (lambda A, x: np.asarray(A), TracerError, "toarray"),
     "plus": (lambda A, x: A + 1.0, UnsupportedError, "toarray"),
-    "power": (lambda A, x: A**-1, UnsupportedError, "above 0"),
+    "power": (lambda A, x: A**-1, UnsupportedError, "> 0"),
     "times": (lambda A, x: A * A, UnsupportedError, "patterns"),
     "shape": (lambda A, x: A @ x, ShapeError, r"\(4, 4\)"),
     "left": (lambda A, x: x @ A, ShapeError, r"\(4, 4\)"),

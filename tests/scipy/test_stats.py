@@ -28,6 +28,7 @@ CONTINUOUS = {
     "t": (4.5,),
 }
 SUPPORT = {"uniform": 1, "beta": 1}
+KINKED = {"laplace"}  # in the middle: the slope there is that of |z|, and has no derivative
 NO_CDF_SLOPE = {"gamma", "chi2", "beta", "t"}
 DISCRETE = {"poisson": (2.3,), "binom": (5, 0.3), "bernoulli": (0.4,), "geom": (0.35,)}
 DENSITIES, CUMULATIVE = ("pdf", "logpdf"), ("cdf", "logcdf", "sf", "logsf")
@@ -126,7 +127,8 @@ def test_no_nan_outside_or_at_the_ends(name):
         with np.errstate(all="ignore"):
             values = linad.core.tree.flatten(gradient(*point))[0]
             ones = tuple(np.ones_like(p) for p in point)
-            values += linad.core.tree.flatten(linad.jvp(gradient, point, ones)[1])[0]
+            if name not in KINKED:
+                values += linad.core.tree.flatten(linad.jvp(gradient, point, ones)[1])[0]
         assert not any(np.isnan(v).any() for v in values), (name, function)
 
 

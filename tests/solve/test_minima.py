@@ -339,7 +339,7 @@ class TestFailures:
     def test_derivatives_of_wrong_size(self, solver):
         with pytest.raises(linad.errors.ShapeError, match="jac returned 3 numbers"):
             solver(rosenbrock_value, np.ones(2), jac=lambda x: np.ones(3))
-        with pytest.raises(linad.errors.ShapeError, match="the Hessian has shape"):
+        with pytest.raises(linad.errors.ShapeError, match="the Hessian must have shape"):
             solver(rosenbrock_value, np.ones(2), hess=lambda x: np.eye(3))
 
     def test_trust_radius(self):

@@ -385,7 +385,7 @@ class TestRefusals:
             J @ np.ones(1)
 
     def test_sizes(self):
-        with pytest.raises(ShapeError, match="3 numbers for 2 unknowns"):
+        with pytest.raises(ShapeError, match="2 numbers for 2 unknowns, it returned 3"):
             solve.root(lambda x, a: np.ones(3) * a + x[0], np.zeros(2), 1.0)
 
     def test_a_solver_that_is_none(self):

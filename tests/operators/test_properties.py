@@ -1,0 +1,29 @@
+"""Whatever an operator is asked, somebody answers."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import linad
+from linad.operators.provided import ANSWERS
+
+ASKED = {
+    name
+    for path in (Path(linad.__file__).parent / "operators").glob("*.py")
+    for name in re.findall(r"\bANSWERS\.(\w+)", path.read_text(encoding="utf-8"))
+}
+
+
+def test_each_question_has_an_answer_in_a_new_process():
+    """`fused` is for operators with compiled programs in them, which bring it along."""
+    script = "import linad; from linad.operators.provided import ANSWERS; print(*vars(ANSWERS))"
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert set(told.stdout.split()) >= ASKED - {"fused"}
+    assert len(ASKED) > 15
+
+
+def test_nobody_answers_twice():
+    assert vars(ANSWERS).keys() >= ASKED - {"fused"}
