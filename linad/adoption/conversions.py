@@ -46,8 +46,8 @@ def held(values: Any) -> bool:
 
 
 def number(x: Any) -> Any:
-    """A traced array of one entry as a number; what is plain stays."""
-    if type(x) is not Tracer:
+    """A traced array of one entry as a number; others, and what is plain, stay."""
+    if type(x) is not Tracer or x.size != 1:
         return x
     return x[()] if not x.ndim else x.reshape(())[()]
 

@@ -86,7 +86,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
         if what.kind == "index":
             refuse_index(x)
         how, remedy = _by_caller(what, how, remedy)
-    theirs = _in_installed_code(kind, how)
+    theirs = _in_installed_code(kind, how, remedy)
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records and not x._trace.finished:
@@ -115,7 +115,7 @@ _DOES = {
 }
 
 
-def _in_installed_code(kind: str, how: str) -> str:
+def _in_installed_code(kind: str, how: str, remedy: str) -> str:
     """What an installed package does to a traced value, and the way out; "" for one's own code."""
     frame = refused_frame()
     if frame is None or not kind:
@@ -128,8 +128,8 @@ def _in_installed_code(kind: str, how: str) -> str:
     if is_adopted(frame):
         return (
             f"{does}, by {how}, which loses its derivative although linad.adopt({package!r}) was "
-            f"called: no form of it is known there; wrap the function that you call with "
-            f"@linad.primitive and give its Jacobian"
+            f"called; {remedy}; or wrap the function that you call with @linad.primitive and give "
+            f"its Jacobian"
         )
     return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace"
 

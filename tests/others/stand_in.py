@@ -339,6 +339,15 @@ def named_not_called(x, kind=np.float64):
     return chosen(x) * x.astype(kind)
 
 
+def sequences(x):
+    return math.fsum(x) * x + math.prod(x) + math.dist(x, [1.0, 0.0, 0.0])
+
+
+def meshes(x):
+    a, b = np.meshgrid(x, [1.0, x[0], 3.0])
+    return (a * b).sum(axis=0)
+
+
 FUNCTIONS = [
     value
     for name, value in list(globals().items())
