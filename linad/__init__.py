@@ -21,6 +21,7 @@ from linad.transforms.record import trace
 __version__ = "0.1.0"
 
 __all__ = [
+    "adopt",
     "block_diag",
     "check_derivatives",
     "cond",
@@ -64,22 +65,23 @@ __all__ = [
 ]
 
 _LAZY = {
+    "adopt": "linad.adoption.adopting",
     "cond": "linad.control.deciding",
-    "switch": "linad.control.deciding",
-    "while_loop": "linad.control.deciding",
-    "fori_loop": "linad.control.loops",
-    "scan": "linad.control.loops",
     "explain": "linad.api.inspection",
+    "fori_loop": "linad.control.loops",
     "kernel": "linad.kernels.kernel",
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
     "map": "linad.control.loops",
     "onnx": "linad.export.onnx_model",
+    "scan": "linad.control.loops",
     "scipy": "linad.scipy",
     "scipy_args": "linad.solve.scipy_arguments",
     "solve": "linad.solve",
     "solve_linear": "linad.linalg.linear_systems",
+    "switch": "linad.control.deciding",
     "tag": "linad.operators.tagged",
+    "while_loop": "linad.control.deciding",
 }
 """Rooms, and what stands in them, that are imported when they are first asked for."""
 

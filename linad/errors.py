@@ -44,6 +44,10 @@ class DisconnectedWarning(UserWarning):
     """A function was differentiated whose result depends on no argument: its derivative is 0."""
 
 
+class AdoptionWarning(UserWarning):
+    """linad adopted an installed package by itself, and ran the function again."""
+
+
 class RefusalError(LinadError):
     """A traced value was refused what a plain one would have been given.
 

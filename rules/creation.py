@@ -121,14 +121,17 @@ def array(
     object: Any,
     dtype: Any = None,
     *,
-    copy: bool | None = True,
-    order: str = "K",
+    copy: Any = True,
+    order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,
     ndmax: int = 0,
 ) -> Any:
     if ndmax:
         raise UnsupportedError("array: ndmax= is not traced by linad")
+    order = order or "K"
+    if isinstance(copy, np._CopyMode):
+        copy = None if copy is np._CopyMode.IF_NEEDED else bool(copy)
     made = _stacked(object)
     if dtype is not None:
         made = astype(made, dtype, copy=False)

@@ -32,12 +32,15 @@ class Storage:
         Whether the value is storage that nobody else holds; so from the first write on.
     private_node : bool
         The same for the tangent that a forward trace keeps with the array.
+    viewed : bool
+        Whether there have been views of it.
     """
 
-    __slots__ = ("private", "private_node", "version")
+    __slots__ = ("private", "private_node", "version", "viewed")
 
     def __init__(self) -> None:
         self.version = 0
+        self.viewed = False
         self.private = False
         self.private_node = False
 
@@ -126,6 +129,7 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
     if type(new) is np.ndarray and np.may_share_memory(new, base):
         if root._buffer is None:
             root._buffer = Storage()
+        root._buffer.viewed = True
         y._buffer = View(root, root._buffer.version, Memory(new, base, (primitive, x, params)))
 
 
@@ -154,6 +158,7 @@ def lazy_view(x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
     if type(new) is not np.ndarray or not np.may_share_memory(new, base):
         return None
     result = type(x)(x._trace, None, y)
+    root._buffer.viewed = True
     result._buffer = View(root, -1, Memory(new, base, (primitive, x, params)))
     return result
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from linad.arrays.buffers import is_private, refresh, root_of
 from linad.arrays.refusing import WRAP, label, refuse
+from linad.core.adopted import METHODS, WATCHERS, is_adopted
 from linad.core.dispatch import NAMESPACE
 from linad.core.primitive import Traced
 from linad.errors import BytesError, UnsupportedError
@@ -56,6 +57,18 @@ def escape(
         return refuse(self, how, remedy, by_caller, kind)
 
     return refusal
+
+
+def in_adopted_code(name: str, refusal: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that adopted code may call, and what it is elsewhere."""
+
+    def method(self: Any, *args: Any) -> Any:
+        if WATCHERS and self.dtype.kind in "fc" and is_adopted(sys._getframe(1)):
+            return METHODS[name](self, *args)
+        return refusal(self, *args)
+
+    method.__name__ = name
+    return method
 
 
 def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -219,8 +232,12 @@ class Memory(Traced):
     getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
     setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")
     byteswap = _reread("byteswap", OUTSIDE)
-    item = escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item, "item")
-    tolist = escape("tolist()", "iterate over the array instead", _tolist, "tolist")
+    item = in_adopted_code(
+        "item", escape("item()", "index instead: x[0], or x[()] for a 0-d array", _item, "item")
+    )
+    tolist = in_adopted_code(
+        "tolist", escape("tolist()", "iterate over the array instead", _tolist, "tolist")
+    )
     tobytes = escape("tobytes()", OUTSIDE)
     if hasattr(np.ndarray, "tostring"):  # until NumPy 2.2
         tostring = escape("tostring()", OUTSIDE)

@@ -4,10 +4,15 @@ Each refusal names what asked, by the user's own line, and a way that runs as it
 """
 
 import importlib
+import os
+import sys
 from typing import Any, NoReturn
 
 import numpy as np
 
+from linad.core import callers
+from linad.core.adopted import is_adopted
+from linad.core.callers import AWARE, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import Asked, asked
 from linad.errors import BytesError, TracerError, UselessValueError
@@ -27,7 +32,7 @@ _ROOT = "linad.solve.root(g, x0, theta) returns the root, differentiable in thet
 _MINIMUM = "linad.solve.minimum(f, x0, theta) returns the minimum, differentiable in theta"
 _FIT = "linad.solve.least_squares(r, x0, theta) returns the fit, differentiable in theta"
 _QUAD = (
-    "use linad.scipy.integrate.fixed_quad, whose function may hold traced values, or sum with the "
+    "linad.scipy.integrate.fixed_quad, whose function may hold traced values, or sum with the "
     "nodes and weights of np.polynomial.legendre.leggauss"
 )
 
@@ -81,6 +86,9 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
         if what.kind == "index":
             refuse_index(x)
         how, remedy = _by_caller(what, how, remedy)
+    theirs = _in_installed_code(kind, how, remedy)
+    if theirs:
+        raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records and not x._trace.finished:
         remedy += (
             "; under linad.jit a number that the program may depend on can be a static argument: "
@@ -95,6 +103,35 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     if kind == "ctypes":
         raise UselessValueError(words)
     raise TracerError(words, kind=kind, trace=x._trace)
+
+
+_DOES = {
+    "array": "makes a plain array of a traced value",
+    "float": "makes a plain number of a traced value",
+    "int": "makes an integer of a traced value",
+    "complex": "makes a plain number of a traced value",
+    "item": "calls item() of a traced value",
+    "tolist": "calls tolist() of a traced value",
+}
+
+
+def _in_installed_code(kind: str, how: str, remedy: str) -> str:
+    """What an installed package does to a traced value, and the way out; "" for one's own code."""
+    frame = refused_frame()
+    if frame is None or not kind:
+        return ""
+    package, file = callers.package_of(frame), frame.f_code.co_filename
+    if package in AWARE or package in sys.stdlib_module_names or not is_installed(file):
+        return ""
+    where = f"{file.replace(os.sep, '/').rpartition('site-packages/')[2]}, line {frame.f_lineno}"
+    does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"
+    if is_adopted(frame):
+        return (
+            f"{does}, by {how}, which loses its derivative although linad.adopt({package!r}) was "
+            f"called; {remedy}; or wrap the function that you call with @linad.primitive and give "
+            f"its Jacobian"
+        )
+    return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace"
 
 
 def refuse_index(x: Any) -> NoReturn:
@@ -179,5 +216,6 @@ def _of_scipy(module: str, name: str) -> str:
     except ModuleNotFoundError:
         mirror = None
     if mirror is not None and name in vars(mirror):
-        return f"use linad.{module}.{name}, which traces"
+        other = SCIPY.get(name)
+        return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"

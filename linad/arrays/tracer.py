@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import is_private, refresh, settle, write, write_into
+from linad.arrays.buffers import Storage, is_private, refresh, settle, write, write_into
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
@@ -111,15 +111,19 @@ class Tracer(Arithmetic):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        if self._buffer is not None:
+        buffer = self._buffer
+        if buffer is not None and getattr(buffer, "viewed", False):
             raise UnsupportedError(
-                "setting the shape of a traced array that has views, is one, or was written into "
-                "is not supported; use y = x.reshape(shape), a view"
+                "setting the shape of a traced array that has had views is not supported; use "
+                "y = x.reshape(shape), a view"
             )
-        new = self.reshape(shape)
+        # A written array becomes a view of storage that nobody else knows.
+        new = (self if type(buffer) is not Storage else self.copy("K")).reshape(shape)
         if new._buffer is None:
             raise AttributeError("the shape cannot be set without a copy; use reshape")
-        self._node, self._value, self._buffer = new._node, new._value, None
+        if buffer is None:
+            new._buffer = None
+        self._node, self._value, self._buffer = new._node, new._value, new._buffer
         self._square = None
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
+from linad.core.adopted import WATCHERS
 from linad.core.marks import Mark, running, running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -73,6 +74,9 @@ class Trace:
     cut = False
     """Whether some traced value may depend on no argument."""
 
+    watcher: Any = None
+    """What knows of adopted code, if there was any when it started."""
+
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
@@ -82,6 +86,9 @@ class Trace:
 
     def __enter__(self) -> "Trace":
         self._around = running.set(self)
+        if WATCHERS:
+            self.watcher = WATCHERS[0]
+            self.watcher.enter(self)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
@@ -89,6 +96,8 @@ class Trace:
         del self._around
         self.finished = True
         self.arguments = None  # they refer to this trace
+        if self.watcher is not None:
+            self.watcher.leave(self, error)
         if self.marks:
             marks, self.marks = self.marks, []  # their errors hold frames, which hold this trace
             if kind is None:

@@ -20,6 +20,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number
 from linad.control.rolling import roll
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
 from linad.core.memory_layouts import layout_of
 from linad.core.settings import compiler_is_off, settings
@@ -212,6 +213,7 @@ def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, set) else value
 
 
+@repeated
 def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | None]:
     """Run a function on traced arrays; return its result, and the path it took.
 

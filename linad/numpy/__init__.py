@@ -33,6 +33,16 @@ from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
+from linad.numpy.scalar_types import (
+    cdouble as cdouble,
+    complex64 as complex64,
+    complex128 as complex128,
+    csingle as csingle,
+    double as double,
+    float32 as float32,
+    float64 as float64,
+    single as single,
+)
 from linad.rules import creation
 from linad.rules.joining import stack as _stack
 from linad.rules.shaping import astype, ravel, require_finite
@@ -168,6 +178,17 @@ def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
         return _writable(np.full_like(a, fill_value, *args, **keywords))
     like = a if isinstance(a, Traced) else np.asanyarray(a)
     return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
+
+
+_PIECEWISE: Any = np.piecewise
+
+
+@functools.wraps(_PIECEWISE)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **keywords: Any) -> Any:
+    # The functions may close over traced values that x knows nothing of.
+    if running_trace() is not None and not isinstance(x, Traced):
+        x = _writable(np.array(x))
+    return _PIECEWISE(x, condlist, funclist, *args, **keywords)
 
 
 # Concatenation by index.

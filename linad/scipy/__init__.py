@@ -12,10 +12,13 @@ from typing import Any
 from linad.core.frames import public_names
 
 ROOMS = [
-    *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "special"),
-    "stats",
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse"),
+    *("spatial", "special", "stats"),
 ]
 """The modules of SciPy that have traced forms, imported when they are first asked for."""
+
+INNER_ROOMS = ["sparse.linalg", "spatial.distance", "spatial.transform"]
+"""Modules inside of those."""
 
 
 def __getattr__(name: str) -> Any:

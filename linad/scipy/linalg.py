@@ -17,6 +17,7 @@ from linad.rules import decompositions, linalg, spectral
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import concrete
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
+from linad.scipy.implicit_solutions import plain, root_of_vector
 from linad.scipy.matrix_functions import (
     block_diag as block_diag,
     circulant as circulant,
@@ -421,3 +422,75 @@ def solve_banded(
     if b.ndim == 1:
         return solve_banded_(ab, b[:, None], l_and_u=bands)[:, 0]
     return solve_banded_(ab, b, l_and_u=bands)
+
+
+# Matrix equations, and the polar decomposition.
+
+
+def _solution(name: str, found: Any, residual: Any) -> Any:
+    """The solution of a matrix equation F(X) = 0, with its derivative."""
+    shape = found.shape
+
+    def flat(x: Any) -> Any:
+        return residual(x.reshape(shape)).reshape(-1)
+
+    return root_of_vector(name, flat, found.reshape(-1)).reshape(shape)
+
+
+def _riccati(name: str, a: Any, b: Any, q: Any, r: Any, s: Any, e: Any, rest: Any) -> Any:
+    """Check what is asked for, and return SciPy's solution and the arrays."""
+    if e is not None:
+        raise UnsupportedError(f"{name}: e= is not traced by linad; multiply by its inverse first")
+    arrays = [inexact(m) for m in (a, b, q, r)]
+    arrays.append(np.zeros(arrays[1].shape) if s is None else inexact(s))
+    found = getattr(scipy.linalg, name)(*[plain(m) for m in arrays[:4]], None, plain(s), **rest)
+    return found, arrays
+
+
+@traced_form(scipy.linalg.solve_continuous_are)
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    rest = {"balanced": balanced}
+    found, (a, b, q, r, s) = _riccati("solve_continuous_are", a, b, q, r, s, e, rest)
+
+    def residual(X: Any) -> Any:
+        gain = X @ b + s
+        right = np.linalg.solve(r, gain.conj().T)
+        return a.conj().T @ X + X @ a - gain @ right + q
+
+    return _solution("solve_continuous_are", found, residual)
+
+
+@traced_form(scipy.linalg.solve_discrete_are)
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    rest = {"balanced": balanced}
+    found, (a, b, q, r, s) = _riccati("solve_discrete_are", a, b, q, r, s, e, rest)
+
+    def residual(X: Any) -> Any:
+        gain = a.conj().T @ X @ b + s
+        right = np.linalg.solve(r + b.conj().T @ X @ b, gain.conj().T)
+        return a.conj().T @ X @ a - X - gain @ right + q
+
+    return _solution("solve_discrete_are", found, residual)
+
+
+@traced_form(scipy.linalg.polar)
+def polar(a: Any, side: str = "right") -> Any:
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    a = inexact(a)
+    if side == "left":
+        u, p = polar(np.swapaxes(a, -1, -2).conj())
+        return np.swapaxes(u, -1, -2).conj(), p
+    found = scipy.linalg.polar(plain(a))[1]
+    gram = a.conj().T @ a
+    p = _solution("polar", found, lambda x: x @ x - gram)
+    if a.shape[0] < a.shape[1]:
+        raise UnsupportedError(
+            "polar: of a matrix with more columns than rows the factors have no derivative; use "
+            'side="left"'
+        )
+    return np.linalg.solve(p.T, a.T).T, p

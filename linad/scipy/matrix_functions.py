@@ -8,6 +8,7 @@ import scipy.linalg
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules import linalg, matrixfunctions
+from linad.rules.creation import asarray
 from linad.rules.shaping import as_array, ravel
 from linad.scipy.mirror import check_finite as check, inexact, traced_form
 
@@ -119,7 +120,7 @@ def _arranged(arrange: Any, *arrays: Any) -> Any:
 
 @traced_form(scipy.linalg.block_diag)
 def block_diag(*arrs: Any) -> Any:
-    return _arranged(scipy.linalg.block_diag, *arrs)
+    return _arranged(scipy.linalg.block_diag, *map(asarray, arrs))
 
 
 @traced_form(scipy.linalg.toeplitz)

@@ -15,6 +15,7 @@ from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact
@@ -386,6 +387,7 @@ def check_input(value: Any, name: Callable[[], str]) -> Any:
     return value
 
 
+@repeated
 def linearize_leaves(
     function: Callable[[list[Any]], Any],
     values: list[Any],

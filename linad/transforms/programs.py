@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
 from linad.core.shapes import name_of
 from linad.core.tape import Source, Tape, Var, needed
@@ -52,6 +53,7 @@ class Sourced(SameMatrix):
             self.recorder.line = line
 
 
+@repeated
 def trace_vjp(f: Callable[..., Any], *args: Any) -> tuple[Tape, Tape]:
     """Return the forward and the reverse program of ``f`` at a point.
 

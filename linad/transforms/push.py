@@ -10,6 +10,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, like
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
@@ -161,6 +162,7 @@ def _copied(tangent: Any) -> Any:
     return tangent.copy()
 
 
+@repeated
 def push_leaves(
     function: Callable[[list[Any]], Any], values: list[Any], tangents: list[Any]
 ) -> tuple[Any, list[Any], list[Any]]:

@@ -13,6 +13,7 @@ from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, wri
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
+from linad.core.adopted import repeated
 from linad.core.error_state import Watch
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
@@ -161,6 +162,7 @@ def _is_ours(module: str) -> bool:
     return module.startswith(("linad.", "numpy.")) or module in ("linad", "numpy")
 
 
+@repeated
 def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
     """Run ``f`` and return its result with the program it ran.
 

@@ -1,0 +1,326 @@
+"""`linad.adopt`: code of others, or one's own, computes with forms that trace."""
+
+import importlib.util
+import sys
+import types
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from linad.adoption.automatic import Touches, packages_on, refusals
+from linad.adoption.exchanges import LOCK, SWITCH
+from linad.adoption.forms import refresh
+from linad.adoption.promotion import give_back
+from linad.adoption.renaming import check_version
+from linad.adoption.sweep import Changes, adopt_function, functions_of, sweep
+from linad.arrays.traces import running_trace
+from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
+from linad.core.callers import ENGINES, is_installed
+from linad.errors import AdoptionWarning, ArgumentError
+
+
+class Watcher:
+    """What is adopted, and what to do when a trace starts and ends.
+
+    Attributes
+    ----------
+    packages : Counter
+        How often each package or module was adopted, by name.
+    modules : dict
+        What was changed for each module, by the id of its globals.
+    automatic : int
+        How often the automatic mode was switched on.
+    """
+
+    def __init__(self) -> None:
+        self.packages: Counter[str] = Counter()
+        self.modules: dict[int, Changes] = {}
+        self.automatic = 0
+        self.deepened: set[tuple[int, str]] = set()
+        self.users = 0
+        self._seen = 0
+
+    def hold(self) -> None:
+        """One adoption more: traces are watched."""
+        self.users += 1
+        WATCHERS[:] = [self]
+
+    def let_go(self) -> None:
+        """One adoption less."""
+        self.users -= 1
+        if not self.users:
+            WATCHERS.clear()
+
+    # Packages.
+
+    def adopt(self, name: str) -> None:
+        """Adopt a package, or a module, by its name."""
+        self.packages[name] += 1
+        self._seen = 0
+        self.look_for_new()
+
+    def leave_package(self, name: str) -> None:
+        """Undo one adoption of a package."""
+        self.packages[name] -= 1
+        if self.packages[name]:
+            return
+        del self.packages[name]
+        for key, space in list(SPACES.items()):
+            if not self._belongs(space.get("__name__", "")):
+                self.modules.pop(key).undo()
+                del SPACES[key]
+                self.deepened = {place for place in self.deepened if place[0] != key}
+
+    def _belongs(self, module: str) -> bool:
+        return any(module == name or module.startswith(f"{name}.") for name in self.packages)
+
+    def look_for_new(self) -> bool:
+        """Adopt modules that were imported since; whether there were any."""
+        if len(sys.modules) == self._seen:
+            return False
+        refresh()
+        fresh = {}
+        for name, module in list(sys.modules.items()):
+            if isinstance(module, types.ModuleType) and self._belongs(name):
+                space = vars(module)
+                if id(space) not in SPACES and space.get("__name__") == name:
+                    fresh[id(space)] = space
+        self._seen = len(sys.modules)
+        if not fresh:
+            return False
+        SPACES.update(fresh)
+        self.modules.update(sweep(fresh))
+        for key, space in fresh.items():
+            file = space.get("__file__")
+            if not is_installed(file or "") and len(fresh) <= _FEW:
+                for own in {f.__code__.co_filename for f in _functions(space)}:
+                    self._deepen(key, own)
+        return True
+
+    def _deepen(self, key: int, file: str) -> bool:
+        """Compile the functions of a module anew; whether that changed any."""
+        if (key, file) in self.deepened:
+            return False
+        self.deepened.add((key, file))
+        changes = self.modules[key]
+        return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
+
+    # Traces.
+
+    def enter(self, trace: Any) -> None:
+        """A trace starts."""
+        with LOCK:
+            self.look_for_new()
+            SWITCH.start()
+        if self.automatic:
+            trace.touches = Touches(trace, sys._getframe(2), self._belongs)
+
+    def leave(self, trace: Any, error: Any) -> None:
+        """A trace has ended; raises `RunAgain` where more code is adopted now."""
+        SWITCH.stop()
+        give_back(trace)
+        touches = trace.__dict__.pop("touches", None)
+        if touches is not None:
+            touches.end()
+        if not self.users or isinstance(error, RunAgain):
+            return
+        with LOCK:
+            again = self.look_for_new()
+            refused = list(refusals(trace, error))
+            if self.automatic:
+                again |= self._adopt_met(touches, refused)
+            for frame, _ in refused:
+                key = id(frame.f_globals)
+                if key in self.modules:
+                    again |= self._deepen(key, frame.f_code.co_filename)
+        if again:
+            trace.marks.clear()
+            raise RunAgain from None
+
+    def _adopt_met(self, touches: Touches | None, refused: list[Any]) -> bool:
+        """Adopt the installed packages that a run met; whether there were new ones."""
+        met = dict(touches.met) if touches is not None else {}
+        for package, where in packages_on(refused):
+            met.setdefault(package, where)
+        new = {package: where for package, where in met.items() if not self._belongs(package)}
+        for package, where in new.items():
+            self.adopt(package)
+            warnings.warn(f"linad adopted {package} ({where})", AdoptionWarning, stacklevel=4)
+        return bool(new)
+
+
+_FEW = 64
+_WATCHER = Watcher()
+
+
+def _functions(space: dict[str, Any]) -> Iterator[types.FunctionType]:
+    for value in list(space.values()):
+        members = [value, *vars(value).values()] if isinstance(value, type) else [value]
+        for f in members:
+            if isinstance(f, types.FunctionType) and f.__globals__ is space:
+                yield f
+
+
+class Adoption:
+    """What `adopt` did: a context manager that undoes it at its end.
+
+    Methods
+    -------
+    undo()
+        Give every function, default and table back what it had. Adoptions that overlap each
+        count: code is itself again when the last of them is undone.
+    """
+
+    def __init__(self, names: list[str], functions: list[types.FunctionType]) -> None:
+        self.names = names
+        self.automatic = not names and not functions
+        self._changes: list[Changes] = []
+        self._codes: list[int] = []
+        self._undone = False
+        with LOCK:
+            refresh()
+            _WATCHER.hold()
+            _WATCHER.automatic += self.automatic
+            for name in names:
+                _WATCHER.adopt(name)
+            for f in functions:
+                self._changes.append(adopt_function(f))
+                for code in _codes(f.__code__):
+                    CODES[id(code)] = code
+                    self._codes.append(id(code))
+        trace = running_trace()
+        if trace is not None and trace.watcher is None:
+            trace.watcher = _WATCHER
+            _WATCHER.enter(trace)
+
+    def undo(self) -> None:
+        """Undo it; a second time nothing happens."""
+        with LOCK:
+            if self._undone:
+                return
+            self._undone = True
+            for name in self.names:
+                _WATCHER.leave_package(name)
+            for changes in self._changes:
+                changes.undo()
+            for key in self._codes:
+                CODES.pop(key, None)
+            _WATCHER.automatic -= self.automatic
+            _WATCHER.let_go()
+
+    def __enter__(self) -> "Adoption":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        what = "automatic" if self.automatic else ", ".join(self.names) or "functions"
+        return f"<adoption of {what}{', undone' if self._undone else ''}>"
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _codes(inner)
+
+
+def adopt(*targets: Any) -> Adoption:
+    """Let code that was written for NumPy alone trace: an installed package, a module, a function.
+
+    While a derivative is taken, calls that adopted code makes of NumPy, SciPy and `math`, and of
+    ``float``, ``int``, ``isinstance`` and ``type``, go to forms that take traced values. All other
+    code is left alone, NumPy's and SciPy's own included, and plain values give what they gave.
+
+    Parameters
+    ----------
+    *targets : str, module, function or class
+        A package (``"galpy"``) with all its modules, those imported later included; a module
+        (``__name__`` is your own); a function; a class. Without any, linad adopts by itself the
+        installed packages in which a traced value is met, runs the function again, and warns
+        once a package with `linad.errors.AdoptionWarning`.
+
+    Returns
+    -------
+    Adoption
+        Lasting, until its ``undo()``; or used in a ``with`` statement, until its end.
+
+    Raises
+    ------
+    ArgumentError
+        If a target is none of those, cannot be found, or is NumPy, SciPy or linad.
+    UnsupportedError
+        On a version of Python whose bytecode linad does not know.
+
+    Notes
+    -----
+    Functions keep their identity: their code objects are exchanged. Where that is not enough,
+    as in ``y[0] = s`` with a plain array ``y``, the module is compiled anew from its source and
+    the differentiated function is run a second time; your own modules and single functions are
+    compiled anew at once, and run once. An array that more than one name refers to is never
+    replaced; writing a traced value into it raises as it does elsewhere.
+
+    Outside of a derivative adopted code runs as before. The first sweep over a package takes some
+    0.1 s.
+
+    Examples
+    --------
+    >>> import math, linad
+    >>> def f(x):
+    ...     return math.sin(float(x)) * x
+    >>> with linad.adopt(f):
+    ...     slope = linad.grad(f)(0.5)
+    >>> round(float(slope), 6)
+    0.918217
+    """
+    check_version()
+    names: list[str] = []
+    functions: list[types.FunctionType] = []
+    for target in targets:
+        if isinstance(target, str):
+            names.append(_checked(target))
+        elif isinstance(target, types.ModuleType):
+            names.append(_checked(target.__name__))
+        else:
+            functions += _functions_of(target)
+    return Adoption(names, functions)
+
+
+def _checked(name: str) -> str:
+    root = name.partition(".")[0]
+    if root in ENGINES or root in ("builtins", "math"):
+        raise ArgumentError(
+            f"adopt: {name!r} is what adopted code is given forms of, and is never adopted; name "
+            f"the package that calls it, as linad.adopt('galpy'), or __name__ for your own module"
+        )
+    if name not in sys.modules and _is_unknown(name):
+        raise ArgumentError(
+            f"adopt: there is no module {name!r} to import; give the name that it is imported by, "
+            f"as linad.adopt('skimage') for scikit-image"
+        )
+    return name
+
+
+def _is_unknown(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is None
+    except (ModuleNotFoundError, ValueError):
+        return True
+
+
+def _functions_of(target: Any) -> list[types.FunctionType]:
+    f = getattr(target, "__func__", target)
+    if isinstance(f, types.FunctionType):
+        return [f]
+    if isinstance(f, type):
+        members = [getattr(m, "__func__", getattr(m, "fget", m)) for m in vars(f).values()]
+        return [m for m in members if isinstance(m, types.FunctionType)]
+    inner = getattr(f, "__wrapped__", None)
+    if isinstance(inner, types.FunctionType):
+        return [inner]
+    raise ArgumentError(
+        f"adopt: expected the name of a package, a module, a Python function or a class, got "
+        f"{target!r:.60}; compiled code is not traced, wrap it with @linad.primitive"
+    )

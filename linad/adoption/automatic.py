@@ -1,0 +1,90 @@
+"""Which installed packages a run meets with traced values: those the automatic mode adopts."""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from linad.core.callers import AWARE, is_installed
+from linad.errors import LinadError
+
+NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IPython"}
+"""Packages that treat arrays of other kinds themselves, or that nothing is computed in."""
+
+
+def adoptable(frame: Any) -> str:
+    """The installed package whose code a frame runs; "" for code that is never adopted so."""
+    name: str = frame.f_globals.get("__name__") or ""
+    package = name.partition(".")[0]
+    if package in NEVER or package in sys.stdlib_module_names or package == "__main__":
+        return ""
+    return package if is_installed(frame.f_code.co_filename) else ""
+
+
+def line_of(file: str, line: int) -> str:
+    """A line of an installed file, as messages name it."""
+    return f"{file.replace(chr(92), '/').rpartition('site-packages/')[2]}, line {line}"
+
+
+class Touches:
+    """Notes which installed packages compute with the values of a trace.
+
+    Code may test the type of a value and go another way in silence: it is met by what it computes,
+    before anything is refused.
+
+    Attributes
+    ----------
+    met : dict
+        The packages, and a line of each.
+    """
+
+    def __init__(self, trace: Any, started: Any, known: Callable[[str], bool]) -> None:
+        self.met: dict[str, str] = {}
+        self._started = id(started)
+        self._known = known
+        self._trace = trace
+        self._apply = trace.apply
+        self._seen: set[int] = set()
+        trace.apply = self.apply
+
+    def apply(self, primitive: Any, args: Any, params: Any) -> Any:
+        """Run a primitive, as the trace does."""
+        self._note(sys._getframe(1))
+        return self._apply(primitive, args, params)
+
+    def _note(self, frame: Any) -> None:
+        while frame is not None and id(frame) != self._started:
+            code = frame.f_code
+            if id(code) not in self._seen:
+                self._seen.add(id(code))
+                package = adoptable(frame)
+                if package and package not in self.met and not self._known(package):
+                    self.met[package] = line_of(code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+
+    def end(self) -> None:
+        """The trace has ended."""
+        self._trace.__dict__.pop("apply", None)
+        del self._apply, self._trace
+
+
+def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
+    """The frames and lines that a run's refusals passed through."""
+    errors = [mark.error for mark in trace.marks]
+    ours = isinstance(error, LinadError) or isinstance(
+        getattr(error, "__cause__", None), LinadError
+    )
+    if ours or (errors and error is not None):
+        errors.append(error)
+    for e in errors:
+        traceback = e.__traceback__
+        while traceback is not None:
+            yield traceback.tb_frame, traceback.tb_lineno
+            traceback = traceback.tb_next
+
+
+def packages_on(places: list[tuple[Any, int]]) -> Iterator[tuple[str, str]]:
+    """The installed packages on the way to refusals, with their lines."""
+    for frame, line in places:
+        package = adoptable(frame)
+        if package:
+            yield package, line_of(frame.f_code.co_filename, line)

@@ -1,0 +1,222 @@
+"""Forms of built-in functions and of `math`, where adopted code calls them with traced values.
+
+Every form asks the original first: its errors, and the types of what it gives, are the original's.
+"""
+
+import builtins
+import cmath
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
+
+Function = Callable[..., Any]
+
+
+def sample(x: Any) -> Any:
+    """The plain value under a traced one, to ask for its type."""
+    while type(x) is Tracer:
+        x = x._value
+    return x
+
+
+def decided(x: Any) -> Any:
+    """The plain value under traced ones, to decide on: a recorded program is guarded by it."""
+    if type(x) is Tracer:
+        return x.decided
+    if isinstance(x, (list, tuple)):
+        return [decided(part) for part in x]
+    return x
+
+
+def held(values: Any) -> bool:
+    """Whether a traced value is among some values, or in a list among them."""
+    for x in values:
+        if type(x) is Tracer:
+            return True
+        if isinstance(x, (list, tuple)) and held(x):
+            return True
+    return False
+
+
+def number(x: Any) -> Any:
+    """A traced array of one entry as a number; others, and what is plain, stay."""
+    if type(x) is not Tracer or x.size != 1:
+        return x
+    return x[()] if not x.ndim else x.reshape(())[()]
+
+
+# Built-in functions.
+
+
+def to_float(x: Any = 0.0, /) -> Any:
+    """As ``float``; a traced number stays traced."""
+    if type(x) is not Tracer or x.dtype.kind not in "fc":
+        return builtins.float(x)
+    builtins.float(sample(x))  # raises for several entries, warns for a complex number
+    s = number(x)
+    if s.dtype.kind == "c":
+        s = s.real
+    return s if s.dtype == np.float64 else s.astype(np.float64)[()]
+
+
+def to_complex(*args: Any, **kwargs: Any) -> Any:
+    """As ``complex``; a traced number stays traced."""
+    if kwargs or not held(args):
+        return builtins.complex(*args, **kwargs)
+    z = number(args[0]) * (1 + 0j)
+    return z + 1j * number(args[1]) if len(args) > 1 else z
+
+
+def to_int(*args: Any, **kwargs: Any) -> Any:
+    """As ``int``, which is constant between its steps, as ``np.floor`` is."""
+    if args and type(args[0]) is Tracer:
+        return builtins.int(args[0].decided, *args[1:], **kwargs)
+    return builtins.int(*args, **kwargs)
+
+
+def is_instance(x: Any, kind: Any, /) -> bool:
+    """As ``isinstance``, for the plain value."""
+    if type(x) is not Tracer:
+        return builtins.isinstance(x, kind)
+    return builtins.isinstance(sample(x), kind) or builtins.isinstance(x, kind)
+
+
+def type_of(*args: Any, **kwargs: Any) -> Any:
+    """As ``type``, for the plain value."""
+    if len(args) == 1 and type(args[0]) is Tracer:
+        return type(sample(args[0]))
+    return builtins.type(*args, **kwargs)
+
+
+BUILTINS: dict[Any, Function] = {
+    builtins.float: to_float,
+    builtins.complex: to_complex,
+    builtins.int: to_int,
+    builtins.isinstance: is_instance,
+    builtins.type: type_of,
+}
+
+
+# math and cmath.
+
+
+def traced_math(original: Function, traced: Function) -> Function:
+    """A function of `math`, and what computes it of traced numbers."""
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is None or not held(args):
+            return original(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            original(*[_concrete(a) for a in args], **kwargs)  # for its errors
+            return traced(*[number(a) for a in args], **kwargs)
+
+    return function
+
+
+def _concrete(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return [_concrete(part) for part in x]
+    return x.concrete if type(x) is Tracer else x
+
+
+def decision(original: Function) -> Function:
+    """A function of `math` that is constant between its steps."""
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is None or not held(args):
+            return original(*args, **kwargs)
+        return original(*map(decided, args), **kwargs)
+
+    return function
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+def _frexp(x: Any) -> Any:
+    exponent = math.frexp(decided(x))[1]
+    return x * 2.0**-exponent, exponent
+
+
+def _total(numbers: Any, start: Any = 0.0) -> Any:
+    return functools.reduce(lambda a, b: a + b, numbers, start)
+
+
+def _product(numbers: Any, *, start: Any = 1.0) -> Any:
+    return functools.reduce(lambda a, b: a * b, numbers, start)
+
+
+def _hypot(*numbers: Any) -> Any:
+    return np.linalg.norm(np.stack(numbers))
+
+
+def _distance(p: Any, q: Any) -> Any:
+    return _hypot(*[a - b for a, b in zip(p, q, strict=True)])
+
+
+def _angle(z: Any) -> Any:
+    return np.arctan2(np.imag(z), np.real(z))
+
+
+_SAME = "sin cos tan sinh cosh tanh exp exp2 expm1 log1p log2 log10 sqrt cbrt degrees radians"
+_OTHER = {
+    "fabs": "abs",
+    "pow": "power",
+    "atan2": "arctan2",
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    **{name: name for name in (*_SAME.split(), "copysign", "fmod")},
+}
+_TRACED: dict[str, Function] = {
+    **{name: getattr(np, other) for name, other in _OTHER.items()},
+    "log": _log,
+    "erf": scipy.special.erf,
+    "erfc": scipy.special.erfc,
+    "gamma": scipy.special.gamma,
+    "lgamma": scipy.special.gammaln,
+    "hypot": _hypot,
+    "dist": _distance,
+    "fsum": _total,
+    "prod": _product,
+    "sumprod": lambda p, q: _total([a * b for a, b in zip(p, q, strict=True)]),
+    "fma": lambda x, y, z: x * y + z,
+    "frexp": _frexp,
+    "ldexp": lambda x, i: x * 2.0 ** decided(i),
+    "modf": lambda x: (x - np.trunc(x), np.trunc(x)),
+    "remainder": lambda x, y: x - y * np.round(x / y),
+}
+_DECIDED = "floor ceil trunc isnan isinf isfinite isclose"
+_OF_COMPLEX = "exp sqrt sin cos tan sinh cosh tanh acos asin atan acosh asinh atanh log10"
+_TRACED_COMPLEX: dict[str, Function] = {
+    "log": lambda z, base=None: _log(z * (1 + 0j), base),
+    "phase": _angle,
+    "polar": lambda z: (np.abs(z), _angle(z)),
+    "rect": lambda r, angle: r * np.exp(1j * angle),
+}
+
+
+def _of_complex(name: str) -> Function:
+    function = getattr(np, _OTHER[name])
+    return lambda z: function(z * (1 + 0j))
+
+
+def _forms(module: Any, traced: dict[str, Function], decided: str) -> dict[str, Function]:
+    forms = {n: traced_math(getattr(module, n), f) for n, f in traced.items() if hasattr(module, n)}
+    return forms | {n: decision(getattr(module, n)) for n in decided.split()}
+
+
+MATH = _forms(math, _TRACED, _DECIDED)
+CMATH = _forms(
+    cmath,
+    _TRACED_COMPLEX | {name: _of_complex(name) for name in _OF_COMPLEX.split()},
+    "isnan isinf isfinite isclose",
+)

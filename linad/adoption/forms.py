@@ -1,0 +1,282 @@
+"""Value -> the form of it that traces, where NumPy's protocols do not hand a call over.
+
+`linad.numpy` and `linad.scipy` are the lists: what they define in place of NumPy's and SciPy's own
+is a form. What they take over is given lists of traced numbers as arrays.
+"""
+
+import cmath
+import functools
+import importlib
+import math
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy
+
+import linad.numpy
+import linad.scipy
+from linad.adoption.conversions import BUILTINS, CMATH, MATH, held, number, sample
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
+from linad.core.adopted import METHODS as TRACED_METHODS
+from linad.rules.creation import asarray
+
+FORMS: dict[int, tuple[Any, Any]] = {}
+"""Each original, by its id, and its form."""
+
+ALWAYS: set[int] = set()
+"""Originals that are replaced wherever a function names them, and not only where it calls them."""
+
+
+class FormOfModule(types.ModuleType):
+    """A module some of whose functions are forms; the others are its own."""
+
+    def __init__(self, original: types.ModuleType, forms: dict[str, Any]) -> None:
+        super().__init__(original.__name__)
+        self.__dict__.update(forms)
+        self._original = original
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+class FormOfArrayFunction:
+    """A ufunc or function of NumPy, which takes lists of traced numbers as well."""
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+        functools.update_wrapper(self, original, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if running_trace() is not None:
+            for a in args:
+                if type(a) in (list, tuple) and held(a):
+                    args = tuple([asarray(a) if _is_list(a) else a for a in args])
+                    break
+        return self._original(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._original, name)
+        return FormOfArrayFunction(found) if name in _METHODS_OF_UFUNCS else found
+
+
+_METHODS_OF_UFUNCS = ("reduce", "accumulate", "outer", "reduceat")
+
+
+def _is_list(a: Any) -> bool:
+    return type(a) in (list, tuple) and held(a)
+
+
+SEQUENCES = frozenset(
+    [
+        "apply_along_axis",
+        "apply_over_axes",
+        "block",
+        "choose",
+        "histogramdd",
+        "ix_",
+        "lexsort",
+        "multi_dot",
+        "piecewise",
+        "save",
+        "savez",
+        "select",
+        "shape",
+        "ndim",
+        "size",
+    ]
+)
+"""Functions of NumPy that take a list for something else than an array."""
+
+
+def form_of(value: Any) -> Any:
+    """The form of a value; the value itself where it has none."""
+    found = FORMS.get(id(value))
+    return value if found is None else found[1]
+
+
+def has_form(value: Any) -> bool:
+    """Whether a value has a form."""
+    return id(value) in FORMS
+
+
+def register(original: Any, form: Any) -> None:
+    """Make a form known."""
+    FORMS[id(original)] = original, form
+
+
+def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``map`` and its kind, which call what they are given first."""
+
+    @functools.wraps(original)
+    def function(called: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return original(form_of(called), *args, **kwargs)
+
+    return function
+
+
+def _is_scalar(x: Any) -> bool:
+    return np.isscalar(sample(x))
+
+
+def _register_numpy() -> None:
+    forms: dict[str, Any] = {"isscalar": _is_scalar}
+    dispatched = type(np.sum)
+    for name in dir(np):
+        theirs = getattr(np, name)
+        ours = getattr(linad.numpy, name)
+        if name in forms or name.startswith("_") or isinstance(theirs, types.ModuleType):
+            continue
+        if ours is not theirs:
+            forms[name] = ours
+        elif type(theirs) in (np.ufunc, dispatched) and name not in SEQUENCES:
+            forms[name] = FormOfArrayFunction(theirs)
+    for name in ("linalg", "fft"):
+        room = getattr(np, name)
+        of_room = {
+            n: FormOfArrayFunction(f)
+            for n, f in vars(room).items()
+            if type(f) is dispatched and n not in SEQUENCES
+        }
+        forms[name] = _register_module(room, of_room)
+    _register_module(np, forms)
+    for name in _MAKERS:
+        ALWAYS.add(id(getattr(np, name)))
+
+
+_MAKERS = [
+    "array",
+    "asarray",
+    "asanyarray",
+    "ascontiguousarray",
+    "zeros",
+    "ones",
+    "empty",
+    "full",
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "eye",
+    "identity",
+    "arange",
+    "vectorize",
+    "r_",
+    "c_",
+]
+
+
+def _register_module(original: types.ModuleType, forms: dict[str, Any]) -> FormOfModule:
+    for name, form in forms.items():
+        theirs = getattr(original, name)
+        if not isinstance(theirs, types.ModuleType):
+            register(theirs, form)
+    made = FormOfModule(original, forms)
+    register(original, made)
+    return made
+
+
+_SCIPY: dict[str, FormOfModule] = {}
+"""The rooms of SciPy that have forms, as far as they are imported."""
+
+
+def refresh() -> None:
+    """Register the forms of those modules of SciPy that somebody has imported by now."""
+    if "scipy" not in _SCIPY:
+        _SCIPY["scipy"] = _register_module(scipy, {})
+    for name in _rooms():
+        if name in _SCIPY or name not in sys.modules:
+            continue
+        theirs, ours = sys.modules[name], importlib.import_module(f"linad.{name}")
+        forms = {
+            n: getattr(ours, n)
+            for n in dir(theirs)
+            if not n.startswith("_") and not isinstance(getattr(theirs, n), types.ModuleType)
+        }
+        forms = {n: f for n, f in forms.items() if f is not getattr(theirs, n)}
+        _SCIPY[name] = made = _register_module(theirs, forms)
+        parent, _, child = name.rpartition(".")
+        if parent in _SCIPY:
+            setattr(_SCIPY[parent], child, made)
+
+
+def _rooms() -> list[str]:
+    return [f"scipy.{room}" for room in (*linad.scipy.ROOMS, *linad.scipy.INNER_ROOMS)]
+
+
+# Methods of plain arrays that are given traced values.
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda owner, *args, **kwargs: function(owner, *args, **kwargs)
+
+
+def _search(owner: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.searchsorted(owner, v, *args, **kwargs)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "dot": _method(np.dot),
+    "clip": _method(np.clip),
+    "searchsorted": _search,
+}
+"""Methods of a plain array that NumPy does not hand over, as functions of the array."""
+
+
+def picked(f: Any) -> Any:
+    """What to call in place of a value that adopted code calls."""
+    found = FORMS.get(id(f))
+    if found is not None:
+        return found[1]
+    if type(f) is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
+        method = METHODS.get(f.__name__)
+        if method is not None:
+            return _of_plain_array(method, f)
+    return f
+
+
+def _of_plain_array(method: Callable[..., Any], f: Any) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if held((*args, *kwargs.values())):
+            args = tuple([asarray(a) if _is_list(a) else a for a in args])
+            return method(f.__self__, *args, **kwargs)
+        return f(*args, **kwargs)
+
+    return call
+
+
+# Methods of traced arrays that are refused elsewhere.
+
+
+def item(x: Any, *index: Any) -> Any:
+    """As `numpy.ndarray.item`; the number stays traced."""
+    if not index:
+        if x.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return number(x)
+    if len(index) == 1 and not isinstance(index[0], tuple):
+        return x.reshape(-1)[index[0]]
+    return x[index[0] if len(index) == 1 else index]
+
+
+def tolist(x: Any) -> Any:
+    """As `numpy.ndarray.tolist`; the numbers stay traced."""
+    return [tolist(row) if type(row) is Tracer else row for row in x] if x.ndim else x
+
+
+def _build() -> None:
+    for original, form in BUILTINS.items():
+        register(original, form)
+    for calling in (map, filter, functools.reduce, functools.partial):
+        register(calling, _calling(calling))
+    for module, forms in ((math, MATH), (cmath, CMATH)):
+        _register_module(module, forms)
+        ALWAYS.update([id(getattr(module, name)) for name in forms])
+    _register_numpy()
+    TRACED_METHODS.update(item=item, tolist=tolist)
+
+
+_build()

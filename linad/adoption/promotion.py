@@ -1,0 +1,121 @@
+"""What code that is compiled anew calls, in place of a call or a write that was refused.
+
+A plain array becomes a traced constant, to be written into, where one name alone refers to it:
+then no other name and no view can disagree with it. Elsewhere the refusal stands.
+"""
+
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.adoption.conversions import held
+from linad.arrays.traces import running_trace
+from linad.rules.creation import asarray
+
+
+def _references() -> int:
+    """References to an array that one local name and the function it was given to have."""
+
+    def inner(v: Any, y: Any) -> int:
+        return sys.getrefcount(y)
+
+    y = np.zeros(1)
+    return inner(0, y)
+
+
+_SOLE = _references()
+
+
+def _promoted(y: Any) -> Any:
+    """The array as a traced constant; None where that may not be."""
+    trace = running_trace()
+    if trace is None or y.base is not None or not y.flags.writeable or y.dtype.kind not in "fc":
+        return None
+    return trace.constant(y.copy())
+
+
+def _value(v: Any) -> Any:
+    return asarray(v) if isinstance(v, (list, tuple)) and held(v) else v
+
+
+def write(v: Any, y: Any, index: Any) -> Any:
+    """``y[index] = v``; returns what to bind ``y`` to."""
+    if type(y) is np.ndarray and held((v,)):
+        if sys.getrefcount(y) <= _SOLE and (new := _promoted(y)) is not None:
+            y = new
+        v = _value(v)
+    y[index] = v
+    return y
+
+
+def update(v: Any, y: Any, op: str) -> Any:
+    """``y op= v``; returns what to bind ``y`` to."""
+    if type(y) is np.ndarray and held((v,)):
+        if sys.getrefcount(y) <= _SOLE and (new := _promoted(y)) is not None:
+            y = new
+        v = _value(v)
+    return getattr(operator, op)(y, v)
+
+
+def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
+    """``y[index] op= v``, where ``entry`` is ``y[index]``; returns what to bind ``y`` to."""
+    if type(y) is np.ndarray and held((v,)):
+        own = entry.base is y if type(entry) is np.ndarray else False
+        if sys.getrefcount(y) <= _SOLE + own and (new := _promoted(y)) is not None:
+            y, entry = new, new[index]
+        v = _value(v)
+    y[index] = getattr(operator, op)(entry, v)
+    return y
+
+
+def write_attribute(v: Any, owner: Any, name: str, index: Any) -> None:
+    """``owner.name[index] = v``."""
+    _lend(owner, name, v, None)[index] = _value(v)
+
+
+def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
+    """``owner.name[index] op= v``, where ``entry`` is what stands there."""
+    y = _lend(owner, name, v, entry)
+    if type(y) is not np.ndarray and type(entry) in (np.ndarray, np.float64):
+        entry = y[index]
+    y[index] = getattr(operator, op)(entry, _value(v))
+
+
+def _lend(owner: Any, name: str, v: Any, entry: Any) -> Any:
+    """The array of an attribute, promoted for a traced value; the trace gives it back at its end.
+
+    ``entry``, which may be a view of it, is one more reference to the array.
+    """
+    y = getattr(owner, name)
+    if type(y) is not np.ndarray or not held((v,)):
+        return y
+    own = type(entry) is np.ndarray and entry.base is y
+    if getattr(owner, "__dict__", {}).get(name) is not y or sys.getrefcount(y) > _SOLE + own:
+        return y
+    new = _promoted(y)
+    if new is None:
+        return y
+    LENT.setdefault(id(running_trace()), []).append((owner, name, y, new))
+    setattr(owner, name, new)
+    return new
+
+
+LENT: dict[int, list[tuple[Any, str, Any, Any]]] = {}
+"""Attributes that hold traced arrays, by the trace: owner, name, the plain array, the traced."""
+
+
+def give_back(trace: Any) -> None:
+    """Let attributes hold their own arrays again, with the values that were written."""
+    for owner, name, y, new in LENT.pop(id(trace), ()):
+        if vars(owner).get(name) is new:
+            y[...] = new.concrete
+            setattr(owner, name, y)
+
+
+CALLED: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (write, update, update_entry, write_attribute, update_attribute)
+}

@@ -1,0 +1,275 @@
+"""Modules compiled anew from their source, where renaming calls was not enough.
+
+    f(x)            a call of a local name, of an entry of a table, of a method: looked up by value
+    y[i] = v        a plain y that only this name refers to becomes a traced constant first
+    y += v          as well
+    import math     inside a function: the name stands for the form
+
+each behind a test of one global that is true while no trace runs. A function is replaced only if
+its source compiles to the very code that it has.
+"""
+
+import ast
+import builtins
+import linecache
+import types
+from typing import Any, NamedTuple
+
+from linad.adoption import promotion
+from linad.adoption.exchanges import PLAIN
+from linad.adoption.forms import FORMS, METHODS, form_of, has_form, picked
+
+_HELPERS = {"pick": picked, "form": form_of, **promotion.CALLED}
+_OPERATORS = {
+    ast.Add: "iadd",
+    ast.Sub: "isub",
+    ast.Mult: "imul",
+    ast.Div: "itruediv",
+    ast.Pow: "ipow",
+    ast.MatMult: "imatmul",
+}
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _helper(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(_load(f"_linad_{name}"), list(args), [])
+
+
+def _index(index: ast.expr) -> ast.expr:
+    """An index as an expression that can be handed over."""
+    if isinstance(index, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (index.lower, index.upper, index.step)]
+        return ast.Call(_load("slice"), parts, [])
+    if isinstance(index, ast.Tuple):
+        return ast.Tuple([_index(part) for part in index.elts], ast.Load())
+    return index
+
+
+def _is_calm(node: ast.expr) -> bool:
+    """Whether it may be evaluated twice."""
+    restless = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    return not any(isinstance(part, restless) for part in ast.walk(node))
+
+
+def _names_of(node: Any) -> set[str]:
+    """The names that a function binds itself."""
+    a = node.args
+    given = [*a.posonlyargs, *a.args, *a.kwonlyargs, *filter(None, (a.vararg, a.kwarg))]
+    own, outer = {argument.arg for argument in given}, set()
+    body = node.body if isinstance(node.body, list) else [node.body]
+    stack: list[Any] = list(body)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, _SCOPES):
+            own.add(getattr(part, "name", ""))
+            continue
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            own.add(part.id)
+        elif isinstance(part, (ast.Import, ast.ImportFrom)):
+            own.update([(alias.asname or alias.name).partition(".")[0] for alias in part.names])
+        elif isinstance(part, (ast.Global, ast.Nonlocal)):
+            outer.update(part.names)
+        stack.extend(ast.iter_child_nodes(part))
+    return own - outer
+
+
+class _Rewrite(ast.NodeTransformer):
+    """The source with calls and writes behind the test."""
+
+    def __init__(self, names: set[str], renamed: set[str]) -> None:
+        self.method_names, self.renamed = names, renamed
+        self.scopes: list[set[str]] = []
+
+    def _visit_scope(self, node: Any) -> Any:
+        self.scopes.append(_names_of(node))
+        if isinstance(node.body, list):
+            node.body = [new for part in node.body for new in self._several(self.visit(part))]
+        else:
+            node.body = self.visit(node.body)
+        self.scopes.pop()
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _visit_scope
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        around, self.scopes = self.scopes, []
+        node.body = [new for part in node.body for new in self._several(self.visit(part))]
+        self.scopes = around
+        return node
+
+    @staticmethod
+    def _several(visited: Any) -> list[Any]:
+        return visited if isinstance(visited, list) else [visited]
+
+    def _is_local(self, name: str) -> bool:
+        return any(name in scope for scope in self.scopes)
+
+    def _root(self, node: ast.expr) -> str:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return node.id if isinstance(node, ast.Name) else ""
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        if self.scopes and self._is_looked_up(node.func):
+            f = node.func
+            pick = ast.IfExp(_load(PLAIN), f, _helper("pick", f))
+            node.func = ast.fix_missing_locations(ast.copy_location(pick, f))
+        return node
+
+    def _is_looked_up(self, f: ast.expr) -> bool:
+        if isinstance(f, ast.Name):
+            return self._is_local(f.id)
+        if isinstance(f, ast.Attribute):
+            root = self._root(f)
+            by_name = root in self.renamed and not self._is_local(root)
+            return f.attr in self.method_names and not by_name
+        return isinstance(f, (ast.Subscript, ast.IfExp))
+
+    def _import(self, node: Any) -> Any:
+        if not self.scopes:
+            return node
+        names = [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
+        bound = [name for name in names if self._is_local(name)]
+        news: list[ast.stmt] = [
+            ast.Assign([ast.Name(n, ast.Store())], _helper("form", _load(n))) for n in bound
+        ]
+        if not news:
+            return node
+        test = ast.If(ast.UnaryOp(ast.Not(), _load(PLAIN)), news, [])
+        return [node, ast.fix_missing_locations(ast.copy_location(test, node))]
+
+    visit_Import = visit_ImportFrom = _import
+
+    def _guarded(self, node: ast.stmt, new: ast.stmt) -> ast.stmt:
+        made = ast.If(_load(PLAIN), [node], [new])
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
+    def _place(self, target: ast.expr) -> ast.expr | None:
+        """What a write goes to: a local name or an attribute of a name; None for others."""
+        if not self.scopes or not isinstance(target, ast.Subscript):
+            return None
+        base = target.value
+        if isinstance(base, ast.Name) and base.id in self.scopes[-1]:
+            return base
+        if isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+            return base
+        return None
+
+    def _written(self, helper: str, place: Any, first: list[ast.expr], last: list[Any]) -> Any:
+        if isinstance(place, ast.Name):
+            call = _helper(helper, *first, _load(place.id), *last)
+            return ast.Assign([ast.Name(place.id, ast.Store())], call)
+        helper = helper.removesuffix("_entry") + "_attribute"
+        owner, name = _load(place.value.id), ast.Constant(place.attr)
+        return ast.Expr(_helper(helper, *first, owner, name, *last))
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        self.generic_visit(node)
+        target = node.targets[0]
+        place = self._place(target)
+        if len(node.targets) > 1 or place is None or not isinstance(target, ast.Subscript):
+            return node
+        new = self._written("write", place, [node.value], [_index(target.slice)])
+        return self._guarded(node, new)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        self.generic_visit(node)
+        op, target = _OPERATORS.get(type(node.op)), node.target
+        if op is None or not self.scopes:
+            return node
+        if isinstance(target, ast.Name):
+            if target.id not in self.scopes[-1]:
+                return node
+            name = target.id
+            call = _helper("update", node.value, _load(name), ast.Constant(op))
+            return self._guarded(node, ast.Assign([ast.Name(name, ast.Store())], call))
+        place = self._place(target)
+        if place is None or not isinstance(target, ast.Subscript) or not _is_calm(target):
+            return node
+        place_now: Any = ast.parse(ast.unparse(place), mode="eval").body
+        entry = ast.Subscript(place_now, target.slice, ast.Load())
+        last = [_index(target.slice), ast.Constant(op)]
+        return self._guarded(node, self._written("update_entry", place, [entry, node.value], last))
+
+
+class Compiled(NamedTuple):
+    """The functions of a file by name and line: as they are, and compiled anew."""
+
+    before: dict[tuple[str, int], types.CodeType]
+    after: dict[tuple[str, int], types.CodeType]
+
+
+_COMPILED: dict[str, Compiled | None] = {}
+
+
+def _functions(
+    code: types.CodeType, into: dict[tuple[str, int], types.CodeType]
+) -> dict[tuple[str, int], types.CodeType]:
+    twice = set()
+    stack = [code]
+    while stack:
+        for inner in stack.pop().co_consts:
+            if isinstance(inner, types.CodeType):
+                key = inner.co_qualname, inner.co_firstlineno
+                if key in into:
+                    twice.add(key)
+                into[key] = inner
+                stack.append(inner)
+    return {key: inner for key, inner in into.items() if key not in twice}
+
+
+def compiled(file: str, space: dict[str, Any]) -> Compiled | None:
+    """The functions of a module's file, compiled anew; None where there is no source."""
+    if file not in _COMPILED:
+        for name, helper in _HELPERS.items():
+            builtins.__dict__[f"_linad_{name}"] = helper
+        text = "".join(linecache.getlines(file))
+        _COMPILED[file] = _compile(text, file, space) if text else None
+    return _COMPILED[file]
+
+
+def _compile(text: str, file: str, space: dict[str, Any]) -> Compiled | None:
+    by_name = {name for name, value in space.items() if has_form(value)}
+    names = {original.__name__ for original, _ in FORMS.values() if hasattr(original, "__name__")}
+    try:
+        parsed = ast.parse(text)
+    except SyntaxError:  # not Python, but what a notebook or a template makes of it
+        return None
+    before = compile(text, file, "exec", dont_inherit=True)
+    after = ast.fix_missing_locations(_Rewrite(names | {*METHODS}, by_name).visit(parsed))
+    return Compiled(
+        _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
+    )
+
+
+def deeper(code: types.CodeType, space: dict[str, Any]) -> types.CodeType | None:
+    """A function's code compiled anew; None where it is not to be had, or is the same."""
+    known = compiled(code.co_filename, space)
+    if known is None:
+        return None
+    key = code.co_qualname, code.co_firstlineno
+    source, new = known.before.get(key), known.after.get(key)
+    if source is None or new is None or not _is_same(source, code):
+        return None
+    if new.co_freevars != code.co_freevars or _is_same(new, code):
+        return None
+    return new
+
+
+def _is_same(a: types.CodeType, b: types.CodeType) -> bool:
+    if a.co_code != b.co_code or a.co_names != b.co_names or a.co_varnames != b.co_varnames:
+        return False
+    if len(a.co_consts) != len(b.co_consts):
+        return False
+    for x, y in zip(a.co_consts, b.co_consts, strict=True):
+        if isinstance(x, types.CodeType) or isinstance(y, types.CodeType):
+            if type(x) is not type(y) or not _is_same(x, y):
+                return False
+        elif type(x) is not type(y) or repr(x) != repr(y):
+            return False
+    return True

@@ -1,0 +1,294 @@
+"""Finds what belongs to the modules that are adopted, changes it, and changes it back."""
+
+import builtins
+import functools
+import gc
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from linad.adoption.conversions import held
+from linad.adoption.exchanges import SWITCH, Exchange
+from linad.adoption.forms import ALWAYS, form_of, has_form
+from linad.adoption.renaming import Use, renamed
+from linad.adoption.source import deeper
+from linad.arrays.traces import running_trace
+from linad.core.marks import running
+
+Space = dict[str, Any]
+
+
+class Changes:
+    """What was changed for one module, or for one function."""
+
+    def __init__(self) -> None:
+        self.functions: dict[int, types.FunctionType] = {}
+        self.exchanges: list[Exchange] = []
+        self.left: set[int] = set()  # functions that Numba compiles as they are
+
+    def rename(self, function: types.FunctionType) -> None:
+        """Let a function call forms."""
+        self.replace(function, rename_code(function.__code__, function.__globals__))
+
+    def deepen(self, function: types.FunctionType) -> bool:
+        """Give a function the code compiled anew from its source; whether there is such code."""
+        if id(function) in self.left:
+            return False
+        new = deeper(code_before(function), function.__globals__)
+        if new is None:
+            return False
+        self.replace(function, rename_code(new, function.__globals__))
+        return True
+
+    def replace(self, function: types.FunctionType, code: types.CodeType) -> None:
+        """Give a function other code."""
+        if code is function.__code__:
+            return
+        if id(function) not in self.functions:
+            self.functions[id(function)] = function
+            before = _BEFORE.setdefault(id(function), [function.__code__, 0])
+            before[1] += 1
+        function.__code__ = code
+
+    def undo(self) -> None:
+        """Change everything back, but for what other changes hold as well."""
+        for key, function in self.functions.items():
+            before = _BEFORE[key]
+            before[1] -= 1
+            if not before[1]:
+                function.__code__ = before[0]
+                del _BEFORE[key]
+        SWITCH.remove(self.exchanges)
+        self.functions, self.exchanges = {}, []
+
+
+_BEFORE: dict[int, list[Any]] = {}
+"""The code that a function had, by the function's id, and how many changes hold another."""
+
+
+def code_before(function: types.FunctionType) -> types.CodeType:
+    """The code that a function had before anything was changed."""
+    code: types.CodeType = _BEFORE.get(id(function), (function.__code__,))[0]
+    return code
+
+
+def _names_for(space: Space) -> Callable[[Use], str | None]:
+    nothing = object()
+
+    def name_for(use: Use) -> str | None:
+        value = space.get(use.name, nothing)
+        if value is nothing:
+            value = builtins.__dict__.get(use.name, nothing)
+        if value is nothing or not has_form(value):
+            return None
+        if isinstance(value, types.ModuleType):
+            wanted = use.called or _names_always(value, use.attributes)
+        else:
+            wanted = (use.called and not use.attributes) or id(value) in ALWAYS
+            wanted = wanted or (use.called and not isinstance(value, type))
+        return SWITCH.hidden_name(value) if wanted else None
+
+    return name_for
+
+
+def _names_always(module: Any, attributes: tuple[str, ...]) -> bool:
+    """Whether attributes of a module lead to what is replaced wherever it is named."""
+    for attribute in attributes:
+        module = getattr(module, attribute, None)
+        if id(module) in ALWAYS:
+            return True
+    return False
+
+
+def rename_code(code: types.CodeType, space: Space) -> types.CodeType:
+    """Code for functions of a module, with the calls renamed that have forms."""
+    return renamed(code, _names_for(space))
+
+
+# What holds originals.
+
+
+def _is_data(value: Any) -> bool:
+    return has_form(value) and not isinstance(value, type)
+
+
+def _exchanged(values: Iterable[Any]) -> tuple[Any, ...] | None:
+    """The values with forms in place of originals; None if none is one."""
+    given = tuple(values)
+    new = tuple([form_of(v) if _is_data(v) else v for v in given])
+    return new if any(a is not b for a, b in zip(given, new, strict=True)) else None
+
+
+def _of_attribute(owner: Any, name: str, original: Any, form: Any) -> Exchange:
+    return Exchange(functools.partial(setattr, owner, name), original, form)
+
+
+def _of_entry(owner: Any, key: Any, original: Any, form: Any) -> Exchange:
+    return Exchange(functools.partial(owner.__setitem__, key), original, form)
+
+
+def _of_function(f: types.FunctionType) -> Iterator[Exchange]:
+    """Defaults, and what its closure holds."""
+    if f.__defaults__ and (new := _exchanged(f.__defaults__)):
+        yield _of_attribute(f, "__defaults__", f.__defaults__, new)
+    for key, value in (f.__kwdefaults__ or {}).items():
+        if _is_data(value):
+            yield _of_entry(f.__kwdefaults__, key, value, form_of(value))
+    for cell in f.__closure__ or ():
+        value = _content(cell)
+        if _is_data(value):
+            yield _of_attribute(cell, "cell_contents", value, form_of(value))
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing is in it yet
+        return None
+
+
+def _of_class(cls: type) -> Iterator[Exchange]:
+    for name, value in list(vars(cls).items()):
+        inner = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+        if isinstance(inner, functools.partial):
+            yield from _of_partial(inner)
+        elif type(inner) in (dict, list):
+            yield from _of_table(inner)
+        elif type(inner) is functools._lru_cache_wrapper:
+            yield _of_attribute(cls, name, value, _uncached(inner))
+        elif _is_data(inner):
+            form = form_of(inner)
+            if inner is not value:
+                form = type(value)(form)
+            elif isinstance(form, types.FunctionType):
+                form = staticmethod(form)  # NumPy's and math's functions are no methods
+            yield _of_attribute(cls, name, value, form)
+
+
+def _of_partial(p: Any) -> Iterator[Exchange]:
+    state = p.func, p.args, p.keywords, p.__dict__
+    keywords = {k: form_of(v) if _is_data(v) else v for k, v in p.keywords.items()}
+    args = _exchanged(p.args)
+    if _is_data(p.func) or args or any(keywords[k] is not p.keywords[k] for k in keywords):
+        new = form_of(p.func), args or p.args, keywords, p.__dict__
+        yield Exchange(p.__setstate__, state, new)
+
+
+def _of_table(table: Any) -> Iterator[Exchange]:
+    items = table.items() if isinstance(table, dict) else enumerate(table)
+    for key, value in list(items):
+        if isinstance(value, functools.partial):
+            yield from _of_partial(value)
+        elif _is_data(value):
+            yield _of_entry(table, key, value, form_of(value))
+        elif type(value) is tuple and (new := _exchanged(value)):
+            yield _of_entry(table, key, value, new)
+
+
+def _of_space(space: Space, spaces: set[int]) -> Iterator[Exchange]:
+    """Tables, partials and cached functions among the globals of a module."""
+    for name, value in list(space.items()):
+        if name.startswith("__"):  # __builtins__ looks like a table as well
+            continue
+        if isinstance(value, functools.partial):
+            yield from _of_partial(value)
+        elif type(value) in (dict, list) and id(value) not in spaces:
+            yield from _of_table(value)
+        elif type(value) is tuple and (new := _exchanged(value)):
+            yield _of_entry(space, name, value, new)
+        elif type(value) is functools._lru_cache_wrapper and _is_of(value, space):
+            yield _of_entry(space, name, value, _uncached(value))
+
+
+def _is_of(cached: Any, space: Space) -> bool:
+    return bool(cached.__wrapped__.__module__ == space.get("__name__"))
+
+
+def _uncached(cached: Any) -> Callable[..., Any]:
+    """A cached function while a trace runs: what it keeps must not be traced."""
+
+    @functools.wraps(cached)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is None:
+            return cached(*args, **kwargs)
+        if held((*args, *kwargs.values())):
+            return cached.__wrapped__(*args, **kwargs)
+        token = running.set(None)
+        try:
+            return cached(*args, **kwargs)
+        finally:
+            running.reset(token)
+
+    function.__dict__.update(
+        cache_clear=cached.cache_clear,
+        cache_info=cached.cache_info,
+        cache_parameters=cached.cache_parameters,
+    )
+    return function
+
+
+# The sweep.
+
+
+def sweep(spaces: dict[int, Space]) -> dict[int, Changes]:
+    """Adopt modules.
+
+    Parameters
+    ----------
+    spaces : dict
+        Their globals, by id.
+
+    Returns
+    -------
+    dict
+        What was changed for each.
+    """
+    changes = {key: Changes() for key in spaces}
+    names = {space.get("__name__"): key for key, space in spaces.items()}
+    modules = {id(getattr(m, "__dict__", None)) for m in list(sys.modules.values())}
+    functions, compiled, classes = [], set(), []
+    for o in gc.get_objects():
+        kind = type(o)
+        if kind is types.FunctionType:
+            if id(o.__globals__) in spaces:
+                functions.append(o)
+        elif kind.__name__ == "CPUDispatcher":  # Numba compiles py_func as it is
+            compiled.add(id(o.py_func))
+        elif issubclass(kind, type) and o.__dict__.get("__module__") in names:
+            classes.append(o)
+    for f in functions:
+        mine = changes[id(f.__globals__)]
+        if id(f) in compiled:
+            mine.left.add(id(f))
+            continue
+        mine.rename(f)
+        mine.exchanges.extend(_of_function(f))
+    for cls in classes:
+        changes[names[cls.__dict__["__module__"]]].exchanges.extend(_of_class(cls))
+    for key, space in spaces.items():
+        changes[key].exchanges.extend(_of_space(space, modules))
+    for made in changes.values():
+        SWITCH.add(made.exchanges)
+    return changes
+
+
+def functions_of(space: Space, file: str) -> list[types.FunctionType]:
+    """The functions that run code of a file in a module."""
+    return [
+        f
+        for f in gc.get_objects()
+        if type(f) is types.FunctionType
+        and f.__globals__ is space
+        and f.__code__.co_filename == file
+    ]
+
+
+def adopt_function(f: types.FunctionType) -> Changes:
+    """Adopt one function, with those defined inside it."""
+    changes = Changes()
+    if not changes.deepen(f):
+        changes.rename(f)
+    changes.exchanges.extend(_of_function(f))
+    SWITCH.add(changes.exchanges)
+    return changes

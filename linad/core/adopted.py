@@ -1,0 +1,46 @@
+"""What the engine knows of adopted code: which modules it is, and who watches its traces.
+
+`linad.adoption` fills both; while nobody adopts anything they are empty and cost one look.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+SPACES: dict[int, dict[str, Any]] = {}
+"""The globals of adopted modules, by their id."""
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""Methods of traced arrays that only adopted code may call."""
+
+CODES: dict[int, Any] = {}
+"""Code objects of functions that were adopted alone, by their id."""
+
+WATCHERS: list[Any] = []
+"""Told when a trace starts (``enter``) and ends (``leave``): none, or one."""
+
+
+class RunAgain(BaseException):
+    """Ends a run that starts again with more code adopted. Not an error: nobody is to catch it."""
+
+
+def is_adopted(frame: Any) -> bool:
+    """Whether a frame runs adopted code."""
+    return id(frame.f_globals) in SPACES or id(frame.f_code) in CODES
+
+
+def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that runs another on traced values start anew when it is asked to."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not WATCHERS:
+            return function(*args, **kwargs)
+        while True:
+            try:
+                return function(*args, **kwargs)
+            except RunAgain:
+                if any([getattr(a, "finished", False) for a in args]):
+                    raise  # the trace was made above, and so must be the next one
+
+    return run

@@ -1,0 +1,54 @@
+"""NumPy's types of numbers, which take traced ones when they are called.
+
+``np.float64(x)`` of a traced value is ``x.astype(float64)``. In every other use, as a dtype or in
+``isinstance``, each is NumPy's own type.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.primitive import Traced
+
+
+class _OfNumpy(type):
+    """The type of a stand-in for one of NumPy's types."""
+
+    _numpy_type: Any
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, cls._numpy_type)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, cls._numpy_type)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls._numpy_type
+
+    def __hash__(cls) -> int:
+        return hash(cls._numpy_type)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        kind = cls._numpy_type
+        if args and isinstance(args[0], Traced) and args[0].dtype.kind in "fc":
+            if np.dtype(kind).kind in "iub":
+                return kind(args[0].decided)
+            made = args[0].astype(kind)
+            return made if made.ndim else made[()]
+        if args and isinstance(args[0], (list, tuple)):
+            made = np.asarray(args[0], dtype=object)
+            if any([isinstance(x, Traced) for x in made.flat]):
+                parts = [np.asarray(x) if not isinstance(x, Traced) else x for x in made.flat]
+                return np.stack(parts).reshape(made.shape).astype(kind)
+        return kind(*args, **kwargs)
+
+
+def _of_numpy(kind: Any) -> Any:
+    body = {"_numpy_type": kind, "__doc__": kind.__doc__, "__module__": "numpy"}
+    return _OfNumpy(kind.__name__, (kind,), body)
+
+
+float64 = double = _of_numpy(np.float64)
+float32 = single = _of_numpy(np.float32)
+complex128 = cdouble = _of_numpy(np.complex128)
+complex64 = csingle = _of_numpy(np.complex64)

@@ -1,0 +1,123 @@
+"""Derivatives of what an iteration has found, whatever the function closes over.
+
+SciPy's own solver runs on plain values. Its answer t* is then a constant, and Newton's method on
+traced values carries the derivative, since
+
+    t - g(t, θ) / g_t(t, θ)
+
+at t = t* has the first derivative of the root t(θ), and the step after it has all up to the
+third: each step doubles the order to which the iterate agrees with the root (A. Griewank, A.
+Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.3). The value stays SciPy's.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.api.derivatives import derivative, jacobian, stop_gradient
+from linad.arrays.traces import running_trace
+from linad.core.primitive import Traced
+from linad.errors import ConvergenceError
+from linad.rules.creation import asarray
+from linad.scipy.mirror import holds_traced
+
+Function = Callable[..., Any]
+STEPS = 2
+"""Newton's steps on traced values: derivatives are exact up to the third."""
+
+
+def plain(value: Any) -> Any:
+    """Plain numbers in place of traced ones, in containers as well."""
+    if isinstance(value, Traced):
+        return value.decided
+    if isinstance(value, (list, tuple)) and holds_traced(value):
+        return type(value)([plain(v) for v in value])
+    if isinstance(value, dict) and holds_traced(value):
+        return {key: plain(v) for key, v in value.items()}
+    return value
+
+
+class Watched:
+    """A user's function, which gives plain numbers to SciPy.
+
+    Attributes
+    ----------
+    traced : bool
+        Whether one of its results was traced.
+    """
+
+    def __init__(self, function: Function, args: tuple[Any, ...] = ()) -> None:
+        self.function, self.args, self.traced = function, args, False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self.function(*args, *self.args, **kwargs)
+        if isinstance(result, (list, tuple)) and holds_traced(result):
+            result = asarray(result)
+        if not holds_traced(result):
+            return result
+        self.traced = True
+        return plain(result)
+
+    def values(self, *args: Any) -> Any:
+        """What the function gives, traced."""
+        return asarray(self.function(*args, *self.args))
+
+
+def args_of(args: Any) -> tuple[Any, ...]:
+    """What SciPy takes as ``args=``, as a tuple."""
+    return args if isinstance(args, tuple) else (args,)
+
+
+def watched(function: Any, args: tuple[Any, ...] = ()) -> Any:
+    """A function to watch; what is none (None, "2-point") stays."""
+    return Watched(function, args) if callable(function) else function
+
+
+def polished(name: str, found: Any, step: Function) -> Any:
+    """What was found, with its derivative.
+
+    Parameters
+    ----------
+    name : str
+        Of SciPy's function, for messages.
+    found : float or array
+        Plain.
+    step : callable
+        Newton's step at a point, to be subtracted.
+    """
+    x = found
+    with np.errstate(all="ignore"):  # a slope of zero is told of below
+        for _ in range(STEPS + 1):  # the first goes from SciPy's tolerance to rounding
+            x = x - step(x)
+    far = np.max(np.abs(plain(x) - found), initial=0.0)
+    if not far <= 1e-2 * (1 + np.max(np.abs(found), initial=0.0)):
+        raise ConvergenceError(
+            f"{name}: a step of Newton's method leads {far:.2g} away from what was found, "
+            f"{found}: it is not a solution, or a degenerate one, and has no derivative",
+            found,
+        )
+    return found + (x - stop_gradient(x))
+
+
+def root_of_number(name: str, g: Watched, found: Any) -> Any:
+    """A root of a function of one number."""
+    slope = derivative(lambda t: asarray(g.values(t)).reshape(()))
+    return polished(name, found, lambda t: g.values(t).reshape(()) / slope(t))
+
+
+def roots_of_numbers(name: str, g: Watched, found: Any) -> Any:
+    """Roots of a function that is applied entry by entry."""
+    total = derivative(lambda s, t: g.values(t + s))
+    return polished(name, found, lambda t: g.values(t) / total(0.0, t))
+
+
+def root_of_vector(name: str, g: Function, found: Any) -> Any:
+    """A root of a function of a vector, which gives as many numbers."""
+    matrix = jacobian(g)
+    return polished(name, found, lambda x: np.linalg.solve(matrix(x), g(x)))
+
+
+def tracing() -> bool:
+    """Whether a trace runs, whose values a function may close over."""
+    return running_trace() is not None

@@ -1,0 +1,380 @@
+"""scipy.optimize with traced values: roots, minima and fits have derivatives.
+
+The functions that are given may close over traced values, or take them by ``args=``. SciPy
+searches, on plain numbers; the derivative is that of the equation that the answer solves, see
+`linad.scipy.implicit_solutions`. Starting points, brackets and tolerances have none.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize as theirs
+
+from linad.api.derivatives import jacobian
+from linad.api.gradients import grad
+from linad.core.frames import public_names
+from linad.errors import UnsupportedError
+from linad.rules.creation import asarray
+from linad.scipy.implicit_solutions import (
+    Watched,
+    args_of,
+    plain,
+    root_of_number,
+    root_of_vector,
+    roots_of_numbers,
+    tracing,
+    watched,
+)
+from linad.scipy.mirror import holds_traced
+
+Function = Callable[..., Any]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(theirs, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(theirs)
+
+
+def _traced(name: str) -> Callable[[Function], Function]:
+    """A traced form of SciPy's function of that name."""
+    original = getattr(theirs, name)
+
+    def decorate(form: Function) -> Function:
+        @functools.wraps(original)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return (form if tracing() else original)(*args, **kwargs)
+
+        return function
+
+    return decorate
+
+
+# Roots of a function of one number.
+
+
+def _bracketing(name: str) -> Function:
+    original = getattr(theirs, name)
+
+    @_traced(name)
+    def form(f: Function, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
+        g = Watched(f, args_of(args))
+        found = original(g, plain(a), plain(b), **kwargs)
+        if not g.traced:
+            return found
+        if kwargs.get("full_output"):
+            r, result = found
+            result.root = root_of_number(name, g, r)
+            return result.root, result
+        return root_of_number(name, g, found)
+
+    return form
+
+
+brentq = _bracketing("brentq")
+brenth = _bracketing("brenth")
+bisect = _bracketing("bisect")
+ridder = _bracketing("ridder")
+toms748 = _bracketing("toms748")
+
+
+@_traced("newton")
+def newton(
+    func: Function,
+    x0: Any,
+    fprime: Any = None,
+    args: Any = (),
+    tol: float = 1.48e-8,
+    maxiter: int = 50,
+    fprime2: Any = None,
+    x1: Any = None,
+    **kwargs: Any,
+) -> Any:
+    args = args_of(args)
+    g = Watched(func, args)
+    found = theirs.newton(
+        *(g, plain(x0), watched(fprime, args), (), plain(tol), maxiter),
+        fprime2=watched(fprime2, args),
+        x1=plain(x1),
+        **kwargs,
+    )
+    if not g.traced:
+        return found
+    first = found[0] if isinstance(found, tuple) else found
+    if np.ndim(first):
+        root = roots_of_numbers("newton", g, first)
+    else:
+        root = root_of_number("newton", g, first)
+    if not isinstance(found, tuple):
+        return root
+    if not np.ndim(first):
+        found[1].root = root
+    return (root, *found[1:])
+
+
+@_traced("root_scalar")
+def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
+    args = args_of(args)
+    g = Watched(f, args)
+    given = {k: watched(v, args) if k.startswith("fprime") else plain(v) for k, v in kwargs.items()}
+    result = theirs.root_scalar(g, **given)
+    if g.traced:
+        result.root = root_of_number("root_scalar", g, result.root)
+    return result
+
+
+@_traced("fixed_point")
+def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
+    g = Watched(func, args_of(args))
+    found = theirs.fixed_point(g, plain(x0), **kwargs)
+    if not g.traced:
+        return found
+    difference = Watched(lambda x: asarray(g.values(x)) - x)
+    if np.ndim(found):
+        return root_of_vector("fixed_point", difference.values, found)
+    return root_of_number("fixed_point", difference, found)
+
+
+# Roots of a function of a vector.
+
+
+def _vector_root(name: str, g: Watched, found: Any) -> Any:
+    return root_of_vector(name, lambda x: g.values(x).reshape(-1), found.reshape(-1)).reshape(
+        found.shape
+    )
+
+
+@_traced("root")
+def root(
+    fun: Function, x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None, **kwargs: Any
+) -> Any:
+    args = args_of(args)
+    if jac is True:
+        g, jac = Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
+    else:
+        g, jac = Watched(fun, args), watched(jac, args)
+    result = theirs.root(g, plain(x0), (), method, jac, **kwargs)
+    if g.traced:
+        result.x = _vector_root("root", g, result.x)
+        result.fun = g.values(result.x)
+    return result
+
+
+@_traced("fsolve")
+def fsolve(
+    func: Function, x0: Any, args: Any = (), fprime: Any = None, *rest: Any, **kwargs: Any
+) -> Any:
+    args = args_of(args)
+    g = Watched(func, args)
+    found = theirs.fsolve(g, plain(x0), (), watched(fprime, args), *rest, **kwargs)
+    if not g.traced:
+        return found
+    if isinstance(found, tuple):
+        return (_vector_root("fsolve", g, found[0]), *found[1:])
+    return _vector_root("fsolve", g, found)
+
+
+# Minima.
+
+
+def _inside(x: Any, bounds: Any) -> Any:
+    """Where a point is not at its bounds."""
+    if bounds is None:
+        return np.ones(x.size, bool)
+    if isinstance(bounds, theirs.Bounds):
+        low, high = bounds.lb, bounds.ub
+    else:
+        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
+        low, high = np.array(pairs, float).T
+    low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
+    near = 1e-8 * (1 + np.abs(x))
+    return (x - low > near) & (high - x > near)
+
+
+def _minimum(name: str, f: Function, found: Any, free: Any) -> Any:
+    """A minimum of a function of a vector, in the entries that are free."""
+    where = np.flatnonzero(free)
+    embed = np.eye(found.size)[:, where]
+    at_rest = np.where(free, 0.0, found)
+
+    def of_free(z: Any) -> Any:
+        return asarray(f(at_rest + embed @ z)).reshape(())
+
+    moved = root_of_vector(name, grad(of_free), found[where]) if where.size else found[where]
+    return at_rest + embed @ moved
+
+
+@_traced("minimize")
+def minimize(
+    fun: Function,
+    x0: Any,
+    args: Any = (),
+    method: Any = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    **kwargs: Any,
+) -> Any:
+    args = args_of(args)
+    if jac is True:
+        f, jac = Watched(lambda *a: fun(*a)[0], args), Watched(lambda *a: fun(*a)[1], args)
+    else:
+        f, jac = Watched(fun, args), watched(jac, args)
+    bounds = plain(bounds)
+    result = theirs.minimize(
+        *(f, plain(x0), (), method, jac, watched(hess, args), watched(hessp, args)),
+        *(bounds, constraints),
+        **kwargs,
+    )
+    if not f.traced:
+        return result
+    if np.size(constraints):
+        raise UnsupportedError(
+            "minimize: with constraints= the solution is not differentiated; "
+            "use bounds=, or put the constraints into the function"
+        )
+    result.x = _minimum("minimize", f.values, result.x, _inside(result.x, bounds))
+    result.fun = f.values(result.x).reshape(())[()]
+    return result
+
+
+@_traced("minimize_scalar")
+def minimize_scalar(
+    fun: Function,
+    bracket: Any = None,
+    bounds: Any = None,
+    args: Any = (),
+    *rest: Any,
+    **kwargs: Any,
+) -> Any:
+    f = Watched(fun, args_of(args))
+    result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), *rest, **kwargs)
+    if f.traced:
+        free = _inside(np.atleast_1d(result.x), None if bounds is None else [plain(bounds)])
+        moved = _minimum(
+            "minimize_scalar", lambda x: f.values(x[0]), np.atleast_1d(np.float64(result.x)), free
+        )
+        result.x = moved[0]
+        result.fun = f.values(result.x).reshape(())[()]
+    return result
+
+
+def _fmin(name: str) -> Function:
+    original = getattr(theirs, name)
+
+    @_traced(name)
+    def form(func: Function, x0: Any, *rest: Any, args: Any = (), **kwargs: Any) -> Any:
+        f = Watched(func, args_of(args))
+        given = [watched(r) for r in rest]
+        found = original(f, plain(x0), *given, **kwargs)
+        if not f.traced:
+            return found
+        x = found[0] if isinstance(found, tuple) else found
+        x = _minimum(name, f.values, np.atleast_1d(x), np.ones(np.size(x), bool))
+        return (x, *found[1:]) if isinstance(found, tuple) else x
+
+    return form
+
+
+fmin = _fmin("fmin")
+fmin_bfgs = _fmin("fmin_bfgs")
+
+
+# Fits.
+
+
+def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
+    """The point where half the sum of squares is least."""
+
+    def half_sum(x: Any) -> Any:
+        r = residuals(x).reshape(-1)
+        return 0.5 * np.dot(r, r)
+
+    return _minimum(name, half_sum, found, free)
+
+
+@_traced("least_squares")
+def least_squares(
+    fun: Function, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), **kwargs: Any
+) -> Any:
+    args, named = args_of(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
+    r = Watched(functools.partial(fun, **named) if named else fun, args)
+    given = watched(functools.partial(jac, **named) if named and callable(jac) else jac, args)
+    result = theirs.least_squares(r, plain(x0), given, plain(bounds), **kwargs)
+    if not r.traced:
+        return result
+    if kwargs.get("loss", "linear") != "linear":
+        raise UnsupportedError(
+            'least_squares: only loss="linear" is differentiated; use scipy.optimize.minimize with '
+            "the sum of the losses"
+        )
+    if not isinstance(bounds, theirs.Bounds):
+        bounds = theirs.Bounds(*[np.broadcast_to(plain(b), result.x.shape) for b in bounds])
+    result.x = _fitted("least_squares", r.values, result.x, _inside(result.x, bounds))
+    result.fun = r.values(result.x).reshape(-1)
+    result.cost = 0.5 * np.dot(result.fun, result.fun)
+    result.jac = jacobian(lambda x: r.values(x).reshape(-1))(result.x)
+    return result
+
+
+@_traced("leastsq")
+def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs: Any) -> Any:
+    args = args_of(args)
+    r = Watched(func, args)
+    found = theirs.leastsq(r, plain(x0), (), watched(Dfun, args), **kwargs)
+    if not r.traced:
+        return found
+    x = np.atleast_1d(found[0])
+    return (_fitted("leastsq", r.values, x, np.ones(x.size, bool)), *found[1:])
+
+
+@_traced("curve_fit")
+def curve_fit(
+    f: Function,
+    xdata: Any,
+    ydata: Any,
+    p0: Any = None,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    check_finite: Any = None,
+    bounds: Any = (-np.inf, np.inf),
+    method: Any = None,
+    jac: Any = None,
+    **kwargs: Any,
+) -> Any:
+    g = Watched(f)
+    found = theirs.curve_fit(
+        *(g, plain(xdata), plain(ydata), plain(p0), plain(sigma), absolute_sigma, check_finite),
+        *(plain(bounds), method, watched(jac)),
+        **kwargs,
+    )
+    if not g.traced and not holds_traced((xdata, ydata, sigma)):
+        return found
+    y = asarray(ydata)
+
+    def residuals(p: Any) -> Any:
+        r = (asarray(f(xdata, *p)) - y).reshape(-1)
+        if sigma is None:
+            return r
+        s = asarray(sigma)
+        return np.linalg.solve(np.linalg.cholesky(s), r) if s.ndim == 2 else r / s
+
+    p, count = found[0], int(np.size(plain(y)))
+    box = theirs.Bounds(*[np.broadcast_to(plain(b), p.shape) for b in _pair(bounds)])
+    p = _fitted("curve_fit", residuals, p, _inside(p, box))
+    J = jacobian(residuals)(p)
+    covariance = np.linalg.inv(J.T @ J)
+    if not absolute_sigma:
+        r = residuals(p)
+        covariance = covariance * (np.dot(r, r) / (count - p.size))
+    return (p, covariance, *found[2:])
+
+
+def _pair(bounds: Any) -> Any:
+    return (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds

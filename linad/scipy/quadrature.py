@@ -1,0 +1,109 @@
+"""Integrals whose integrand, or whose ends, hold traced values.
+
+QUADPACK chooses the intervals on plain values. The integral is then the sum of Gauss and Kronrod's
+rule of 21 nodes over those intervals, of the traced integrand: a fixed rule, that any trace sees
+through. An end that is traced moves the nodes with it. The value stays QUADPACK's.
+
+Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK does.
+"""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from linad.api.derivatives import stop_gradient
+from linad.errors import ConvergenceError, UnsupportedError
+from linad.rules.creation import asarray
+from linad.scipy.implicit_solutions import Watched, args_of, plain, tracing
+from linad.scipy.mirror import holds_traced
+
+_HALVES = 2
+"""Each interval is cut into so many, for the integrand's derivatives vary more than it does."""
+
+
+def _rule() -> tuple[Any, Any]:
+    return np.polynomial.legendre.leggauss(21)
+
+
+def quad(
+    func: Any,
+    a: Any,
+    b: Any,
+    args: Any = (),
+    full_output: int = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: Any = None,
+    weight: Any = None,
+    *rest: Any,
+    **kwargs: Any,
+) -> Any:
+    """As `scipy.integrate.quad`."""
+    args = args_of(args)
+    f = Watched(func, args)
+    low, high = plain(a), plain(b)
+    given = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": plain(points)}
+    found = scipy.integrate.quad(f, low, high, (), 1, **given, weight=weight, **kwargs)
+    answer = found if full_output else found[:2]
+    if not tracing() or not (f.traced or holds_traced((a, b))):
+        if full_output:
+            return found
+        return scipy.integrate.quad(f, low, high, (), 0, **given, weight=weight, **kwargs)
+    if weight is not None or kwargs.get("complex_func"):
+        raise UnsupportedError(
+            "quad: weight= and complex_func= are not traced by linad; put the weight into the "
+            "integrand, and integrate real and imaginary part apart"
+        )
+    last = found[2]["last"]
+    starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
+    value = _integral(f, a, b, starts, ends)
+    difference = abs(float(plain(value)) - found[0])
+    if not difference <= 1e-6 + 1e-6 * abs(found[0]) + 10 * abs(found[1]):
+        raise ConvergenceError(
+            f"quad: the rule that carries the derivative misses the integral {found[0]:.6g} by "
+            f"{difference:.2g}: the integrand is singular; substitute until it is smooth",
+            found,
+        )
+    return (found[0] + (value - stop_gradient(value)), *answer[1:])
+
+
+def _integral(f: Watched, a: Any, b: Any, starts: Any, ends: Any) -> Any:
+    low, high = plain(a), plain(b)
+    if low == high:
+        return 0.0 * (asarray(a) + asarray(b))
+    if np.isfinite(low) and np.isfinite(high):
+        places = (starts - low) / (high - low), (ends - low) / (high - low)
+        width = b - a
+        return sum(w * f.values(a + width * u).reshape(()) for u, w in _nodes(*places)) * width
+    sign = 1.0
+    if low > high:
+        a, b, low, high, sign = b, a, high, low, -1.0
+    nodes = list(_nodes(starts, ends))
+    if np.isfinite(low):
+        return sign * sum(w / u**2 * f.values(a + (1 - u) / u).reshape(()) for u, w in nodes)
+    if np.isfinite(high):
+        return sign * sum(w / u**2 * f.values(b - (1 - u) / u).reshape(()) for u, w in nodes)
+    both = [(w / u**2, (1 - u) / u) for u, w in nodes]
+    return sign * sum(w * (f.values(t) + f.values(-t)).reshape(()) for w, t in both)
+
+
+def _nodes(starts: Any, ends: Any) -> Any:
+    x, w = _rule()
+    for start, end in zip(starts, ends, strict=True):
+        edges = np.linspace(start, end, _HALVES + 1)
+        for left, right in itertools.pairwise(edges):
+            half = (right - left) / 2
+            yield from zip((left + right) / 2 + half * x, half * w, strict=True)
+
+
+def dblquad(func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **kwargs: Any) -> Any:
+    """As `scipy.integrate.dblquad`."""
+
+    def inner(x: Any) -> Any:
+        low, high = [g(x) if callable(g) else g for g in (gfun, hfun)]
+        return quad(lambda y: func(y, x, *args_of(args)), low, high, **kwargs)[0]
+
+    return quad(inner, a, b, **kwargs)

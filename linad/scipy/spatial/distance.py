@@ -1,0 +1,235 @@
+"""scipy.spatial.distance with traced points.
+
+Every metric is a formula of the differences, or of the two points, and is written once; `pdist` is
+the part of `cdist` above the diagonal. At equal points, where a distance has a kink, its
+derivative is zero.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.spatial.distance as theirs
+
+from linad.core.frames import public_names
+from linad.errors import ShapeError, UnsupportedError
+from linad.rules.creation import asarray
+from linad.scipy.mirror import inexact, traced_form
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(theirs, name)
+
+
+def __dir__() -> list[str]:
+    return public_names(theirs)
+
+
+Metric = Callable[..., Any]
+
+
+def _root(squares: Any) -> Any:
+    """The square root, with derivative zero at zero."""
+    zero = squares == 0
+    return np.where(zero, 0.0, np.sqrt(np.where(zero, 1.0, squares)))
+
+
+def _euclidean(x: Any, y: Any, w: Any = None) -> Any:
+    return _root(_sqeuclidean(x, y, w))
+
+
+def _sqeuclidean(x: Any, y: Any, w: Any = None) -> Any:
+    squares = (x - y) ** 2
+    return np.sum(squares if w is None else w * squares, -1)
+
+
+def _cityblock(x: Any, y: Any, w: Any = None) -> Any:
+    steps = np.abs(x - y)
+    return np.sum(steps if w is None else w * steps, -1)
+
+
+def _chebyshev(x: Any, y: Any, w: Any = None) -> Any:
+    steps = np.abs(x - y)
+    return np.max(steps if w is None else steps[..., np.asarray(w) > 0], -1)
+
+
+def _minkowski(x: Any, y: Any, p: Any = 2.0, w: Any = None) -> Any:
+    if p == np.inf:
+        return _chebyshev(x, y, w)
+    steps = np.abs(x - y)
+    zero = steps == 0
+    powers = np.where(zero, 0.0, np.where(zero, 1.0, steps) ** p)
+    total = np.sum(powers if w is None else w * powers, -1)
+    none = total == 0
+    return np.where(none, 0.0, np.where(none, 1.0, total) ** (1 / p))
+
+
+def _cosine(x: Any, y: Any, w: Any = None) -> Any:
+    w = 1.0 if w is None else asarray(w)
+    products = np.sum(w * x * y, -1)
+    return 1 - products / np.sqrt(np.sum(w * x * x, -1) * np.sum(w * y * y, -1))
+
+
+def _correlation(x: Any, y: Any, w: Any = None, centered: bool = True) -> Any:
+    if not centered:
+        return _cosine(x, y, w)
+    share = np.full(x.shape[-1], 1 / x.shape[-1]) if w is None else asarray(w) / np.sum(asarray(w))
+
+    def centre(z: Any) -> Any:
+        return z - np.sum(share * z, -1, keepdims=True)
+
+    return _cosine(centre(x), centre(y), share)
+
+
+def _canberra(x: Any, y: Any, w: Any = None) -> Any:
+    sizes = np.abs(x) + np.abs(y)
+    zero = sizes == 0
+    parts = np.where(zero, 0.0, np.abs(x - y) / np.where(zero, 1.0, sizes))
+    return np.sum(parts if w is None else w * parts, -1)
+
+
+def _braycurtis(x: Any, y: Any, w: Any = None) -> Any:
+    w = 1.0 if w is None else asarray(w)
+    return np.sum(w * np.abs(x - y), -1) / np.sum(w * np.abs(x + y), -1)
+
+
+def _seuclidean(x: Any, y: Any, V: Any) -> Any:
+    return _euclidean(x, y, 1 / asarray(V))
+
+
+def _mahalanobis(x: Any, y: Any, VI: Any) -> Any:
+    steps = x - y
+    return _root(np.sum(steps * np.matmul(steps, np.swapaxes(asarray(VI), -1, -2)), -1))
+
+
+def _jensenshannon(x: Any, y: Any, base: Any = None) -> Any:
+    p, q = x / np.sum(x, -1, keepdims=True), y / np.sum(y, -1, keepdims=True)
+    middle = (p + q) / 2
+
+    def divergence(a: Any) -> Any:
+        zero = a == 0
+        return np.sum(np.where(zero, 0.0, a * np.log(np.where(zero, 1.0, a) / middle)), -1)
+
+    js = (divergence(p) + divergence(q)) / 2
+    return _root(js if base is None else js / np.log(base))
+
+
+METRICS: dict[str, Metric] = {
+    "euclidean": _euclidean,
+    "sqeuclidean": _sqeuclidean,
+    "cityblock": _cityblock,
+    "chebyshev": _chebyshev,
+    "minkowski": _minkowski,
+    "cosine": _cosine,
+    "correlation": _correlation,
+    "canberra": _canberra,
+    "braycurtis": _braycurtis,
+    "seuclidean": _seuclidean,
+    "mahalanobis": _mahalanobis,
+    "jensenshannon": _jensenshannon,
+}
+_ALIASES = {
+    **dict.fromkeys(("euclid", "eu", "e"), "euclidean"),
+    **dict.fromkeys(("sqe", "sqeuclid"), "sqeuclidean"),
+    **dict.fromkeys(("cblock", "cb", "c"), "cityblock"),
+    **dict.fromkeys(("chebychev", "cheby", "cheb", "ch"), "chebyshev"),
+    **dict.fromkeys(("mi", "m", "pnorm"), "minkowski"),
+    **dict.fromkeys(("cos",), "cosine"),
+    **dict.fromkeys(("co",), "correlation"),
+    **dict.fromkeys(("mahal", "mah"), "mahalanobis"),
+    **dict.fromkeys(("se", "s"), "seuclidean"),
+    **dict.fromkeys(("js",), "jensenshannon"),
+}
+
+
+def _metric(name: str, metric: Any) -> Metric | None:
+    """The formula of a metric; None for a user's own function."""
+    if callable(metric):
+        known = METRICS.get(getattr(metric, "__name__", ""))
+        return known if getattr(theirs, getattr(metric, "__name__", ""), None) is metric else None
+    found = METRICS.get(_ALIASES.get(metric.lower(), metric.lower()))
+    if found is None:
+        raise UnsupportedError(
+            f"{name}: metric={metric!r} is not traced by linad; those that are: "
+            f"{', '.join(METRICS)}"
+        )
+    return found
+
+
+def _spread(kind: Any, X: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What a metric takes of all points, where it is not given."""
+    if kind is _seuclidean and kwargs.get("V") is None:
+        kwargs = {**kwargs, "V": np.var(X, axis=0, ddof=1)}
+    if kind is _mahalanobis and kwargs.get("VI") is None:
+        kwargs = {**kwargs, "VI": np.linalg.inv(np.cov(X.T)).T}
+    return {k: v for k, v in kwargs.items() if k != "out"}
+
+
+def _points(name: str, X: Any) -> Any:
+    X = inexact(X)
+    if X.ndim != 2:
+        raise ShapeError(f"{name}: expected points in rows, an array of two axes, got {X.shape}")
+    return X
+
+
+@traced_form(theirs.cdist)
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
+    XA, XB = _points("cdist", XA), _points("cdist", XB)
+    kind = _metric("cdist", metric)
+    if kind is None:
+        return np.stack([np.stack([metric(a, b, **kwargs) for b in XB]) for a in XA])
+    kwargs = _spread(kind, np.concatenate([XA, XB]), kwargs)
+    return kind(XA[:, None, :], XB[None, :, :], **kwargs)
+
+
+@traced_form(theirs.pdist)
+def pdist(X: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
+    X = _points("pdist", X)
+    i, j = np.triu_indices(X.shape[0], 1)
+    kind = _metric("pdist", metric)
+    if kind is None:
+        return np.stack([metric(X[a], X[b], **kwargs) for a, b in zip(i, j, strict=True)])
+    return kind(X[i], X[j], **_spread(kind, X, kwargs))
+
+
+@traced_form(theirs.squareform)
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    X = asarray(X)
+    if X.ndim == 2 and force.lower() not in ("tomatrix",):
+        if checks and not np.allclose(X, X.T):
+            raise ValueError("Distance matrix must be symmetric.")
+        return X[np.triu_indices(X.shape[0], 1)]
+    n = int(np.ceil(np.sqrt(X.size * 2)))
+    if n * (n - 1) // 2 != X.size:
+        raise ValueError(
+            "Incompatible vector size. It must be a binomial coefficient n choose 2 for some "
+            "integer n >= 2."
+        )
+    i, j = np.triu_indices(n, 1)
+    place = np.full((n, n), X.size)
+    place[i, j] = place[j, i] = np.arange(X.size)
+    return np.concatenate([X, np.zeros(1)])[place]
+
+
+def _of_two(name: str) -> Metric:
+    kind = METRICS[name]
+
+    @traced_form(getattr(theirs, name))
+    def distance(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+        return kind(inexact(u), inexact(v), *args, **kwargs)
+
+    return distance
+
+
+euclidean = _of_two("euclidean")
+sqeuclidean = _of_two("sqeuclidean")
+cityblock = _of_two("cityblock")
+chebyshev = _of_two("chebyshev")
+minkowski = _of_two("minkowski")
+cosine = _of_two("cosine")
+correlation = _of_two("correlation")
+canberra = _of_two("canberra")
+braycurtis = _of_two("braycurtis")
+seuclidean = _of_two("seuclidean")
+mahalanobis = _of_two("mahalanobis")
+jensenshannon = _of_two("jensenshannon")

@@ -1,0 +1,359 @@
+"""Code as packages write it, pattern by pattern; the tests install it and differentiate it.
+
+Each function takes an array of three numbers. None knows of linad.
+"""
+
+import cmath
+import functools
+import math
+import numbers
+from math import exp as e_to
+
+import numpy as np
+import scipy as sp
+import scipy.special
+from numpy import array, zeros
+
+CONSTANTS = {"e": math.exp, "s": math.sin, "f": float}
+STEPS = [np.asarray, math.sqrt]
+PAIR = (math.cos, 2.0)
+square = functools.partial(math.pow, 2.0)
+sine = math.sin
+MATRIX = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, 3.0], [2.0, 0.0, 1.0]])
+
+
+# Arrays that are made and written.
+
+
+def written_zeros(x):
+    y = np.zeros(3)
+    y[0] = x[1] * x[2]
+    y[1:] = x[:2] ** 2
+    return y
+
+
+def written_from_import(x):
+    y = zeros(3)
+    for i in range(3):
+        y[i] = x[i] ** (i + 1)
+    return y
+
+
+def written_literal(x):
+    y = np.array([0.0, 0.0, 1.0])
+    y[1] = x[0] * x[1]
+    y[0] += x[2]
+    return y
+
+
+def updated_literal(x):
+    y = np.array([1.0, 2.0, 3.0])
+    y += x
+    y *= x[::-1]
+    return y
+
+
+def written_rows(x):
+    y = MATRIX @ np.eye(3)
+    y[1] += x
+    y[:, 2] = x**2
+    return y.sum(axis=0)
+
+
+def written_empty_like(x):
+    y = np.empty_like(x)
+    y[:] = x
+    y[y > 0.4] = 0.0
+    return y
+
+
+def written_reshaped(x):
+    y = np.zeros(3)
+    y[:] = x**2
+    y.shape = (3, 1)
+    return y[:, 0] * x
+
+
+def nested_list(x):
+    return np.array([[x[0], 0], [0, x[1]]]).sum(axis=1)
+
+
+def asarray_of_list(x):
+    return np.asarray([x[0] * x[1], 1.0, x[2]], dtype=float)
+
+
+def from_import_array(x):
+    return array([x[0], x[1] * 2, 3.0])
+
+
+def rows_of_lists(x):
+    R = np.array([[np.cos(x[0]), -np.sin(x[0]), 0], [np.sin(x[0]), np.cos(x[0]), 0], [0, 0, 1]])
+    return np.dot(R, x)
+
+
+def concatenators(x):
+    return np.r_[x, 1.0] * np.c_[x, x].sum() + np.r_[0.0, x]
+
+
+def filled(x):
+    y = np.full(3, x[0])
+    y.fill(x[1])
+    return y * x
+
+
+def appended(x):
+    out = []
+    for v in x:
+        out.append(v * v)
+    return np.array(out)
+
+
+# Conversions.
+
+
+def to_floats(x):
+    return float(x[0]) * x + float(np.sum(x))
+
+
+def to_ints(x):
+    return int(x[0] * 7) * x + math.floor(x[1] * 7)
+
+
+def numpy_scalars(x):
+    return np.float64(x[0]) * x + np.float64(x)
+
+
+def items(x):
+    return x[0].item() * x + x.item(1)
+
+
+def lists(x):
+    a, b, c = x.tolist()
+    return np.array([a * b, b * c, c * a])
+
+
+def copies(x):
+    return np.array(x, copy=True, order=None) * np.array(x, copy=np._CopyMode.IF_NEEDED)
+
+
+def complex_numbers(x):
+    z = complex(x[0], x[1])
+    return np.array([z.real * x[2], abs(cmath.exp(z)), (z * z).imag])
+
+
+# math.
+
+
+def of_math(x):
+    return x * math.sin(x[0]) + math.hypot(x[0], x[1]) + math.atan2(x[1], x[2]) + e_to(x[0])
+
+
+def math_by_errors(x):
+    try:
+        return x * math.sqrt(x[0] - 10.0)
+    except ValueError:
+        return x * math.log(x[0], 2)
+
+
+def mapped(x):
+    return np.array(list(map(math.sin, x)))
+
+
+def reduced(x):
+    return x * functools.reduce(math.hypot, x)
+
+
+# Where a function is kept.
+
+
+def from_table(x):
+    return CONSTANTS["e"](x[0]) * x + CONSTANTS["f"](x[1])
+
+
+def from_list(x):
+    return STEPS[1](STEPS[0](x)[0]) * x
+
+
+def from_tuple(x):
+    return PAIR[0](x[0]) * PAIR[1] * x
+
+
+def from_partial(x):
+    return square(x[0]) * x
+
+
+def from_alias(x):
+    return sine(x[0]) * x
+
+
+def from_default(x, f=math.exp):
+    return f(x[0]) * x
+
+
+def from_keyword_default(x, *, f=math.exp):
+    return f(x[0]) * x
+
+
+def from_argument(x):
+    def apply(f, y):
+        return f(y)
+
+    return apply(math.tanh, x[0]) * x
+
+
+def from_local_import(x):
+    from math import cosh
+
+    import numpy as np
+
+    y = np.zeros(3)
+    y[1] = cosh(x[0])
+    return y * x
+
+
+def _closing(f):
+    def inner(x):
+        return f(x[0]) * x
+
+    return inner
+
+
+from_closure = _closing(math.sin)
+
+
+class Model:
+    transform = math.exp
+    kind = staticmethod(np.asarray)
+
+    def __init__(self):
+        self.state = np.zeros(3)
+
+    def __call__(self, x):
+        self.state[1] = x[0] * x[1]
+        return self.kind([self.state[1], 1.0, x[2]]) * Model.transform(x[0])
+
+    @property
+    def base(self):
+        return np.ones(3)
+
+    @staticmethod
+    def scaled(x):
+        y = np.ones(3)
+        y[2] = x[0]
+        return y
+
+
+def from_class(x):
+    return Model()(x) * Model.scaled(x)
+
+
+def from_generator(x):
+    def parts():
+        for i in range(3):
+            y = np.zeros(2)
+            y[0] = x[i]
+            yield y[0] * x[0]
+
+    return np.array(list(parts()))
+
+
+@functools.lru_cache
+def nodes(n):
+    y = np.zeros(n)
+    y[0] = 1.0
+    y[1:] = 0.5
+    return y
+
+
+def from_cache(x):
+    return x * nodes(3)
+
+
+# Type tests.
+
+
+def tests_array(x):
+    return x**2 if isinstance(x, np.ndarray) else 7 * x
+
+
+def tests_exact_type(x):
+    return x**2 if type(x) is np.ndarray else 7 * x
+
+
+def tests_float(x):
+    s = x[0]
+    return s * x if isinstance(s, float) and np.isscalar(s) else 7 * x
+
+
+def tests_number(x):
+    return x[1] * x if isinstance(x[0], numbers.Real) else 7 * x
+
+
+def tests_by_key(x):
+    table = {np.ndarray: lambda v: v**3, float: lambda v: v}
+    return table[type(x)](x)
+
+
+def swallows(x):
+    try:
+        s = float(x[0])
+    except TypeError:
+        s = 0.0
+    return s * x
+
+
+# NumPy on what is plain, or on lists.
+
+
+def plain_method(x):
+    return MATRIX.dot(x)
+
+
+def lists_to_numpy(x):
+    return np.sin([x[0], x[1], 1.0]) + np.maximum([x[0], 0.4, x[2]], 0.45) + np.linalg.norm([*x])
+
+
+def piecewise(x):
+    return np.piecewise(x, [x < 0.4, x >= 0.4], [lambda v: v**2, lambda v: 3 * v])
+
+
+def vectorized(x):
+    return np.vectorize(lambda a, b: a * b if a > 0.4 else math.sin(b))(x, 2.0)
+
+
+def where_scalar(x):
+    return np.where(np.atleast_1d(x) > 0.4, [x[0], x[1], x[2]], math.sin(x[0]))
+
+
+def ufunc_methods(x):
+    return np.add.reduce(x) * np.multiply.outer(x, [1.0, x[0]]).sum(axis=1)
+
+
+def by_scipy(x):
+    A = np.array([[2.0 + x[0], 1.0, 0.0], [1.0, 3.0, x[1]], [0.0, x[1], 4.0]])
+    return sp.linalg.solve(A, x) + scipy.special.erf(x) + sp.linalg.expm(A)[0]
+
+
+def named_not_called(x, kind=np.float64):
+    chosen = np.sum if kind in (np.float64, float) else np.mean
+    return chosen(x) * x.astype(kind)
+
+
+def sequences(x):
+    return math.fsum(x) * x + math.prod(x) + math.dist(x, [1.0, 0.0, 0.0])
+
+
+def meshes(x):
+    a, b = np.meshgrid(x, [1.0, x[0], 3.0])
+    return (a * b).sum(axis=0)
+
+
+FUNCTIONS = [
+    value
+    for name, value in list(globals().items())
+    if getattr(value, "__module__", "") == __name__
+    and callable(value)
+    and not isinstance(value, type)
+    and not name.startswith("_")
+    and name != "nodes"
+]

@@ -1,0 +1,278 @@
+"""Code as it is found in packages, adopted: right derivatives, and nothing left behind."""
+
+import builtins
+import math
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import linad
+from linad.adoption.renaming import KNOWN, check_version
+from linad.errors import (
+    AdoptionWarning,
+    ArgumentError,
+    SwallowedError,
+    TracerError,
+    UnsupportedError,
+)
+
+X = np.array([0.3, 0.5, 0.7])
+
+
+def differences(f, x, h=1e-6):
+    columns = [
+        (np.asarray(f(x + h * e)) - np.asarray(f(x - h * e))) / (2 * h) for e in np.eye(x.size)
+    ]
+    return np.stack(columns, axis=-1)
+
+
+def check(f, x=X):
+    expected = differences(f, x)
+    y, J = linad.linearize(f, x)
+    np.testing.assert_allclose(y, f(x), rtol=1e-14)
+    np.testing.assert_allclose(J @ np.eye(x.size), expected.reshape(-1, x.size), atol=1e-7)
+    v = np.array([0.2, -1.0, 0.4])
+    np.testing.assert_allclose(linad.jvp(f, (x,), (v,))[1], expected @ v, atol=1e-7)
+
+
+def state(package):
+    """Everything that adopting could change."""
+    functions = [f for f in vars(package).values() if hasattr(f, "__code__")]
+    functions += [package.Model.__call__, package.Model.scaled]
+    return [
+        *[
+            (f.__code__, f.__defaults__, f.__kwdefaults__ and {**f.__kwdefaults__})
+            for f in functions
+        ],
+        {**package.CONSTANTS},
+        [*package.STEPS],
+        package.PAIR,
+        package.square.func,
+        vars(package.Model)["transform"],
+        vars(package.Model)["kind"].__func__,
+        package.from_closure.__closure__[0].cell_contents,
+        package.nodes,
+        *[package.np, package.zeros, package.math],
+    ]
+
+
+def test_patterns(installed):
+    package = installed()
+    before = state(package)
+    adoption = linad.adopt(package.__name__)
+    for f in package.FUNCTIONS:
+        check(f)
+    adoption.undo()
+    after = state(package)
+    assert len(before) == len(after)
+    for old, new in zip(before, after, strict=True):
+        assert old is new or old == new
+    with pytest.raises(TracerError):
+        linad.jacobian(package.to_floats)(X)
+
+
+def test_patterns_without_being_named(installed):
+    package = installed()
+    with linad.adopt(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for f in package.FUNCTIONS:
+            np.testing.assert_allclose(linad.jacobian(f)(X), differences(f, X), atol=1e-7)
+    said = [str(w.message) for w in caught if w.category is AdoptionWarning]
+    assert len(said) == 1
+    assert f"{package.__name__}/__init__.py, line" in said[0]
+    with pytest.raises(TracerError):
+        linad.jacobian(package.items)(X)
+
+
+def test_one_function_alone(installed):
+    package = installed()
+    with linad.adopt(package.written_literal, package.from_argument, package.items):
+        check(package.written_literal)
+        check(package.from_argument)
+        check(package.items)
+        with pytest.raises(TracerError):
+            linad.jacobian(package.to_floats)(X)
+
+
+def test_plain_calls_give_what_they_gave(installed):
+    package = installed()
+    plain = [f(X) for f in package.FUNCTIONS]
+    with linad.adopt(package.__name__):
+        for f in package.FUNCTIONS:
+            linad.jacobian(f)(X)
+        again = [f(X) for f in package.FUNCTIONS]
+    for a, b in zip(plain, again, strict=True):
+        assert type(a) is type(b)
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def test_second_derivatives_and_compiled(installed):
+    package = installed()
+    with linad.adopt(package.__name__):
+        for f in (package.of_math, package.written_from_import, package.rows_of_lists):
+            J = linad.jacobian(f)
+            np.testing.assert_allclose(linad.jacobian(J)(X), differences(J, X), atol=1e-6)
+        jitted = linad.jit(linad.jacobian(package.written_literal))
+        jitted(X)
+        again = linad.jacobian(package.written_literal)(X * 1.01)
+        np.testing.assert_allclose(jitted(X * 1.01), again, rtol=1e-12)
+
+
+def test_adoptions_overlap(installed):
+    package = installed()
+    code = package.to_floats.__code__
+    outer = linad.adopt(package.__name__)
+    inner = linad.adopt(package.__name__)
+    alone = linad.adopt(package.to_floats)
+    outer.undo()
+    check(package.to_floats)
+    inner.undo()
+    inner.undo()
+    check(package.to_floats)
+    alone.undo()
+    assert package.to_floats.__code__ is code
+
+
+def test_modules_that_are_imported_later(installed):
+    text = "import numpy as np\n\ndef f(x):\n    y = np.zeros(3)\n    y[0] = x[1]\n    return y\n"
+    inside = "def g(x):\n    from {} import later\n    return later.f(x) * x\n"
+    package = installed("", later=text, inner=text)
+    with linad.adopt(package.__name__):
+        inner = __import__(f"{package.__name__}.inner").inner
+        check(inner.f)
+    user = installed(inside.format(package.__name__))
+    with linad.adopt(package.__name__, user.__name__):
+        check(user.g)
+
+
+def test_other_threads_see_numpy(installed):
+    package = installed()
+    wrong, stop = [], threading.Event()
+
+    def plain():
+        while not stop.is_set():
+            if type(package.from_cache(X)) is not np.ndarray:
+                wrong.append("from_cache")
+            if (
+                type(package.from_default(X)) is not np.ndarray
+                or type(package.sine(0.1)) is not float
+            ):
+                wrong.append("from_default")
+            if type(package.Model().base) is not np.ndarray:
+                wrong.append("base")
+
+    with linad.adopt(package.__name__):
+        threads = [threading.Thread(target=plain) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for _ in range(40):
+            J = linad.jacobian(package.from_generator)(X)
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    np.testing.assert_allclose(J, differences(package.from_generator, X), atol=1e-7)
+
+
+def test_arrays_that_have_two_names_are_not_replaced(installed):
+    package = installed(
+        "import numpy as np\n\n"
+        "def alias(x):\n    y = np.array([0.0, 0.0, 0.0])\n    z = y\n    y[0] = x[0]\n"
+        "    return z * x\n\n"
+        "def view(x):\n    y = np.array([0.0, 0.0, 0.0])\n    v = y[:2]\n    y[0] = x[0]\n"
+        "    return v * x[:2]\n\n"
+        "KEPT = np.array([1.0, 2.0, 3.0])\n\n"
+        "def kept(x):\n    KEPT[0] = x[0]\n    return KEPT * x\n"
+    )
+    with linad.adopt(package.__name__):
+        for f in (package.alias, package.view, package.kept):
+            with pytest.raises(TracerError, match="linad.adopt"):
+                linad.jacobian(f)(X)
+
+
+def test_a_name_that_is_only_named_stays(installed):
+    package = installed()
+    with linad.adopt(package.__name__):
+        assert package.np is np
+        assert package.zeros is np.zeros
+        code = package.named_not_called.__code__
+        assert code.co_varnames[:2] == ("x", "kind")
+        assert package.named_not_called.__defaults__ == (np.float64,)
+
+
+def test_refusals_in_installed_code_name_the_remedy(installed):
+    package = installed()
+    for f in (package.nested_list, package.to_floats, package.items, package.by_scipy):
+        with pytest.raises(TracerError) as caught:
+            linad.jacobian(f)(X)
+        text = str(caught.value)
+        assert f"linad.adopt({package.__name__!r}) lets it trace" in text
+        assert f"{package.__name__}/__init__.py, line" in text
+        assert "drop" not in text
+    with pytest.raises(SwallowedError, match="linad.adopt"):
+        linad.jacobian(package.swallows)(X)
+
+
+def own(x):
+    y = np.array([0.0, 0.0, 1.0])
+    y[1] = x[0] * math.exp(float(x[1]))
+    y += x
+    return y
+
+
+def test_the_users_own_module_runs_once():
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return own(x)
+
+    with linad.adopt(__name__):
+        linad.jacobian(f)(X)
+        assert len(runs) == 1
+        np.testing.assert_allclose(linad.jacobian(own)(X), differences(own, X), atol=1e-7)
+    with linad.adopt(), pytest.raises(TracerError):
+        linad.jacobian(own)(X)
+
+
+def test_nothing_is_changed_unasked():
+    code = own.__code__
+    linad.jacobian(lambda x: x**2)(X)
+    assert own.__code__ is code
+    script = (
+        "import builtins, numpy as np, linad\n"
+        "linad.grad(lambda x: np.sum(x**2))(np.ones(3))\n"
+        "assert not [n for n in dir(builtins) if n.startswith('_linad')]\n"
+    )
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "target", ["numpy", "scipy.linalg", "linad", "no_such_module", 3, math.sin]
+)
+def test_what_cannot_be_adopted(target):
+    with pytest.raises(ArgumentError, match="adopt"):
+        linad.adopt(target)
+
+
+def test_unknown_versions_of_python_are_refused():
+    check_version(KNOWN[0])
+    with pytest.raises(UnsupportedError, match=r"bytecode of Python 3\.99 is not known"):
+        check_version((3, 99))
+
+
+def test_errors_of_the_package_are_its_own(installed):
+    package = installed(
+        "import math\n\nRUNS = []\n\ndef f(x):\n    RUNS.append(1)\n"
+        "    return x * math.log(x[0] - 5)\n"
+    )
+    with linad.adopt(package.__name__), pytest.raises(ValueError, match=r"domain|positive"):
+        linad.jacobian(package.f)(X)
+    assert len(package.RUNS) == 1
+    assert not [n for n in vars(package) if n.startswith("_linad")]
+    assert builtins.isinstance is isinstance

@@ -1,0 +1,153 @@
+"""Solutions, integrals, distances and rotations of SciPy's, to second order."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import linad
+from linad.errors import ConvergenceError, UnsupportedError
+from linad.scipy import integrate, linalg, optimize
+from linad.scipy.spatial import distance
+from linad.scipy.spatial.transform import Rotation
+
+X = np.array([1.3, 0.7, 0.4])
+T = np.linspace(0, 1, 7)
+POINTS = np.array([[0.3, 0.9, 0.2], [0.7, 0.1, 0.5], [0.2, 0.4, 0.8], [0.95, 0.6, 0.35]])
+TIGHT = {"xtol": 1e-14, "ftol": 1e-14, "gtol": 1e-14}
+
+
+def measured(x):
+    return x[0] * np.exp(-x[1] * T) + 0.1 * np.sin(9 * T) * x[2]
+
+
+def decay(p):
+    return p[0] * np.exp(-p[1] * T)
+
+
+def system(x):
+    return lambda z: [z[0] ** 2 + z[1] - x[0], z[1] * x[1] - z[0]]
+
+
+def bowl(x):
+    return lambda z: (z[0] - x[0]) ** 2 * (1 + x[1] ** 2) + (z[1] - z[0] * x[2]) ** 2 + z[1] ** 2
+
+
+SOLUTIONS = {
+    "brentq": lambda x: optimize.brentq(lambda t: np.cos(t) * x[0] - t * x[1], 0, 2),
+    "brentq-args": lambda x: optimize.brentq(lambda t, a: np.cos(t) - t * a, 0, 2, args=(x[1],)),
+    "bisect": lambda x: optimize.bisect(lambda t: np.cos(t) * x[0] - t * x[1], 0, 2, xtol=1e-12),
+    "newton": lambda x: optimize.newton(lambda t: t**3 - x[0] * t - x[1], 2.0),
+    "newton-slope": lambda x: optimize.newton(
+        lambda t: t**3 - x[0] * t - x[1], 2.0, fprime=lambda t: 3 * t**2 - x[0]
+    ),
+    "newton-array": lambda x: optimize.newton(lambda t: t**3 - x * t - x[1], np.full(3, 2.0)),
+    "root_scalar": lambda x: (
+        optimize.root_scalar(lambda t: np.cos(t) * x[0] - t * x[1], bracket=[0, 2]).root
+    ),
+    "fixed_point": lambda x: optimize.fixed_point(lambda t: np.cos(t * x[0] / 2) * x[1], 0.5),
+    "root": lambda x: optimize.root(system(x), [1.0, 1.0], tol=1e-12).x,
+    "fsolve": lambda x: optimize.fsolve(system(x), [1.0, 1.0], xtol=1e-12),
+}
+OTHERS = {
+    "minimize": lambda x: optimize.minimize(bowl(x), [0.2, 0.2], tol=1e-12).x,
+    "minimize-bounds": lambda x: (
+        optimize.minimize(bowl(x), [0.2, 0.2], bounds=[(0, 1), (None, None)], tol=1e-12).x
+    ),
+    "minimize_scalar": lambda x: (
+        optimize.minimize_scalar(lambda t: (t - x[0]) ** 4 + x[1] * t**2).x
+    ),
+    "least_squares": lambda x: (
+        optimize.least_squares(lambda p: decay(p) - measured(x), [1.0, 1.0], **TIGHT).x
+    ),
+    "leastsq": lambda x: optimize.leastsq(lambda p: decay(p) - measured(x), [1.0, 1.0])[0],
+    "curve_fit": lambda x: optimize.curve_fit(
+        lambda t, a, b: a * np.exp(-b * t), T, measured(x), p0=[1.0, 1.0], **TIGHT
+    )[0],
+    "covariance": lambda x: optimize.curve_fit(
+        lambda t, a, b: a * np.exp(-b * t), T, measured(x), p0=[1.0, 1.0], **TIGHT
+    )[1],
+    "care": lambda x: linalg.solve_continuous_are(
+        np.array([[0, 1.0], [0, -1]]) * x[0], np.eye(2)[:, 1:], np.eye(2) * x[1], x[2:, None]
+    ),
+    "dare": lambda x: linalg.solve_discrete_are(
+        np.array([[0.5, 0.1], [0, 0.6]]) * x[0], np.eye(2)[:, 1:], np.eye(2) * x[1], x[2:, None]
+    ),
+    "polar": lambda x: np.concatenate(linalg.polar(POINTS[:3] + np.diag(X) * x)),
+    "quad": lambda x: integrate.quad(lambda t: np.exp(-x[0] * t) * np.cos(t * x[1]), 0, x[2])[0],
+    "quad-line": lambda x: integrate.quad(lambda t: np.exp(-x[0] * t**2), -np.inf, np.inf)[0],
+    "quad-half": lambda x: integrate.quad(lambda t: np.exp(-x[0] * t), x[1], np.inf)[0],
+    "rotation-euler": lambda x: Rotation.from_euler("xyz", x).as_matrix(),
+    "rotation-angles": lambda x: Rotation.from_euler("ZYX", x).as_euler("zxz"),
+    "rotation-vector": lambda x: (
+        (Rotation.from_rotvec(x) * Rotation.from_euler("x", 0.3)).inv().as_rotvec()
+    ),
+    "rotation-matrix": lambda x: Rotation.from_matrix(
+        np.eye(3) + 0.3 * np.outer(x, np.array([0.0, 1.0, -1.0]))
+    ).as_quat(),
+    "rotation-apply": lambda x: Rotation.from_rotvec(x).apply(POINTS),
+}
+DISTANCES = {
+    **{
+        m: lambda x, m=m: distance.cdist(POINTS * x + 1, POINTS[:2] + x**2, m)
+        for m in distance.METRICS
+    },
+    "pdist": lambda x: distance.squareform(distance.pdist(POINTS * x + 1)),
+}
+
+
+def differences(f, x, h=2e-4):
+    columns = []
+    for e in np.eye(3) * h:
+        near = np.asarray(f(x + e)) - np.asarray(f(x - e))
+        far = np.asarray(f(x + 2 * e)) - np.asarray(f(x - 2 * e))
+        columns.append((8 * near - far) / (12 * h))
+    return np.stack(columns, -1)
+
+
+LONG = {"quad-line", "quad-half", "minimize-bounds", "newton-array", "bisect", "leastsq", "fsolve"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.full if name in LONG else ())
+        for name in [*SOLUTIONS, *OTHERS, *DISTANCES]
+    ],
+)
+def test_to_second_order(name):
+    f = {**SOLUTIONS, **OTHERS, **DISTANCES}[name]
+    # Differences see what SciPy's own tolerance leaves of a minimum.
+    rough = 1e-5 if name.startswith(("mini", "least", "curve", "cov", "dare")) else 1e-8
+    y, J = linad.linearize(f, X)
+    np.testing.assert_allclose(y, f(X), rtol=1e-7 if rough > 1e-8 else 1e-12, atol=1e-14)
+    expected = differences(f, X)
+    np.testing.assert_allclose(J @ np.eye(3), expected.reshape(-1, 3), atol=rough, rtol=rough)
+    first = linad.jacobian(f)
+    np.testing.assert_allclose(
+        linad.jacobian(first)(X), differences(first, X), atol=1e-6, rtol=1e-6
+    )
+
+
+def test_plain_functions_are_scipys():
+    def f(t):
+        return np.cos(t) - t
+
+    def inside(x):
+        assert type(optimize.brentq(f, 0, 2)) is float
+        return x * optimize.brentq(f, 0, 2)
+
+    assert optimize.brentq(f, 0, 2) == scipy.optimize.brentq(f, 0, 2)
+    np.testing.assert_allclose(linad.derivative(inside)(1.0), scipy.optimize.brentq(f, 0, 2))
+
+
+def test_what_has_no_derivative_is_refused():
+    with pytest.raises(UnsupportedError, match="constraints="):
+        linad.jacobian(
+            lambda x: (
+                optimize.minimize(
+                    bowl(x), [0.2, 0.2], constraints={"type": "ineq", "fun": lambda z: 9 - z[0]}
+                ).x
+            )
+        )(X)
+    with pytest.raises(ConvergenceError, match="brentq"):
+        linad.jacobian(lambda x: optimize.brentq(lambda t: np.sign(t - 0.5) + 0 * x[0], 0, 2))(X)
