@@ -66,10 +66,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = _writable(arr, "place")
     flat = np.flatnonzero(np.asarray(mask))
-    if flat.size:
-        if not np.size(vals):
-            raise ValueError("place: cannot insert from an empty array")
-        arr.flat[flat] = _in_turn(vals, np.arange(flat.size))
+    if flat.size and not np.size(vals):
+        raise ValueError("place: cannot insert from an empty array")
+    arr.flat[flat] = _in_turn(vals, np.arange(flat.size)) if flat.size else 0
 
 
 @implements(np.putmask)
@@ -79,8 +78,9 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     if mask.shape != a.shape:
         raise ValueError(f"putmask: mask {mask.shape} and a {a.shape} must have the same shape")
     flat = np.flatnonzero(mask)
-    if flat.size and np.size(values):
-        a.flat[flat] = _in_turn(values, flat)
+    if not np.size(values):
+        flat = flat[:0]
+    a.flat[flat] = _in_turn(values, flat) if flat.size else 0  # a write, even of no entries
 
 
 @implements(np.put_along_axis)
@@ -90,6 +90,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("put_along_axis: with axis=None, indices must have one axis")
+        if not arr.flags.c_contiguous:
+            raise ValueError(
+                "put_along_axis: with axis=None, the array must lie in memory in C order, as NumPy "
+                "demands; write arr.flat[indices] = values"
+            )
         arr.flat[indices] = values
         return
     axis = np.lib.array_utils.normalize_axis_index(axis, arr.ndim)
@@ -112,8 +117,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     shape = a.shape
     step = sum([int(np.prod(shape[k:])) for k in range(1, a.ndim)]) + 1
     end = a.size if wrap or a.ndim > 2 else min(a.size, shape[1] * shape[1])
-    if a.size:
-        a.flat[np.arange(0, end, step)] = val
+    a.flat[np.arange(0, end, step)] = val
 
 
 @implements(np.ufunc.at)

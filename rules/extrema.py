@@ -218,6 +218,8 @@ def nan_to_num(
     if x.dtype.kind == "c":
         real = nan_to_num(np.real(x), True, nan, posinf, neginf)
         return real + 1j * nan_to_num(np.imag(x), True, nan, posinf, neginf)
+    if x.dtype.kind != "f":
+        return np.copy(x)
     limits = np.finfo(x.dtype)
     y = where_(np.isnan(x), nan, x)
     y = where_(np.isposinf(x), limits.max if posinf is None else posinf, y)

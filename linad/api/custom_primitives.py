@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from linad.api.opaque import Opaque, PlainRule, is_opaque
 from linad.api.overwriting_primitives import Overwriting
 from linad.core import tree
+from linad.core.marks import Attempt
 from linad.core.options import FUNCTION, POSITIVE_COUNT, TEXT, Kind, is_integer, takes
 from linad.core.primitive import Primitive, Rule, Traced, innermost_trace
 from linad.core.shapes import Shape, check_function, size_of
@@ -61,22 +62,26 @@ class UserPrimitive(Primitive):
             return self.impl(*args, **params)
         if self.joint is None or self.outputs is not None:
             return trace.apply(self, args, params)
+        attempt = Attempt()
         try:
             return trace.apply(self, args, params)
         except Exception as error:
             if not is_opaque(error) or not self._runs_plain(args, params):
                 raise
+            attempt.forget()
             self._take_apart()
             return trace.apply(self, args, params)
 
     def _runs_plain(self, args: tuple[Any, ...], params: dict[str, Any]) -> bool:
         """Whether the rule with a pullback, which does not trace, runs on plain numbers."""
         values = [a.concrete if isinstance(a, Traced) else a for a in args]
+        attempt = Attempt()
         try:
             y, pull = self._untested(*values, **params)
             pull(np.ones(y.shape, y.dtype))
         except Exception as error:
             if is_opaque(error):
+                attempt.forget()
                 return False
             raise
         return True
@@ -255,11 +260,13 @@ def seen_or_opaque(
         known = PlainRule(functools.partial(on_plain, **params), name, reason)
         return Opaque(known, (y, *args), y.shape, args[wrt].shape, y.dtype)
 
+    attempt = Attempt()
     try:
         J = rule(y, *args, **params)
     except Exception as error:
         if not is_opaque(error):
             raise
+        attempt.forget()
         return instead(error)
     return Tried(J, instead) if isinstance(J, (FromFunctions, FromPullback)) else J
 
@@ -282,11 +289,13 @@ class Tried(JacobianOperator):
         return self._apply("pullback", cotangent)
 
     def _apply(self, how: str, seeds: Any) -> Any:
+        attempt = Attempt()
         try:
             return getattr(self.J, how)(seeds)
         except Exception as error:
             if not is_opaque(error):
                 raise
+            attempt.forget()
             self.J = self.instead(error)
             return getattr(self.J, how)(seeds)
 
@@ -339,6 +348,7 @@ class FromPullback(JacobianOperator):
         self.pulled = FromFunctions(None, pull, out_shape, in_shape, dtype, name)
         self.L: Any = None
         self.matrix: Any = None
+        attempt = Attempt()
         try:
             _, self.L = linearize_leaves(
                 lambda seeds: self.pulled.pullback(seeds[0]), [np.ones(out_shape, dtype)], tree.LEAF
@@ -346,6 +356,7 @@ class FromPullback(JacobianOperator):
         except Exception as error:
             if not is_opaque(error):
                 raise
+            attempt.forget()
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:

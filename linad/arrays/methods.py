@@ -8,7 +8,7 @@ from linad.arrays.buffers import write
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, Memory, escape
 from linad.arrays.out_argument import call_into, output_position
-from linad.arrays.zero_dim import like_its_methods
+from linad.arrays.zero_dim import is_number, like_its_methods
 from linad.core.dispatch import FUNCTIONS, remedy
 from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
@@ -164,7 +164,8 @@ class Methods(Memory):
         """As `numpy.ndarray.fill`."""
         if getattr(value, "ndim", 0):
             raise ValueError(f"fill: expected a single number, got an array of shape {value.shape}")
-        write(self, ..., value)
+        if not is_number(self):  # of a number, NumPy fills a copy
+            write(self, ..., value)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, **options: Any) -> None:
         """As `numpy.ndarray.sort`: in place."""

@@ -101,6 +101,8 @@ def _deliver(
         value = np.asarray(value)
     elif not isinstance(target, Traced):
         refuse_out(name, (target,))
+    while not exact and value.ndim > target.ndim and value.shape[0] == 1:
+        value = value[0]  # as assignments do
     shape = np.broadcast_shapes(value.shape, target.shape)
     if shape != target.shape or (exact and value.shape != target.shape):
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
-from linad.core.marks import Mark, running
+from linad.core.marks import Mark, running, running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
 from linad.errors import LeakedTracerError, LinadError, SwallowedError, TracerError
@@ -138,11 +138,7 @@ class Trace:
     def _all(self) -> "Iterator[Trace]":
         """This trace and those whose functions are running around it."""
         yield self
-        trace = running.get()
-        while trace is not None:
-            yield trace
-            around = trace._around.old_value
-            trace = None if around is Token.MISSING else around
+        yield from running_traces()
 
     def looked_at(self, tracer: "Tracer") -> None:
         """Take note that Python learns the value, to decide on it."""

@@ -122,7 +122,7 @@ def _read(item: Any) -> Any:
         )
     # A copy, because the caller may write into the index before it is used again.
     array = np.array(item)
-    if array.size == 0 and not isinstance(item, np.ndarray):
+    if array.size == 0 and not hasattr(item, "dtype"):
         array = array.astype(np.intp)
     if array.dtype.kind not in "biu":
         raise IndexError(

@@ -6,7 +6,8 @@ nevertheless raises; see `linad.arrays.traces.Trace`. A function that raises tak
 it.
 """
 
-from contextvars import ContextVar
+from collections.abc import Iterator
+from contextvars import ContextVar, Token
 from typing import Any, NamedTuple
 
 from linad.core.callers import Place, place_of, refused_frame, user_frame
@@ -48,3 +49,27 @@ def mark(error: Exception, kind: str, trace: Any = None) -> None:
     asked, user = refused_frame(), user_frame()
     place = NOWHERE if asked is None else place_of(asked)
     trace.marks.append(Mark(kind, place, NOWHERE if user is None else place_of(user), error))
+
+
+def running_traces() -> Iterator[Any]:
+    """The traces whose functions run in this context, from the innermost on."""
+    trace = running.get()
+    while trace is not None:
+        yield trace
+        around = trace._around.old_value
+        trace = None if around is Token.MISSING else around
+
+
+class Attempt:
+    """What linad itself tries from here on: it may catch a refusal, and go another way.
+
+    The user's function has swallowed nothing then, so the marks must go.
+    """
+
+    def __init__(self) -> None:
+        self._before = [(trace, len(trace.marks)) for trace in running_traces()]
+
+    def forget(self) -> None:
+        """Take back the marks that refusals have left since."""
+        for trace, count in self._before:
+            del trace.marks[count:]

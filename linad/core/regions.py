@@ -219,8 +219,8 @@ class Positions(Region):
         No number occurs twice.
     ndim : int
     memory : tuple, optional
-        ``(strides of the array, offset, strides)`` in bytes: arrays laid out like that have
-        the region as a NumPy view. The offset is None where they have gaps.
+        ``(strides of the array, offset, strides)`` in bytes, 0 for an axis of length 1: arrays
+        laid out like that have the region as a NumPy view. The offset is None where they have gaps.
     """
 
     __slots__ = ("flat", "memory")
@@ -233,7 +233,7 @@ class Positions(Region):
         return (..., *np.unravel_index(self.flat, array.shape[array.ndim - self.ndim :]))
 
     def take(self, array: np.ndarray) -> Any:
-        if self.memory is not None and array.strides == self.memory[0]:
+        if self.memory is not None and _long_strides(array) == self.memory[0]:
             _, offset, strides = self.memory
             if offset is None:  # the array has gaps
                 first = array[(*np.unravel_index(self.flat.flat[0], array.shape), ...)]
@@ -261,6 +261,11 @@ class Positions(Region):
 
     def __repr__(self) -> str:
         return f"positions({np.array2string(self.flat, threshold=6, separator=',')})"
+
+
+def _long_strides(array: np.ndarray) -> Shape:
+    """The strides that count: not those of axes of length 1."""
+    return tuple([s if n > 1 else 0 for s, n in zip(array.strides, array.shape, strict=True)])
 
 
 class Part(Region):
@@ -424,7 +429,7 @@ def _positions(offset: int, shape: Shape, strides: Shape, base: np.ndarray) -> P
             "a view that shows gaps in the memory of a traced array is not supported; copy it first"
         )
     dense = first == 0 and memory.size == base.size
-    where = (base.strides, offset if dense else None, strides) if flat.size else None
+    where = (_long_strides(base), offset if dense else None, strides) if flat.size else None
     return Positions(flat.copy(), base.ndim, where)
 
 

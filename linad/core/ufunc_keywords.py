@@ -93,7 +93,9 @@ def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any, na
         raise TypeError(f"{name}: where= must be boolean, got {mask.dtype}")
     shape = np.broadcast_shapes(mask.shape, *[getattr(x, "shape", ()) for x in inputs])
     mask = np.broadcast_to(mask, shape)
-    selected = [np.broadcast_to(x, shape)[mask] for x in inputs]
+    # NumPy takes a traced mask without entries for a list of no integers.
+    chosen = np.asarray(mask)
+    selected = [np.broadcast_to(x, shape)[chosen] for x in inputs]
     result = function(*selected)
     if isinstance(result, tuple):
         return tuple([_placed(part, mask) for part in result])
@@ -103,5 +105,7 @@ def _where(function: Callable[..., Any], inputs: tuple[Any, ...], where: Any, na
 def _placed(values: Any, mask: Any) -> Any:
     """``values`` where the mask is true, 0 elsewhere."""
     if not values.size:
-        return np.zeros(mask.shape, values.dtype)
+        # The mask, not the function, leaves the result without a derivative: no warning.
+        nothing = np.sum(values) if values.dtype.kind in "fc" else False
+        return np.where(mask, nothing, values.dtype.type(0))
     return np.where(mask, scatter(values, mask), values.dtype.type(0))

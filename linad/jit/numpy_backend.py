@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
+from linad.arrays.zero_dim import number
 from linad.core.tape import Tape
 from linad.errors import GuardError
 from linad.jit.signature import as_recorded
@@ -50,5 +51,5 @@ class Interpreted:
 
 def _own(value: Any) -> Any:
     if isinstance(value, Tracer):
-        return np.copy(value)
+        return np.copy(value) if value.shape else number(value)
     return np.array(value) if np.ndim(value) else np.asarray(value)[()]

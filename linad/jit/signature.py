@@ -181,9 +181,10 @@ def _type_of(x: Any) -> tuple[Any, Any]:
 
 def share_memory(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     """Whether one of the arrays that are written into is in another argument as well, or has
-    an entry twice itself: a broadcast one, or overlapping windows."""
+    an entry twice itself (a broadcast one, or overlapping windows), or is read-only."""
     for k in written:
-        if isinstance(arrays[k], np.ndarray) and repeats(arrays[k]):
+        x = arrays[k]
+        if isinstance(x, np.ndarray) and (not x.flags.writeable or repeats(x)):
             return True
         for j, other in enumerate(arrays):
             if j != k and _overlap(arrays[k], other):

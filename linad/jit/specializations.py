@@ -343,7 +343,9 @@ CONSTANTS = (
 
 def _was_written(tracer: Tracer, node: Any) -> bool:
     settle(tracer)
-    return tracer._node is not node
+    buffer = tracer._buffer
+    # A write of no entries leaves no equation, and NumPy refuses it for a read-only array.
+    return tracer._node is not node or (buffer is not None and buffer.version > 0)
 
 
 def same_path(a: Variant, b: Variant) -> bool:

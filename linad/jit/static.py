@@ -66,6 +66,8 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
         held = frozenset([_key_of(v, around) for v in value])
     elif isinstance(value, bytearray):
         held = bytes(value)
+    elif isinstance(value, memoryview):
+        return kind, value.format, value.shape, value.readonly, value.tobytes()
     elif isinstance(value, functools.partial):
         held = _key_of((value.func, value.args, value.keywords), around)
     elif isinstance(value, types.MethodType):
@@ -190,7 +192,7 @@ def _slots(base: type) -> list[str]:
 def _hashable(value: Any) -> bool:
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: a memoryview that may be written
         return False
     return True
 

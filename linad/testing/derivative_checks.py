@@ -109,6 +109,10 @@ def _check_linearized(
                 check_derivatives(derivative, *args, order=order - 1, rtol=rtol, rng=rng)
             except DerivativeError as error:
                 raise DerivativeError(f"derivative of the {name}: {error}") from None
+            except OpaqueRuleError as error:
+                raise OpaqueRuleError(
+                    f"{error}; linad.check_derivatives(f, x, order=1) checks the first derivatives"
+                ) from None
 
 
 def _check_differences(

@@ -1,0 +1,76 @@
+"""``python -m fuzz``: random programs, until time is up."""
+
+import argparse
+import contextlib
+import sys
+import time
+from collections import Counter
+
+from fuzz.checks import DifferenceError, check
+from fuzz.smaller import smaller
+from fuzz.writer import write
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to go on")
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--programs", type=int, default=10**9, help="stop after so many")
+    parser.add_argument(
+        "--kernels",
+        choices=["python", "compiled"],
+        default="python",
+        help="whether kernels are run by Python (quick), or compiled (with NUMBA_DISABLE_JIT=1 "
+        "in the environment there are none, and NumPy runs the tapes)",
+    )
+    parser.add_argument("--fixed", action="store_true", help="nothing changes between calls")
+    parser.add_argument("--large", action="store_true", help="print programs as they were found")
+    parser.add_argument("--refusals", action="store_true", help="count refusals by words")
+    return parser.parse_args(arguments)
+
+
+def backend(kind):
+    from linad.core.settings import compiler_is_off
+
+    if kind == "compiled" or compiler_is_off():
+        return contextlib.nullcontext()
+    from kernels_in_python import kernels_in_python
+
+    return kernels_in_python()
+
+
+def main(arguments=None):
+    """Run programs; return how many differ."""
+    options = parsed(arguments)
+    end = time.monotonic() + options.seconds
+    ran = asked = refused = 0
+    words, failed = Counter(), []
+    seed = options.seed
+    while time.monotonic() < end and ran < options.programs:
+        program = write(seed, not options.fixed)
+        try:
+            with backend(options.kernels):
+                trial = check(program)
+        except Exception as problem:  # whatever it is, it is to be seen
+            failed.append(seed)
+            if not isinstance(problem, DifferenceError):
+                problem = f"{type(problem).__name__}: {problem}"
+            print(f"# ---- seed {seed}: {problem}\n".replace("\n", "\n# "))
+            with backend(options.kernels):
+                print((program if options.large else smaller(program)).script(), flush=True)
+        else:
+            asked += trial.asked
+            refused += len(trial.refused)
+            words.update(str(error).split("\n")[0][:90] for _, error in trial.refused)
+        ran += 1
+        seed += 1
+    print(f"{ran} programs, {asked} questions, {refused} refused with an error of linad's own")
+    if options.refusals:
+        for text, count in words.most_common(40):
+            print(f"{count:6d}  {text}")
+    print(f"{len(failed)} programs differ: seeds {failed[:100]}")
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))

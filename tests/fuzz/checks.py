@@ -1,0 +1,419 @@
+"""What is asked of a program: that linad computes what plain NumPy does, and its derivatives.
+
+For each point of a program, with the changes between them: the values, types and written
+arguments of `linad.jit(f)`; the value and the derivative of ``f``, forward and reverse against
+each other and against central differences; and the derivatives of the compiled function and the
+compiled derivatives against those. An error of linad's own that says what it refuses is not a
+difference, if nothing was computed.
+"""
+
+import contextlib
+import sys
+import threading
+import warnings
+
+import numpy as np
+
+import linad
+from linad.core import tree
+from linad.errors import InternalError, LinadError
+
+REFUSED = "refused"
+
+
+class DifferenceError(AssertionError):
+    """A program for which linad and NumPy disagree."""
+
+
+def leaves(value):
+    return tree.flatten(value)[0]
+
+
+def copied(args):
+    """Copies that lie in memory as the arguments do."""
+    found, structure = tree.flatten(args)
+    return tree.unflatten(structure, [_copied(x) for x in found])
+
+
+def _copied(x):
+    if not isinstance(x, np.ndarray):
+        return x
+    sizes = [abs(s) // x.itemsize for s in x.strides]
+    extent = 1 + sum([(n - 1) * s for n, s in zip(x.shape, sizes, strict=True)]) if x.size else 0
+    if extent < x.size:
+        return x.copy()
+    base = np.zeros(max(extent, 1), x.dtype)
+    start = sum([(n - 1) * s for n, s, t in zip(x.shape, sizes, x.strides, strict=True) if t < 0])
+    found = np.lib.stride_tricks.as_strided(base[start if x.size else 0 :], x.shape, x.strides)
+    found[...] = x
+    if not x.flags.writeable:
+        found.flags.writeable = False
+    return found
+
+
+def plain(function, args):
+    """What NumPy makes of it: the result or the exception, and the arguments afterwards."""
+    with np.errstate(all="ignore"):
+        try:
+            return function(*args), args
+        except Exception as problem:  # any: linad has to raise there, too
+            return problem, args
+
+
+def scale_of(x):
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def tolerance(*dtypes):
+    single = any(np.dtype(d) in (np.float32, np.complex64) for d in dtypes)
+    return 2e-4 if single else 1e-8
+
+
+def close(found, expected, single=False):
+    expected, found = np.asarray(expected), np.asarray(found)
+    if found.shape != expected.shape:
+        return False
+    if expected.dtype.kind not in "fc":
+        return np.array_equal(found, expected)
+    scale = scale_of(expected[np.isfinite(expected)])
+    rtol = 2e-4 if single else tolerance(expected.dtype)
+    with np.errstate(all="ignore"):
+        return np.allclose(found, expected, rtol=rtol, atol=rtol * scale + 1e-12, equal_nan=True)
+
+
+def same(found, expected, where, single=False, types=True):
+    """Raise unless two containers hold the same."""
+    a, b = tree.flatten(found), tree.flatten(expected)
+    if a[1] != b[1]:
+        raise DifferenceError(f"{where}: containers {a[1]} and {b[1]}")
+    for k, (u, v) in enumerate(zip(a[0], b[0], strict=True)):
+        if types and isinstance(v, np.ndarray) != isinstance(u, np.ndarray):
+            raise DifferenceError(f"{where}: leaf {k} is a {type(u)}, expected {type(v)}")
+        if types and isinstance(v, np.ndarray | np.generic) and np.asarray(u).dtype != v.dtype:
+            raise DifferenceError(f"{where}: leaf {k} is of {np.asarray(u).dtype}, not {v.dtype}")
+        if not close(u, v, single):
+            raise DifferenceError(f"{where}: leaf {k} is\n{u!r}, expected\n{v!r}")
+
+
+def is_single(args, result):
+    return any(
+        np.asarray(v).dtype in (np.float32, np.complex64) for v in [*leaves(args), *leaves(result)]
+    )
+
+
+class Trial:
+    """A program and its module, with counts of what was asked of it."""
+
+    def __init__(self, program, derivatives=True):
+        self.program, self.derivatives = program, derivatives
+        self.module = program.module()
+        self.rng = np.random.default_rng(program.seed)
+        self.refused, self.asked = [], 0
+        self.single = "'f4'" in program.source() + repr(program.points)
+
+    def attempt(self, where, function, *args):
+        """A call, or REFUSED where linad says that it cannot."""
+        self.asked += 1
+        try:
+            with np.errstate(all="ignore"):
+                return function(*args)
+        except InternalError as problem:
+            raise DifferenceError(f"{where}: {type(problem).__name__}: {problem}") from problem
+        except LinadError as problem:
+            self.refused.append((where, problem))
+            return REFUSED
+        except ValueError as problem:
+            # NumPy lets `ufunc.at` write into read-only arrays, and copyto of an array to itself;
+            # and what a plain array's `flat` is refused, it says in its own words.
+            if not any(words in str(problem) for words in ("read-only", "single item of")):
+                raise DifferenceError(f"{where}: ValueError: {problem}") from problem
+            self.refused.append((where, problem))
+            return REFUSED
+        except Exception as problem:
+            raise DifferenceError(f"{where}: {type(problem).__name__}: {problem}") from problem
+
+    def run(self):
+        f = self.module.f
+        jitted = linad.jit(f)
+        kept = {}  # derivatives that are compiled once and called at every point
+        for k, point in enumerate(self.program.points):
+            if k:
+                exec(self.program.changes[k - 1], self.module.__dict__)
+            args = self.arguments(point)
+            expected, after = plain(f, copied(args))
+            if isinstance(expected, Exception):
+                self.raises(jitted, args, expected, after, k)
+                continue
+            given = copied(args)
+            found = self.attempt(f"call {k} of jit(f)", jitted, *given)
+            if found is not REFUSED:
+                same(found, expected, f"call {k} of jit(f)", self.single)
+                same(given, after, f"arguments after call {k} of jit(f)", self.single)
+            if self.derivatives and k != 1:
+                self.differentiate(f, args, expected, kept, k)
+        if self.program.seed % 8 == 0:
+            self.threads(f, jitted)
+
+    def arguments(self, point):
+        return tuple([eval(e, self.module.__dict__) for e in point])
+
+    def raises(self, jitted, args, problem, after, k):
+        given = copied(args)
+        try:
+            with np.errstate(all="ignore"):
+                found = jitted(*given)
+        except Exception as own:
+            if isinstance(own, InternalError):
+                raise DifferenceError(f"call {k}: {own}") from own
+            if isinstance(own, LinadError):
+                return
+            same(given, after, f"arguments after call {k}, which raised", self.single)
+        else:
+            raise DifferenceError(f"call {k} gave {found!r}, where NumPy raises {problem!r}")
+
+    def differentiate(self, f, args, expected, kept, k):
+        rest, structure = tree.flatten(args)
+        moving = [i for i, v in enumerate(rest) if np.asarray(v).dtype.kind in "fc"]
+        moving = [i for i in moving if type(rest[i]) is not float] or moving
+        moving = [i for i in moving if isinstance(rest[i], np.ndarray | np.generic | float)]
+        floating = [v for v in leaves(expected) if np.asarray(v).dtype.kind in "fc"]
+        if not moving or not floating:
+            return
+
+        def chosen(function):
+            def g(*values):
+                all_of = list(leaves(copied(args)))
+                for i, v in zip(moving, values, strict=True):
+                    all_of[i] = v
+                found = leaves(function(*tree.unflatten(structure, all_of)))
+                return [v for v in found if np.asarray(_value(v)).dtype.kind in "fc"]
+
+            return g
+
+        g = chosen(f)
+        point = [rest[i] for i in moving]
+        dx = [self.like(v) for v in point]
+        ct = [self.like(v) for v in floating]
+
+        def fresh():
+            return [_copied(v) for v in point]
+
+        forward = self.attempt(f"jvp {k}", linad.jvp, g, fresh(), dx)
+        reverse = self.attempt(f"vjp {k}", lambda: linad.vjp(g, *fresh()))
+        if reverse is REFUSED or forward is REFUSED:
+            if (reverse is REFUSED) != (forward is REFUSED):
+                self.refused.append((f"only one of jvp and vjp {k}", None))
+            return
+        same(forward[0], floating, f"value of jvp {k}", self.single)
+        same(reverse[0], floating, f"value of vjp {k}", self.single)
+        back = self.attempt(f"pullback {k}", reverse[1], ct)
+        if back is REFUSED:
+            return
+        self.dot_test(dx, forward[1], ct, back, f"jvp and vjp {k}")
+        self.central(g, fresh, dx, forward[1], floating, k)
+        if not all(np.isfinite(v).all() for v in [*forward[1], *floating]):
+            return
+        # Compiled forms; those in `kept` were made at other points.
+        if "jit" not in kept:
+            kept["jit"] = linad.jit(f)
+        h = chosen(kept["jit"])
+        found = self.attempt(f"jvp {k} of jit(f)", linad.jvp, h, fresh(), dx)
+        if found is not REFUSED:
+            same(found, forward, f"jvp {k} of jit(f)", self.single)
+        found = self.attempt(f"linearize {k} of jit(f)", lambda: linad.linearize(h, *fresh()))
+        if found is not REFUSED:
+            same(found[0], floating, f"value of linearize {k} of jit(f)", self.single)
+            pulled = self.attempt(f"vjp {k} of jit(f)", lambda: linad.vjp(h, *fresh())[1](ct))
+            if pulled is not REFUSED:
+                same(pulled, back, f"vjp {k} of jit(f)", self.single)
+
+        def scalar(function):
+            def total(*arguments):
+                found = leaves(function(*arguments))
+                found = [v for v in found if np.asarray(_value(v)).dtype.kind in "fc"]
+                return sum([np.sum(v.real * (1.0 + j)) for j, v in enumerate(found)], 0.0)
+
+            return total
+
+        if len(args) != len(leaves(args)) or not moving:
+            return
+        numbers = tuple(moving)
+        if "gradient" not in kept:
+            kept["gradient"] = linad.jit(linad.grad(scalar(f), numbers))
+        expected = self.attempt(f"grad {k}", linad.grad(scalar(f), numbers), *copied(args))
+        if expected is REFUSED:
+            return
+        for name, function in (
+            ("jit(grad(f))", kept["gradient"]),
+            ("grad(jit(f))", linad.grad(scalar(kept["jit"]), numbers)),
+        ):
+            found = self.attempt(f"{name} {k}", function, *copied(args))
+            if found is not REFUSED:
+                same(found, expected, f"{name} {k}", self.single)
+        if self.program.seed % 3 == 0 and k in (0, 3):
+            self.second(scalar, f, kept, args, moving, dx, k)
+
+    def second(self, scalar, f, kept, args, moving, dx, k):
+        def partial(function):
+            def g(*values):
+                all_of = list(copied(args))
+                for i, v in zip(moving, values, strict=True):
+                    all_of[i] = v
+                return scalar(function)(*all_of)
+
+            return g
+
+        def point():
+            return [_copied(args[i]) for i in moving]
+
+        reference = self.attempt(f"hvp {k}", linad.hvp, partial(f), point(), dx)
+        if reference is REFUSED or not all(np.isfinite(v).all() for v in leaves(reference)):
+            return
+        gradient = linad.grad(partial(f), tuple(range(len(moving))))
+        mixed = self.attempt(
+            f"vjp of grad {k}", lambda: linad.vjp(gradient, *point())[1](tuple(dx))
+        )
+        if mixed is not REFUSED and not any(np.iscomplexobj(v) for v in dx):
+            same(leaves(mixed), leaves(reference), f"vjp of grad and hvp {k}", self.single)
+        found = self.attempt(f"hvp {k} of jit(f)", linad.hvp, partial(kept["jit"]), point(), dx)
+        if found is not REFUSED:
+            same(found, reference, f"hvp {k} of jit(f)", self.single)
+
+    def like(self, v):
+        x = self.rng.standard_normal(np.shape(v))
+        if np.iscomplexobj(v):
+            x = x + 1j * self.rng.standard_normal(np.shape(v))
+        dtype = np.asarray(v).dtype
+        return np.asarray(x, dtype) if isinstance(v, np.ndarray) else dtype.type(x)
+
+    def dot_test(self, dx, dy, ct, back, where):
+        products = []
+        for left, right in ((ct, dy), (back, dx)):
+            pairs = zip(left, right, strict=True)
+            products.append([np.sum((np.conj(u) * v).real, dtype="f8") for u, v in pairs])
+        if not all(np.isfinite(products[0])) or not all(np.isfinite(products[1])):
+            return
+        scale = 1 + max(
+            scale_of(np.asarray(u)) * scale_of(np.asarray(v)) * np.size(v)
+            for u, v in [*zip(ct, dy, strict=True), *zip(back, dx, strict=True)]
+        )
+        tol = 1e-3 if self.single or is_single(dx, dy) else 1e-9
+        if abs(sum(products[0]) - sum(products[1])) > tol * scale:
+            raise DifferenceError(
+                f"{where}: <ct, J dx> = {sum(products[0])}, <J.H ct, dx> = {sum(products[1])}"
+            )
+
+    def central(self, g, fresh, dx, dy, y, k):
+        """Central differences, where they agree with one-sided ones at two steps."""
+        if self.single or is_single(dx, y):
+            return
+
+        def at(step):
+            moved = [_moved(v, step * d) for v, d in zip(fresh(), dx, strict=True)]
+            return plain(g, moved)[0]
+
+        slopes = []
+        for h in (1e-6, 4e-6):
+            ahead, behind = at(h), at(-h)
+            for found in (ahead, behind):
+                if isinstance(found, Exception) or len(found) != len(y):
+                    return
+                if any(np.shape(u) != np.shape(v) for u, v in zip(found, y, strict=True)):
+                    return
+            with np.errstate(all="ignore"):
+                slopes.append([(a - c) / h for a, c in zip(ahead, y, strict=True)])
+                slopes.append([(c - b) / h for b, c in zip(behind, y, strict=True)])
+        for j, d in enumerate(dy):
+            found = [s[j] for s in slopes]
+            scale = 1 + scale_of(d) + scale_of(y[j])
+            if not all(np.isfinite(s).all() for s in found) or scale > 1e6:
+                continue
+            if max(scale_of(s - found[0]) for s in found) > 2e-3 * scale:
+                continue  # a kink or a jump
+            if scale_of((found[0] + found[1]) / 2 - d) > 5e-3 * scale:
+                raise DifferenceError(
+                    f"leaf {j} of jvp {k} is\n{d!r}, by differences\n{found[0]!r}"
+                )
+
+    def threads(self, f, jitted):
+        """Calls from four threads at once: each gets what plain NumPy makes of its arguments."""
+        wanted = []
+        for point in self.program.points:
+            args = self.arguments(point)
+            expected, after = plain(f, copied(args))
+            if not isinstance(expected, Exception):
+                wanted.append((args, expected, after))
+        problems = []
+
+        def work(k):
+            for j in range(len(wanted)):
+                args, expected, after = wanted[(j + k) % len(wanted)]
+                given = copied(args)
+                try:
+                    found = self.attempt("a call in a thread", jitted, *given)
+                    if found is not REFUSED:
+                        same(found, expected, "a call in a thread", self.single)
+                        same(given, after, "arguments after a call in a thread", self.single)
+                except DifferenceError as problem:
+                    problems.append(problem)
+
+        running = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        if problems:
+            raise problems[0]
+
+
+def _value(v):
+    return getattr(v, "concrete", v)
+
+
+def _moved(v, step):
+    if isinstance(v, np.ndarray) and v.ndim:
+        found = _copied(v + step)
+        if not v.flags.writeable:
+            found.flags.writeable = False
+        return found
+    return np.array(v + step) if isinstance(v, np.ndarray) else v + step
+
+
+@contextlib.contextmanager
+def quietly():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=".*[Rr]eport.*", category=RuntimeWarning)
+        yield
+
+
+def check(program, derivatives=True):
+    """Run a program in all forms.
+
+    Returns
+    -------
+    Trial
+
+    Raises
+    ------
+    DifferenceError
+        Where two forms disagree.
+    """
+    trial = Trial(program, derivatives)
+    try:
+        with quietly():
+            trial.run()
+    finally:
+        program.forget(trial.module)
+    return trial
+
+
+def difference(program):
+    """What goes wrong with a program, in words, or None."""
+    try:
+        check(program)
+    except DifferenceError as found:
+        return str(found)
+    except Exception as found:  # the check itself could not go on: a finding too
+        return f"{type(found).__name__}: {found} ({sys.exc_info()[2].tb_lineno})"
+    return None

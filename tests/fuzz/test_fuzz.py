@@ -1,0 +1,55 @@
+"""A sample of random programs; ``tox -e fuzz`` goes on."""
+
+import pytest
+
+from fuzz.checks import DifferenceError, check, difference
+from fuzz.program import Program
+from fuzz.smaller import smaller
+from fuzz.writer import AROUND, write
+
+SAMPLE = 12
+"""Programs in the default run; about ten a second."""
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],
+)
+def test_random_programs(seed, kernels):
+    check(write(seed))
+
+
+def test_a_program_of_a_seed_is_always_the_same():
+    assert write(3) == write(3)
+    assert len({write(seed) for seed in range(30)}) == 30
+
+
+def draws(points, changes=(), body=("y = x * helper(x)",), result="y"):
+    return Program(AROUND, body, result, ("x", "a", "n"), points, changes)
+
+
+POINTS = tuple([(f"values({k}, (3,))", f"values({k}, (2,))", "1") for k in range(3)])
+
+
+def test_a_difference_is_found_and_made_small(kernels, monkeypatch):
+    # What a program reads from outside in a way that nobody can follow.
+    monkeypatch.setenv("LINAD_FUZZ", "1")
+    program = draws(
+        POINTS,
+        tuple([f"import os; os.environ['LINAD_FUZZ'] = '{k}'" for k in (2, 3)]),
+        ("import os", "k = float(os.environ['LINAD_FUZZ'])", "z = a + 1", "y = x * k"),
+    )
+    found = difference(program)
+    assert found is not None
+    small = smaller(program)
+    assert "z = a + 1" not in small.body
+    assert "y = x * k" in small.body
+    with pytest.raises(DifferenceError):
+        exec(small.script(), {})
+
+
+def test_what_changes_between_calls_is_seen(kernels):
+    changes = ("def helper(v):\n    return v + 1.0", "helper = np.sin")
+    trial = check(draws(POINTS, changes))
+    assert trial.asked > 10
+    assert not trial.refused
