@@ -76,7 +76,7 @@ def scan(
     >>> path.shape
     (3,)
     >>> linad.grad(lambda y: linad.scan(step, y, length=3)[0])(1.0)
-    np.float64(1.0968735346378834)
+    np.float64(1.1461121532208438)
     """
     check_function("scan", f)
     rows, rows_tree = ([], None) if xs is None else tree.flatten(xs)
