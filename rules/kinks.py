@@ -21,7 +21,6 @@ from linad.core.primitive import Primitive, Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero, diagonal
 from linad.rules.entrywise import unary
-from linad.rules.shaping import replaced
 
 
 def _at_zero(x: Any, here: float, elsewhere: float, y: Any) -> Any:
@@ -29,7 +28,7 @@ def _at_zero(x: Any, here: float, elsewhere: float, y: Any) -> Any:
 
 
 def _tip(x: Any) -> Any:
-    return replaced(x, x == 0, 1)
+    return x + (x == 0)
 
 
 def _sqrt(x: Any) -> Any:

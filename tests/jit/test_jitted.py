@@ -173,7 +173,7 @@ class TestInputs:
 
     def test_objects_are_refused(self):
         jitted = linad.jit(lambda x, y: x)
-        with pytest.raises(DTypeError, match="object; arrays of numbers"):
+        with pytest.raises(DTypeError, match="got dtype object"):
             jitted(np.zeros(2), np.array([1, None]))
 
     @pytest.mark.parametrize("odd", [np.matrix(np.eye(2)), np.ma.array([1.0, 2.0], mask=[0, 1])])
@@ -423,12 +423,12 @@ class TestOutputs:
             (lambda x: zip([x], [x], strict=True), "zip"),
             (Model, "Model"),
             (lambda x: np.array([1, None]), "array of dtype object"),
-            (lambda x: linad.vjp(np.sin, x), r"method; arrays.*vjp\(jit\(f\), x\) run"),
-            (lambda x: linad.linearize(np.sin, x), r"TapeOperator; arrays.*linearize\(jit\(f\)"),
+            (lambda x: linad.vjp(np.sin, x), r"method; .*vjp\(jit\(f\), x\) run"),
+            (lambda x: linad.linearize(np.sin, x), r"TapeOperator; .*linearize\(jit\(f\)"),
         ):
             jitted = linad.jit(f)
             for _ in range(2):
-                with pytest.raises(OutputError, match=f"returned an? {what}"):
+                with pytest.raises(OutputError, match=f"it returned an? {what}"):
                     jitted(np.ones(()))
 
     def test_constant_sets_are_the_callers_own(self):
@@ -630,7 +630,7 @@ class TestGuards:
         with linad.config(variants=3):
             for n in range(3):
                 assert jitted(2.0, np.eye(5)[n]) == 2 * n
-            with pytest.warns(UserWarning, match=r"(?s)new path .* test_jit\.py:\d+.*np\.where"):
+            with pytest.warns(UserWarning, match=r"(?s)new path .* test_jitted\.py:\d+.*np\.where"):
                 assert jitted(2.0, np.eye(5)[3]) == 6
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
