@@ -2,7 +2,7 @@
 
 The model of `linad demo`: the equations of Lotka and Volterra, integrated by Runge and Kutta's
 method in plain NumPy, and fitted to the logarithms of the pelts traded in 1900 to 1920. Here the
-fit is linad's own, by Levenberg and Marquardt's method.
+fit is linad's own, by Gauss and Newton's method.
 
 Standard errors are those of s² (JᵀJ)⁻¹. The fit as a function of the data is differentiated
 through the solution (implicit differentiation), not through the solver's steps: one Jacobian says
@@ -27,7 +27,7 @@ def residual(theta, log_pelts):
 
 def fit():
     """The fit: a result with ``x``, ``fun``, ``jac``, ``cost``."""
-    return linad.solve.levenberg_marquardt(residual, START, (LOG_PELTS,), xtol=1e-12, ftol=0)
+    return linad.solve.gauss_newton(residual, START, (LOG_PELTS,), xtol=1e-12, ftol=0)
 
 
 def scatter(found):

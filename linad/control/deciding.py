@@ -12,11 +12,13 @@ from linad.control.closures import ClosureTrace, in_a_body, plain
 from linad.control.loops import Recorded, leaf_of
 from linad.control.whiles import affordable, while_
 from linad.core import tree
+from linad.core.options import count, takes
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, ShapeError
 
 
+@takes(limit=count(1).optional, checkpoints=count(1).optional)
 def while_loop(
     test: Callable[[Any], Any],
     body: Callable[[Any], Any],

@@ -11,6 +11,7 @@ from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.repeat import repeat
 from linad.core import tree
+from linad.core.options import FLAG, count, takes
 from linad.core.shapes import check_function, name_of, size_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, DTypeError, ShapeError, TreeError
@@ -20,6 +21,7 @@ LOOP_BYTES = 256 * 2**20
 """Memory for the carries of one loop from which its derivative keeps fewer of them."""
 
 
+@takes(length=count(0).optional, reverse=FLAG, checkpoints=count(1).optional)
 def scan(
     f: Callable[[Any, Any], Any],
     init: Any,
@@ -108,6 +110,7 @@ def scan(
     return recorded.run(rows, n, reverse, checkpoints)
 
 
+@takes(checkpoints=count(1).optional)
 def fori_loop(
     start: int,
     stop: int,

@@ -60,6 +60,11 @@ CALLS = {
     "sparse_jacobian": lambda **options: linad.sparse_jacobian(g, X, **options),
     "sparse_hessian": lambda **options: linad.sparse_hessian(f, X, **options),
     "jit": lambda **options: linad.jit(f, **options)(X),
+    "scan": lambda **options: linad.scan(lambda c, _: (2 * c, c), X, **{"length": 3} | options),
+    "while_loop": lambda **options: linad.while_loop(
+        lambda x: x[0] < 9.0, lambda x: 2 * x, X, **options
+    ),
+    "fori_loop": lambda **options: linad.fori_loop(0, 3, lambda i, x: 2 * x, X, **options),
     "primitive": lambda **options: linad.primitive(f, **options),
     "tag": lambda **options: linad.tag(J, "diagonal", **options),
     "eye": lambda **options: linad.eye(**{"n": 2} | options),
@@ -93,6 +98,7 @@ VALID = {
     ("primitive", "writes"): ["x", -1],
     **{(name, "argnums"): [-1] for name in CALLS},
     ("linearize", "argnums"): [None, -1],
+    ("scan", "xs"): [np.zeros(3)],
     ("jit", "static_argnums"): [-1, []],
     ("jit", "static_argnames"): ["x", []],
     ("check_rule", "wrt"): [None],

@@ -318,10 +318,11 @@ def test_arguments_that_are_one_object(f):
     for a, b in [(X, X), (X, X), (X, y), (X, y), (X, X), (X, X[::-1]), (X, y)]:
         np.testing.assert_array_equal(jitted(a, b), f(a, b))
         for argnums in (0, 1, (0, 1)):
-            gradients = [
-                linad.grad(lambda a, b, g=g: np.sum(g(a, b)), argnums=argnums)(a, b)
-                for g in (jitted, f)
-            ]
+            with linad.config(disconnected="ignore"):  # 3 * x has no y
+                gradients = [
+                    linad.grad(lambda a, b, g=g: np.sum(g(a, b)), argnums=argnums)(a, b)
+                    for g in (jitted, f)
+                ]
             np.testing.assert_array_equal(*gradients)
 
 

@@ -25,6 +25,13 @@ def written(name, write):
     return function
 
 
+def put_flat(t, v):
+    """Without an axis NumPy wants an array in C order."""
+    entries = t.copy()
+    np.put_along_axis(entries, np.array([0, 7, 2]), v, None)
+    t[...] = entries
+
+
 V3 = rng.standard_normal(3)
 WRITES = {
     "put": (lambda t, v: np.put(t, [0, 5, -1], v), V3),
@@ -41,7 +48,7 @@ WRITES = {
         lambda t, v: np.put_along_axis(t, np.array([[0], [2], [1]]), v, 1),
         V3[:, None],
     ),
-    "put_along_axis_flat": (lambda t, v: np.put_along_axis(t, np.array([0, 7, 2]), v, None), V3),
+    "put_along_axis_flat": (put_flat, V3),
     "fill_diagonal": (lambda t, v: np.fill_diagonal(t, v), V3),
     "fill_diagonal_scalar": (lambda t, v: np.fill_diagonal(t, v), V3[0]),
     "fill_diagonal_wrap": (lambda t, v: np.fill_diagonal(t.T, v, wrap=True), V3),

@@ -205,7 +205,6 @@ ERRORS = {
         UnsupportedError,
         "Dfun",
     ),
-    "quad": (lambda y: si.quad(lambda x: y[0] * x, 0, 1)[0], LinadError, None),
 }
 
 

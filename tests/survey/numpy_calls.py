@@ -66,6 +66,8 @@ def _like(*args: Any) -> Call:
 
 
 CALLS: dict[str, Call] = {
+    "scipy.spatial.distance.mahalanobis": lambda f, a: f(a[0], a[1], a @ a.T),
+    "scipy.spatial.distance.seuclidean": lambda f, a: f(a[0], a[1], a[2] ** 2),
     # numpy
     "numpy.angle": lambda f, a: f(a + 1j * a.T),
     "numpy.apply_along_axis": lambda f, a: f(np.cumsum, 0, a),

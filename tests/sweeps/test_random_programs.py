@@ -28,11 +28,11 @@ def check_values(program):
         if near_a_jump(f, inputs):
             return
         jitted = linad.jit(f)
-        variant = jitted.variant(*inputs)
+        variant, outside = jitted._variant(inputs, {})
         arrays = [np.array(x) for x in inputs]
         for _ in range(3):
             poison(variant.compiled.program)
-            values = variant.compiled.impl(*arrays)
+            values = variant.compiled.impl(*arrays, *outside)
             assert_same(variant.finish(values, arrays), expected, rounding(variant.tape))
             for a, b in zip(arrays, inputs, strict=True):
                 np.testing.assert_array_equal(a, b)
@@ -40,7 +40,7 @@ def check_values(program):
 
 def check_derivatives(program):
     f, inputs = program
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), linad.config(disconnected="ignore"):
         if near_a_jump(f, inputs):
             return
 

@@ -89,9 +89,10 @@ def apart(found, expected):
 LEFT = {
     "f": set(),
     "c": {"rint", "erf", "erfc", "sinc", "maximum", "minimum", "fmax", "fmin", "less"}
-    | {"less_equal", "greater", "greater_equal", "xlogy", "xlog1py", "clip"},
-    "i": {"reciprocal", "signbit", "power"},
-    "b": {"reciprocal", "signbit", "power", "floor_divide", "remainder", "fmod"}
+    | {"less_equal", "greater", "greater_equal", "xlogy", "xlog1py", "clip"}
+    | {"side", "tip", "root"},
+    "i": {"reciprocal", "signbit", "power", "tip"},
+    "b": {"reciprocal", "signbit", "power", "tip", "floor_divide", "remainder", "fmod"}
     | {"left_shift", "right_shift", "sign", "square", "clip", "spacing", "nextafter"},
 }
 

@@ -181,7 +181,7 @@ def test_stop_gradient_stops_in_compiled_programs():
 
 def test_the_setting_is_one_of_three():
     with (
-        pytest.raises(OptionError, match="'raise', 'warn', 'ignore'"),
+        pytest.raises(OptionError, match="'raise', 'warn' or 'ignore'"),
         linad.config(disconnected="error"),
     ):
         pass

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.spatial.distance as theirs
 
 from linad.core.frames import public_names
-from linad.errors import ShapeError, UnsupportedError
+from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.mirror import inexact, traced_form
 
@@ -165,8 +165,14 @@ def _spread(kind: Any, X: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in kwargs.items() if k != "out"}
 
 
+def _real(name: str, X: Any) -> Any:
+    if X.dtype.kind == "c":
+        raise DTypeError(f"{name}: expected real coordinates, got {X.dtype}")
+    return X
+
+
 def _points(name: str, X: Any) -> Any:
-    X = inexact(X)
+    X = _real(name, inexact(X))
     if X.ndim != 2:
         raise ShapeError(f"{name}: expected points in rows, an array of two axes, got {X.shape}")
     return X
@@ -208,7 +214,14 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     i, j = np.triu_indices(n, 1)
     place = np.full((n, n), X.size)
     place[i, j] = place[j, i] = np.arange(X.size)
-    return np.concatenate([X, np.zeros(1)])[place]
+    return np.concatenate([X, np.zeros(1, X.dtype)])[place]
+
+
+def _point(name: str, u: Any) -> Any:
+    u = _real(name, inexact(u))
+    if u.ndim != 1:
+        raise ShapeError(f"{name}: expected a point, an array of one axis, got {u.shape}")
+    return u
 
 
 def _of_two(name: str) -> Metric:
@@ -216,7 +229,7 @@ def _of_two(name: str) -> Metric:
 
     @traced_form(getattr(theirs, name))
     def distance(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
-        return kind(inexact(u), inexact(v), *args, **kwargs)
+        return kind(_point(name, u), _point(name, v), *args, **kwargs)
 
     return distance
 

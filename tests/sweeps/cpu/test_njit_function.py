@@ -247,7 +247,7 @@ def test_memory_that_overlaps():
 
 
 def test_operations_that_run_in_numpy():
-    with pytest.raises(FallbackError, match=r"roots \(test_njit.py:\d+: "):
+    with pytest.raises(FallbackError, match=r"roots \(test_njit_function.py:\d+: "):
         linad.jit(lambda x: np.abs(np.roots(x))).njit(X)
 
 
