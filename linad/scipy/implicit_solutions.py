@@ -49,6 +49,8 @@ class Watched:
 
     def __init__(self, function: Function, args: tuple[Any, ...] = ()) -> None:
         self.function, self.args, self.traced = function, args, False
+        if not args:
+            self.__wrapped__ = function  # SciPy counts the parameters
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self.function(*args, *self.args, **kwargs)

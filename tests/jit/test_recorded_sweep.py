@@ -156,7 +156,10 @@ def test_cases_run_in_other_states(case):
         return case.function(*args, **case.params)
 
     def moved(order):
-        return [ORDERS[order](np.asarray(a * a.dtype.type(1.03125))) if is_data(a) else a for a in case.args]
+        return [
+            ORDERS[order](np.asarray(a * a.dtype.type(1.03125))) if is_data(a) else a
+            for a in case.args
+        ]
 
     jitted = linad.jit(f)
     with quiet(), linad.config(variants=32):

@@ -7,7 +7,7 @@ import scipy.linalg
 
 import linad
 import linad.scipy.integrate as si
-from linad.errors import GuardError, LinadError, ShapeError, UnsupportedError
+from linad.errors import GuardError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
 A = np.array([[-0.4, 1.1], [-0.9, -0.2]])

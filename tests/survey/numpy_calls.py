@@ -65,7 +65,47 @@ def _like(*args: Any) -> Call:
     return lambda f, a: f(*args, like=a)
 
 
+# An equation, a sum of squares and a fit, all of which a matrix moves.
+
+
+def bracketed(f: Any, a: Any) -> Any:
+    return f(lambda t: t**3 + t - a[0, 0], 0.0, 2.0)
+
+
+def least(f: Any, a: Any) -> Any:
+    return f(lambda x: np.sum((x - a[0]) ** 2 + x**4), np.zeros(3), disp=False)
+
+
+def misfit(a: Any) -> Any:
+    return lambda x: np.stack([x[0] - a[0, 0], x[1] ** 3 + x[0] - a[1, 1]])
+
+
+def riccati(f: Any, a: Any) -> Any:
+    return f(a, np.eye(3), a @ a.T, np.eye(3))
+
+
 CALLS: dict[str, Call] = {
+    **{f"scipy.optimize.{k}": bracketed for k in ("bisect", "brenth", "brentq", "ridder")},
+    "scipy.optimize.toms748": bracketed,
+    **{f"scipy.optimize.{name}": least for name in ("fmin", "fmin_bfgs")},
+    "scipy.optimize.minimize": lambda f, a: f(lambda x: np.sum((x - a[0]) ** 4), np.zeros(3)).x,
+    "scipy.optimize.minimize_scalar": lambda f, a: f(lambda t: (t - a[0, 0]) ** 2 + t**4).x,
+    "scipy.optimize.fixed_point": lambda f, a: f(lambda t: np.cos(t) * a[0, 0], 0.5),
+    "scipy.optimize.newton": lambda f, a: f(lambda t: t**3 + t - a[0, 0], 0.5),
+    "scipy.optimize.root_scalar": lambda f, a: f(lambda t: t**3 - a[0, 0], bracket=(0.0, 2.0)).root,
+    "scipy.optimize.fsolve": lambda f, a: f(misfit(a), np.ones(2)),
+    "scipy.optimize.root": lambda f, a: f(misfit(a), np.ones(2)).x,
+    "scipy.optimize.least_squares": lambda f, a: f(misfit(a), np.ones(2)).x,
+    "scipy.optimize.leastsq": lambda f, a: f(misfit(a), np.ones(2))[0],
+    "scipy.optimize.curve_fit": lambda f, a: f(lambda t, p: np.exp(p * t), a[0], 1 + a[1])[0],
+    "scipy.integrate.quad": lambda f, a: f(lambda t: np.exp(t * a[0, 0]), 0.0, 1.0)[0],
+    "scipy.integrate.dblquad": lambda f, a: f(lambda s, t: s * t * a[0, 0], 0.0, 1.0, 0.0, 1.0)[0],
+    "scipy.linalg.solve_continuous_are": riccati,
+    "scipy.linalg.solve_discrete_are": riccati,
+    "scipy.spatial.distance.jensenshannon": lambda f, a: f(a[0], a[1]),
+    "scipy.spatial.transform.Rotation": lambda f, a: f(
+        np.concatenate([a[0], a[1, :1]])
+    ).as_matrix(),
     "scipy.spatial.distance.mahalanobis": lambda f, a: f(a[0], a[1], a @ a.T),
     "scipy.spatial.distance.seuclidean": lambda f, a: f(a[0], a[1], a[2] ** 2),
     # numpy

@@ -168,6 +168,13 @@ def check(function, call, dtype, mirror=False):
     return None
 
 
+# SciPy finds these to a tolerance that differences magnify: tests/scipy/test_implicit_solutions.py compares.
+SEARCHED = {
+    f"scipy.optimize.{name}"
+    for name in ("curve_fit", "fmin", "fmin_bfgs", "minimize", "minimize_scalar")
+}
+
+
 @pytest.mark.parametrize("title", SECTIONS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["double", "single"])
 def test_both_modes_agree_and_keep_the_precision(title, dtype, entries, table):
@@ -176,7 +183,7 @@ def test_both_modes_agree_and_keep_the_precision(title, dtype, entries, table):
     """
     problems = {}
     for entry in entries[title]:
-        if table[title][entry.name].kind == DIFFERENTIABLE:
+        if table[title][entry.name].kind == DIFFERENTIABLE and entry.name not in SEARCHED:
             refused = table[title][entry.name].note
             for i, call in zip(entry.arguments, entry.calls, strict=True):
                 if not refused or str(i) not in refused:

@@ -73,7 +73,11 @@ def _cosine(x: Any, y: Any, w: Any = None) -> Any:
 def _correlation(x: Any, y: Any, w: Any = None, centered: bool = True) -> Any:
     if not centered:
         return _cosine(x, y, w)
-    share = np.full(x.shape[-1], 1 / x.shape[-1]) if w is None else asarray(w) / np.sum(asarray(w))
+    share = (
+        np.full(x.shape[-1], 1 / x.shape[-1], x.dtype)
+        if w is None
+        else asarray(w) / np.sum(asarray(w))
+    )
 
     def centre(z: Any) -> Any:
         return z - np.sum(share * z, -1, keepdims=True)
