@@ -60,6 +60,11 @@ def quad(
     last = found[2]["last"]
     starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
     value = _integral(f, a, b, starts, ends)
+    if np.iscomplexobj(plain(value)):
+        raise UnsupportedError(
+            "quad: a complex integrand is not traced by linad; integrate its real and imaginary "
+            "part apart"
+        )
     difference = abs(float(plain(value)) - found[0])
     if not difference <= 1e-6 + 1e-6 * abs(found[0]) + 10 * abs(found[1]):
         raise ConvergenceError(

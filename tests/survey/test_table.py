@@ -168,7 +168,7 @@ def check(function, call, dtype, mirror=False):
     return None
 
 
-# SciPy finds these to a tolerance that differences magnify: tests/scipy/test_implicit_solutions.py compares.
+# Found to a tolerance, which differences magnify: tests/scipy/test_implicit_solutions.py compares.
 SEARCHED = {
     f"scipy.optimize.{name}"
     for name in ("curve_fit", "fmin", "fmin_bfgs", "minimize", "minimize_scalar")
