@@ -18,7 +18,7 @@ from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, ShapeError
 
 
-@takes(limit=count(1).optional, checkpoints=count(1).optional)
+@takes(limit=count(0).optional, checkpoints=count(1).optional)
 def while_loop(
     test: Callable[[Any], Any],
     body: Callable[[Any], Any],
@@ -69,14 +69,6 @@ def while_loop(
     """
     check_function("while_loop", test)
     check_function("while_loop", body)
-    for name, value in (("limit", limit), ("checkpoints", checkpoints)):
-        least = 0 if name == "limit" else 1
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least
-        ):
-            raise ArgumentError(
-                f"while_loop: {name} must be a number of repetitions, got {value!r}"
-            )
     cuts: list[int] = []
 
     def step(carry: Any, _: Any) -> Any:

@@ -192,8 +192,6 @@ def _length(name: str, rows: Sequence[Any], length: int | None) -> int:
             raise ShapeError(f"{name}: xs must have a first axis of rows, got a number")
         found.append(shape[0])
     if length is not None:
-        if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
-            raise ArgumentError(f"{name}: length must be a number of repetitions, got {length!r}")
         found.append(int(length))
     if not found:
         raise ArgumentError(f"{name}: give xs, or length=n for a loop without rows")

@@ -120,7 +120,7 @@ class Facts:
         return None
 
     def isometric(self) -> bool:
-        """Whether |A x| = |x| for every x."""
+        """Whether A keeps the length of every vector."""
         return False
 
     def diagonal_after(self, left: Any) -> Any:

@@ -310,7 +310,7 @@ def test_decision_that_changes():
         ),
         (
             ArgumentError,
-            "a number of repetitions",
+            "length must be an integer >= 0",
             lambda: linad.scan(lambda c, x: (c, c), 1.0, length=2.5),
         ),
         (ShapeError, "first axis of rows", lambda: linad.scan(lambda c, x: (c, c), 1.0, 3.0)),

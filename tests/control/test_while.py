@@ -135,7 +135,7 @@ def test_errors():
         linad.while_loop(lambda c: c > 0, lambda c: c, np.ones(2))
     with pytest.raises(ShapeError, match=r"while_loop: carry went in as float64\[2\]"):
         linad.while_loop(lambda c: np.sum(c) > 0, lambda c: np.ones(3), np.ones(2))
-    with pytest.raises(ArgumentError, match="limit must be a number"):
+    with pytest.raises(ArgumentError, match="limit must be an integer >= 0"):
         linad.while_loop(lambda c: c > 0, lambda c: c, 1.0, limit=2.5)
 
 

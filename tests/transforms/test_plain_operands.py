@@ -161,8 +161,6 @@ def test_borrowed_memory_is_not_frozen():
         memory[:8] = np.ones(1).tobytes()
         return y
 
-    np.testing.assert_array_equal(linad.jvp(linad.jit(f), (np.ones(600),), (np.ones(600),))[1], 0)
-    memory[:] = bytes(len(memory))
     np.testing.assert_array_equal(linad.jacobian(f)(np.ones(600)), 0)
 
 
