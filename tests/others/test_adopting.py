@@ -20,6 +20,8 @@ from linad.errors import (
     UnsupportedError,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+
 X = np.array([0.3, 0.5, 0.7])
 
 
