@@ -11,7 +11,16 @@ from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.reordering import Broadcast, Permutation, Reshape
-from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
+from linad.operators.structured import (
+    Cast,
+    Conjugation,
+    Diagonal,
+    Identity,
+    IdentityMatrix,
+    Masked,
+    RealPart,
+    Zero,
+)
 
 REAL = [np.dtype(np.float32), np.dtype(np.float64)]
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
@@ -124,6 +133,7 @@ def tolerance(dtype):
 
 
 ABSTRACT = {wrappers.Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
+ABSTRACT |= {IdentityMatrix}
 
 
 def every_class():

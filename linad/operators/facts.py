@@ -252,6 +252,11 @@ def squares(x: Any) -> Any:
     return x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
 
 
+def ones_of(op: "JacobianOperator") -> Any:
+    """The squared norms of columns that have length one."""
+    return np.ones(op.shape[1], real_dtype(op.dtype))
+
+
 def largest_singular_value(a: Any) -> Any:
     """Of a matrix, or of the worst of a stack."""
     return np.linalg.svd(a, compute_uv=False)[..., 0].max() if a.size else 0.0

@@ -8,10 +8,10 @@ import numpy as np
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, keep_axes, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.facts import DEFINITE, real_dtype
+from linad.operators.facts import ones_of, real_dtype
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
-from linad.operators.structured import Identity
+from linad.operators.structured import Identity, IdentityMatrix
 
 
 class Broadcast(JacobianOperator):
@@ -88,7 +88,7 @@ def broadcast(out_shape: Shape, in_shape: Shape, dtype: Any) -> JacobianOperator
     return Broadcast(out_shape, in_shape, dtype)
 
 
-class Reshape(JacobianOperator):
+class Reshape(IdentityMatrix):
     """y = the entries of x, in C order, in another shape. A view where NumPy can give one."""
 
     unknown = "multiple"
@@ -101,24 +101,6 @@ class Reshape(JacobianOperator):
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         return cotangent.reshape(seeds + self.in_shape)
 
-    def pattern_names(self) -> set[str]:
-        return {"identity", "diagonal"}
-
-    def triangles(self) -> tuple[bool, bool]:
-        return True, True
-
-    def definiteness(self) -> int:
-        return DEFINITE
-
-    def diagonal_entries(self) -> Any:
-        return np.ones(self.shape[0], self.dtype)
-
-    def column_squares(self) -> Any:
-        return _ones(self)
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
     def adjoint_form(self, conj: Any) -> JacobianOperator:
         return Reshape(self.in_shape, self.out_shape, self.dtype)
 
@@ -127,12 +109,6 @@ class Reshape(JacobianOperator):
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         return Identity(self.in_shape, self.dtype) if self.out_shape == self.in_shape else None
-
-    def relation(self) -> Any:
-        return None
-
-    def isometric(self) -> bool:
-        return True
 
 
 class Permutation(JacobianOperator):
@@ -156,7 +132,7 @@ class Permutation(JacobianOperator):
         return {"permutation", "unitary"}
 
     def column_squares(self) -> Any:
-        return _ones(self)
+        return ones_of(self)
 
     def spectral_norm(self) -> Any:
         return 1.0
@@ -185,7 +161,3 @@ class Permutation(JacobianOperator):
 def _permute(x: Any, axes: tuple[int, ...]) -> Any:
     seeds = x.ndim - len(axes)
     return x.transpose((*range(seeds), *[seeds + k for k in axes]))
-
-
-def _ones(op: JacobianOperator) -> Any:
-    return np.ones(op.shape[1], real_dtype(op.dtype))

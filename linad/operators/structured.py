@@ -18,6 +18,7 @@ from linad.operators.facts import (
     NOT_A_MATRIX,
     NOTHING,
     SEMIDEFINITE,
+    ones_of,
     real_dtype,
     sign_of,
     squares,
@@ -25,20 +26,10 @@ from linad.operators.facts import (
 from linad.operators.relations import Gather
 
 
-class Identity(JacobianOperator):
-    """y = x."""
+class IdentityMatrix(JacobianOperator):
+    """What `Identity` and `linad.operators.reordering.Reshape` share: their matrix."""
 
-    scales_at_once = True
-
-    def __init__(self, shape: Shape, dtype: Any) -> None:
-        self.out_shape = self.in_shape = shape
-        self.dtype = dtype
-
-    def pushforward(self, tangent: Any) -> Any:
-        return tangent
-
-    def pullback(self, cotangent: Any) -> Any:
-        return cotangent
+    inherits_facts = True
 
     def pattern_names(self) -> set[str]:
         return {"identity", "diagonal"}
@@ -53,10 +44,32 @@ class Identity(JacobianOperator):
         return np.ones(self.shape[0], self.dtype)
 
     def column_squares(self) -> Any:
-        return _ones(self)
+        return ones_of(self)
 
     def spectral_norm(self) -> Any:
         return 1.0
+
+    def relation(self) -> Any:
+        return None
+
+    def isometric(self) -> bool:
+        return True
+
+
+class Identity(IdentityMatrix):
+    """y = x."""
+
+    scales_at_once = True
+
+    def __init__(self, shape: Shape, dtype: Any) -> None:
+        self.out_shape = self.in_shape = shape
+        self.dtype = dtype
+
+    def pushforward(self, tangent: Any) -> Any:
+        return tangent
+
+    def pullback(self, cotangent: Any) -> Any:
+        return cotangent
 
     def adjoint_form(self, conj: Any) -> JacobianOperator:
         return self
@@ -66,12 +79,6 @@ class Identity(JacobianOperator):
 
     def inverse_form(self) -> JacobianOperator:
         return self
-
-    def relation(self) -> Any:
-        return None
-
-    def isometric(self) -> bool:
-        return True
 
 
 class Zero(JacobianOperator):
@@ -353,10 +360,6 @@ class Masked(JacobianOperator):
     def relation(self) -> Any:
         # The entries that a mask leaves out change with the point.
         return None
-
-
-def _ones(op: JacobianOperator) -> Any:
-    return np.ones(op.shape[1], real_dtype(op.dtype))
 
 
 def _check_entries(op: Any, d: Any) -> None:

@@ -106,6 +106,8 @@ class _View(Typed):
 
     remembered_as: str
 
+    inherits_facts = True
+
     def __init__(self, op: JacobianOperator) -> None:
         self.op = op
         self._in_dtype, self._out_dtype = op.out_dtype, op.in_dtype
@@ -123,6 +125,19 @@ class _View(Typed):
         refs = self.op.__dict__
         if refs.get(self.remembered_as) is None:
             refs[self.remembered_as] = weakref.ref(self)
+
+    def triangles(self) -> tuple[bool, bool]:
+        lower, upper = self.op.triangles()
+        return upper, lower
+
+    def definiteness(self) -> int:
+        return self.op.definiteness() if self.shape[0] == self.shape[1] else NOTHING
+
+    def rank_bound(self) -> int:
+        return self.op.rank_bound()
+
+    def spectral_norm(self) -> Any:
+        return norm_of(self.op)
 
 
 class Adjoint(_View):
@@ -173,22 +188,9 @@ class Adjoint(_View):
     def _adjoint(self) -> JacobianOperator:
         return self.op
 
-    def triangles(self) -> tuple[bool, bool]:
-        lower, upper = self.op.triangles()
-        return upper, lower
-
-    def definiteness(self) -> int:
-        return self.op.definiteness() if self.shape[0] == self.shape[1] else NOTHING
-
-    def rank_bound(self) -> int:
-        return self.op.rank_bound()
-
     def diagonal_entries(self) -> Any:
         found = diagonal_of(self.op)
         return None if found is None else np.conj(found)
-
-    def spectral_norm(self) -> Any:
-        return norm_of(self.op)
 
     def adjoint_form(self, conj: Any) -> JacobianOperator | None:
         return self.op if self.dtype.kind != "c" or conj(1j) != 1j else None
@@ -223,22 +225,8 @@ class Transpose(_View):
     def _transpose(self) -> JacobianOperator:
         return self.op
 
-    def triangles(self) -> tuple[bool, bool]:
-        lower, upper = self.op.triangles()
-        return upper, lower
-
-    def definiteness(self) -> int:
-        return self.op.definiteness() if self.shape[0] == self.shape[1] else NOTHING
-
-    def rank_bound(self) -> int:
-        return self.op.rank_bound()
-
     def diagonal_entries(self) -> Any:
-        found = diagonal_of(self.op)
-        return None if found is None else found
-
-    def spectral_norm(self) -> Any:
-        return norm_of(self.op)
+        return diagonal_of(self.op)
 
     def adjoint_form(self, conj: Any) -> JacobianOperator | None:
         return self.op if conj(1j) == 1j else None
