@@ -7,6 +7,7 @@ in linad's own namespace the first time one is met, its init fields as children.
 import dataclasses
 import functools
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     try:
         leaves, structure = optree.tree_flatten(value, namespace=NAMESPACE)
     except RecursionError as error:
+        if _is_shallow(value):  # then the caller's own recursion is what has no end
+            raise
         raise TreeError("a container is nested too deeply, or holds itself") from error
     new = [cls for cls in set(map(type, leaves)) if dataclasses.is_dataclass(cls)]
     if not new:
@@ -64,6 +67,17 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
     for cls in new:
         _register_dataclass(cls)
     return flatten(value)
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether optree itself would flatten a container; found level by level, without recursion."""
+    level = [value]
+    for _ in range(optree.MAX_RECURSION_DEPTH):
+        found = {id(item): item for holder in level for item in _children(holder)}
+        if not found:
+            return True
+        level = list(found.values())
+    return False
 
 
 @functools.cache
@@ -84,18 +98,22 @@ def key_orders(value: Any) -> tuple[Any, ...]:
 
 
 def _collect_orders(value: Any, found: list[Any]) -> None:
-    kind = type(value)
-    if kind in leaf_types:
-        return
     if isinstance(value, dict):
         found.append(tuple(value))
-        value = value.values()
-    elif kind in _registered:
-        value = [getattr(value, field.name) for field in dataclasses.fields(kind) if field.init]
-    elif not isinstance(value, (tuple, list, deque)):
-        return
-    for item in value:
+    for item in _children(value):
         _collect_orders(item, found)
+
+
+def _children(value: Any) -> Iterable[Any]:
+    """What a container holds itself; nothing for a leaf."""
+    kind = type(value)
+    if kind in leaf_types:
+        return ()
+    if isinstance(value, dict):
+        return value.values()
+    if kind in _registered:
+        return [getattr(value, field.name) for field in dataclasses.fields(kind) if field.init]
+    return value if isinstance(value, (tuple, list, deque)) else ()
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:

@@ -115,7 +115,6 @@ SMALL = {
         np.ceil(x),
         np.rint(x),
         np.trunc(x),
-        np.fix(x),
         np.round(x, 1),
         np.sign(x),
     ],
@@ -171,6 +170,11 @@ def test_functions_without_a_derivative(name, monkeypatch):
 
     monkeypatch.setattr(onnx_program, "simplify", lambda tape: tape)
     assert linad.onnx(f)(X).check() == 0
+
+
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # NumPy 2.5
+def test_fix():
+    assert linad.onnx(np.fix)(X).check() == 0
 
 
 def test_whole_parts_and_signs_of_zero():
