@@ -19,31 +19,22 @@ from linad.core.primitive import Primitive
 from linad.core.settings import Settings, settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.arena import plan_arena
-from linad.sweeps.cpu import (
-    along_axis as lanes,
-    data_movement as calls,
-    linear_routines as systems,
-    matrix_products as products,
-    user_functions as own,
-)
-from linad.sweeps.cpu.blas_lapack import spread_over
-from linad.sweeps.cpu.symmetric_systems import decomposed
+from linad.sweeps.data_movement import piece, scatter_write
 from linad.sweeps.instructions import Fallback, Instruction
-from linad.sweeps.loop_templates import written
+from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
     Buffer,
     Place,
     c_strides,
     constant_place,
     new_place,
+    spread_over,
     view_place,
     window_place,
 )
-from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
-
-TOPICS = (calls, lanes, products, systems)
-"""Modules that say how to lower primitives; their routines register themselves."""
+from linad.sweeps.plan import Planner
+from linad.sweeps.steps import WRITE, Call, Loop, operands_of
+from linad.sweeps.target import Target
 
 NAN_TESTS = {"isnan", "isfinite", "isinf"}
 """Primitives whose loops never ignore NaN and infinity."""
@@ -55,6 +46,14 @@ FOREVER = 1 << 60
 class Lowering:
     """The instructions of a tape.
 
+    Parameters
+    ----------
+    tape : Tape
+    target : Target
+        What they are for.
+    chosen : Settings, optional
+        What they are made with; what is in force by default.
+
     Attributes
     ----------
     instructions : list of Instruction or Fallback
@@ -65,11 +64,11 @@ class Lowering:
         Bytes of scratch memory.
     """
 
-    def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
-        chosen = chosen or settings()
-        tape, self.decomposed = decomposed(tape)
-        self.tape, self.chosen = tape, chosen
-        self.vector, self.fast = bool(chosen.vector_math), bool(chosen.fast_math)
+    def __init__(self, tape: Tape, target: Target, chosen: Settings | None = None) -> None:
+        self.chosen = chosen or settings()
+        self.target = target
+        self.tape, self.more = target.prepared(tape)
+        tape = self.tape
         self.instructions: list[Instruction | Fallback] = []
         self.places: dict[Any, Place] = {}
         self.constants: dict[int, Place] = {}
@@ -81,7 +80,7 @@ class Lowering:
         for view, source in self.views.items():
             self.viewed_by[source].append(view)
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
-        self.steps = Planner(tape, self.views, self.decomposed).steps()
+        self.steps = Planner(tape, target, self.views, self.more).steps()
         self.read_at = self._read_positions()
         self.latest = self._find_latest()
         self.unplaced = {
@@ -104,7 +103,7 @@ class Lowering:
             for made in self.instructions[first:]:
                 made.equations = [step.equation]
         self.outputs = self._deliver()
-        self.arena_size = plan_arena(self.instructions)
+        self.arena_size = target.plan_memory(self.instructions)
 
     # Before.
 
@@ -206,18 +205,32 @@ class Lowering:
         return made
 
     def copy(self, target: Place, source: Place, label: str = "copy") -> None:
-        """Add an instruction that copies one place to another, which broadcasts."""
-        if not (calls.plain(target) and calls.plain(source)):
+        """Add an instruction that copies one place to another, which casts and broadcasts."""
+        x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
+        if not (self.target.takes(source.dtype) and self.target.takes(target.dtype)):
             spread = spread_over(source, target.shape, 0)
-            given, made = (Var(k, target.shape, p.dtype) for k, p in enumerate((source, target)))
-            eqn = Equation(Primitive.registry["astype"], (given,), {"dtype": target.dtype}, (made,))
+            given = Var(0, target.shape, source.dtype)
+            eqn = Equation(Primitive.registry["astype"], (given,), {"dtype": target.dtype}, (y,))
             self.instructions.append(Fallback(eqn, [spread], [target]))
             return
-        self.emit(*calls.copy(target, source), label, 2 * size_of(target.shape))
+        eqn = Equation(Primitive.registry["astype"], (x,), {}, (y,))
+        self._emit_one(eqn, {x: source, y: target}, label, 2 * size_of(target.shape))
 
     def fill(self, target: Place, value: Any) -> None:
         """Add an instruction that sets all entries of a place."""
-        self.emit(*calls.fill(target, value), "fill", size_of(target.shape))
+        y = Var(0, target.shape, target.dtype)
+        number = np.asarray(value).astype(target.dtype)
+        eqn = Equation(Primitive.registry["astype"], (number,), {}, (y,))
+        self._emit_one(eqn, {y: target}, "fill", size_of(target.shape))
+
+    def _emit_one(self, eqn: Equation, places: dict[Any, Place], label: str, work: int) -> None:
+        """Add the loop of one equation that is no step of the plan."""
+        out = eqn.outputs[0]
+        made = self._written(Loop(out.shape, [eqn]), places, {out})
+        self.emit(made.text, made.extent, made.words, label, work)
+
+    def _written(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> WrittenLoop:
+        return self.target.write_loop(loop, places, stored, self.chosen)
 
     # Loops.
 
@@ -250,16 +263,18 @@ class Lowering:
                         places["array", id(a)] = self.place_of(a)
         for v in stored:
             places[v] = self.places[v]
-        self._emit_loop(loop, places, stored)
+        for part, kept in self.target.parts(loop, stored):
+            self._emit_loop(part, places, kept)
 
     def _emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
-        source = written(loop, places, stored, self.vector)
+        source = self._written(loop, places, stored)
         for place, value in source.cleared:
             self.fill(place, value)
         names = " ".join(eqn.primitive.name for eqn in loop.equations)
         made = self.emit(source.text, source.extent, source.words, names, source.work)
         made.equations = loop.equations
-        made.fast = self.fast and not any(e.primitive.name in NAN_TESTS for e in loop.equations)
+        tests = any(eqn.primitive.name in NAN_TESTS for eqn in loop.equations)
+        made.fast = bool(self.chosen.fast_math) and not tests
         for name, part, target in source.partials:
             # What the pieces of the loop found, combined in their order.
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
@@ -325,7 +340,7 @@ class Lowering:
         if len(number) != 1 or out.dtype != result.dtype:
             return None
         target = self.places.get(result) or self.result(result)
-        part = calls.piece(target, eqn, number[0])
+        part = piece(target, eqn, number[0])
         if read is out:
             return part
         if not part.contiguous:
@@ -379,13 +394,7 @@ class Lowering:
         if eqn.primitive.name == WRITE:
             if self._lower_write(k, eqn):
                 return
-        elif hasattr(eqn.primitive, "overwrites"):
-            if own.lower(self, eqn):
-                return
-        elif hasattr(eqn.primitive, "lower_into"):  # it knows how
-            if eqn.primitive.lower_into(self, eqn):
-                return
-        elif calls.lower(self, eqn):
+        elif self.target.lower(self, eqn):
             return
         self._fall_back(eqn)
 
@@ -413,7 +422,7 @@ class Lowering:
                 source = kept
             self.copy(target, source, "write")
             return True
-        if calls.scatter_write(self, place, region, value):
+        if scatter_write(self, place, region, value):
             return True
         # The fallback makes a new array of it.
         del self.places[out]

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.shapes import Shape
-from linad.sweeps.cpu.engine import NO_RESULT
+from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place
 
 LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
@@ -232,22 +232,6 @@ def transposed(place: Place) -> Place:
     *shape, m, n = place.shape
     *strides, s, t = place.strides
     return Place(place.buffer, place.offset, (*shape, n, m), (*strides, t, s), place.dtype)
-
-
-def spread_over(place: Place, batch: Shape, core: int) -> Place:
-    """The place as a stack of the shape ``batch``, of entries with ``core`` axes."""
-    lead = len(place.shape) - core
-    missing = len(batch) - lead
-    strides = [
-        0 if n == 1 else s for n, s in zip(place.shape[:lead], place.strides[:lead], strict=True)
-    ]
-    return Place(
-        place.buffer,
-        place.offset,
-        batch + place.shape[lead:],
-        (0,) * missing + tuple(strides) + place.strides[lead:],
-        place.dtype,
-    )
 
 
 def stacked(place: Place, core: int) -> Place | Stack:

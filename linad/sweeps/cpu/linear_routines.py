@@ -23,15 +23,15 @@ from linad.sweeps.cpu.blas_lapack import (
     fortran_place,
     invoke,
     offsets_of,
-    spread_over,
     stacked,
 )
-from linad.sweeps.cpu.data_movement import routine
-from linad.sweeps.cpu.engine import NO_RESULT
-from linad.sweeps.cpu.matrix_products import in_dtype, known_layout, one
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.cpu.matrix_products import known_layout, one
+from linad.sweeps.cpu.routines import routine
 from linad.sweeps.cpu.symmetric_systems import by_cholesky
-from linad.sweeps.places import Place, constant_place, new_place
+from linad.sweeps.data_movement import in_dtype
+from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.places import Place, constant_place, new_place, spread_over
 
 
 class Factors(NamedTuple):
@@ -126,7 +126,7 @@ def solve(lowering: Any, eqn: Equation) -> bool:
         return True
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
     triangle = _triangle(lowering, a)
-    found = lowering.decomposed.get(eqn)
+    found = lowering.more.get(eqn)
     if found is not None:
         root, flipped = root_of(lowering, a)
         by_cholesky(lowering, lowering.place_of(root), flipped, target, found)

@@ -23,14 +23,14 @@ import numpy as np
 
 from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.settings import changed, current, settings
-from linad.sweeps.program import Program, Workspace
+from linad.sweeps.cpu.program import CpuProgram, Workspace
 
 OTHER: Any = object()
 """What a short call returns when the arguments are not like those of the last call."""
 
 
 def short_call(
-    program: Program,
+    program: CpuProgram,
     args: tuple[Any, ...],
     dynamic: Sequence[Any],
     result: Any,
@@ -43,7 +43,7 @@ def short_call(
 
     Parameters
     ----------
-    program : Program
+    program : CpuProgram
         Without fallbacks.
     args : tuple
         Arguments of the last call.
