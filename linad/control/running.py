@@ -10,7 +10,7 @@ from linad.core.tape import Equation, Var
 from linad.errors import GuardError
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.places import canonical
-from linad.sweeps.program import KernelError, simplified
+from linad.sweeps.program import KernelStoppedError, simplified
 
 
 class Runner:
@@ -37,7 +37,7 @@ class Runner:
             found = self.program.run(
                 [_as_array(x, v) for x, v in zip(values, self.inputs, strict=True)]
             )
-        except (GuardError, KernelError):
+        except (GuardError, KernelStoppedError):
             # NumPy has the words for it.
             return self.owner.by_numpy(values)  # type: ignore[no-any-return]
         return tuple([y if y.ndim else y[()] for y in found])
@@ -51,7 +51,7 @@ def run_program(body: Any, values: list[Any]) -> Any:
     program = body.once("steps", lambda: CPU.compile(simplified(body.tape)))
     try:
         return program.run([_as_array(x, v) for x, v in zip(values, body.tape.inputs, strict=True)])
-    except (GuardError, KernelError):
+    except (GuardError, KernelStoppedError):
         return run_tape(body, values)
 
 

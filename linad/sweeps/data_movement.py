@@ -17,6 +17,11 @@ from linad.sweeps.places import Place, constant_place, moved, new_place, view_pl
 from linad.sweeps.routines import routine
 
 
+def plain(lowering: Any, place: Place) -> bool:
+    """Whether kernels of the target know the dtype."""
+    return bool(lowering.target.takes(place.dtype))
+
+
 # Copies.
 
 
@@ -50,7 +55,7 @@ def empty(lowering: Any, eqn: Equation) -> bool:
 def concatenate(lowering: Any, eqn: Equation) -> bool:
     out = eqn.outputs[0]
     pieces = [lowering.place_of(a) for a in eqn.inputs]
-    if name_of_dtype(out.dtype) is None or not all(lowering.target.takes(p.dtype) for p in pieces):
+    if name_of_dtype(out.dtype) is None or not all(plain(lowering, p) for p in pieces):
         return False
     target = lowering.places.get(out) or lowering.result(out)
     for k, source in enumerate(pieces):
@@ -66,7 +71,7 @@ def pad(lowering: Any, eqn: Equation) -> bool:
     out, widths = eqn.outputs[0], eqn.params["widths"]
     x = lowering.place_of(eqn.inputs[0])
     values = np.unique(np.asarray(eqn.params["values"]))
-    if values.size != 1 or not lowering.target.takes(x.dtype) or x.dtype != out.dtype or not size_of(x.shape):
+    if values.size != 1 or not plain(lowering, x) or x.dtype != out.dtype or not size_of(x.shape):
         return False
     target = lowering.result(out)
     lowering.fill(target, values[0])
@@ -92,7 +97,7 @@ def gather(lowering: Any, eqn: Equation) -> bool:
     """A selection of entries that is no view."""
     out = eqn.outputs[0]
     place = lowering.place_of(eqn.inputs[0])
-    if not lowering.target.takes(place.dtype) or place.dtype != out.dtype or not size_of(out.shape):
+    if not plain(lowering, place) or place.dtype != out.dtype or not size_of(out.shape):
         return False
     offsets = eqn.primitive.impl(moved(place, None), **eqn.params)
     table = constant_place(np.asarray(offsets, np.int64))
@@ -130,7 +135,7 @@ def scatter_in_order(lowering: Any, target: Place, numbers: Any, source: Place, 
 
 def scatter_write(lowering: Any, target: Place, region: Any, value: Any) -> bool:
     """Write into entries that are no view."""
-    if not lowering.target.takes(target.dtype) or region.dtype_in(target.dtype) != target.dtype:
+    if not plain(lowering, target) or region.dtype_in(target.dtype) != target.dtype:
         return False
     numbers = region.numbers(target.shape)
     source = lowering.place_of(value)
@@ -143,7 +148,7 @@ def scatter_write(lowering: Any, target: Place, region: Any, value: Any) -> bool
 @routine("add_at")
 def add_at(lowering: Any, eqn: Equation) -> bool:
     values, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
-    if not lowering.target.takes(values.dtype) or not size_of(out.shape) or values.dtype != out.dtype:
+    if not plain(lowering, values) or not size_of(out.shape) or values.dtype != out.dtype:
         return False
     target = lowering.result(out)
     lowering.fill(target, 0)
@@ -164,7 +169,7 @@ def add_at(lowering: Any, eqn: Equation) -> bool:
 def insert_region(lowering: Any, eqn: Equation) -> bool:
     value, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
     region = eqn.params["region"]
-    if not lowering.target.takes(value.dtype) or not size_of(out.shape) or value.dtype != out.dtype:
+    if not plain(lowering, value) or not size_of(out.shape) or value.dtype != out.dtype:
         return False
     target = lowering.result(out)
     lowering.fill(target, 0)
@@ -177,7 +182,7 @@ def insert_region(lowering: Any, eqn: Equation) -> bool:
 @routine("unchanged")
 def unchanged(lowering: Any, eqn: Equation) -> bool:
     place = lowering.place_of(eqn.inputs[0])
-    if not lowering.target.takes(place.dtype):
+    if not plain(lowering, place):
         return False
     wanted = constant_place(np.asarray(eqn.params["expected"]))
     size = size_of(place.shape) * place.dtype.itemsize

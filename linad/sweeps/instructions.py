@@ -15,7 +15,7 @@ NO_RESULT = 2
 """Status of a kernel that could not do its work: a matrix was singular, say."""
 
 
-class Instruction:
+class KernelCall:
     """A kernel and its operands.
 
     Attributes

@@ -20,7 +20,7 @@ from linad.core.settings import Settings, settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import piece, scatter_write
-from linad.sweeps.instructions import Fallback, Instruction
+from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
     Buffer,
@@ -33,7 +33,7 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import Planner
-from linad.sweeps.steps import WRITE, Call, Loop, operands_of
+from linad.sweeps.steps import WRITE, CallStep, Loop, operands_of
 from linad.sweeps.target import Target
 
 NAN_TESTS = {"isnan", "isfinite", "isinf"}
@@ -56,7 +56,7 @@ class Lowering:
 
     Attributes
     ----------
-    instructions : list of Instruction or Fallback
+    instructions : list of KernelCall or Fallback
     inputs : list of Place
     outputs : list of Place
     constants : list of Buffer
@@ -69,7 +69,7 @@ class Lowering:
         self.target = target
         self.tape, self.more = target.prepared(tape)
         tape = self.tape
-        self.instructions: list[Instruction | Fallback] = []
+        self.instructions: list[KernelCall | Fallback] = []
         self.places: dict[Any, Place] = {}
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
@@ -87,7 +87,9 @@ class Lowering:
             v: sorted(views, key=lambda view: self.latest.get(view, -1))
             for v, views in self.viewed_by.items()
         }
-        self.position_of = {s.equation: k for k, s in enumerate(self.steps) if isinstance(s, Call)}
+        self.position_of = {
+            s.equation: k for k, s in enumerate(self.steps) if isinstance(s, CallStep)
+        }
         self.now = -1
         self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
         self.settled: set[Equation] = set()  # writes that a loop has done already
@@ -198,9 +200,9 @@ class Lowering:
 
     def emit(
         self, source: str, extent: int, words: list[Any], label: str, work: int = 0
-    ) -> Instruction:
+    ) -> KernelCall:
         """Add an instruction; ``work`` only if its range may be split over threads."""
-        made = Instruction(source, extent, words, label, work)
+        made = KernelCall(source, extent, words, label, work)
         self.instructions.append(made)
         return made
 
@@ -287,7 +289,7 @@ class Lowering:
         if self.viewed_by.get(out) or len(positions) != 1 or positions[0] == FOREVER:
             return None
         taker = self.steps[positions[0]]
-        if not isinstance(taker, Call) or _is_reduced(loop, out):
+        if not isinstance(taker, CallStep) or _is_reduced(loop, out):
             return None
         eqn = taker.equation
         target = eqn.inputs[0]
@@ -332,7 +334,7 @@ class Lowering:
         if len(positions) != 1 or positions[0] == FOREVER or self.viewed_by.get(read):
             return None
         step = self.steps[positions[0]]
-        if not isinstance(step, Call) or step.equation.primitive.name != "concatenate":
+        if not isinstance(step, CallStep) or step.equation.primitive.name != "concatenate":
             return None
         eqn = step.equation
         number = [k for k, a in enumerate(eqn.inputs) if a is read]

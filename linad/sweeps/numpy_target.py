@@ -16,7 +16,7 @@ from linad.sweeps.instructions import OTHER_ARGUMENTS, Fallback
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place
-from linad.sweeps.program import Program
+from linad.sweeps.program import SweepProgram
 from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
@@ -33,7 +33,7 @@ class NumpyWorkspace:
             self.calls.append(PreparedFallback(call, self.arena, len(lowering.inputs)))
 
 
-class NumpyProgram(Program):
+class NumpyProgram(SweepProgram):
     """A tape that NumPy runs, equation by equation."""
 
     def _build(self, lowering: Lowering) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.loop_reductions import reduces_in_loop
-from linad.sweeps.steps import WRITE, Call, Loop, Step, operands_of, unique
+from linad.sweeps.steps import WRITE, CallStep, Loop, Step, operands_of, unique
 from linad.sweeps.target import Target
 
 STATEMENTS = 48
@@ -201,7 +201,7 @@ class Planner:
             found.append((level, number[part[0]], Loop(shape, part)))
         for eqn, level in self.level.items():
             if self.group.get(eqn) is None:
-                found.append((level, number[eqn], Call(eqn, self.more.get(eqn, ()))))
+                found.append((level, number[eqn], CallStep(eqn, self.more.get(eqn, ()))))
         found.sort(key=lambda entry: entry[:2])
         return [step for _, _, step in found]
 

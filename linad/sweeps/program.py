@@ -27,7 +27,7 @@ from linad.transforms.simplify import simplify
 log = logging.getLogger("linad")
 
 
-class KernelError(ArithmeticError):
+class KernelStoppedError(ArithmeticError):
     """A kernel stopped: a matrix was singular, or the like. NumPy has the words for it."""
 
 
@@ -50,7 +50,7 @@ def simplified(tape: Tape) -> Tape:
         return tape
 
 
-class Program(ABC):
+class SweepProgram(ABC):
     """A tape as a program of a target: what all targets' programs have in common.
 
     Parameters
@@ -160,7 +160,7 @@ class Program(ABC):
             If they are not; before anything is done.
         GuardError
             If a Python decision would be taken otherwise.
-        KernelError
+        KernelStoppedError
             If a kernel could not do its work.
         InternalError
             If linad fails.
@@ -195,7 +195,7 @@ class Program(ABC):
             raise OtherArgumentsError(f"{self.tape.name}: other arrays than recorded")
         if status == GUARD_FAILED:
             raise GuardError(f"{self.tape.name}: the program took another path when recorded")
-        raise KernelError(f"{self.tape.name}: a kernel stopped with status {status}")
+        raise KernelStoppedError(f"{self.tape.name}: a kernel stopped with status {status}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.tape, self.target, self.chosen)

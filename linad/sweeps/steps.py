@@ -35,7 +35,7 @@ class Loop:
         return [eqn.outputs[0] for eqn in self.equations]
 
 
-class Call:
+class CallStep:
     """One equation that a routine of its own computes, in compiled code or in NumPy.
 
     The routine may read more than the equation says.
@@ -50,7 +50,7 @@ class Call:
         return list(self.equation.outputs)
 
 
-Step = Loop | Call
+Step = Loop | CallStep
 
 
 def unique(items: Iterable[Any]) -> list[Any]:

@@ -26,7 +26,7 @@ from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 
 if TYPE_CHECKING:
-    from linad.sweeps.program import Program
+    from linad.sweeps.program import SweepProgram
 
 
 class Target(ABC):
@@ -112,7 +112,7 @@ class Target(ABC):
         return plan_arena(instructions)
 
     @abstractmethod
-    def compile(self, tape: Tape, chosen: Settings | None = None) -> "Program":
+    def compile(self, tape: Tape, chosen: Settings | None = None) -> "SweepProgram":
         """The program of a tape; it is made at its first run."""
 
     def __reduce__(self) -> str:

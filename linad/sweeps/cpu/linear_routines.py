@@ -34,7 +34,7 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, new_place, spread_over
 
 
-class Factors(NamedTuple):
+class PivotedFactors(NamedTuple):
     """L and U of a stack of matrices, column by column, the exchanges, and what LAPACK said."""
 
     lu: Place
@@ -70,7 +70,7 @@ def root_of(lowering: Any, a: Any) -> tuple[Any, bool]:
     return a, flipped
 
 
-def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[Factors, bool]:
+def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[PivotedFactors, bool]:
     """Factors of a matrix or of its transpose, and whether of its transpose.
 
     Parameters
@@ -92,7 +92,7 @@ def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[Factors,
     return factors, of != flipped
 
 
-def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> Factors:
+def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> PivotedFactors:
     """Factors of the matrices at a place."""
     lu = fortran_place(a.shape, dtype)
     lowering.copy(lu, a)
@@ -110,7 +110,7 @@ def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> Factors:
         info=5 if check else None,
         label="getrf",
     )
-    return Factors(lu, pivots, info)
+    return PivotedFactors(lu, pivots, info)
 
 
 # Systems.
@@ -208,7 +208,7 @@ def by_factors(lowering: Any, a: Any, x: Place) -> None:
         exchange(lowering, x, pivots, backward=True)
 
 
-def _cores(factors: Factors) -> list[tuple[Place, int]]:
+def _cores(factors: PivotedFactors) -> list[tuple[Place, int]]:
     return [(factors.lu, 2), (factors.pivots, 1)]
 
 

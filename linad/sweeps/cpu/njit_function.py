@@ -166,7 +166,7 @@ def callable_from_numba(
     program = CPU.compile(simplified(whole), chosen)
     program.give_back(program.borrow())
     _refuse_fallbacks(name, program)
-    return _Writer(name, program, written).function()
+    return _CallableWriter(name, program, written).function()
 
 
 def _refuse_fallbacks(name: str, program: CpuProgram) -> None:
@@ -179,7 +179,7 @@ def _refuse_fallbacks(name: str, program: CpuProgram) -> None:
         )
 
 
-class _Writer:
+class _CallableWriter:
     """The source of the function, line by line."""
 
     def __init__(self, name: str, program: CpuProgram, written: list[int]) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from linad.core.settings import settings
 from linad.sweeps.cpu import engine, kernel_cache as cache
 from linad.sweeps.fallbacks import PreparedFallback
-from linad.sweeps.instructions import Fallback, Instruction
+from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Buffer, canonical
-from linad.sweeps.program import Program
+from linad.sweeps.program import SweepProgram
 
 ALIGNMENT = 64
 LONG_RUN = 20_000
@@ -22,7 +22,7 @@ SHARED_WORK = 1 << 20
 """Work of one instruction, in additions, from which several threads are asked to share it."""
 
 
-class CpuProgram(Program):
+class CpuProgram(SweepProgram):
     """A tape as compiled code.
 
     Attributes
@@ -43,9 +43,9 @@ class CpuProgram(Program):
     def _build(self, lowering: Lowering) -> None:
         counts = cache.counts
         before = counts.compiled, counts.loaded
-        kernels = [i for i in lowering.instructions if isinstance(i, Instruction)]
+        kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
         self.addresses = [
-            cache.kernel(i.source, i.fast, i.function) if isinstance(i, Instruction) else 0
+            cache.kernel(i.source, i.fast, i.function) if isinstance(i, KernelCall) else 0
             for i in lowering.instructions
         ]
         self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]

@@ -69,7 +69,7 @@ def short_call(
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
-    writer = _Writer(dynamic, slots, flat)
+    writer = _ShortCallWriter(dynamic, slots, flat)
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -138,7 +138,7 @@ class _NoShortWayError(Exception):
     """A container or leaf that the long way is for."""
 
 
-class _Writer:
+class _ShortCallWriter:
     """The lines that take containers apart, and the expression that makes one."""
 
     def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any], flat: Sequence[bool]) -> None:

@@ -7,7 +7,7 @@ from compiled_runs import check_compiled, labels, poisoned
 import linad
 from linad.core.primitive import Primitive
 from linad.sweeps.cpu.target import CPU
-from linad.sweeps.program import KernelError
+from linad.sweeps.program import KernelStoppedError
 
 DTYPES = {"d": 1e-10, "f": 2e-3, "D": 1e-10, "F": 2e-3}
 solve_triangular = Primitive.registry["solve_triangular"]
@@ -176,7 +176,7 @@ def test_a_singular_matrix_stops_the_run_and_leaves_no_trace(name):
     _, tape = linad.trace(f, fine)
     program = poisoned(tape)
     before = program.run([fine])
-    with pytest.raises(KernelError, match="status 2"):
+    with pytest.raises(KernelStoppedError, match="status 2"):
         program.run([singular])
     after = program.run([fine])
     for a, b in zip(before, after, strict=True):
