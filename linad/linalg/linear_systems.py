@@ -43,8 +43,9 @@ from linad.operators.algebra import as_operator, compose, matching, scale
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import bare
 from linad.operators.factors import Cholesky, DenseLU, SparseLU
-from linad.operators.facts import DEFINITE, EVERYTHING
+from linad.operators.facts import DEFINITE
 from linad.operators.foreign import Foreign
+from linad.operators.linear_solves import LinearSolve
 from linad.operators.matrices import Matrix, Solve
 from linad.operators.reordering import Reshape
 from linad.operators.residuals import Recipe, lifted
@@ -107,12 +108,10 @@ iterate = Primitive("solve_by_iteration", _iterate, register=False)
 """A^-1 b, or A^-H b, of the operator that ``recipe`` makes of traced arrays."""
 
 
-class _IteratedInverse(JacobianOperator):
+class _IteratedInverse(LinearSolve):
     """b -> A^-1 b (or A^-H b) by iteration, for rows b (..., n)."""
 
-    unknown = EVERYTHING
-
-    fresh = True
+    axes = (-1,)
 
     def __init__(
         self, arrays: Any, recipe: Recipe, adjoint: bool, options: Options, lead: Shape, op: Any
@@ -121,13 +120,8 @@ class _IteratedInverse(JacobianOperator):
         shape = (*lead, op.shape[0])
         super().__init__(shape, shape, op.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return self._apply(tangent, self.reverse)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return self._apply(cotangent, not self.reverse)
-
-    def _apply(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        adjoint = adjoint != self.reverse
         return iterate(b, *self.arrays, recipe=self.recipe, adjoint=adjoint, options=self.options)
 
 

@@ -27,7 +27,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
-from linad.operators.facts import EVERYTHING
+from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
@@ -191,7 +191,7 @@ apply_inverse.__module__ = __name__
 """A^-1 t, or A^-H t, for rows t (..., n), with A = J_x(x, θ)."""
 
 
-class Inverse(JacobianOperator):
+class Inverse(LinearSolve):
     """z = A^-1 t with A = J_x at a solution.
 
     Parameters
@@ -207,31 +207,21 @@ class Inverse(JacobianOperator):
     The Jacobian is made and factorised at the first application, and kept with the equation.
     """
 
-    unknown = EVERYTHING
-
-    fresh = True
+    axes = (-1,)
 
     def __init__(self, equation: Equation, x: Any, theta: Any, lead: Shape = ()) -> None:
         self.equation, self.x, self.theta = equation, x, theta
         super().__init__(lead + x.shape, lead + x.shape, x.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return apply_inverse(tangent, self.x, self.theta, equation=self.equation, adjoint=False)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return apply_inverse(cotangent, self.x, self.theta, equation=self.equation, adjoint=True)
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        return apply_inverse(b, self.x, self.theta, equation=self.equation, adjoint=adjoint)
 
 
-def _inverse(z: Any, x: Any, theta: Any, equation: Equation, adjoint: bool) -> Any:
-    A = Inverse(equation, x, theta, z.shape[:-1])
-    return A.H if adjoint else A
-
-
-@apply_inverse.jacobian(wrt=0)
-def apply_inverse_wrt_t(
-    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
+def _inverse(
+    z: Any, shape: Shape, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
 ) -> JacobianOperator:
-    return _inverse(z, x, theta, equation, adjoint)
+    A = Inverse(equation, x, theta, shape[:-1])
+    return A.H if adjoint else A
 
 
 def _product(z: Any, equation: Equation, adjoint: bool) -> Callable[[Any, Any], Any]:
@@ -244,22 +234,26 @@ def _product(z: Any, equation: Equation, adjoint: bool) -> Callable[[Any, Any], 
     return product
 
 
-@apply_inverse.jacobian(wrt=1)
-def apply_inverse_wrt_x(
+def _change_in_x(
     z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
-    dA = linearize(lambda x: product(x, theta), x)[1]
-    return -(_inverse(z, x, theta, equation, adjoint) @ dA)
+    return -linearize(lambda x: product(x, theta), x)[1]
 
 
-@apply_inverse.jacobian(wrt=2)
-def apply_inverse_wrt_theta(
+def _change_in_theta(
     z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
-    dA = linearize(lambda theta: product(x, theta), theta)[1]
-    return -(_inverse(z, x, theta, equation, adjoint) @ dA)
+    return -linearize(lambda theta: product(x, theta), theta)[1]
+
+
+solution_rules(
+    apply_inverse,
+    right_side=0,
+    inverse=_inverse,
+    changes={1: _change_in_x, 2: _change_in_theta},
+)
 
 
 def solved(
