@@ -24,7 +24,7 @@ from linad.transforms.tape_operator import TapeOperator
 Argnums = int | Sequence[int] | None
 
 
-class Call:
+class DifferentiatedCall:
     """A call ``f(*args, **kwargs)`` split into the leaves to differentiate and the rest.
 
     Attributes

@@ -145,7 +145,7 @@ def iterate_wrt(
 # The choice.
 
 
-class System:
+class LinearSystem:
     """An operator A with the way to apply its inverse.
 
     Parameters
@@ -315,7 +315,7 @@ def inverse(op: JacobianOperator) -> JacobianOperator:
     m, n = op.shape
     if m != n:
         raise ShapeError(f"inverse: {op._label()} is not square; solve_linear solves least squares")
-    found = System(op).inverse
+    found = LinearSystem(op).inverse
     flat = op.flat
     return matching(found, flat.in_shape, flat.out_shape)  # type: ignore[no-any-return]
 
@@ -403,7 +403,7 @@ def solve_linear(
         )
     if not np.isfinite(concrete(b)).all():
         raise ValueError("solve_linear: b holds infinities or NaNs")
-    system = System(A, method, rtol, maxiter, M)
+    system = LinearSystem(A, method, rtol, maxiter, M)
     flat = b.reshape((m,)) if shaped else b
     rows = flat.T if flat.ndim == 2 else flat
     x = system.inverse._apply_rows(rows, False)

@@ -25,7 +25,7 @@ from linad.transforms import (
     sums_of_terms as statistics,
 )
 from linad.transforms.rewriting import RULES, params_key, standing_for, value_key
-from linad.transforms.shifted_sums import Windows
+from linad.transforms.shifted_sums import WindowSums
 from linad.transforms.small_arrays import without_overwritten
 
 FOLDED_BYTES = 2**20
@@ -53,10 +53,10 @@ def simplify(tape: Tape) -> Tape:
     identity.
     """
     with collection_paused():
-        return Simplifier(tape).result()
+        return TapeSimplifier(tape).result()
 
 
-class Simplifier:
+class TapeSimplifier:
     """The state of one pass: what stands for each variable, and the equations so far."""
 
     def __init__(self, tape: Tape) -> None:
@@ -72,7 +72,7 @@ class Simplifier:
         )
         self.source: Source | None = None
         self.slices: dict[Any, Any] = {}
-        self.windows = Windows(self)
+        self.windows = WindowSums(self)
 
     def result(self) -> Tape:
         tape = self.tape
