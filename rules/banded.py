@@ -84,7 +84,7 @@ class BandedProduct(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, x: Any, l_and_u: tuple[int, int], dtype: Any) -> None:
         self.x, self.l_and_u = x, l_and_u

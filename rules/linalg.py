@@ -222,7 +222,7 @@ class AdjugateDerivative(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, products: Any, shape: Shape, dtype: Any) -> None:
         self.products = products
@@ -266,7 +266,7 @@ class LogDeterminant(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, sign: Any, inverse: Any) -> None:
         self.sign, self.inverted = sign, inverse

@@ -72,7 +72,7 @@ class FrechetDerivative(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, function: Function, a: Any, dtype: Any) -> None:
         self.function, self.a = function, a

@@ -113,7 +113,7 @@ class SparseProduct(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, data: Any, pattern: Pattern, lead: Shape, dtype: Any) -> None:
         self.data, self.places = data, pattern
@@ -155,7 +155,7 @@ class EntryProducts(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, x: Any, pattern: Pattern, dtype: Any) -> None:
         self.x, self.places = x, pattern

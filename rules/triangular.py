@@ -170,7 +170,7 @@ class LUDerivative(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, lu: Any, order: Any) -> None:
         self.lu, self.order = lu, order

@@ -133,13 +133,13 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
         y._buffer = View(root, root._buffer.version, ViewMemory(new, base, (primitive, x, params)))
 
 
-def lazy_view(x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
-    """A view of an array that is written in place, without an operation of the trace.
+def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
+    """A view of an array of the trace that is written in place, without an operation of it.
 
     Its node is made when something reads it, from the root at once: however many views lead
     there, a read costs what is read. None if the primitive must run as it always does.
     """
-    if primitive is read_region:
+    if x._buffer is None or x._trace is not trace or primitive is read_region or not is_private(x):
         return None
     root = root_of(x)
     index = params.get("index")
@@ -190,13 +190,13 @@ def refresh(x: Any) -> None:
         view.base = view.root._value if shared else None
 
 
-def settle(x: Any) -> None:
+def refresh_node(x: Any) -> None:
     """Bring a view up to date with its root, value and node."""
     view = x._buffer
     if type(view) is View and view.version != view.root._buffer.version:
         source = view.where()
         if type(source) is RepeatedView:
-            settle(source.parent)
+            refresh_node(source.parent)
             fresh = source.primitive(source.parent.alias(), **source.params)
         else:
             fresh = read_region(view.root, region=source)

@@ -52,7 +52,7 @@ class Contraction(JacobianOperator):
     ) -> None:
         self.in_labels, self.out_labels, self.fixed = in_labels, out_labels, list(fixed)
         # An einsum of one operand may be a view of it.
-        self.fresh = bool(self.fixed)
+        self.owns_result = bool(self.fixed)
         known = set(out_labels).union(*[labels for labels, _ in self.fixed])
         # Axes of x the adjoint cannot compute, because no other operand has them.
         self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)

@@ -44,7 +44,7 @@ class GridConvolution(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class GridKernel(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class TruncatedKernel(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, convolve: Any, y: Any, m: int, dtype: Any) -> None:
         self.convolve, self.y = convolve, y
@@ -214,7 +214,7 @@ class RunningMean(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, mean: Any, size: int, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.mean, self.size = mean, size

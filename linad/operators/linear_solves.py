@@ -34,7 +34,7 @@ class LinearSolve(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     axes: tuple[int, ...] = (-2,)
 

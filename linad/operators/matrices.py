@@ -167,7 +167,7 @@ class Kronecker(JacobianOperator):
     has no batch axes. L ⊗ R itself would hold (m n)(p q) numbers.
     """
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, left: Any, right: Any, out_shape: Shape, in_shape: Shape, dtype: Any
@@ -338,7 +338,7 @@ class Matrix(JacobianOperator):
 
     unknown = "spectral_norm"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, a: Any, dtype: Any = None) -> None:
         self.a = a
@@ -396,7 +396,7 @@ class RowProducts(JacobianOperator):
 
     unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, v: Any, in_shape: Shape, dtype: Any) -> None:
         self.v = v

@@ -45,7 +45,7 @@ class CumulativeSum(JacobianOperator):
 
     unknown = "definiteness adjoint_form multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, axis: int, shape: Shape, dtype: Any) -> None:
         self._axis = axis - len(shape)
@@ -100,7 +100,7 @@ class Difference(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, axis: int, in_shape: Shape, dtype: Any) -> None:
         self._axis = axis - len(in_shape)
@@ -144,7 +144,7 @@ class SegmentSum(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, starts: Any, axis: int, in_shape: Shape, dtype: Any) -> None:
         self.starts = starts
@@ -257,7 +257,7 @@ class BackwardDifference(JacobianOperator):
 
     unknown = "definiteness column_squares spectral_norm adjoint_form multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, axis: int, shape: Shape, dtype: Any, coefficients: Any = None, backward: bool = False

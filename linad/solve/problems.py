@@ -387,7 +387,7 @@ class _Hessian(Typed):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, J: Any, objective: Objective) -> None:
         self.J, self.objective = J, objective

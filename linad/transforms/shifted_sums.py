@@ -102,7 +102,7 @@ class WindowSums:
         axis, start, stop = interval
         if self._length(value, axis) != stop - start:
             return None
-        self._settle(value)
+        self._emit_pending(value)
         value = self.s.operand(value)
         return IntervalSum(shape, eqn.outputs[0].dtype, axis, ((start, stop, value),))
 
@@ -128,7 +128,7 @@ class WindowSums:
             if isinstance(read, IntervalRead) and isinstance(value, Var):
                 out = eqn.outputs[0]
                 if value.shape == out.shape and value.dtype == out.dtype:
-                    self._settle(value)
+                    self._emit_pending(value)
                     return Added(read, self.s.operand(value), eqn)
         return None
 
@@ -166,22 +166,22 @@ class WindowSums:
 
     # Emission.
 
-    def _settle(self, a: Any) -> None:
+    def _emit_pending(self, a: Any) -> None:
         if isinstance(a, Var) and a in self.pending:
-            self.settle(a)
+            self.emit(a)
 
-    def settle(self, var: Var) -> None:
+    def emit(self, var: Var) -> None:
         """Emit what is pending for a variable."""
         found = self.pending.pop(var)
         s = self.s
         if isinstance(found, IntervalSum):
             s.stands[var] = self._emitted(found)
         elif isinstance(found, IntervalRead):
-            self._settle(found.of)
+            self._emit_pending(found.of)
             s.emit_equation(found.equation)
         else:
             for a in found.equation.inputs:
-                self._settle(a)
+                self._emit_pending(a)
             s.emit_equation(found.equation)
 
     def _emitted(self, total: IntervalSum) -> Any:

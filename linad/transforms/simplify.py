@@ -78,7 +78,7 @@ class TapeSimplifier:
         tape = self.tape
         for eqn in tape.equations:
             self._take(eqn)
-        outputs = [self._settled(a) for a in tape.outputs]
+        outputs = [self._emitted(a) for a in tape.outputs]
         equations = needed(self.equations, outputs)
         equations = needed(without_overwritten(equations, outputs, self.new_var), outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
@@ -87,11 +87,11 @@ class TapeSimplifier:
         """What stands for a variable now."""
         return standing_for(a, self.stands)
 
-    def _settled(self, a: Any) -> Any:
+    def _emitted(self, a: Any) -> Any:
         """The same, emitted if it was pending."""
         a = self.operand(a)
         if isinstance(a, Var) and a in self.windows.pending:
-            self.windows.settle(a)
+            self.windows.emit(a)
             a = self.operand(a)
         return a
 
@@ -112,7 +112,7 @@ class TapeSimplifier:
 
     def emit_equation(self, eqn: Equation) -> Any:
         """Add an equation of the tape, with what stands for its operands."""
-        return self._add(eqn.with_inputs(tuple([self._settled(a) for a in eqn.inputs])))
+        return self._add(eqn.with_inputs(tuple([self._emitted(a) for a in eqn.inputs])))
 
     def _inline(self, inner: Tape, inputs: tuple[Any, ...], outputs: tuple[Var, ...]) -> None:
         """Take the equations of a compiled program in the place of its call."""

@@ -50,7 +50,7 @@ from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
-from linad.rules.entrywise import Fan
+from linad.rules.elementwise import Fan
 from linad.rules.filters import allpole_, convolve_grid_, running_mean_
 from linad.rules.indexing import Selection
 from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
