@@ -255,7 +255,7 @@ class CompiledJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
     compiled = True
 
     def __init__(self, primitive: Compiled, values: list[Any], active: tuple[int, ...]) -> None:
