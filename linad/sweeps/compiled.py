@@ -28,7 +28,7 @@ from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.sweeps import fused_operators as fused
 from linad.sweeps.places import canonical
-from linad.sweeps.program import OtherArgumentsError, simplified
+from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
 from linad.sweeps.target import Target
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
@@ -290,7 +290,7 @@ class CompiledJacobian(JacobianOperator):
         results, self._interpreted = linearize_leaves(run, chosen, tree.flatten(chosen)[1])
         return results
 
-    def program(self, mode: str) -> Program:
+    def program(self, mode: str) -> SweepProgram:
         """The program that pushes or pulls one seed."""
         sweep: Compiled = self._known[mode, ()][0]
         return sweep.program
@@ -369,7 +369,7 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     Notes
     -----
     From the second call on one function with the residuals in it
-    (`linad.sweeps.cpu.short_calls`): the walk over the steps costs ten times as much.
+    (`SweepProgram.short_call`): the walk over the steps costs ten times as much.
     """
     known = J.__dict__.get("_swept")
     if known is None:
@@ -389,14 +389,11 @@ def swept(J: Any, mode: str, given: Any) -> Any:
 
 def _bind_sweep(J: Any, mode: str, op: CompiledJacobian, given: Any, known: dict[str, Any]) -> None:
     """Write the function for containers and leaves like those given, if all is in order."""
-    from linad.sweeps.cpu.short_calls import short_call
-
     taken, made = (J.out_tree, J.in_tree) if mode == "pull" else (J.in_tree, J.out_tree)
     slots = J.in_slots if mode == "pull" else J.out_slots
     leaves, structure = tree.flatten(given)
     if structure == taken and all(type(leaf) in (np.ndarray, float) for leaf in leaves):
-        known[mode] = short_call(
-            op.program(mode),
+        known[mode] = op.program(mode).short_call(
             (given,),
             leaves,
             tree.unflatten(made, list(slots)),

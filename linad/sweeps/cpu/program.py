@@ -53,7 +53,12 @@ class CpuProgram(SweepProgram):
         self.enter = engine.enter_long if work > LONG_RUN else engine.enter
         self.shared = max([i.work for i in kernels], default=0) >= SHARED_WORK
 
-    def _workspace(self) -> "Workspace":
+    def short_call(self, *what: Any, **more: Any) -> Any:
+        from linad.sweeps.cpu.short_calls import short_call
+
+        return short_call(self, *what, **more)
+
+    def new_workspace(self) -> "Workspace":
         return Workspace(self)
 
     def _execute(
