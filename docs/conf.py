@@ -50,7 +50,8 @@ html_static_path = ["_static"]
 html_css_files = ["linad.css"]
 html_theme_options = {
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # The table of times has twelve columns, and needs the width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "performance": []},
     "show_toc_level": 2,
     "header_links_before_dropdown": 4,
     "show_prev_next": True,
