@@ -15,10 +15,17 @@ from pathlib import Path
 WIDTHS = 390, 1300, 1900
 HEIGHT = 2400
 SCHEMES = {"light": 1, "dark": 0}
-OPTIONS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --hide-scrollbars "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
+OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--hide-scrollbars",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def take(browser: str, page: Path, width: int, scheme: str, picture: Path) -> None:
