@@ -28,28 +28,30 @@ the nodes it came from, each with the operator that leads here."""
 
 
 class TapeOperator(JacobianOperator):
-    """The derivative of a traced function at a point.
-
-    Parameters
-    ----------
-    steps : list of (node, links)
-        What the trace kept, in the order it happened.
-    writes : bool
-        Whether the function wrote into arrays.
-    count : int
-        Number of nodes.
-    inputs, outputs : list of int
-        Their nodes; an output that depends on no input has None.
-    in_slots, out_slots : list of Slot
-    in_tree, out_tree : structure
-        Containers that `pushforward` takes and gives, `pullback` gives and takes.
+    """The derivative of a function at a point: ``J`` in ``y, J = linad.linearize(f, x)``.
 
     Notes
     -----
-    `pushforward` and `pullback` take and give containers; ``J @ v`` and ``J.T @ w`` flat
-    vectors, the leaves one after the other in C order. Leading axes are seeds. One
-    application costs one application of each operator in ``steps``; it allocates its
-    results and frees intermediate tangents as it goes.
+    A `scipy.sparse.linalg.LinearOperator`. ``J @ v`` is forward mode, ``J.T @ w`` reverse mode,
+    on flat vectors: the leaves one after the other in C order. `pushforward` and `pullback` take
+    and give containers like the arguments and the result; leading axes are seeds. One
+    application costs about as much as the function; it allocates its results and frees
+    intermediate tangents as it goes.
+
+    See Also
+    --------
+    linad.linearize : makes it.
+    linad.solve_linear : solves systems with it.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> y, J = linad.linearize(lambda x: x[1:] * x[:-1], np.array([1.0, 2.0, 3.0]))
+    >>> J @ np.ones(3)
+    array([3., 5.])
+    >>> J.todense()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
     """
 
     unknown = EVERYTHING
@@ -68,6 +70,22 @@ class TapeOperator(JacobianOperator):
         in_tree: Any = tree.LEAF,
         out_tree: Any = tree.LEAF,
     ) -> None:
+        """Make it of what a trace kept.
+
+        Parameters
+        ----------
+        steps : list of (node, links)
+            In the order it happened.
+        writes : bool
+            Whether the function wrote into arrays.
+        count : int
+            Number of nodes.
+        inputs, outputs : list of int
+            Their nodes; an output that depends on no input has None.
+        in_slots, out_slots : list of Slot
+        in_tree, out_tree : structure
+            Containers that `pushforward` takes and gives, `pullback` gives and takes.
+        """
         self.steps, self.writes, self.count = steps, writes, count
         self.inputs, self.outputs = inputs, outputs
         self.in_slots, self.out_slots = in_slots, out_slots
