@@ -92,6 +92,7 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "path",
     [

@@ -67,6 +67,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.usefixtures("kernels")
 class TestInputs:
     @pytest.mark.parametrize("layout", LAYOUTS)
     def test_layouts(self, layout):
@@ -208,6 +209,7 @@ class Pair(NamedTuple):
     second: object
 
 
+@pytest.mark.usefixtures("kernels")
 class TestContainers:
     def test_nested(self):
         def g(a, *, scale, **more):
@@ -363,6 +365,7 @@ class TestContainers:
             linad.jit(3)
 
 
+@pytest.mark.usefixtures("kernels")
 class TestOutputs:
     def test_constants(self):
         check(lambda x: (1.0, x * 2, None, [3, "s"], np.arange(3), True), np.ones(2))
@@ -575,6 +578,7 @@ class TestErrors:
                 assert jitted(np.zeros(1))[0] == np.inf
 
 
+@pytest.mark.usefixtures("kernels")
 class TestGuards:
     def test_conditions(self):
         def g(x):
@@ -643,6 +647,7 @@ def cubic(x):
     return np.sum(np.sin(x) * x * x) + np.prod(x[:2])
 
 
+@pytest.mark.usefixtures("kernels")
 class TestDerivatives:
     x = np.linspace(0.3, 1.7, 4)
 
@@ -795,6 +800,7 @@ def writes_of_writes(x):
     return np.sum(y**2)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("f", [views_of_views, a_long_expression_of_differences, writes_of_writes])
 def test_no_recursion(f):
     """However deep a program is."""

@@ -98,6 +98,7 @@ def check_spoiled(call, function, point):
     return True
 
 
+@pytest.mark.usefixtures("kernels")
 def test_derivatives_keep_nothing_of_plain_arguments():
     checked, wrong = 0, []
     for entry in itertools.chain(*coverage.entries().values()):
@@ -110,6 +111,7 @@ def test_derivatives_keep_nothing_of_plain_arguments():
     assert checked > 200
 
 
+@pytest.mark.usefixtures("kernels")
 def test_derivatives_of_cases_keep_nothing_of_plain_arguments():
     checked, wrong = 0, []
     for topic, cases in TOPICS.items():
@@ -141,6 +143,7 @@ CASES = [(topic, k, case) for topic, cases in TOPICS.items() for k, case in enum
 SAMPLE = set(np.random.default_rng(10).choice(len(CASES), 24, replace=False).tolist())
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "case",
     [

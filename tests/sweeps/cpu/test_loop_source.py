@@ -57,6 +57,7 @@ SHORTS = {
 }
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("n", [2, 3, SHORT, SHORT + 1])
 @pytest.mark.parametrize("name", SHORTS)
 def test_short_axes(name, n):
@@ -66,7 +67,7 @@ def test_short_axes(name, n):
     check_compiled(f, x, v, s, rtol=1e-6 if "dtype" in name else 1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 3, SHORT])
+@pytest.mark.parametrize("n", [3, *[pytest.param(n, marks=pytest.mark.full) for n in (2, SHORT)]])
 def test_short_axes_of_stacks(n):
     """Three axes, and enough of them that sums are taken piece by piece."""
     x, v = normal(3, 5, n), normal(5, n)
@@ -75,6 +76,7 @@ def test_short_axes_of_stacks(n):
     check_compiled(lambda x: (np.sum(x * x), np.sum(x, axis=0), np.sum(x, axis=1)), long)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_gradients_of_points():
     x, v = normal(7, 3), normal(2, 7, 3)[0]
 
