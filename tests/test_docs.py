@@ -92,7 +92,6 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
-@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "path",
     [

@@ -365,7 +365,6 @@ class TestContainers:
             linad.jit(3)
 
 
-@pytest.mark.usefixtures("kernels")
 class TestOutputs:
     def test_constants(self):
         check(lambda x: (1.0, x * 2, None, [3, "s"], np.arange(3), True), np.ones(2))

@@ -98,7 +98,6 @@ def check_spoiled(call, function, point):
     return True
 
 
-@pytest.mark.usefixtures("kernels")
 def test_derivatives_keep_nothing_of_plain_arguments():
     checked, wrong = 0, []
     for entry in itertools.chain(*coverage.entries().values()):
@@ -111,7 +110,6 @@ def test_derivatives_keep_nothing_of_plain_arguments():
     assert checked > 200
 
 
-@pytest.mark.usefixtures("kernels")
 def test_derivatives_of_cases_keep_nothing_of_plain_arguments():
     checked, wrong = 0, []
     for topic, cases in TOPICS.items():
