@@ -68,7 +68,6 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.usefixtures("kernels")
 class TestLargeIntegers:
     @pytest.mark.parametrize("name", PROGRAMS)
     def test_anywhere(self, name):
@@ -89,7 +88,6 @@ class TestLargeIntegers:
             np.testing.assert_allclose(slope(X), math.factorial(22) / 10**20, rtol=1e-14)
 
 
-@pytest.mark.usefixtures("kernels")
 class TestOddConstants:
     def test_scalars(self):
         for s in (
@@ -132,7 +130,6 @@ class TestOddConstants:
 MATRIX = np.array([[120, 3, 100], [7, 110, 5], [90, 8, 127]], np.int8)
 
 
-@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("function", FLOATING, ids=lambda f: f.__name__)
 def test_integers_that_are_computed_with_as_floats(function):
     """As NumPy does: no sum of int8 that is too large for one."""
