@@ -799,7 +799,6 @@ def writes_of_writes(x):
     return np.sum(y**2)
 
 
-@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("f", [views_of_views, a_long_expression_of_differences, writes_of_writes])
 def test_no_recursion(f):
     """However deep a program is."""

@@ -160,7 +160,6 @@ def test_operations_with_several_results():
     check(lambda x: np.linalg.eigh(np.outer(x, x) + np.diag(np.arange(5.0)))[0], x)
 
 
-@pytest.mark.usefixtures("kernels")
 def test_compiled_functions():
     def f(x):
         return np.diff(x) ** 2

@@ -115,7 +115,6 @@ def test_empty_matrices():
     check_compiled(np.linalg.inv, a)
 
 
-@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_determinants_of_singular_matrices(dtype):
     for a in (np.ones((3, 3)), np.zeros((2, 2)), np.array([[1.0, 2.0], [2.0, 4.0]])):
@@ -183,7 +182,6 @@ def test_a_singular_matrix_stops_the_run_and_leaves_no_trace(name):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.usefixtures("kernels")
 def test_gaussian_process_likelihood():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(12, 2)), rng.normal(size=12)

@@ -57,7 +57,6 @@ SHORTS = {
 }
 
 
-@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("n", [2, 3, SHORT, SHORT + 1])
 @pytest.mark.parametrize("name", SHORTS)
 def test_short_axes(name, n):
@@ -76,7 +75,6 @@ def test_short_axes_of_stacks(n):
     check_compiled(lambda x: (np.sum(x * x), np.sum(x, axis=0), np.sum(x, axis=1)), long)
 
 
-@pytest.mark.usefixtures("kernels")
 def test_gradients_of_points():
     x, v = normal(7, 3), normal(2, 7, 3)[0]
 
