@@ -18,7 +18,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 
 
 def _transform(x: Any, *, kind: str, type: int, axis: int) -> Any:
@@ -74,7 +74,7 @@ class CosineTransform(JacobianOperator):
         return back * self._out
 
     def relation(self) -> Any:
-        return lanes(self.out_shape, self.in_shape, (self.axis,))
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
 
     def relation_key(self) -> Any:
         return self.axis

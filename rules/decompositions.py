@@ -32,7 +32,7 @@ from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING, UNSTRUCTURED
 from linad.operators.matrices import SystemMatrix
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Gather
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out
@@ -158,7 +158,7 @@ class CholeskyDerivative(JacobianOperator):
 
     def relation(self) -> Any:
         """Each matrix of a stack on all entries of its own."""
-        return lanes(self.out_shape, self.in_shape, (-2, -1))
+        return dense_along(self.out_shape, self.in_shape, (-2, -1))
 
 
 @cholesky_.jacobian(wrt=0)

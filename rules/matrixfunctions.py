@@ -30,7 +30,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.matrices import Kronecker
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.rules import linalg
 from linad.rules.linalg import adjoint, minus_product
 from linad.rules.shaping import form
@@ -97,7 +97,7 @@ class FrechetDerivative(JacobianOperator):
 
     def relation(self) -> Any:
         """Each matrix of a stack on all entries of its own."""
-        return lanes(self.out_shape, self.in_shape, (-2, -1))
+        return dense_along(self.out_shape, self.in_shape, (-2, -1))
 
 
 def matrix_function(name: str, function: Function) -> Primitive:

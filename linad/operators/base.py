@@ -26,7 +26,7 @@ from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, OperandError, ShapeError
 from linad.operators.facts import FACTS, Facts
-from linad.operators.properties import Questions
+from linad.operators.properties import OperatorProperties
 from linad.operators.provided import ANSWERS
 from linad.operators.sparse_properties import SparseForms
 
@@ -42,7 +42,7 @@ INTERNAL = {
 NUMBERS = (int, float, complex, np.generic)
 
 
-class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
+class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
     Parameters

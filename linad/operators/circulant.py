@@ -28,7 +28,7 @@ from linad.operators.facts import (
     triangle_names,
 )
 from linad.operators.placement import Roll
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.structured import Cast, Diagonal, Identity, RealPart, Zero
 from linad.operators.wrappers import Adjoint, Scaled, Transpose
@@ -115,7 +115,7 @@ class Circulant(JacobianOperator):
         return Circulant(1 / self.eigenvalues, self.axes, self.in_shape, self.dtype)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, self.axes)
+        return dense_along(self.out_shape, self.in_shape, self.axes)
 
     def relation_key(self) -> Any:
         return self.axes

@@ -7,7 +7,7 @@ import numpy as np
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes, windows
+from linad.operators.relation_shapes import dense_along, windows
 from linad.operators.relations import Product, Relation
 
 
@@ -96,4 +96,4 @@ class ValidKernel(JacobianOperator):
         return self.convolve(flipped(self.signal), cotangent, mode="valid")
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-1,))
+        return dense_along(self.out_shape, self.in_shape, (-1,))

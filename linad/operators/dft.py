@@ -13,7 +13,7 @@ import numpy as np
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED, real_dtype
-from linad.operators.relation_shapes import lanes, moved
+from linad.operators.relation_shapes import dense_along, moved
 from linad.operators.relations import Gather, Product
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -92,7 +92,7 @@ class Fourier(JacobianOperator):
         return Fourier(self.axes, not self.backward, self.norm, self.in_shape, self.dtype)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, self.axes)
+        return dense_along(self.out_shape, self.in_shape, self.axes)
 
     def relation_key(self) -> Any:
         return self.axes
@@ -139,7 +139,7 @@ class RealFourier(JacobianOperator):
         return np.fft.irfft(cotangent * self._halves, n, self.axis, OPPOSITE[self.norm])
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (self.axis,))
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
 
     def relation_key(self) -> Any:
         return self.axis
@@ -185,7 +185,7 @@ class HermitianFourier(JacobianOperator):
         return transform * self._twice
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (self.axis,))
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
 
     def relation_key(self) -> Any:
         return self.axis

@@ -10,7 +10,7 @@ from linad.operators.convolution import flipped
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve
 from linad.operators.recurrences import reverse
-from linad.operators.relation_shapes import lanes, windows
+from linad.operators.relation_shapes import dense_along, windows
 from linad.operators.relations import Prefix, Product, Relation
 
 
@@ -111,7 +111,7 @@ class GridKernel(JacobianOperator):
         return self.convolve(signal, cotangent, mode="valid", axes=self.axes)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
+        return dense_along(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
 
     def relation_key(self) -> Any:
         return self.axes

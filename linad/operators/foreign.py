@@ -12,7 +12,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Relation
 
 
@@ -73,7 +73,7 @@ class Foreign(JacobianOperator):
     def relation(self) -> Any:
         matrix = self.matrix()
         if matrix is None:
-            return lanes(self.out_shape, self.in_shape, (-1,))
+            return dense_along(self.out_shape, self.in_shape, (-1,))
         one = Relation.of_matrix(matrix)
         count = size_of(self.in_shape[:-1])
         if count == 1:

@@ -18,7 +18,7 @@ from linad.core.primitive import Primitive, Rule
 from linad.core.shapes import align, sum_to_shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 
 
 class LinearSolve(JacobianOperator):
@@ -50,7 +50,7 @@ class LinearSolve(JacobianOperator):
         return sum_to_shape(x, self.in_shape, len(self.out_shape))
 
     def relation(self) -> Any:
-        return lanes(self.out_shape, self.in_shape, self.axes)
+        return dense_along(self.out_shape, self.in_shape, self.axes)
 
 
 def solution_rules(

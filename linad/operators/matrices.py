@@ -35,7 +35,7 @@ from linad.operators.facts import (
 )
 from linad.operators.foreign import Foreign
 from linad.operators.linear_solves import LinearSolve
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.reordering import Permutation, Reshape
 
@@ -298,7 +298,7 @@ class Kronecker(JacobianOperator):
     def relation(self) -> Product:
         left = () if self.left is None else (-2,)
         axes = left if self.right is None else (*left, -1)
-        return lanes(self.out_shape, self.in_shape, axes)
+        return dense_along(self.out_shape, self.in_shape, axes)
 
     def relation_key(self) -> Any:
         return self.left is None, self.right is None
@@ -376,7 +376,7 @@ class Matrix(JacobianOperator):
         return _solving_rows(self.a, (), self.dtype)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-1,))
+        return dense_along(self.out_shape, self.in_shape, (-1,))
 
     def diagonal_after(self, left: Any) -> Any:
         return np.einsum("ij,ji->i", left.a, self.a) if type(left) is Matrix else None
@@ -417,7 +417,7 @@ class RowProducts(JacobianOperator):
         return np.linalg.norm(self.v)
 
     def relation(self) -> Product:
-        return lanes((*self.out_shape, 1), self.in_shape, (-1,))
+        return dense_along((*self.out_shape, 1), self.in_shape, (-1,))
 
 
 def solver(a: Any) -> Any:

@@ -8,7 +8,7 @@ from linad.core.primitive import Traced
 from linad.core.shapes import Shape, drop_axes, keep_axes
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.reordering import Broadcast
 from linad.operators.wrappers import Scaled
@@ -62,7 +62,7 @@ class ScaledSum(JacobianOperator):
         return total if self.factor is None else Scaled(self.factor, total)
 
     def relation(self) -> Product:
-        return lanes(self._kept, self.in_shape, self._axes)
+        return dense_along(self._kept, self.in_shape, self._axes)
 
     def relation_key(self) -> Any:
         return self._axes
@@ -104,7 +104,7 @@ class WeightedSum(JacobianOperator):
         return cotangent.reshape(seeds + self._kept) * weights
 
     def relation(self) -> Product:
-        return lanes(self._kept, self.in_shape, self._axes)
+        return dense_along(self._kept, self.in_shape, self._axes)
 
     def relation_key(self) -> Any:
         return self._axes
