@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import align, normalize_axis, sum_to_shape
@@ -83,10 +84,10 @@ class CrossProduct(JacobianOperator):
         self.b = b
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.cross(align(tangent, len(self.in_shape), len(self.out_shape)), self.b)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         b = np.conj(self.b) if self.dtype.kind == "c" else self.b
         return sum_to_shape(np.cross(b, cotangent), self.in_shape, len(self.out_shape))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
@@ -65,10 +66,10 @@ class CosineTransform(JacobianOperator):
         self._back = {1: 1, 2: 3, 3: 2, 4: 4}[type]
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return cosines_(tangent, kind=self.kind, type=self.type, axis=self.axis)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         weighted = cotangent * self._into
         back = cosines_(weighted, kind=self.kind, type=self._back, axis=self.axis)
         return back * self._out

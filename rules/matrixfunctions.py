@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose
 from linad.errors import DegenerateError
@@ -89,10 +90,10 @@ class FrechetDerivative(JacobianOperator):
         y = self.function(np.concatenate([top, bottom], axis=-2))[..., :n, n:] * scale
         return np.real(y) if y.dtype.kind == "c" and self.dtype.kind != "c" else y
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._frechet(self.a, tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return np.conj(self._frechet(matrix_transpose(self.a), np.conj(cotangent)))
 
     def relation(self) -> Any:
@@ -244,7 +245,7 @@ class SylvesterSolve(LinearSolve):
         shape = (a.shape[0], b.shape[0])
         super().__init__(shape, shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         matrices = [self.a, self.b]
         if adjoint:
             matrices = [linalg.adjoint(a) for a in matrices]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from linad.arrays.zero_dim import as_its_method
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
@@ -211,10 +212,10 @@ class Windows(JacobianOperator):
         self.window, self.axes = window, axes
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return windows_(tangent, window=self.window, axes=self.axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         shape = cotangent.shape[: cotangent.ndim - len(self.out_shape)] + self.in_shape
         return overlap_add(cotangent, window=self.window, axes=self.axes, shape=shape)
 

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.settings import settings
@@ -123,21 +124,21 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
 
     # The two methods a subclass writes.
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         """Map tangents ``(*seeds, *in_shape)`` to ``(*seeds, *out_shape)``."""
         raise NotImplementedError
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         """Map cotangents ``(*seeds, *out_shape)`` to ``(*seeds, *in_shape)``: the adjoint."""
         raise NotImplementedError
 
     # What some subclasses override.
 
-    def pullback_into(self, cotangent: Any, total: Any) -> None:
+    def pullback_into(self, cotangent: Array, total: Array) -> None:
         """Add the pullback to the array ``total`` ``(*seeds, *in_shape)``; see `scatters`."""
         total += self.pullback(cotangent)
 
-    def pushforward_into(self, tangent: Any, total: Any) -> None:
+    def pushforward_into(self, tangent: Array, total: Array) -> None:
         """Add the pushforward to the array ``total`` ``(*seeds, *out_shape)``; see `spreads`."""
         total += self.pushforward(tangent)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.errors import SingularError
@@ -61,10 +62,10 @@ class Circulant(JacobianOperator):
         self.eigenvalues, self.axes = eigenvalues, axes
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._apply(tangent, self.eigenvalues)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self._apply(cotangent, np.conj(self.eigenvalues))
 
     def _apply(self, x: Any, eigenvalues: Any) -> Any:

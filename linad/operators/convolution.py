@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
@@ -47,10 +48,10 @@ class Convolution(JacobianOperator):
         self.convolve, self.kernel, self.mode = convolve, kernel, mode
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.convolve(tangent, self.kernel, mode=self.mode)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         mode = "valid" if self.mode == "full" else "full"
         return self.convolve(cotangent, flipped(self.kernel), mode=mode)
 
@@ -89,10 +90,10 @@ class ValidKernel(JacobianOperator):
         self.convolve, self.signal = convolve, signal
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.convolve(self.signal, tangent, mode="valid")
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.convolve(flipped(self.signal), cotangent, mode="valid")
 
     def relation(self) -> Product:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED, real_dtype
@@ -51,11 +52,11 @@ class Fourier(JacobianOperator):
         self.axes, self.backward, self.norm = axes, inverse, norm
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         transform = np.fft.ifftn if self.backward else np.fft.fftn
         return transform(tangent, axes=self.axes, norm=self.norm)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         transform = np.fft.fftn if self.backward else np.fft.ifftn
         return transform(cotangent, axes=self.axes, norm=OPPOSITE[self.norm])
 
@@ -131,10 +132,10 @@ class RealFourier(JacobianOperator):
     def in_dtype(self) -> Any:
         return self._real
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.fft.rfft(tangent, axis=self.axis, norm=self.norm)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         n = self.in_shape[self.axis]
         return np.fft.irfft(cotangent * self._halves, n, self.axis, OPPOSITE[self.norm])
 
@@ -177,10 +178,10 @@ class HermitianFourier(JacobianOperator):
     def out_dtype(self) -> Any:
         return self._real
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.fft.irfft(tangent, self.out_shape[self.axis], self.axis, self.norm)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         transform = np.fft.rfft(cotangent, axis=self.axis, norm=OPPOSITE[self.norm])
         return transform * self._twice
 
@@ -211,10 +212,10 @@ class Fit(JacobianOperator):
 
     owns_result = True
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _fitted(tangent, self.in_shape, self.out_shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return _fitted(cotangent, self.out_shape, self.in_shape)
 
     def relation(self) -> Gather:

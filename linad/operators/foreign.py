@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.operators.base import JacobianOperator
@@ -54,10 +55,10 @@ class Foreign(JacobianOperator):
         dtype = dtype if is_inexact(dtype) else np.dtype(float)
         super().__init__((*lead, m), (*lead, n), dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return apply_operator(tangent, op=self.op, adjoint=self.reverse)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return apply_operator(cotangent, op=self.op, adjoint=not self.reverse)
 
     def matrix(self) -> Any:

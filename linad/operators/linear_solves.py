@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Rule
 from linad.core.shapes import align, sum_to_shape
 from linad.operators.base import JacobianOperator
@@ -38,14 +39,14 @@ class LinearSolve(JacobianOperator):
 
     axes: tuple[int, ...] = (-2,)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         """Return A^-1 b or A^-H b; there may be axes of seeds in front."""
         raise NotImplementedError
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.solve_for(align(tangent, len(self.in_shape), len(self.out_shape)), False)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         x = self.solve_for(cotangent, True)
         return sum_to_shape(x, self.in_shape, len(self.out_shape))
 
