@@ -40,12 +40,12 @@ def _kron_jacobian(y: Any, x: Any, other: Any, first: bool) -> JacobianOperator:
 
 
 @kron_.jacobian(wrt=0)
-def kron_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def kron_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return _kron_jacobian(y, a, b, first=True)
 
 
 @kron_.jacobian(wrt=1)
-def kron_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def kron_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return _kron_jacobian(y, b, a, first=False)
 
 
@@ -99,12 +99,12 @@ class CrossProduct(JacobianOperator):
 
 
 @cross_.jacobian(wrt=0)
-def cross_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def cross_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return CrossProduct(b, y.shape, a.shape, y.dtype)
 
 
 @cross_.jacobian(wrt=1)
-def cross_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def cross_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return CrossProduct(-a, y.shape, b.shape, y.dtype)
 
 

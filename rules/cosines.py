@@ -82,5 +82,5 @@ class CosineTransform(JacobianOperator):
 
 
 @cosines_.jacobian(wrt=0)
-def cosines_wrt_x(y: Any, x: Any, *, kind: str, type: int, axis: int) -> JacobianOperator:
+def cosines_wrt_x(y: Array, x: Array, *, kind: str, type: int, axis: int) -> JacobianOperator:
     return CosineTransform(x.shape, y.dtype, kind, type, axis)

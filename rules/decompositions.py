@@ -100,7 +100,7 @@ hermitian_ = Primitive("hermitian", _read_hermitian)
 
 
 @hermitian_.jacobian(wrt=0)
-def hermitian_wrt_a(y: Any, a: Any, *, lower: bool) -> JacobianOperator:
+def hermitian_wrt_a(y: Array, a: Array, *, lower: bool) -> JacobianOperator:
     return HermitianReading(a.shape, y.dtype, lower)
 
 
@@ -163,7 +163,7 @@ class CholeskyDerivative(JacobianOperator):
 
 
 @cholesky_.jacobian(wrt=0)
-def cholesky_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def cholesky_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return CholeskyDerivative(y) @ HermitianReading(a.shape, y.dtype, lower=True)
 
 
@@ -261,7 +261,7 @@ class QRDerivative(JacobianOperator):
 
 
 @qr_.jacobian(wrt=0)
-def qr_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def qr_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return QRDerivative(*y)
 
 

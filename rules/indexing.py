@@ -117,12 +117,12 @@ class Selection(JacobianOperator):
 
 
 @getitem_.jacobian(wrt=0)
-def getitem_wrt_x(y: Any, x: Any, *, index: Any) -> JacobianOperator:
+def getitem_wrt_x(y: Array, x: Array, *, index: Any) -> JacobianOperator:
     return Selection(index, y.shape, x.shape, y.dtype)
 
 
 @add_at.jacobian(wrt=0)
-def add_at_wrt_values(y: Any, values: Any, *, index: Any, shape: Any) -> JacobianOperator:
+def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Any) -> JacobianOperator:
     return Selection(index, values.shape, shape, y.dtype).H
 
 

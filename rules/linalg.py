@@ -121,7 +121,7 @@ inv_ = Primitive("inv", lambda a: np.linalg.inv(a))
 
 
 @inv_.jacobian(wrt=0)
-def inv_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def inv_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return Kronecker(-y, matrix_transpose(y), y.shape, a.shape, y.dtype)
 
 
@@ -157,7 +157,7 @@ det_ = Primitive("det", lambda a: np.linalg.det(a))
 
 
 @det_.jacobian(wrt=0)
-def det_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def det_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return trace_of_product(adjugate_(a), y, a)
 
 
@@ -240,7 +240,7 @@ class AdjugateDerivative(JacobianOperator):
 
 
 @adjugate_.jacobian(wrt=0)
-def adjugate_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def adjugate_wrt_a(y: Array, a: Array) -> JacobianOperator:
     if not a.size:
         return Zero(y.shape, a.shape, y.dtype)
     u, s, vh = np.linalg.svd(a)
@@ -296,7 +296,7 @@ class LogDeterminant(JacobianOperator):
 
 
 @slogdet_.jacobian(wrt=0)
-def slogdet_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def slogdet_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return LogDeterminant(y[0], np.linalg.inv(a))
 
 

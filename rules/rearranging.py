@@ -39,7 +39,7 @@ roll_ = Primitive("roll", lambda x, *, shifts, axes: np.roll(x, shifts, axes))
 
 
 @roll_.jacobian(wrt=0)
-def roll_wrt_x(y: Any, x: Any, *, shifts: Any, axes: Any) -> JacobianOperator:
+def roll_wrt_x(y: Array, x: Array, *, shifts: Any, axes: Any) -> JacobianOperator:
     return Roll(shifts, axes, y.shape, y.dtype)
 
 
@@ -101,7 +101,7 @@ spread = Primitive("spread", lambda x, *, shape: np.array(np.broadcast_to(x, sha
 
 
 @spread.jacobian(wrt=0)
-def spread_wrt_x(y: Any, x: Any, *, shape: Any) -> JacobianOperator:
+def spread_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
     return Broadcast(y.shape, x.shape, y.dtype)
 
 
@@ -227,13 +227,13 @@ class Windows(JacobianOperator):
 
 
 @windows_.jacobian(wrt=0)
-def windows_wrt_x(y: Any, x: Any, *, window: Any, axes: Any) -> JacobianOperator:
+def windows_wrt_x(y: Array, x: Array, *, window: Any, axes: Any) -> JacobianOperator:
     return Windows(window, axes, y.shape, x.shape, y.dtype)
 
 
 @overlap_add.jacobian(wrt=0)
 def overlap_add_wrt_windows(
-    y: Any, windows: Any, *, window: Any, axes: Any, shape: Any
+    y: Array, windows: Array, *, window: Any, axes: Any, shape: Any
 ) -> JacobianOperator:
     return Windows(window, axes, windows.shape, shape, y.dtype).H
 

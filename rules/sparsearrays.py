@@ -188,12 +188,14 @@ def _places(op: Any) -> Any:
 
 
 @sparse_product.jacobian(wrt=0)
-def sparse_product_wrt_data(y: Any, data: Any, x: Any, *, pattern: Pattern) -> JacobianOperator:
+def sparse_product_wrt_data(
+    y: Array, data: Array, x: Array, *, pattern: Pattern
+) -> JacobianOperator:
     return EntryProducts(x, pattern, y.dtype)
 
 
 @sparse_product.jacobian(wrt=1)
-def sparse_product_wrt_x(y: Any, data: Any, x: Any, *, pattern: Pattern) -> JacobianOperator:
+def sparse_product_wrt_x(y: Array, data: Array, x: Array, *, pattern: Pattern) -> JacobianOperator:
     return SparseProduct(data, pattern, x.shape[:-1], y.dtype)
 
 

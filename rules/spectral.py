@@ -177,7 +177,7 @@ class Read(JacobianOperator):
 
 
 @eigh_.jacobian(wrt=0)
-def eigh_wrt_a(y: Any, a: Any, *, UPLO: str) -> JacobianOperator:
+def eigh_wrt_a(y: Array, a: Array, *, UPLO: str) -> JacobianOperator:
     return Read(HermitianEigen(*y), HermitianReading(a.shape, y[1].dtype, UPLO == "L"))
 
 
@@ -287,7 +287,7 @@ class GeneralEigen(JacobianOperator):
 
 
 @eig_.jacobian(wrt=0)
-def eig_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def eig_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return GeneralEigen(y[0], y[1], a.dtype)
 
 
@@ -317,7 +317,7 @@ class GeneralEigenvalues(GeneralEigen):
 
 
 @eigvals_.jacobian(wrt=0)
-def eigvals_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def eigvals_wrt_a(y: Array, a: Array) -> JacobianOperator:
     values, vectors = np.linalg.eig(a)
     return GeneralEigenvalues(y, _in_order(y, values, vectors), a.dtype)
 
@@ -413,7 +413,7 @@ class SingularDerivative(JacobianOperator):
 
 
 @svd_.jacobian(wrt=0)
-def svd_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def svd_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return SingularDerivative(*y)
 
 

@@ -199,6 +199,6 @@ class LUDerivative(JacobianOperator):
 
 
 @lu_.jacobian(wrt=0)
-def lu_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def lu_wrt_a(y: Array, a: Array) -> JacobianOperator:
     lu, pivots = y
     return LUDerivative(lu, permutation(pivots))

@@ -90,5 +90,5 @@ class Foreign(JacobianOperator):
 
 
 @apply_operator.jacobian(wrt=0)
-def apply_operator_wrt_x(y: Any, x: Any, *, op: Any, adjoint: bool) -> JacobianOperator:
+def apply_operator_wrt_x(y: Array, x: Array, *, op: Any, adjoint: bool) -> JacobianOperator:
     return Foreign(op, adjoint, x.shape[:-1])
