@@ -209,7 +209,7 @@ class Residual:
             y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), CountedOperator(J, self.counts)
 
-    def entrywise(self, x: Any, J: Counted) -> Counted:
+    def entrywise(self, x: Any, J: CountedOperator) -> CountedOperator:
         """The Jacobian J at x as an operator whose pattern can be told.
 
         That of a function which `linad.jit` made is known as a whole only; so the function beneath
@@ -222,7 +222,7 @@ class Residual:
         self.counts.njev += 1
         with quiet():
             known = linearize(_of_unknown(beneath, self.args), self.x.container(x))[1]
-        return Counted(known, self.counts)
+        return CountedOperator(known, self.counts)
 
     def result(self, vector: Any) -> Any:
         """A vector in the form of what ``f`` returns."""
