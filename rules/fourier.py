@@ -22,14 +22,14 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
-from linad.operators.dft import OPPOSITE, Fit, Fourier, HermitianFourier, Norm, RealFourier
+from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
 from linad.rules.shaping import as_array
 
 # Crop and pad.
 
 
 def _fit(x: Any, *, shape: Shape) -> Any:
-    return Fit(shape, x.shape, x.dtype).pushforward(x)
+    return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
 
 
 fit_ = Primitive("fit", _fit)
@@ -37,7 +37,7 @@ fit_ = Primitive("fit", _fit)
 
 @fit_.jacobian(wrt=0)
 def fit_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
-    return Fit(shape, x.shape, y.dtype)
+    return CropOrPad(shape, x.shape, y.dtype)
 
 
 def _fitted(x: Any, n: int, axis: int) -> Any:

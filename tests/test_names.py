@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+SWEEPS = str(Path("linad/sweeps"))
 
 
 @cache
@@ -22,11 +23,13 @@ def definitions():
 
 
 def test_no_two_classes_have_one_name():
-    assert {
-        name: places
+    """The back end may have a name in common with what it serves: its classes stay inside."""
+    above = {
+        name: [place for place in places if not place.startswith(SWEEPS)]
         for (kind, name), places in definitions().items()
-        if kind == "ClassDef" and len(places) > 1
-    } == {}
+        if kind == "ClassDef"
+    }
+    assert {name: places for name, places in above.items() if len(places) > 1} == {}
 
 
 def test_every_function_has_a_name():

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.former_names import class_from
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED, real_dtype
@@ -204,7 +205,7 @@ def multiplicity(n: int, axis: int, dtype: Any) -> Any:
     return times.reshape((-1, *(1,) * (-axis - 1)))
 
 
-class Fit(JacobianOperator):
+class CropOrPad(JacobianOperator):
     """Crop or pad with zeros at the end of each axis; the adjoint does the opposite."""
 
     copies = True
@@ -228,3 +229,7 @@ def _fitted(x: Any, before: Shape, after: Shape) -> Any:
     kept = x[(..., *[slice(min(m, n)) for m, n in zip(before, after, strict=True)])]
     missing = [(0, max(n - m, 0)) for m, n in zip(before, after, strict=True)]
     return np.pad(kept, [(0, 0)] * seeds + missing)
+
+
+def __getattr__(name: str) -> Any:
+    return class_from(__name__, name)
