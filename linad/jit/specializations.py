@@ -29,7 +29,6 @@ from linad.core.stand_ins import standing
 from linad.core.tape import Equation, Tape, Var, guard, needed, stop, unchanged
 from linad.errors import GuardError, OutputError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
-from linad.jit.numpy_backend import Interpreted
 from linad.jit.random_draws import Draws
 from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
@@ -122,17 +121,24 @@ class Variant:
     @property
     def compiled(self) -> Any:
         """The tape as a compiled primitive; run by NumPy where Numba must not compile."""
-        if self._compiled is None and compiler_is_off():
-            self._compiled = Interpreted(self.tape)
         if self._compiled is None:
             with compiling:
                 # A fork waits for the lock, not for an import.
-                from linad.sweeps.compiled import Compiled
-                from linad.sweeps.cpu import short_calls as short  # noqa: F401
-
                 if self._compiled is None:
-                    self._compiled = Compiled(self.rolled, self.example)
+                    self._compiled = self._compile()
         return self._compiled
+
+    def _compile(self) -> Any:
+        from linad.sweeps.compiled import Compiled
+
+        if compiler_is_off():
+            from linad.sweeps.numpy_target import NUMPY
+
+            return Compiled(self.tape, self.example, NUMPY)
+        from linad.sweeps.cpu import short_calls as short  # noqa: F401
+        from linad.sweeps.cpu.target import CPU
+
+        return Compiled(self.rolled, self.example, CPU)
 
     def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """What the program computes of traced values.
