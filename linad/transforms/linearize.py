@@ -59,8 +59,8 @@ class LinearTrace(Trace):
                 return self._apply_elementwise(primitive, x)
         if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
             return view
-        keep = self.operands.keep if primitive.captures_args else None
-        values, active, nested = read_arguments(self, primitive, args, keep)
+        operands = self.operands if primitive.captures_args else None
+        values, active, nested = read_arguments(self, primitive, args, operands)
         if primitive.vjp_rule is not None:
             return self._apply_vjp_rule(primitive, values, active, params)
         if primitive.whole is not None:
