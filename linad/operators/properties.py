@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXACT = FLAG.optional
 
 
-class Questions:
+class OperatorProperties:
     """The part of `JacobianOperator` that asks."""
 
     def simplified(self) -> "JacobianOperator":

@@ -12,6 +12,7 @@ import numpy as np
 from linad.arrays.buffers import concrete, root_of
 from linad.arrays.tracer import Tracer
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
 from linad.operators.facts import EVERYTHING
@@ -126,14 +127,14 @@ class TapeOperator(JacobianOperator):
 
     # Containers.
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         """Map a tangent, a container like the input, to one like the output."""
         if self.compiled and (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
             return found
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
         return tree.unflatten(self.out_tree, self.push_leaves(tangents, seeds))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         """Map a cotangent, a container like the output, to one like the input."""
         if self.compiled and (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
             return found
@@ -246,7 +247,7 @@ class TapeOperator(JacobianOperator):
         return total
 
     def _pull_write(
-        self, out: Node, cotangent: Any, links: Sequence[Link], slots: list[Any], owned: bytearray
+        self, out: Node, cotangent: Array, links: Sequence[Link], slots: list[Any], owned: bytearray
     ) -> None:
         """Pull back through a write, into the cotangent itself where that is allowed."""
         for node, J in links:
@@ -321,7 +322,7 @@ def handed_out(value: Any, taken: set[int]) -> Any:
     return value
 
 
-def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
+def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
         plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
@@ -381,12 +382,12 @@ class _Flat(Wrapper):
     def _label(self) -> str:
         return self.op._label()
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[:-1]
         leaves = split(tangent, self.op.in_slots)
         return joined(self.op.push_leaves(leaves, seeds), seeds, self.out_dtype)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[:-1]
         leaves = split(cotangent, self.op.out_slots)
         return joined(self.op.pull_leaves(leaves, seeds), seeds, self.in_dtype)
