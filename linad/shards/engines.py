@@ -1,5 +1,6 @@
 """Who computes: this process, executors of `concurrent.futures`, or a cluster of Dask."""
 
+import itertools
 import os
 import pickle
 import sys
@@ -137,8 +138,7 @@ class Dask(Engine):
         else:
             lasting = order
         futures = [
-            submit(work, lasting, group, [shards[k] for k in group], pure=False)
-            for group in groups
+            submit(work, lasting, group, [shards[k] for k in group], pure=False) for group in groups
         ]
         about = replace(order, function=b"", args=())
         while len(futures) > self.fan_in:
@@ -168,7 +168,7 @@ def divided(numbers: Sequence[int], count: int) -> list[list[int]]:
     """Numbers in at most ``count`` runs of about one length."""
     count = min(count, len(numbers))
     ends = [len(numbers) * k // count for k in range(count + 1)]
-    return [list(numbers[a:b]) for a, b in zip(ends, ends[1:], strict=False)]
+    return [list(numbers[a:b]) for a, b in itertools.pairwise(ends)]
 
 
 def _united(results: Iterable[Result], order: Order) -> Result:

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from linad.core import tree
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, takes
 from linad.core.shapes import size_of
 from linad.errors import ArgumentError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING, SEMIDEFINITE
 from linad.shards.engines import Progress
-from linad.shards.packing import Layout, Slice, pack
+from linad.shards.packing import Layout, Slice, is_array, pack
 from linad.shards.report import Report
 from linad.shards.sums import Shards, is_clinear
 
@@ -50,7 +53,8 @@ class NormalOperator(JacobianOperator):
         product = self.shards.sum((("normal", 0),))(*self.args, rows, layout=self.layout)
         return product.reshape(tangent.shape)
 
-    pullback = pushforward
+    def pullback(self, cotangent: Any) -> Any:
+        return self.pushforward(cotangent)
 
     def definiteness(self) -> int:
         return SEMIDEFINITE
@@ -65,7 +69,7 @@ class NormalOf:
 
     def __call__(self, w: Any, *args: Any) -> NormalOperator:
         """The operator at ``w``; nothing is computed before it is applied."""
-        packed, layout = pack((w, *args), self._shards.name)
+        packed, layout = pack((_as_arrays(w), *args), self._shards.name)
         if layout.vectors.count(0) != 1 or packed[0].dtype.kind not in "fc":
             raise ArgumentError(
                 f"{self._shards.name}: w must hold floating or complex arrays, all of one dtype, "
@@ -81,6 +85,16 @@ class NormalOf:
 
     def __repr__(self) -> str:
         return f"<{self.__name__} over {len(self._shards.shards)} shards>"
+
+
+def _as_arrays(w: Any) -> Any:
+    """A container with Python's floats as NumPy's, in the precision of the arrays beside them."""
+    leaves, structure = tree.flatten(w)
+    dtypes = [leaf.dtype for leaf in leaves if is_array(leaf)]
+    dtype = np.result_type(*dtypes) if dtypes else np.dtype(float)
+    return tree.unflatten(
+        structure, [dtype.type(leaf) if type(leaf) is float else leaf for leaf in leaves]
+    )
 
 
 @takes(

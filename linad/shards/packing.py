@@ -115,7 +115,7 @@ def pack(args: tuple[Any, ...], name: str) -> tuple[list[Any], Layout]:
         leaves, structure = tree.flatten(argument)
         structures.append(structure)
         for leaf in leaves:
-            if isinstance(leaf, (Traced, np.ndarray, np.generic)) and leaf.dtype.kind in "fciub":
+            if is_array(leaf):
                 key, size = (position, leaf.dtype), size_of(leaf.shape)
                 parts.setdefault(key, []).append(leaf.reshape((size,)))
                 start = sizes.get(key, 0)
@@ -141,6 +141,11 @@ def pack(args: tuple[Any, ...], name: str) -> tuple[list[Any], Layout]:
     return packed, Layout(row, places, tuple(position for position, _ in parts), len(packed))
 
 
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is an array of numbers, or a number of NumPy's."""
+    return isinstance(leaf, (Traced, np.ndarray, np.generic)) and leaf.dtype.kind in "fciub"
+
+
 def _fixed(leaf: Any, position: int, name: str) -> Fixed:
     try:
         hash(leaf)
@@ -158,5 +163,5 @@ def digest(values: Sequence[Any]) -> bytes:
     for value in values:
         array = np.ascontiguousarray(value)
         found.update(f"{type(value).__name__} {array.dtype.str} {array.shape} ".encode())
-        found.update(array.view(np.uint8) if array.ndim else array.tobytes())
+        found.update(array.reshape(-1).view(np.uint8).data)
     return found.digest()

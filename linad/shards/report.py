@@ -69,8 +69,7 @@ class Report:
         busy = sum(counts.seconds for counts in self.workers.values())
         lines = [
             f"{self.name}: {self.shards} shards, {self.engine}",
-            f"{self.calls} calls, {self.tasks} tasks, {self.seconds:.2f} s; workers were busy "
-            f"for {busy:.2f} s",
+            f"{self.calls} calls, {self.tasks} tasks, {self.seconds:.2f} s; busy {busy:.2f} s",
         ]
         for worker, c in sorted(self.workers.items()):
             lines.append(

@@ -140,6 +140,8 @@ class SumJacobian(JacobianOperator):
         """Whether the map is linear over the complex numbers, which the workers are asked."""
         if self._in_dtype.kind != "c":
             return True
+        if self._out_dtype.kind != "c":
+            return False
         if "_clinear" not in self.__dict__:
             self._clinear = is_clinear(self.shards, self.path, self.i, self.args, self.layout)
         return self._clinear

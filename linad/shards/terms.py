@@ -99,9 +99,7 @@ def number_or_array(y: Any) -> Any:
     if isinstance(y, Traced):
         return y
     if isinstance(y, (tuple, list, dict)) or y is None:
-        raise OutputError(
-            f"the function must return a number or an array, it returned {y!r:.60}"
-        )
+        raise OutputError(f"the function must return a number or an array, it returned {y!r:.60}")
     array = np.asarray(y)
     if array.dtype.kind not in "fciub":
         raise OutputError(

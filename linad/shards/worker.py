@@ -227,6 +227,11 @@ def bytes_held(held: Any, but: Any = ()) -> int:
     return sum(_arrays(held, seen=set(_arrays(but, seen=set()))).values())
 
 
+def is_code(x: Any) -> bool:
+    """Whether an object is a function, a class or a program, and holds no residuals."""
+    return isinstance(x, Primitive) or (callable(x) and not isinstance(x, JacobianOperator))
+
+
 def _arrays(held: Any, seen: set[int]) -> dict[int, int]:
     """The sizes of the arrays in an object, by their ids."""
     found: dict[int, int] = {}
@@ -248,8 +253,8 @@ def _arrays(held: Any, seen: set[int]) -> dict[int, int]:
             waiting.extend(x)
         elif isinstance(x, dict):
             waiting.extend(x.values())
-        elif isinstance(x, Primitive | type) or callable(x) and not isinstance(x, JacobianOperator):
-            pass  # functions, and programs, which are kept for themselves
+        elif is_code(x):
+            pass  # compiled programs are kept for themselves
         else:
             waiting.extend(vars(x).values() if hasattr(x, "__dict__") else ())
             slots = [name for cls in type(x).__mro__ for name in getattr(cls, "__slots__", ())]
