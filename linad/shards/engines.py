@@ -126,7 +126,9 @@ class Dask(Engine):
         where: dict[Any, list[int]] = {}
         for k, holders in enumerate(self.client.who_has(shards).values()):
             where.setdefault(min(holders, default=None), []).append(k)
-        each = max(wanted // len(where), 1)
+        each = wanted // len(where)
+        if each == 0:
+            return divided([k for numbers in where.values() for k in numbers], wanted)
         return [group for numbers in where.values() for group in divided(numbers, each)]
 
     def run(

@@ -177,7 +177,9 @@ def test_complex_arguments(shards, whole):
     J = linad.linearize(holomorphic, z)[1]
     assert np.allclose(J.todense(), 3 * (X @ z) ** 2 @ X)
     norm = sum_of(lambda z, X, y: np.sum(np.abs(X @ z) ** 2), shards)
-    assert np.allclose(linad.grad(norm)(z), 2 * X.T @ X @ z)
+    gradient = 2 * X.T @ X @ z
+    assert np.allclose(linad.grad(norm)(z), gradient)
+    assert np.allclose(linad.linearize(norm, z)[1].H @ np.ones(1), gradient)
     mixed = sum_of(lambda z, X, y: np.sum((X @ z) * np.conj(X @ z)), shards)
     for f in (norm, mixed):
         with pytest.raises(NotHolomorphicError):
