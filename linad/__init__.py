@@ -48,6 +48,7 @@ __all__ = [
     "log_compiles",
     "lower",
     "map",
+    "normal_of",
     "onnx",
     "primitive",
     "ravel",
@@ -59,6 +60,7 @@ __all__ = [
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
+    "sum_of",
     "switch",
     "tag",
     "trace",
@@ -77,12 +79,14 @@ _LAZY = {
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
     "map": "linad.control.loops",
+    "normal_of": "linad.shards.normal",
     "onnx": "linad.export.onnx_model",
     "scan": "linad.control.loops",
     "scipy": "linad.scipy",
     "scipy_args": "linad.solve.scipy_arguments",
     "solve": "linad.solve",
     "solve_linear": "linad.linalg.linear_systems",
+    "sum_of": "linad.shards.sums",
     "switch": "linad.control.deciding",
     "tag": "linad.operators.tagged",
     "while_loop": "linad.control.deciding",
@@ -99,6 +103,8 @@ if TYPE_CHECKING:  # what a type checker sees of them
     from linad.export.lowered import lower
     from linad.linalg.linear_systems import solve_linear
     from linad.operators.tagged import tag
+    from linad.shards.normal import normal_of
+    from linad.shards.sums import sum_of
     from linad.solve.scipy_arguments import scipy_args
 else:
 
