@@ -4,8 +4,8 @@ On t_i <= x < t_i+1 the k + 1 basis functions that are not 0 follow from those o
 
     N_j,r = (x - t_j)/(t_j+r - t_j) N_j,r-1 + (t_j+r+1 - x)/(t_j+r+1 - t_j+1) N_j+1,r-1
 
-and s(x) = Σ_j c_j N_j,k(x). With c'_j = k (c_j+1 - c_j)/(t_j+k+1 - t_j+1) the slope of s is the spline
-of c' of degree k - 1. Interpolation solves a banded system for c.
+and s(x) = Σ_j c_j N_j,k(x). With c'_j = k (c_j+1 - c_j)/(t_j+k+1 - t_j+1) the slope of s is the
+spline of c' of degree k - 1. Interpolation solves a banded system for c.
 
 Source: C. de Boor, "A Practical Guide to Splines", 2001.
 """

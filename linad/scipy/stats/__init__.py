@@ -41,6 +41,7 @@ from linad.scipy.stats.continuous import (
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
 from linad.scipy.stats.hooks import HOOKED
+from linad.scipy.stats.kde import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "expon",
     "fisk",
     "gamma",
+    "gaussian_kde",
     "genextreme",
     "gengamma",
     "geom",
