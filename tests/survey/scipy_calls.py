@@ -8,10 +8,33 @@ from survey.numpy_calls import INDICES, MATRIX, Call, positive
 TICKS = np.array([0.0, 0.4, 1.0])
 POINTS = np.array([0.1, 0.5, 0.9])
 
+KNOTS = np.array([0.0, 0.0, 0.4, 1.0, 1.0])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+INNER = np.array([[0.2, 0.3], [0.5, 0.1]])
+
 CALLS: dict[str, Call] = {
     "scipy.integrate.fixed_quad": lambda f, a: f(np.sin, a[0, 0], a[0, 1])[0],
     "scipy.integrate.odeint": lambda f, a: f(lambda y, t: -y, a[0], [0.0, 0.5]),
     "scipy.integrate.solve_ivp": lambda f, a: f(lambda t, y: -y, (0.0, 0.5), a[0]).y[:, -1],
+    "scipy.integrate.cumulative_simpson": lambda f, a: f(a),
+    "scipy.integrate.quad_vec": lambda f, a: f(lambda t: np.exp(-t * a), 0.0, 1.0)[0],
+    "scipy.integrate.solve_bvp": lambda f, a: (
+        f(
+            lambda t, y: np.vstack((y[1], -y[0])),
+            lambda p, q: np.stack([p[0], q[0] - a[0, 0]]),
+            *(np.linspace(0, 1, 5), np.zeros((2, 5))),
+        ).y
+    ),
+    "scipy.interpolate.BSpline": lambda f, a: f(KNOTS, a[0], 1)(POINTS),
+    "scipy.interpolate.InterpolatedUnivariateSpline": lambda f, a: f(TICKS, a[0], k=2)(POINTS),
+    "scipy.interpolate.LinearNDInterpolator": lambda f, a: f(CORNERS, a[0])(INNER),
+    "scipy.interpolate.RBFInterpolator": lambda f, a: f(CORNERS, a[0], degree=0)(INNER),
+    "scipy.interpolate.UnivariateSpline": lambda f, a: f(TICKS, a[0], k=2, s=0)(POINTS),
+    "scipy.interpolate.griddata": lambda f, a: f(CORNERS, a[0], INNER),
+    "scipy.interpolate.make_interp_spline": lambda f, a: f(TICKS, a[0], 2)(POINTS),
+    "scipy.interpolate.splev": lambda f, a: f(POINTS, (KNOTS, a[0], 1)),
+    "scipy.interpolate.splint": lambda f, a: f(0.1, 0.7, (KNOTS, a[0], 1)),
+    "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
     "scipy.interpolate.CubicHermiteSpline": lambda f, a: f(TICKS, a[0], a[1])(POINTS),
     "scipy.interpolate.CubicSpline": lambda f, a: f(TICKS, a[0])(POINTS),
     "scipy.interpolate.PPoly": lambda f, a: f(a[:, :2], TICKS)(POINTS),
@@ -43,6 +66,23 @@ CALLS: dict[str, Call] = {
     "scipy.ndimage.shift": lambda f, a: f(a, 0.3, order=1),
     "scipy.ndimage.uniform_filter1d": lambda f, a: f(a, 2),
     "scipy.ndimage.zoom": lambda f, a: f(a, 1.5, order=1),
+    "scipy.optimize.linprog": lambda f, a: f([-1.0], A_ub=[[1.0]], b_ub=a[0, :1]).x,
+    "scipy.signal.coherence": lambda f, a: f(a[0], a[1], nperseg=2)[1],
+    "scipy.signal.csd": lambda f, a: f(a[0], a[1], nperseg=2)[1],
+    "scipy.signal.filtfilt": lambda f, a: f([0.5, 0.5], [1.0, 0.2], a, padlen=1),
+    "scipy.signal.periodogram": lambda f, a: f(a)[1],
+    "scipy.signal.savgol_filter": lambda f, a: f(a, 3, 1),
+    "scipy.signal.sosfiltfilt": lambda f, a: f([[1.0, 0.5, 0.2, 1.0, 0.3, 0.1]], a, padlen=1),
+    "scipy.signal.spectrogram": lambda f, a: f(a, nperseg=2)[2],
+    "scipy.signal.stft": lambda f, a: f(a, nperseg=2)[2],
+    "scipy.signal.welch": lambda f, a: f(a, nperseg=2)[1],
+    "scipy.special.spherical_in": lambda f, a: f(1, a + 2),
+    "scipy.special.spherical_jn": lambda f, a: f(1, a + 2),
+    "scipy.special.spherical_kn": lambda f, a: f(1, a + 2),
+    "scipy.special.spherical_yn": lambda f, a: f(1, a + 2),
+    "scipy.special.zeta": lambda f, a: f(a * a + 2),
+    "scipy.special.zetac": lambda f, a: f(a * a + 2),
+    "scipy.stats.gaussian_kde": lambda f, a: f(a[0])(POINTS),
     "scipy.signal.convolve": lambda f, a: f(a, a.T),
     "scipy.signal.lfilter": lambda f, a: f(a[0], a[1], a[2]),
     "scipy.signal.lfilter_zi": lambda f, a: f(a[0], a[1]),

@@ -41,7 +41,7 @@ from linad.scipy.stats.continuous import (
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
 from linad.scipy.stats.hooks import HOOKED
-from linad.scipy.stats.kde import gaussian_kde
+from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
 
 __all__ = [
