@@ -212,7 +212,10 @@ def fallen(p, method="RK45"):
     """When and how fast a stone lands, by events and by the end."""
     r = si.solve_ivp(
         *(falls, (0, 9.0), [p[0], 0 * p[0]], method),
-        events=[lands], args=(p[1],), rtol=1e-6, atol=1e-8,
+        events=[lands],
+        args=(p[1],),
+        rtol=1e-6,
+        atol=1e-8,
     )
     return np.stack([r.t_events[0][0], r.t[-1], r.y_events[0][0, 1], r.y[1, -1]])
 
@@ -238,7 +241,10 @@ def test_solutions_as_functions_and_traced_times():
     def f(t):
         r = si.solve_ivp(
             *(linear, (0.1 * t[0], 2 * t[1]), Y0),
-            dense_output=True, args=(A,), rtol=1e-9, atol=1e-11,
+            dense_output=True,
+            args=(A,),
+            rtol=1e-9,
+            atol=1e-11,
         )
         times = np.stack([t[0], 0.5 * t[1]])
         return np.concatenate([r.y[:, -1], r.sol(times).ravel(), r.sol(1.1), r.t[-1:]])
