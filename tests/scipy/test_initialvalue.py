@@ -178,8 +178,11 @@ def solve(*args, **options):
     return lambda y0: si.solve_ivp(*[y0 if a is Y0 else a for a in args], **options).y
 
 
-@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
-@pytest.mark.parametrize("t_eval", [None, TIMES], ids=["steps", "times"])
+LONG = {"marks": pytest.mark.full}
+
+
+@pytest.mark.parametrize("method", ["Radau", *[pytest.param(m, **LONG) for m in ("BDF", "LSODA")]])
+@pytest.mark.parametrize("t_eval", [None, pytest.param(TIMES, **LONG)], ids=["steps", "times"])
 def test_implicit_methods(method, t_eval):
     """Stiff: the components decay at rates of 1 and 1000."""
     stiff = np.array([[-1.0, 0.5], [0.0, -1000.0]])
@@ -220,7 +223,7 @@ def fallen(p, method="RK45"):
     return np.stack([r.t_events[0][0], r.t[-1], r.y_events[0][0, 1], r.y[1, -1]])
 
 
-@pytest.mark.parametrize("method", ["RK45", "Radau"])
+@pytest.mark.parametrize("method", ["RK45", pytest.param("Radau", **LONG)])
 def test_events(method):
     """From a height h it lands after sqrt(2 h / g), with the speed sqrt(2 h g)."""
 
