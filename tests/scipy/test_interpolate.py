@@ -105,7 +105,7 @@ CASES |= {
     ),
     "make-points": (lambda m, q: m.make_interp_spline(X, Y)(q), Q),
     "tuples": (lambda m, x, y, q: m.splev(q, m.splrep(x, y[:, 0]), 1), X, Y, INSIDE),
-    "tuples-integral": (lambda m, a: m.splint(a[0], a[1], (T, CT, 3)), QT),
+    "tuples-integral": (lambda m, a: m.splint(a[0], a[1], (T, CT, 3)) * a, QT),
     "univariate": (lambda m, y, q: m.UnivariateSpline(X, y[:, 0], s=0)(q), Y, INSIDE),
     "univariate-even": (
         lambda m, x, y: m.InterpolatedUnivariateSpline(x, y[:, 1], k=2)(INSIDE),
