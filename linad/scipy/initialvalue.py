@@ -9,6 +9,9 @@ So the derivative is that of the computed trajectory, exactly and to any order, 
 of the steps; it differs from that of the true solution as the trajectory does, by the tolerances.
 Values between steps, for ``t_eval``, are those of SciPy's interpolants, differentiated too.
 
+Methods that are implicit give the value, and Radau's method along their steps the derivative, see
+`linad.scipy.implicitsteps`. A traced time is a step of length 0 whose derivative is the field's.
+
 The cost is one more evaluation of f a stage, traced; reverse mode keeps what these need.
 
 Source: E. Hairer, S. Nørsett and G. Wanner, "Solving Ordinary Differential Equations I", 1993,
@@ -21,28 +24,37 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
-from scipy.integrate import DOP853, RK23, RK45
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from linad.arrays.traces import running_trace
 from linad.core import tree
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
+from linad.scipy.implicit_solutions import Watched, root_of_number
+from linad.scipy.implicitsteps import ImplicitReplay
 from linad.scipy.mirror import holds_traced
 
+EXPLICIT = (RK23, RK45, DOP853)
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
+METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
 
 Field = Callable[[float, Any], Any]
 
 
-def needs_tracing(fun: Any, t0: Any, y0: Any, args: Any) -> bool:
-    """Whether something traced is in the problem, perhaps in what ``fun`` refers to."""
+def needs_tracing(fun: Any, t_span: Any, y0: Any, given: Any, events: Any = None) -> bool:
+    """Whether something traced is in the problem, perhaps in what functions refer to.
+
+    ``given`` holds the arguments of ``fun``, and the times to evaluate at.
+    """
     if running_trace() is None:
         return False
-    if holds_traced((t0, y0, args)):
+    if holds_traced((t_span, y0, given)):
         return True
-    return holds_traced(fun(t0, np.atleast_1d(np.array(y0, dtype=_dtype(y0))), *args))
+    t0, y0 = t_span[0], np.atleast_1d(np.array(y0, dtype=_dtype(y0)))
+    functions = [fun, *(() if events is None else (events,) if callable(events) else events)]
+    return any(holds_traced(function(t0, y0, *given[0])) for function in functions)
 
 
 def _dtype(y: Any) -> Any:
@@ -166,6 +178,82 @@ def _field(fun: Any, args: Any, vectorized: bool, n: int, dtype: Any) -> Field:
     return field
 
 
+def ahead(field: Field, t: Any, y: Any, h: Any) -> Any:
+    """The state h later, for a traced h whose value is 0, or next to it.
+
+    By the classical method of Runge and Kutta: exact in the derivatives in h up to the fourth.
+    """
+    k1 = field(t, y)
+    k2 = field(t + h / 2, y + h / 2 * k1)
+    k3 = field(t + h / 2, y + h / 2 * k2)
+    k4 = field(t + h, y + h * k3)
+    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+class Solution:
+    """The traced solution as a function of time: `sol` of a traced `solve_ivp`.
+
+    Parameters
+    ----------
+    replay : RungeKuttaReplay or ImplicitReplay
+    field : callable
+    plain : OdeSolution
+        SciPy's own.
+    """
+
+    def __init__(self, replay: Any, field: Field, plain: Any) -> None:
+        self.replay, self.field, self.plain = replay, field, plain
+
+    def __call__(self, t: Any) -> Any:
+        """y (n,) at a time, or (n, m) at m times."""
+        here = np.asarray(form(t), float)
+        order = np.argsort(here.ravel(), kind="stable")
+        if self.replay.times[-1] < self.replay.times[0]:
+            order = order[::-1]
+        states: list[Any] = [None] * here.size
+        for place, state in zip(order, self.replay.at(here.ravel()[order]), strict=True):
+            value = self.plain(float(here.ravel()[place]))
+            y = value + (state - form(state))
+            if holds_traced(t):
+                moment = ravel(t)[int(place)]
+                start = form(moment)
+                y = ahead(self.field, start, y, moment - start)
+            states[place] = y
+        y = np.stack(states, axis=1)
+        return y[:, 0] if here.ndim == 0 else y
+
+
+def _watched_event(event: Any, args: Any) -> Any:
+    """An event for SciPy: of plain numbers."""
+
+    def watch(t: float, y: Any) -> Any:
+        return form(event(t, y, *args))
+
+    for name in ("terminal", "direction"):
+        if hasattr(event, name):
+            setattr(watch, name, getattr(event, name))
+    return watch
+
+
+def _moved_events(result: Any, events: Any, args: Any, sol: Solution) -> None:
+    """The times of events with their derivatives, t with g(t, y(t)) = 0, and the states there."""
+    for i, event in enumerate(events):
+        times, states = [], []
+        for t in result.t_events[i]:
+            start = sol(t)
+
+            def moved(time: Any, t: Any = t, start: Any = start) -> Any:
+                return ahead(sol.field, t, start, time - t)
+
+            crossing = Watched(lambda time, g=event, y=moved: g(time, y(time), *args))
+            time = root_of_number("solve_ivp", crossing, t)
+            times.append(time)
+            states.append(moved(time))
+        if times:
+            result.t_events[i] = np.stack(times)
+            result.y_events[i] = np.stack(states)
+
+
 def replayed(
     fun: Any,
     t_span: Any,
@@ -175,18 +263,17 @@ def replayed(
     vectorized: bool,
     args: Any,
     options: dict[str, Any],
+    dense_output: bool = False,
+    events: Any = None,
 ) -> Any:
     """`scipy.integrate.solve_ivp` on plain values, with the traced solution in ``y``."""
-    if holds_traced((t_span, t_eval, options)):
-        raise UnsupportedError(
-            "solve_ivp: t_span, t_eval and tolerances must be plain numbers; for a derivative in "
-            "the final time take fun(t, y), which it is"
-        )
+    tolerances = {key: options[key] for key in options if key in OPTIONS}
+    if holds_traced(tolerances):
+        raise UnsupportedError("solve_ivp: tolerances and steps must be plain numbers")
     if method not in METHODS:
-        names = "'RK45', 'RK23' or 'DOP853'"
         raise UnsupportedError(
-            f"solve_ivp: method={method!r} is not traced by linad, the explicit methods are: use "
-            f"{names}; for a stiff problem, write implicit steps with np.linalg.solve"
+            f"solve_ivp: method={method!r} is not traced by linad; use one of "
+            f"{', '.join(repr(name) for name in METHODS if isinstance(name, str))}"
         )
     kind = METHODS[method]
     y0 = np.stack(y0) if isinstance(y0, (list, tuple)) and holds_traced(y0) else as_array(y0)
@@ -196,7 +283,9 @@ def replayed(
         raise ShapeError(f"solve_ivp: y0 must be a vector, got shape {y0.shape}")
     dtype = np.dtype(_dtype(y0))
     y0 = y0 if y0.dtype == dtype else astype(y0, dtype)
-    times = [float(t_span[0])]
+    begin, end = t_span
+    span = (float(form(begin)), float(form(end)))
+    times = [span[0]]
 
     class Recorded(kind):  # type: ignore[valid-type, misc]
         def step(self) -> Any:
@@ -205,19 +294,69 @@ def replayed(
                 times.append(float(self.t))
             return message
 
+    field = _field(fun, args, vectorized, y0.shape[0], dtype)
+    if holds_traced(begin):
+        y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(tuple(args))
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    explicit = issubclass(kind, EXPLICIT)
+    given = () if events is None else (events,) if callable(events) else tuple(events)
+    watched = [_watched_event(event, plain_args) for event in given] or None
+    moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
     result = scipy.integrate.solve_ivp(
-        lambda t, y: form(plain(t, y)), t_span, form(y0), Recorded, t_eval, **options
+        *(lambda t, y: form(plain(t, y)), span, form(y0), Recorded, moments),
+        *(dense_output or bool(given) or not explicit, watched),
+        **_plain_options(options, plain_args),
     )
-    field = _field(fun, args, vectorized, y0.shape[0], dtype)
-    replay = RungeKuttaReplay(kind, field, times, y0)
+    replay: Any
+    if explicit:
+        replay = RungeKuttaReplay(kind, field, times, y0)
+    else:
+        replay = ImplicitReplay(field, times, y0, result.sol)
     _hold(replay.stages[0])
     _hold(replay.states[-1])
-    states = replay.at(result.t) if t_eval is not None else replay.states[: len(result.t)]
+    ends = [float(t) for t in result.t]
+    known = dict(zip(replay.times, replay.states, strict=True))
+    if moments is None and all(t in known for t in ends):
+        states = [known[t] for t in ends]
+    else:
+        states = replay.at(ends)
+    if not explicit:
+        states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
+    sol = Solution(replay, field, result.sol)
+    if given:
+        _moved_events(result, given, args, sol)
+        if result.status == 1 and moments is None:
+            i = next(k for k, t in enumerate(result.t_events) if _ends_with(t, ends[-1]))
+            states[-1] = result.y_events[i][-1]
+            result.t = np.concatenate([result.t[:-1], result.t_events[i][-1:]])
+    if holds_traced(end) and result.status == 0 and moments is None:
+        states[-1] = ahead(field, span[1], states[-1], end - span[1])
+        result.t = np.concatenate([result.t[:-1], as_array(end).reshape(1)])
+    if holds_traced(t_eval):
+        result.t = as_array(np.stack(list(t_eval)))[: len(ends)]
+        states = [
+            ahead(field, t, y, result.t[k] - t)
+            for k, (t, y) in enumerate(zip(ends, states, strict=True))
+        ]
     if states:
         result.y = np.stack(states, axis=1)
+    result.sol = sol if dense_output else None
     return result
+
+
+def _ends_with(times: Any, t: float) -> bool:
+    return bool(len(times)) and float(form(times[-1])) == t
+
+
+def _plain_options(options: dict[str, Any], args: Any) -> dict[str, Any]:
+    """SciPy's options, with a Jacobian that gives plain numbers."""
+    jac = options.get("jac")
+    if jac is None:
+        return options
+    if not callable(jac):
+        return options | {"jac": form(jac)}
+    return options | {"jac": lambda t, y: form(jac(t, y, *args))}
 
 
 def solution_at(fun: Any, y0: Any, t: Any, args: Any, rtol: float, atol: float) -> Any:

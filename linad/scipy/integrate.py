@@ -25,10 +25,10 @@ from linad.arrays.traces import running_trace
 from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules.shaping import as_array, form
-from linad.scipy import quadrature
-from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
-from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
+from linad.rules.shaping import as_array, form, still
+from linad.scipy import boundaryvalue, quadrature, vectorquadrature
+from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
+from linad.scipy.mirror import holds_traced, inexact, traced_form
 
 
 def __getattr__(name: str) -> Any:
@@ -109,6 +109,40 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     )
 
 
+def _first_of_three(f: Any, h: Any) -> Any:
+    """Over the first interval of each three neighbours, the integral of their parabola."""
+    first, middle, third = f[..., :-2], f[..., 1:-1], f[..., 2:]
+    h, k = h[..., :-1], h[..., 1:]
+    share, bend = h / (h + k), h * h / (k * (h + k))
+    return h / 6 * ((3 - share) * first + (3 + bend + share) * middle - bend * third)
+
+
+@traced_form(scipy.integrate.cumulative_simpson)
+def cumulative_simpson(
+    y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
+    y, x, axis = _last(y, x, axis, "cumulative_simpson")
+    n = y.shape[-1]
+    if x is not None and np.any(np.diff(still(x), axis=-1) <= 0):
+        raise ValueError("cumulative_simpson: x must be strictly increasing")
+    if n < 3:
+        total = cumulative_trapezoid(y, x, dx)
+    else:
+        h = _steps(y, x, dx, "cumulative_simpson")
+        forth = _first_of_three(y, h)
+        back = _first_of_three(y[..., ::-1], h[..., ::-1])[..., ::-1]
+        # Intervals by turns from the parabola that begins, and the one that ends there.
+        j = np.arange(n - 1)
+        begins = (j % 2 == 0) & (j < n - 2)
+        parts = np.where(begins, forth[..., np.minimum(j, n - 3)], back[..., np.maximum(j - 1, 0)])
+        total = np.cumsum(parts, axis=-1)
+    if initial is not None:
+        start = np.moveaxis(np.atleast_1d(inexact(initial)), axis if np.ndim(initial) else 0, -1)
+        start = np.broadcast_to(start, (*total.shape[:-1], 1))
+        total = np.concatenate([start, start + total], axis=-1)
+    return np.moveaxis(total, -1, axis)
+
+
 @functools.wraps(scipy.integrate.solve_ivp)
 def solve_ivp(
     fun: Any,
@@ -123,18 +157,14 @@ def solve_ivp(
     **options: Any,
 ) -> Any:
     given = () if args is None else args
-    if not needs_tracing(fun, t_span[0], y0, given):
+    if not needs_tracing(fun, t_span, y0, (given, t_eval), events):
         return scipy.integrate.solve_ivp(
             fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
-    # As SciPy's own t_eval, which is differentiated; a function of t, or an event, is not.
-    refuse("solve_ivp", dense_output=(dense_output, False), events=(events, None))
-    if set(options) - set(OPTIONS):
-        raise UnsupportedError(
-            f"solve_ivp: {', '.join(sorted(set(options) - set(OPTIONS)))}: explicit methods, which "
-            f"are traced, take {', '.join(OPTIONS)}; leave it out"
-        )
-    return replayed(fun, t_span, y0, method, t_eval, vectorized, given, options)
+    return replayed(
+        *(fun, t_span, y0, method, t_eval, vectorized, given, options),
+        *(dense_output, events),
+    )
 
 
 @functools.wraps(scipy.integrate.odeint)
@@ -144,7 +174,7 @@ def odeint(
     def fun(time: float, y: Any, *more: Any) -> Any:
         return func(time, y, *more) if tfirst else func(y, time, *more)
 
-    if not needs_tracing(fun, np.ravel(t)[0], y0, args):
+    if not needs_tracing(fun, (np.ravel(t)[0],), y0, (args, None)):
         return scipy.integrate.odeint(func, y0, t, args, *others, tfirst=tfirst, **options)
     tolerances = {key: options.pop(key, None) or 1.49012e-8 for key in ("rtol", "atol")}
     if options or others:
@@ -184,3 +214,5 @@ def _over_closures(name: str, form: Any) -> Any:
 
 quad = _over_closures("quad", quadrature.quad)
 dblquad = _over_closures("dblquad", quadrature.dblquad)
+quad_vec = _over_closures("quad_vec", vectorquadrature.quad_vec)
+solve_bvp = _over_closures("solve_bvp", boundaryvalue.solve_bvp)

@@ -6,7 +6,8 @@ data they are a traced object with the same calls. Linear interpolation on a gri
     i with x_i <= x < x_{i+1},   t = (x - x_i) / (x_{i+1} - x_i),   (1 - t) y_i + t y_{i+1}
 
 and differentiable in values, points and grid; on a grid point the derivative is that from above.
-Splines are in `linad.scipy.piecewise`.
+Splines are in `linad.scipy.piecewise` and `linad.scipy.bsplines`, scattered data in
+`linad.scipy.scattered`.
 """
 
 import itertools
@@ -20,12 +21,27 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
+from linad.scipy.bsplines import (
+    BSpline as BSpline,
+    InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
+    UnivariateSpline as UnivariateSpline,
+    interpolated,
+    make_interp_spline as make_interp_spline,
+    splev as splev,
+    splint as splint,
+    splrep as splrep,
+)
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.piecewise import (
     CubicHermiteSpline as CubicHermiteSpline,
     CubicSpline as CubicSpline,
     PchipInterpolator as PchipInterpolator,
     PPoly as PPoly,
+)
+from linad.scipy.scattered import (
+    LinearNDInterpolator as LinearNDInterpolator,
+    RBFInterpolator as RBFInterpolator,
+    griddata as griddata,
 )
 
 
@@ -210,7 +226,8 @@ def interpn(
 
 # In a table.
 
-KINDS = ("linear", "nearest", "nearest-up", "previous", "next")
+KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "quadratic", "cubic")
+DEGREES = {"quadratic": 2, "cubic": 3}
 
 
 class Table:
@@ -221,7 +238,8 @@ class Table:
     x : array (n,)
     y : array (..., n, ...)
     kind : str
-        One of "linear", "slinear", "nearest", "nearest-up", "previous", "next".
+        One of "linear", "slinear", "nearest", "nearest-up", "previous", "next", "quadratic" and
+        "cubic".
     axis : int
     bounds_error : bool, optional
     fill_value : array, (below, above) or "extrapolate"
@@ -258,6 +276,8 @@ class Table:
         self.extrapolates = extrapolates
         self.bounds_error = not extrapolates if bounds_error is None else bounds_error
         self._rows = np.moveaxis(y, axis, 0)
+        degree = DEGREES.get(self.kind)
+        self._spline = None if degree is None else interpolated(x, self._rows, degree)
 
     def __call__(self, x: Any) -> Any:
         """The value at points of any shape."""
@@ -276,6 +296,8 @@ class Table:
     def _found(self, x: Any, here: Any, ticks: Any) -> Any:
         """The rows for each point, with the table continued beyond its ends."""
         n, rows = ticks.shape[0], self._rows
+        if self._spline is not None:
+            return self._spline(x)
         if self.kind == "linear":
             i = np.clip(np.searchsorted(ticks, here), 1, n - 1)
             low, high = self.x[i - 1], self.x[i]
@@ -324,7 +346,8 @@ class interp1d(scipy.interpolate.interp1d):
 
     Notes
     -----
-    The kinds "linear", "slinear", "nearest", "nearest-up", "previous" and "next" are traced.
+    The kinds "linear", "slinear", "nearest", "nearest-up", "previous", "next", "quadratic"
+    and "cubic" are traced.
     """
 
     def __new__(

@@ -27,6 +27,7 @@ from linad.scipy.implicit_solutions import (
     tracing,
     watched,
 )
+from linad.scipy.linearprogram import linprog as linprog
 from linad.scipy.mirror import holds_traced
 
 Function = Callable[..., Any]

@@ -2,6 +2,8 @@
 
 The ufuncs of scipy.special dispatch by themselves; here are the functions that are none.
 
+Spherical Bessel functions and Riemann's zeta function are in `linad.scipy.special_series`.
+
 logsumexp(a)_i = m + log Σ b exp(a - m), with m = max a, which has no part in the derivative.
 """
 
@@ -18,6 +20,14 @@ from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array
 from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.special_series import (
+    spherical_in as spherical_in,
+    spherical_jn as spherical_jn,
+    spherical_kn as spherical_kn,
+    spherical_yn as spherical_yn,
+    zeta as zeta,
+    zetac as zetac,
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,7 @@ class NormalOperator(JacobianOperator):
 
     unknown = " ".join(sorted({*EVERYTHING.split()} - {"definiteness"}))
 
-    fresh = True
+    owns_result = True
     hermitian = True
 
     def __init__(self, shards: Shards, args: list[Any], layout: Layout, shape: Any) -> None:

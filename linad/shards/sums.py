@@ -116,7 +116,7 @@ class SumJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, shards: Shards, path: Path, i: int, y: Any, args: tuple[Any, ...], layout: Layout

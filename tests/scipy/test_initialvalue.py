@@ -178,23 +178,95 @@ def solve(*args, **options):
     return lambda y0: si.solve_ivp(*[y0 if a is Y0 else a for a in args], **options).y
 
 
+LONG = {"marks": pytest.mark.full}
+
+
+@pytest.mark.parametrize("method", ["Radau", *[pytest.param(m, **LONG) for m in ("BDF", "LSODA")]])
+@pytest.mark.parametrize("t_eval", [None, pytest.param(TIMES, **LONG)], ids=["steps", "times"])
+def test_implicit_methods(method, t_eval):
+    """Stiff: the components decay at rates of 1 and 1000."""
+    stiff = np.array([[-1.0, 0.5], [0.0, -1000.0]])
+
+    def f(m, y, a):
+        options = {"method": method, "rtol": 1e-5, "atol": 1e-8}
+        return m.solve_ivp(linear, (0, 2), y, t_eval=t_eval, args=(a,), **options).y[:, -1]
+
+    expected = f(scipy.integrate, Y0, stiff)
+    np.testing.assert_array_equal(f(si, Y0, stiff), expected)
+    direction = (np.array([0.3, 1.0]), np.array([[0.2, 1.0], [0.0, -30.0]]))
+    y, dy = linad.jvp(lambda y, a: f(si, y, a), (Y0, stiff), direction)
+    np.testing.assert_allclose(y, expected, rtol=1e-12)
+    exact = linad.jvp(solution, (Y0, stiff), direction)[1]
+    np.testing.assert_allclose(dy, exact, rtol=1e-4, atol=1e-6)
+
+
+def falls(t, y, g):
+    return np.stack([y[1], -g])
+
+
+def lands(t, y, g):
+    return y[0]
+
+
+lands.terminal = True
+
+
+def fallen(p, method="RK45"):
+    """When and how fast a stone lands, by events and by the end."""
+    r = si.solve_ivp(
+        *(falls, (0, 9.0), [p[0], 0 * p[0]], method),
+        events=[lands],
+        args=(p[1],),
+        rtol=1e-6,
+        atol=1e-8,
+    )
+    return np.stack([r.t_events[0][0], r.t[-1], r.y_events[0][0, 1], r.y[1, -1]])
+
+
+@pytest.mark.parametrize("method", ["RK45", pytest.param("Radau", **LONG)])
+def test_events(method):
+    """From a height h it lands after sqrt(2 h / g), with the speed sqrt(2 h g)."""
+
+    def exact(p):
+        time = np.sqrt(2 * p[0] / p[1])
+        return np.stack([time, time, -p[1] * time, -p[1] * time])
+
+    p = np.array([3.0, 9.81])
+    f = lambda p: fallen(p, method)  # noqa: E731
+    y, J = linad.linearize(f, p)
+    np.testing.assert_allclose(y, exact(p), rtol=1e-6)
+    np.testing.assert_allclose(J.todense(), linad.jacobian(exact)(p), rtol=1e-5)
+    found = linad.jacobian(linad.jacobian(f))(p)
+    np.testing.assert_allclose(found, linad.jacobian(linad.jacobian(exact))(p), rtol=1e-4)
+
+
+def test_solutions_as_functions_and_traced_times():
+    def f(t):
+        r = si.solve_ivp(
+            *(linear, (0.1 * t[0], 2 * t[1]), Y0),
+            dense_output=True,
+            args=(A,),
+            rtol=1e-9,
+            atol=1e-11,
+        )
+        times = np.stack([t[0], 0.5 * t[1]])
+        return np.concatenate([r.y[:, -1], r.sol(times).ravel(), r.sol(1.1), r.t[-1:]])
+
+    def exact(t):
+        states = [solution(Y0, A, s - 0.1 * t[0]) for s in (2 * t[1], t[0], 0.5 * t[1], 1.1)]
+        middle = np.stack(states[1:3], axis=1).ravel()
+        return np.concatenate([states[0], middle, states[3], 2 * t[1:]])
+
+    t = np.array([0.7, 0.9])
+    np.testing.assert_allclose(linad.linearize(f, t)[0], exact(t), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(linad.jacobian(f)(t), linad.jacobian(exact)(t), rtol=1e-5, atol=1e-6)
+
+
 ERRORS = {
-    "implicit": (solve(linear, (0, 1), Y0, "Radau", args=(A,)), UnsupportedError, "DOP853"),
-    "events": (
-        solve(linear, (0, 1), Y0, events=lambda t, y, A: y[0], args=(A,)),
-        UnsupportedError,
-        "events",
-    ),
-    "dense": (
-        solve(linear, (0, 1), Y0, dense_output=True, args=(A,)),
-        UnsupportedError,
-        "dense_output",
-    ),
-    "jac": (solve(linear, (0, 1), Y0, jac=A, args=(A,)), UnsupportedError, "jac"),
-    "span": (
-        lambda y: si.solve_ivp(linear, (0, y[0]), y, args=(A,)).y,
-        UnsupportedError,
-        "t_span",
+    "method": (solve(linear, (0, 1), Y0, "Euler", args=(A,)), UnsupportedError, "Radau"),
+    "tolerance": (
+        lambda y: si.solve_ivp(linear, (0, 1), y, rtol=1e-3 * y[0], args=(A,)).y,
+        *(UnsupportedError, "tolerances"),
     ),
     "shape": (solve(lambda t, y: y[:1], (0, 1), Y0), ShapeError, "returns 1"),
     "matrix": (lambda y: si.solve_ivp(linear, (0, 1), y[None], args=(A,)).y, ShapeError, "vector"),

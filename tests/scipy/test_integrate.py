@@ -23,6 +23,8 @@ CASES = {
     "simpson-even": (lambda m, y, x: m.simpson(y, x), Y, X),
     "simpson-odd": (lambda m, y, x: m.simpson(y[:, 1:], x[1:]), Y, X),
     "simpson-like": (lambda m, y, x: m.simpson(y, x), Y, XS),
+    "running-simpson": (lambda m, y, x: m.cumulative_simpson(y**2, x=x), Y, X),
+    "running-simpson-even": (lambda m, y: m.cumulative_simpson(y[:, :4], dx=0.3, initial=1.5), Y),
     "simpson-axis": (lambda m, y: m.simpson(y, dx=0.5, axis=0), Y),
     "simpson-four": (lambda m, y: m.simpson(y[:, :4]), Y),
     "simpson-two": (lambda m, y, x: m.simpson(y[:, :2], x[:2]), Y, X),

@@ -17,6 +17,7 @@ INSIDE = np.array([0.3, 0.9, 1.4]) * (X[-1] - X[0]) / 1.5 + X[0]
 G, H = np.cumsum(rng.random(4) + 0.2), -np.cumsum(rng.random(3) + 0.2)
 V = rng.standard_normal((4, 3, 2))
 XI = np.stack([rng.uniform(-0.5, 3, 9), rng.uniform(-2.5, 0.5, 9)], axis=-1)
+IN = XI.mean(axis=0) + np.array([[0.1, 0.05], [-0.2, 0.1]])
 
 
 def periodic(n):
@@ -90,6 +91,41 @@ CASES = {
         *(X, Y),
     ),
 }
+T = np.array([0.0, 0, 0, 0, 1.1, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0])  # one knot is double
+QT, CT, VS = np.array([0.4, 1.3, 2.6]), V.reshape(-1)[:7], V.reshape(-1)[:9]
+CASES |= {
+    "bspline-slope": (lambda m, c, q: m.BSpline(T, c, 3)(q, 1), CT, QT),
+    "bspline": (lambda m, c, q: m.BSpline(T, c, 3)(q), CT, QT),
+    "bspline-axis": (lambda m, c, q: m.BSpline(T, c, 3, axis=1)(q), V.reshape(3, 8)[:, :7], QT),
+    "bspline-integral": (lambda m, c, q: m.BSpline(T, c, 3).integrate(q[0], q[1]), CT, QT),
+    "make-natural": (lambda m, x, y, q: m.make_interp_spline(x, y, bc_type="natural")(q), X, Y, Q),
+    "make-ends": (
+        lambda m, y, q: m.make_interp_spline(X, y, bc_type=([(1, y[0])], [(2, y[1])]))(q),
+        *(Y, Q),
+    ),
+    "make-points": (lambda m, q: m.make_interp_spline(X, Y)(q), Q),
+    "tuples": (lambda m, x, y, q: m.splev(q, m.splrep(x, y[:, 0]), 1), X, Y, INSIDE),
+    "tuples-integral": (lambda m, a: m.splint(a[0], a[1], (T, CT, 3)) * a, QT),
+    "univariate": (lambda m, y, q: m.UnivariateSpline(X, y[:, 0], s=0)(q), Y, INSIDE),
+    "univariate-even": (
+        lambda m, x, y: m.InterpolatedUnivariateSpline(x, y[:, 1], k=2)(INSIDE),
+        *(X, Y),
+    ),
+    "univariate-points": (lambda m, q: m.UnivariateSpline(X, Y[:, 0])(q), INSIDE),
+    "table-cubic": (lambda m, x, y, q: m.interp1d(x, y, "cubic", axis=0)(q), X, Y, INSIDE),
+    "table-quadratic": (lambda m, q: m.interp1d(X, Y, "quadratic", axis=0)(q), INSIDE),
+    "scattered": (lambda m, p, v, q: m.LinearNDInterpolator(p, v)(q), XI, VS, IN),
+    "scattered-points": (lambda m, q: m.LinearNDInterpolator(XI, VS)(q), IN),
+    "scattered-nearest": (lambda m, v: m.griddata(XI, v, IN, "nearest"), VS),
+    "radial-points": (lambda m, q: m.RBFInterpolator(XI, VS, smoothing=0.1)(q), IN),
+}
+for k in (1, 2, 3, 5):
+    CASES[f"make-{k}"] = (lambda m, x, y, q, k=k: m.make_interp_spline(x, y, k)(q), X, Y, Q)
+for kernel in ("thin_plate_spline", "linear", "gaussian", "multiquadric"):
+    CASES[f"radial-{kernel}"] = (
+        lambda m, p, v, q, kernel=kernel: m.RBFInterpolator(p, v, kernel=kernel, epsilon=1.1)(q),
+        *(XI, VS, IN),
+    )
 for n in (2, 3, 4, 5, 6):
     for bc in ("not-a-knot", "natural", "clamped"):
         CASES[f"spline-{bc}-{n}"] = (
@@ -185,7 +221,7 @@ def test_plain_objects_are_scipys():
     grid = li.RegularGridInterpolator((G, H), V)
     assert isinstance(grid, scipy.interpolate.RegularGridInterpolator)
     np.testing.assert_array_equal(s.c, scipy.interpolate.CubicSpline(X, Y).c)
-    assert li.splrep is scipy.interpolate.splrep
+    assert li.splprep is scipy.interpolate.splprep
     assert "CubicSpline" in dir(li)
 
 
@@ -219,7 +255,7 @@ def test_a_spline_is_fitted():
         (lambda y: li.PchipInterpolator(X, y + 1j), DTypeError, "y must be real"),
         (lambda y: li.PPoly(y, X), ShapeError, "need 5 pieces"),
         (lambda y: li.PPoly(y[:, 0], X), ShapeError, "no coefficients"),
-        (lambda y: li.interp1d(X, y, "cubic", axis=0), UnsupportedError, "CubicSpline"),
+        (lambda y: li.interp1d(X, y, "zero", axis=0), UnsupportedError, "CubicSpline"),
         (lambda y: li.interp1d(X, y), ShapeError, "along axis 1"),
         (lambda y: li.interp1d(X, y, axis=0)(Q), ValueError, "the range"),
         (lambda y: li.interp1d(y, y, axis=0), ShapeError, "must be a row"),
@@ -235,8 +271,12 @@ def test_a_spline_is_fitted():
         (lambda y: li.interpn((X * 0,), y, Q), ValueError, "ascending"),
         (lambda y: li.RegularGridInterpolator((X,), y)(INSIDE, nu=[1]), ValueError, "nu"),
         (lambda y: li.RegularGridInterpolator((X,), y, solver=1), ValueError, "solver"),
-        (lambda y: li.splrep(X, y[:, 0]), LinadError, "linad.scipy"),
-        (lambda y: li.make_interp_spline(X, y), LinadError, "traced value"),
+        (lambda y: li.splrep(X, y[:, 0], s=0.1), LinadError, "smoothing spline"),
+        (lambda y: li.UnivariateSpline(X, y[:, 0]), LinadError, "UnivariateSpline: s=None"),
+        (lambda y: li.splprep([X, y[:, 0]]), LinadError, "linad.scipy"),
+        (lambda y: li.make_interp_spline(X, y, bc_type="periodic"), LinadError, "periodic"),
+        (lambda y: li.RBFInterpolator(XI[:6], y, neighbors=3), LinadError, "neighbors"),
+        (lambda y: li.griddata(XI[:6], y, XI, "cubic"), LinadError, "cubic"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")

@@ -50,6 +50,21 @@ CASES = {
         X,
         rng.standard_normal((2, 3, 2)),
     ),
+    "filtfilt": (lambda m, b, a, x: m.filtfilt(b, a, x, padlen=4), B, A, X),
+    "filtfilt-axis": (lambda m, x: m.filtfilt(B, A, x.T, axis=0, padtype="even", padlen=2), X),
+    "filtfilt-constant": (lambda m, x: m.filtfilt(B, A, x, padtype="constant", padlen=3), X),
+    "sosfiltfilt": (lambda m, x: m.sosfiltfilt(SOS, x, padlen=5), X),
+    "savgol": (lambda m, x: m.savgol_filter(x, 5, 2), X),
+    "savgol-slope": (lambda m, x: m.savgol_filter(x.T, 5, 3, 1, 0.5, axis=0), X),
+    "savgol-wrap": (lambda m, x: m.savgol_filter(x, 3, 1, mode="wrap"), X),
+    "welch": (lambda m, x: m.welch(x, nperseg=4)[1], X),
+    "welch-median": (lambda m, x: m.welch(x, 2.0, nperseg=3, average="median")[1], X),
+    "welch-axis": (lambda m, x: m.welch(x.T, nperseg=5, nfft=8, detrend="linear", axis=0)[1], X),
+    "periodogram": (lambda m, x: m.periodogram(x, 2.0, "hann")[1], X),
+    "csd": (lambda m, x, b: m.csd(x, x[::-1] * b[:, None], nperseg=4)[1], X, B),
+    "coherence": (lambda m, x: m.coherence(x[0], x[1], nperseg=3)[1], X),
+    "spectrogram": (lambda m, x: m.spectrogram(x, nperseg=4)[2], X),
+    "stft": (lambda m, x: m.stft(x, nperseg=4)[2], X),
     "detrend": (lambda m, x: m.detrend(x), X),
     "detrend-axis": (lambda m, x: m.detrend(x, axis=0), X),
     "detrend-constant": (lambda m, x: m.detrend(x, type="constant"), X),
@@ -200,6 +215,10 @@ def test_the_gradient_of_a_long_filter():
         (lambda x: ls.hilbert(x + 1j), LinadError, "real"),
         (lambda x: ls.hilbert(x, N=0), ValueError, "positive"),
         (lambda x: ls.medfilt(x), LinadError, "linad.scipy"),
+        (lambda x: ls.filtfilt(B, A, x), ShapeError, "more than padlen"),
+        (lambda x: ls.filtfilt(B, A, x, method="gust"), LinadError, "gust"),
+        (lambda x: ls.savgol_filter(x, 9, 2), ValueError, "window_length"),
+        (lambda x: ls.stft(x, boundary="even"), LinadError, "boundary"),
     ],
 )
 def test_errors(call, error, words):
@@ -208,5 +227,5 @@ def test_errors(call, error, words):
 
 
 def test_the_rest_is_scipys():
-    assert ls.welch is scipy.signal.welch
+    assert ls.firwin is scipy.signal.firwin
     assert "lfilter" in dir(ls)

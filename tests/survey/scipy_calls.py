@@ -8,10 +8,33 @@ from survey.numpy_calls import INDICES, MATRIX, Call, positive
 TICKS = np.array([0.0, 0.4, 1.0])
 POINTS = np.array([0.1, 0.5, 0.9])
 
+KNOTS = np.array([0.0, 0.0, 0.4, 1.0, 1.0])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+INNER = np.array([[0.2, 0.3], [0.5, 0.1]])
+
 CALLS: dict[str, Call] = {
     "scipy.integrate.fixed_quad": lambda f, a: f(np.sin, a[0, 0], a[0, 1])[0],
     "scipy.integrate.odeint": lambda f, a: f(lambda y, t: -y, a[0], [0.0, 0.5]),
     "scipy.integrate.solve_ivp": lambda f, a: f(lambda t, y: -y, (0.0, 0.5), a[0]).y[:, -1],
+    "scipy.integrate.cumulative_simpson": lambda f, a: f(a),
+    "scipy.integrate.quad_vec": lambda f, a: f(lambda t: np.exp(-t * a), 0.0, 1.0)[0],
+    "scipy.integrate.solve_bvp": lambda f, a: (
+        f(
+            lambda t, y: np.vstack((y[1], -y[0])),
+            lambda p, q: np.stack([p[0], q[0] - a[0, 0]]),
+            *(np.linspace(0, 1, 5), np.zeros((2, 5))),
+        ).y
+    ),
+    "scipy.interpolate.BSpline": lambda f, a: f(KNOTS, a[0], 1)(POINTS),
+    "scipy.interpolate.InterpolatedUnivariateSpline": lambda f, a: f(TICKS, a[0], k=2)(POINTS),
+    "scipy.interpolate.LinearNDInterpolator": lambda f, a: f(CORNERS, a[0])(INNER),
+    "scipy.interpolate.RBFInterpolator": lambda f, a: f(CORNERS, a[0], degree=0)(INNER),
+    "scipy.interpolate.UnivariateSpline": lambda f, a: f(TICKS, a[0], k=2, s=0)(POINTS),
+    "scipy.interpolate.griddata": lambda f, a: f(CORNERS, a[0], INNER),
+    "scipy.interpolate.make_interp_spline": lambda f, a: f(TICKS, a[0], 2)(POINTS),
+    "scipy.interpolate.splev": lambda f, a: f(POINTS, (KNOTS, a[0], 1)),
+    "scipy.interpolate.splint": lambda f, a: f(0.1, 0.7, (KNOTS, a[0], 1)),
+    "scipy.interpolate.splrep": lambda f, a: f(TICKS, a[0], k=2)[1],
     "scipy.interpolate.CubicHermiteSpline": lambda f, a: f(TICKS, a[0], a[1])(POINTS),
     "scipy.interpolate.CubicSpline": lambda f, a: f(TICKS, a[0])(POINTS),
     "scipy.interpolate.PPoly": lambda f, a: f(a[:, :2], TICKS)(POINTS),
@@ -43,6 +66,23 @@ CALLS: dict[str, Call] = {
     "scipy.ndimage.shift": lambda f, a: f(a, 0.3, order=1),
     "scipy.ndimage.uniform_filter1d": lambda f, a: f(a, 2),
     "scipy.ndimage.zoom": lambda f, a: f(a, 1.5, order=1),
+    "scipy.optimize.linprog": lambda f, a: f([-1.0], A_ub=[[1.0]], b_ub=a[0, :1]).x,
+    "scipy.signal.coherence": lambda f, a: f(a[0], a[1], nperseg=2)[1],
+    "scipy.signal.csd": lambda f, a: f(a[0], a[1], nperseg=2)[1],
+    "scipy.signal.filtfilt": lambda f, a: f([0.5, 0.5], [1.0, 0.2], a, padlen=1),
+    "scipy.signal.periodogram": lambda f, a: f(a)[1],
+    "scipy.signal.savgol_filter": lambda f, a: f(a, 3, 1),
+    "scipy.signal.sosfiltfilt": lambda f, a: f([[1.0, 0.5, 0.2, 1.0, 0.3, 0.1]], a, padlen=1),
+    "scipy.signal.spectrogram": lambda f, a: f(a, nperseg=2)[2],
+    "scipy.signal.stft": lambda f, a: f(a, nperseg=2)[2],
+    "scipy.signal.welch": lambda f, a: f(a, nperseg=2)[1],
+    "scipy.special.spherical_in": lambda f, a: f(1, a + 2),
+    "scipy.special.spherical_jn": lambda f, a: f(1, a + 2),
+    "scipy.special.spherical_kn": lambda f, a: f(1, a + 2),
+    "scipy.special.spherical_yn": lambda f, a: f(1, a + 2),
+    "scipy.special.zeta": lambda f, a: f(a * a + 2),
+    "scipy.special.zetac": lambda f, a: f(a * a + 2),
+    "scipy.stats.gaussian_kde": lambda f, a: f(a[0])(POINTS),
     "scipy.signal.convolve": lambda f, a: f(a, a.T),
     "scipy.signal.lfilter": lambda f, a: f(a[0], a[1], a[2]),
     "scipy.signal.lfilter_zi": lambda f, a: f(a[0], a[1]),
@@ -90,3 +130,86 @@ for _name, _shapes in _SHAPES.items():
 for _name in ("poisson", "bernoulli", "geom"):
     CALLS[f"scipy.stats.{_name}"] = lambda f, a: [f.pmf(1, a), f.cdf(1, a[0])]
 CALLS["scipy.stats.binom"] = lambda f, a: f.pmf(INDICES, 4, a)
+
+_SCALED: dict[str, tuple[float, ...]] = {
+    "alpha": (2.2,),
+    "anglit": (),
+    "arcsine": (),
+    "argus": (1.2,),
+    "betaprime": (3.0, 4.0),
+    "bradford": (0.7,),
+    "burr": (2.5, 1.5),
+    "burr12": (2.5, 1.5),
+    "chi": (3.2,),
+    "cosine": (),
+    "dgamma": (1.7,),
+    "dweibull": (2.1,),
+    "erlang": (3.0,),
+    "exponnorm": (1.2,),
+    "exponpow": (1.6,),
+    "exponweib": (1.5, 1.2),
+    "f": (5.0, 7.0),
+    "fatiguelife": (0.6,),
+    "fisk": (3.1,),
+    "foldcauchy": (1.1,),
+    "foldnorm": (1.1,),
+    "genexpon": (1.0, 1.2, 0.5),
+    "genextreme": (0.2,),
+    "gengamma": (2.1, 1.3),
+    "genlogistic": (0.8,),
+    "gennorm": (1.7,),
+    "genpareto": (0.3,),
+    "gompertz": (0.9,),
+    "gumbel_l": (),
+    "halfcauchy": (),
+    "halflogistic": (),
+    "halfnorm": (),
+    "hypsecant": (),
+    "invgamma": (3.2,),
+    "invgauss": (0.8,),
+    "invweibull": (2.2,),
+    "jf_skew_t": (4.0, 5.0),
+    "johnsonsb": (0.5, 1.2),
+    "johnsonsu": (0.5, 1.2),
+    "laplace_asymmetric": (1.3,),
+    "levy": (),
+    "levy_l": (),
+    "loggamma": (1.4,),
+    "loglaplace": (2.2,),
+    "loguniform": (0.2, 2.5),
+    "lomax": (2.4,),
+    "maxwell": (),
+    "mielke": (2.1, 3.1),
+    "moyal": (),
+    "nakagami": (1.7,),
+    "pareto": (2.5,),
+    "powerlaw": (1.8,),
+    "powerlognorm": (2.2, 0.7),
+    "powernorm": (2.2,),
+    "rayleigh": (),
+    "rdist": (2.6,),
+    "reciprocal": (0.2, 2.5),
+    "rel_breitwigner": (3.0,),
+    "rice": (0.9,),
+    "semicircular": (),
+    "skewcauchy": (0.3,),
+    "skewnorm": (1.5,),
+    "trapezoid": (0.2, 0.7),
+    "triang": (0.4,),
+    "truncexpon": (2.0,),
+    "truncnorm": (-1.0, 2.0),
+    "truncweibull_min": (1.6, 0.3, 3.0),
+    "vonmises": (1.3,),
+    "wald": (),
+    "weibull_max": (1.7,),
+    "wrapcauchy": (0.4,),
+}
+
+
+def _scaled(shapes: tuple[float, ...]) -> Call:
+    """The density next to a point of the support, as it moves with the scale."""
+    return lambda f, a: f.logpdf(1.45 * f.ppf(0.37, *shapes), *shapes, scale=1.5 + 0.1 * np.sin(a))
+
+
+for _name, _shapes in _SCALED.items():
+    CALLS[f"scipy.stats.{_name}"] = _scaled(_shapes)

@@ -1,10 +1,11 @@
 """scipy.stats, traced: densities and distribution functions.
 
-The distributions named here have traced `pdf`, `logpdf` (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf`
-and `logsf`, with parameters given or frozen. They are differentiable in x, loc, scale and the
-shape parameters; where a distribution function has no derivative of closed form in a shape
-parameter (gamma, beta, t, chi2) it raises. Results are double precision, as SciPy's. Everything
-else is SciPy's own.
+The distributions named here, and those of `linad.scipy.stats.hooks`, have traced `pdf`, `logpdf`
+(`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
+`mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
+differentiable in x, loc, scale and the shape parameters; where a distribution function has no
+derivative of closed form in a shape parameter (gamma, beta, t, chi2) it raises. Results are double
+precision, as SciPy's. Everything else is SciPy's own.
 """
 
 from typing import Any
@@ -12,6 +13,17 @@ from typing import Any
 import scipy.stats
 
 from linad.core.frames import public_names
+from linad.scipy.stats.cases import (
+    burr,
+    cosine,
+    fisk,
+    genextreme,
+    gengamma,
+    skewnorm,
+    trapezoid,
+    triang,
+    truncnorm,
+)
 from linad.scipy.stats.continuous import (
     beta,
     cauchy,
@@ -28,16 +40,24 @@ from linad.scipy.stats.continuous import (
     weibull_min,
 )
 from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
+from linad.scipy.stats.hooks import HOOKED
+from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
 
 __all__ = [
     "bernoulli",
     "beta",
     "binom",
+    "burr",
     "cauchy",
     "chi2",
+    "cosine",
     "expon",
+    "fisk",
     "gamma",
+    "gaussian_kde",
+    "genextreme",
+    "gengamma",
     "geom",
     "gumbel_r",
     "laplace",
@@ -46,14 +66,18 @@ __all__ = [
     "multivariate_normal",
     "norm",
     "poisson",
+    "skewnorm",
     "t",
+    "trapezoid",
+    "triang",
+    "truncnorm",
     "uniform",
     "weibull_min",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.stats, name)
+    return HOOKED[name] if name in HOOKED else getattr(scipy.stats, name)
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.rules.shaping import still
 from linad.scipy.stats.distribution import Continuous
 
 LOG_2, LOG_PI = math.log(2), math.log(math.pi)
@@ -128,6 +129,10 @@ class Laplace(Continuous):
     def _logsf(self, z: Any) -> Any:
         return self._logcdf(-z)
 
+    def traced_moment(self, function: str, parameters: dict[str, Any]) -> Any:
+        # The median is at the kink of the density, where Newton's method has no slope.
+        return super().traced_moment("mean" if function == "median" else function, parameters)
+
 
 class Logistic(Continuous):
     def _logpdf(self, z: Any) -> Any:
@@ -199,6 +204,9 @@ class Gamma(Continuous):
     def _sf(self, z: Any, a: Any) -> Any:
         return sp.gammaincc(a, z)
 
+    def _entropy(self, a: Any) -> Any:
+        return a + sp.gammaln(a) + (1 - a) * sp.psi(a)
+
 
 class ChiSquared(Continuous):
     shapes = ("df",)
@@ -218,6 +226,10 @@ class ChiSquared(Continuous):
     def _sf(self, z: Any, df: Any) -> Any:
         return sp.chdtrc(df, z)
 
+    def _entropy(self, df: Any) -> Any:
+        half = 0.5 * df
+        return half + LOG_2 + sp.gammaln(half) + (1 - half) * sp.psi(half)
+
 
 class Beta(Continuous):
     shapes = ("a", "b")
@@ -235,6 +247,10 @@ class Beta(Continuous):
 
     def _sf(self, z: Any, a: Any, b: Any) -> Any:
         return sp.betaincc(a, b, z)
+
+    def _entropy(self, a: Any, b: Any) -> Any:
+        both = sp.psi(a + b) * (a + b - 2)
+        return sp.betaln(a, b) - (a - 1) * sp.psi(a) - (b - 1) * sp.psi(b) + both
 
 
 class Student(Continuous):
@@ -256,6 +272,19 @@ class Student(Continuous):
 
     def _sf(self, z: Any, df: Any) -> Any:
         return self._cdf(-z, df)
+
+    def _mean_and_variance(self, df: Any) -> tuple[Any, Any]:
+        some = (df > 2) & np.isfinite(still(df))
+        v = np.where(some, df, 3.0)
+        wide = np.where(df > 2, 1.0, np.where(df > 1, np.inf, np.nan))
+        return np.where(df > 1, 0.0, np.inf), np.where(some, v / (v - 2), wide)
+
+    def _entropy(self, df: Any) -> Any:
+        normal = np.isinf(still(df))
+        v = np.where(normal, 1.0, df)
+        half = 0.5 * (v + 1)
+        y = half * (sp.psi(half) - sp.psi(0.5 * v)) + 0.5 * np.log(v) + sp.betaln(0.5 * v, 0.5)
+        return np.where(normal, HALF_LOG_2PI + 0.5, y)
 
 
 norm = Normal("norm")

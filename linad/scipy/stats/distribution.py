@@ -50,6 +50,8 @@ class Distribution:
         Name of what the functions are of.
     functions : tuple of str
         The methods with a traced form.
+    moments : tuple of str
+        The methods with a traced form that are of the parameters alone.
     closed : frozenset of str
         Shape parameters that F has a derivative in; in the others it has no closed form.
     """
@@ -57,6 +59,7 @@ class Distribution:
     shapes: ClassVar[tuple[str, ...]] = ()
     variable: ClassVar[str] = "x"
     functions: ClassVar[tuple[str, ...]] = ()
+    moments: ClassVar[tuple[str, ...]] = ()
     closed: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, name: str) -> None:
@@ -65,6 +68,8 @@ class Distribution:
         self.__doc__ = self.original.__doc__
         for function in self.functions:
             setattr(self, function, self._method(function))
+        for function in self.moments:
+            setattr(self, function, self._moment(function))
 
     def __getattr__(self, name: str) -> Any:
         if name == "original":
@@ -76,6 +81,19 @@ class Distribution:
 
     def __call__(self, *args: Any, **keywords: Any) -> "Frozen":
         return Frozen(self, args, keywords)
+
+    def _moment(self, name: str) -> Callable[..., Any]:
+        original = getattr(self.original, name)
+
+        def function(*args: Any, **keywords: Any) -> Any:
+            if running_trace() is None or not holds_traced((args, keywords)):
+                return original(*args, **keywords)
+            parameters = self.bind(args, keywords)
+            self.check_real(name, parameters)
+            return self.traced_moment(name, parameters)
+
+        function.__name__, function.__doc__ = name, original.__doc__
+        return function
 
     def _method(self, name: str) -> Callable[..., Any]:
         original = getattr(self.original, name)
@@ -109,6 +127,10 @@ class Distribution:
 
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
         """The function at x, one of x and the parameters being traced."""
+        raise NotImplementedError
+
+    def traced_moment(self, function: str, parameters: dict[str, Any]) -> Any:
+        """The mean, or another number of the distribution, one of the parameters being traced."""
         raise NotImplementedError
 
     def check_real(self, function: str, given: dict[str, Any]) -> None:
@@ -146,6 +168,9 @@ class Frozen:
         if name in self.dist.functions:
             method = getattr(self.dist, name)
             return lambda x: method(x, *self.args, **self.kwds)
+        if name in self.dist.moments:
+            method = getattr(self.dist, name)
+            return lambda: method(*self.args, **self.kwds)
         return getattr(self.dist.original(*self.args, **self.kwds), name)
 
     def __repr__(self) -> str:
@@ -159,14 +184,95 @@ class Continuous(Distribution):
     named ``_logpdf``, ``_cdf``, ``_sf``, ``_logcdf`` and ``_logsf``, and see interior points only.
     """
 
-    functions = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+    functions = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+    moments = ("mean", "var", "std", "median", "entropy")
     support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     inside: ClassVar[float] = 0.0  # a point of the support
 
     def parameters(self) -> dict[str, Any]:
         return dict.fromkeys(self.shapes) | {"loc": 0.0, "scale": 1.0}
 
+    def _ends(self, *shapes: Any) -> tuple[Any, Any]:
+        """Where the support begins and ends; the shapes are plain."""
+        return self.support
+
+    def _standard_point(self, *shapes: Any) -> Any:
+        """A point of the support; the shapes are plain."""
+        return self.inside
+
+    def traced_moment(self, function: str, parameters: dict[str, Any]) -> Any:
+        if function == "median":
+            return self.traced("ppf", 0.5, parameters)
+        loc, scale = double(parameters["loc"]), double(parameters["scale"])
+        shapes = [double(parameters[name]) for name in self.shapes]
+        valid = (scale > 0) & self._valid(*shapes)
+        shapes = [np.where(valid, s, 1.0) for s in shapes]
+        scale = np.where(valid, scale, 1.0)
+        if function == "entropy":
+            y = self._entropy(*shapes) + np.log(scale)
+        else:
+            mean, variance = self._mean_and_variance(*shapes)
+            if function == "mean":
+                y = loc + scale * mean
+            else:
+                y = scale * scale * variance if function == "var" else scale * np.sqrt(variance)
+        return np.where(valid, y, np.nan)
+
+    def _mean_and_variance(self, *shapes: Any) -> tuple[Any, Any]:
+        """Of the standard variable: as SciPy's class has them, by moments about 0 or directly."""
+        theirs, generic = type(self.original), scipy.stats.rv_continuous
+        if theirs._stats is not generic._stats:
+            mean, variance = self.original._stats(*shapes)[:2]
+            if mean is not None and variance is not None:
+                return mean, variance
+        if theirs._munp is not generic._munp:
+            mean = self.original._munp(1, *shapes)
+            return mean, self.original._munp(2, *shapes) - mean * mean
+        raise UnsupportedError(
+            f"{self.name}: its moments, which SciPy has no formula for, are not traced by linad; "
+            f"integrate the density with linad.scipy.integrate.quad"
+        )
+
+    def _entropy(self, *shapes: Any) -> Any:
+        """Of the standard variable, as SciPy's class has it."""
+        if type(self.original)._entropy is scipy.stats.rv_continuous._entropy:
+            raise UnsupportedError(
+                f"{self.name}.entropy: SciPy has no formula for it, and it is not traced by linad; "
+                f"integrate -p log(p) with linad.scipy.integrate.quad"
+            )
+        return self.original._entropy(*shapes)
+
+    def _quantile(self, function: str, q: Any, parameters: dict[str, Any]) -> Any:
+        """The x where F(x) = q, or 1 - F(x) = q, which is SciPy's.
+
+        Its derivative is that of Newton's method there, x - (F(x) - q) / f(x): a step has the
+        first, the next one all up to the third, see `linad.scipy.implicit_solutions`.
+        """
+        lower = function == "ppf"
+        q = double(q)
+        plain = {name: still(double(value)) for name, value in parameters.items()}
+        found = np.asarray(getattr(self.original, function)(still(q), **plain))
+        known = np.isfinite(found) & (still(q) > 0) & (still(q) < 1)
+        x: Any = np.where(
+            known,
+            found,
+            plain["loc"]
+            + plain["scale"] * self._standard_point(*[plain[name] for name in self.shapes]),
+        )
+        for _ in range(2):
+            slope = self.traced("pdf", x, parameters)
+            if np.any(known & ((still(slope) == 0) | ~np.isfinite(still(slope)))):
+                raise UnsupportedError(
+                    f"{self.name}.{function}: where the density is 0 or infinite a quantile has no "
+                    f"derivative; pass linad.stop_gradient of q and of the parameters"
+                )
+            gap = self.traced("cdf" if lower else "sf", x, parameters) - np.where(known, q, 0.5)
+            x = x - (gap if lower else -gap) / slope
+        return np.where(known, found + (x - still(x)), found)
+
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
+        if function in ("ppf", "isf"):
+            return self._quantile(function, x, parameters)
         density = function in ("pdf", "logpdf")
         if not density:
             self.check_slopes(function, parameters)
@@ -176,13 +282,16 @@ class Continuous(Distribution):
         shapes = [np.where(valid, s, 1.0) for s in shapes]
         scale = np.where(valid, scale, 1.0)
         plain = (still(x) - still(loc)) / still(scale)
-        low, high = self.support
+        steady = [still(s) for s in shapes]
+        low, high = self._ends(*steady)
         within = (low < plain) & (plain < high)
         if density:
             end = (plain == low) | (plain == high)
-            within = within | (end & self._counts_at_end(plain, *map(still, shapes)))
+            within = within | (end & self._counts_at_end(plain, *steady))
         # An infinite x, though masked out later, would have the derivative inf times 0.
-        z = np.where(within, (np.where(within, x, 0.0) - loc) / scale, self.inside)
+        z = np.where(
+            within, (np.where(within, x, 0.0) - loc) / scale, self._standard_point(*steady)
+        )
         if density:
             y = np.where(within, self._logpdf(z, *shapes) - np.log(scale), -np.inf)
             y = np.exp(y) if function == "pdf" else y

@@ -12,9 +12,22 @@ import numpy as np
 from linad.errors import ShapeError
 from linad.rules.shaping import still
 from linad.scipy.linalg import solve_triangular
-from linad.scipy.mirror import refuse
 from linad.scipy.stats.continuous import HALF_LOG_2PI
 from linad.scipy.stats.distribution import Distribution, double
+
+
+def _on_a_subspace(rows: Any, cov: Any, cutoff: float, rank: int) -> Any:
+    """log p for a singular Σ, on the space that Σ spans; -inf off it.
+
+    The product of the eigenvalues other than 0 is det(Σ + I - Σ Σ^+).
+    """
+    inverse = np.linalg.pinv(cov, rcond=cutoff, hermitian=True)
+    outside = np.eye(cov.shape[0]) - cov @ inverse
+    log_det = np.linalg.slogdet(cov + outside)[1]
+    quadratic = np.sum((rows @ inverse) * rows, axis=-1)
+    away = np.linalg.norm(still(rows) @ still(outside), axis=-1)
+    y = -0.5 * quadratic - 0.5 * log_det - rank * HALF_LOG_2PI
+    return np.where(away > 1e3 * cutoff, -np.inf, y)
 
 
 class MultivariateNormal(Distribution):
@@ -27,7 +40,6 @@ class MultivariateNormal(Distribution):
 
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
         name = f"{self.name}.{function}"
-        refuse(name, allow_singular=(parameters["allow_singular"], False))
         x, cov = double(x), double(parameters["cov"])
         mean = None if parameters["mean"] is None else np.atleast_1d(double(parameters["mean"]))
         given = mean.shape[0] if mean is not None else None
@@ -48,6 +60,14 @@ class MultivariateNormal(Distribution):
         if x.shape[-1] != d:
             raise ShapeError(f"{name}: x has shape {x.shape}; its last axis must have length {d}")
         rows = (x - mean).reshape((-1, d))
+        if parameters["allow_singular"]:
+            w = np.linalg.eigvalsh(still(cov))
+            # As SciPy tells what counts as 0.
+            small = 1e6 * np.finfo(float).eps * np.max(np.abs(w))
+            if np.any(w <= small):
+                y = _on_a_subspace(rows, cov, small / np.max(np.abs(w)), int(np.sum(w > small)))
+                y = np.squeeze(y.reshape(x.shape[:-1]))
+                return np.exp(y) if function == "pdf" else y
         factor = np.linalg.cholesky(cov)
         white = solve_triangular(factor, rows.T, lower=True)
         log_det = np.sum(np.log(np.diagonal(factor)))

@@ -1,0 +1,274 @@
+"""Interpolation of scattered data, traced in points, values and points of evaluation.
+
+Radial basis functions: s(x) = Σ_i a_i φ(ε |x - p_i|) + Σ_j b_j m_j(x) with monomials m_j, where
+
+    (Φ + λI) a + P b = d,    P^T a = 0
+
+Linear interpolation: the triangulation of the plain points is held; in a simplex the weights are
+the barycentric coordinates. On its faces the derivative is that from the simplex SciPy finds.
+
+Source: G. Fasshauer, "Meshfree Approximation Methods with MATLAB", 2007.
+"""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+import scipy.spatial
+
+from linad.errors import ShapeError, UnsupportedError
+from linad.rules.creation import asarray
+from linad.rules.shaping import astype, still
+from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
+
+# Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
+
+
+def _away(s: Any) -> tuple[Any, Any]:
+    apart = still(s) > 0
+    return apart, np.where(apart, s, 1.0)
+
+
+def _power(exponent: float, sign: float) -> Any:
+    def function(s: Any) -> Any:
+        apart, s = _away(s)
+        return np.where(apart, sign * s**exponent, 0.0)
+
+    return function
+
+
+def _thin_plate(s: Any) -> Any:
+    apart, s = _away(s)
+    return np.where(apart, 0.5 * s * np.log(s), 0.0)
+
+
+KERNELS: dict[str, tuple[Any, int]] = {
+    "linear": (_power(0.5, -1.0), 0),
+    "thin_plate_spline": (_thin_plate, 1),
+    "cubic": (_power(1.5, 1.0), 1),
+    "quintic": (_power(2.5, -1.0), 2),
+    "multiquadric": (lambda s: -np.sqrt(1 + s), 0),
+    "inverse_multiquadric": (lambda s: 1 / np.sqrt(1 + s), -1),
+    "inverse_quadratic": (lambda s: 1 / (1 + s), -1),
+    "gaussian": (lambda s: np.exp(-s), -1),
+}
+"""Each kernel, and the least degree of the polynomial that makes the system regular."""
+
+SCALE_FREE = ("linear", "thin_plate_spline", "cubic", "quintic")
+
+
+def _squares(x: Any, y: Any) -> Any:
+    """The squares of the distances of points (m, d) and (n, d)."""
+    difference = x[:, None, :] - y[None, :, :]
+    return np.sum(difference * difference, axis=-1)
+
+
+class RadialBasis:
+    """A traced sum of radial functions: what `RBFInterpolator` makes of traced arguments."""
+
+    def __init__(
+        self, y: Any, d: Any, smoothing: Any, kernel: str, epsilon: Any, degree: int | None
+    ) -> None:
+        name = "RBFInterpolator"
+        y, d = astype(inexact(y), float, copy=False), inexact(d)
+        if y.ndim != 2 or d.shape[:1] != y.shape[:1]:
+            raise ShapeError(f"{name}: points of shape {y.shape} and values of shape {d.shape}")
+        if kernel not in KERNELS:
+            raise ValueError(f"{name}: kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+        self.function, least = KERNELS[kernel]
+        if epsilon is None:
+            if kernel not in SCALE_FREE:
+                raise ValueError(f"{name}: epsilon must be given for the kernel {kernel!r}")
+            epsilon = 1.0
+        degree = max(least, 0) if degree is None else int(degree)
+        if degree < -1:
+            raise ValueError(f"{name}: degree must be -1 or more, got {degree}")
+        self.y, self.epsilon, self.shape = y, epsilon, d.shape[1:]
+        self.powers = [
+            p for p in itertools.product(range(degree + 1), repeat=y.shape[1]) if sum(p) <= degree
+        ]
+        # Monomials about the middle of the points, in units of their extent.
+        low, high = still(y).min(axis=0), still(y).max(axis=0)
+        self.middle = (low + high) / 2
+        half = (high - low) / 2
+        self.extent = np.where(half == 0, 1.0, half)
+        n, m = y.shape[0], len(self.powers)
+        if m > n:
+            raise ValueError(f"{name}: {n} points, and {m} monomials of degree {degree}")
+        K = self.function(epsilon * epsilon * _squares(y, y))
+        K = K + np.eye(n) * (np.zeros(n) + inexact(smoothing))
+        P = self._monomials(y)
+        system = np.concatenate(
+            [np.concatenate([K, P], axis=1), np.concatenate([P.T, np.zeros((m, m))], axis=1)]
+        )
+        values = d.reshape((n, -1))
+        right = np.concatenate([values, np.zeros((m, values.shape[1]))])
+        self.coefficients = np.linalg.solve(system, right)
+
+    def _monomials(self, x: Any) -> Any:
+        u = (x - self.middle) / self.extent
+        ones = np.ones(x.shape[0])
+        terms = [
+            math.prod([u[:, j] ** p for j, p in enumerate(power) if p], start=ones)
+            for power in self.powers
+        ]
+        return np.stack(terms, axis=1) if terms else np.zeros((x.shape[0], 0))
+
+    def __call__(self, x: Any) -> Any:
+        """The values at points (q, d)."""
+        x = astype(inexact(x), float, copy=False)
+        if x.ndim != 2 or x.shape[1] != self.y.shape[1]:
+            raise ShapeError(
+                f"RBFInterpolator: points of shape {x.shape} where (q, {self.y.shape[1]}) was "
+                f"expected"
+            )
+        K = self.function(self.epsilon * self.epsilon * _squares(x, self.y))
+        found = np.concatenate([K, self._monomials(x)], axis=1) @ self.coefficients
+        return found.reshape((x.shape[0], *self.shape))
+
+
+class RBFInterpolator(scipy.interpolate.RBFInterpolator):
+    """As `scipy.interpolate.RBFInterpolator`; a traced argument makes a `RadialBasis`.
+
+    Notes
+    -----
+    Traced without ``neighbors``.
+    """
+
+    def __new__(
+        cls,
+        y: Any,
+        d: Any,
+        neighbors: int | None = None,
+        smoothing: Any = 0.0,
+        kernel: str = "thin_plate_spline",
+        epsilon: Any = None,
+        degree: int | None = None,
+    ) -> Any:
+        if not holds_traced((y, d, smoothing, epsilon)):
+            return super().__new__(cls)
+        refuse("RBFInterpolator", neighbors=(neighbors, None))
+        return RadialBasis(y, d, smoothing, kernel.lower(), epsilon, degree)
+
+    def __init__(self, y: Any, d: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(y, d, *args, **kwargs)
+        names = ("neighbors", "smoothing", "kernel", "epsilon", "degree")
+        given = dict(zip(names, args, strict=False)) | kwargs
+        self._given = {"smoothing": 0.0, "kernel": "thin_plate_spline"} | given
+
+    def __call__(self, x: Any) -> Any:
+        if not holds_traced(x):
+            return super().__call__(x)
+        refuse("RBFInterpolator", neighbors=(self._given.get("neighbors"), None))
+        values = self.d.reshape((-1, *self.d_shape)).view(self.d_dtype)
+        kernel = self._given["kernel"].lower()
+        made = RadialBasis(
+            *(self.y, values, self._given["smoothing"], kernel),
+            *(self._given.get("epsilon"), self._given.get("degree")),
+        )
+        return made(x)
+
+
+# Linear interpolation on triangles.
+
+
+def _joined(points: Any) -> Any:
+    """Coordinates as an array (..., d)."""
+    if isinstance(points, tuple):
+        return np.stack(np.broadcast_arrays(*[inexact(p) for p in points]), axis=-1)
+    points = inexact(points)
+    return points[..., None] if points.ndim == 1 else points
+
+
+class Triangulated:
+    """Traced values at the corners of simplices: what `LinearNDInterpolator` makes of them."""
+
+    def __init__(self, points: Any, values: Any, fill_value: Any, rescale: bool) -> None:
+        self.points = astype(_joined(points), float, copy=False)
+        self.values, self.fill_value = inexact(values), fill_value
+        plain = still(self.points)
+        if self.values.shape[:1] != plain.shape[:1] or plain.ndim != 2 or plain.shape[1] < 2:
+            raise ShapeError(
+                f"LinearNDInterpolator: points of shape {plain.shape} (n, 2 or more) and values "
+                f"of shape {self.values.shape}"
+            )
+        self.origin, self.unit = np.zeros(plain.shape[1]), np.ones(plain.shape[1])
+        if rescale:
+            self.origin, self.unit = plain.mean(axis=0), np.ptp(plain, axis=0)
+        self.simplices = scipy.spatial.Delaunay((plain - self.origin) / self.unit)
+
+    def __call__(self, *xi: Any) -> Any:
+        """The values at points (..., d), or at d arrays of coordinates."""
+        if len(xi) == 1:
+            x = _joined(xi[0]) if isinstance(xi[0], tuple) else inexact(xi[0])
+        else:
+            x = _joined(xi)
+        x = astype(x, float, copy=False)
+        shape, d = x.shape[:-1], self.points.shape[1]
+        if x.shape[-1] != d:
+            raise ShapeError(f"LinearNDInterpolator: points of {x.shape[-1]} coordinates, not {d}")
+        x = x.reshape((-1, d))
+        where = self.simplices.find_simplex((still(x) - self.origin) / self.unit)
+        lost = where < 0
+        corners = self.simplices.simplices[where]
+        p = self.points[corners]
+        last = p[:, -1, :]
+        edges = np.swapaxes(p[:, :-1, :] - last[:, None, :], -1, -2)
+        first = np.linalg.solve(edges, (x - last)[..., None])[..., 0]
+        weights = np.concatenate([first, 1 - np.sum(first, axis=-1, keepdims=True)], axis=-1)
+        tail = (1,) * (self.values.ndim - 1)
+        y = np.sum(weights.reshape(weights.shape + tail) * self.values[corners], axis=1)
+        if np.any(lost):
+            y = np.where(lost.reshape((-1, *tail)), self.fill_value, y)
+        return y.reshape(shape + self.values.shape[1:])
+
+
+class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
+    """As `scipy.interpolate.LinearNDInterpolator`; traced data make a `Triangulated`."""
+
+    def __new__(
+        cls, points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False
+    ) -> Any:
+        if not holds_traced((points, values, fill_value)):
+            return super().__new__(cls)
+        return Triangulated(points, values, fill_value, rescale)
+
+    def __init__(
+        self, points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False
+    ) -> None:
+        super().__init__(points, values, fill_value, rescale)
+        self._given = points, values, fill_value, rescale
+
+    def __call__(self, *args: Any) -> Any:
+        if not holds_traced(args):
+            return super().__call__(*args)
+        points, values, fill_value, rescale = self._given
+        if isinstance(points, scipy.spatial.Delaunay):
+            points = points.points
+        return Triangulated(points, values, fill_value, rescale)(*args)
+
+
+@traced_form(scipy.interpolate.griddata)
+def griddata(
+    points: Any,
+    values: Any,
+    xi: Any,
+    method: str = "linear",
+    fill_value: Any = np.nan,
+    rescale: bool = False,
+) -> Any:
+    points, values = _joined(points), inexact(values)
+    if method not in ("linear", "nearest") or points.shape[-1] < 2:
+        raise UnsupportedError(
+            f"griddata: method={method!r} in {points.shape[-1]} dimensions is not traced by "
+            f'linad; "linear" and "nearest" are, in 2 and more; interp1d is for 1'
+        )
+    if method == "nearest":
+        plain = still(points)
+        unit = np.ptp(plain, axis=0) if rescale else 1.0
+        x = still(_joined(xi) if isinstance(xi, tuple) else asarray(xi))
+        _, index = scipy.spatial.cKDTree(plain / unit).query(x / unit)
+        return values[index]
+    return Triangulated(points, values, fill_value, rescale)(xi)

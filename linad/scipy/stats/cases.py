@@ -1,0 +1,303 @@
+"""Continuous distributions by cases, on the standard variable z.
+
+SciPy's own formulas write case by case into an array; here they select.
+
+Source: the reference of scipy.stats, whose parametrisations these are; N. Johnson, S. Kotz and
+N. Balakrishnan, "Continuous Univariate Distributions", 1994.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from linad.rules.shaping import still
+from linad.scipy.stats.continuous import HALF_LOG_2PI, LOG_2
+from linad.scipy.stats.distribution import Continuous
+
+
+def _divided(a: Any, b: Any) -> Any:
+    """a / b; 0 where b is 0."""
+    return np.where(b == 0, 0.0, a / np.where(b == 0, 1.0, b))
+
+
+class Trapezoid(Continuous):
+    """Rises up to c, is level up to d, falls."""
+
+    shapes = ("c", "d")
+    closed = frozenset(shapes)
+    support = (0.0, 1.0)
+    inside = 0.5
+
+    def _valid(self, c: Any, d: Any) -> Any:
+        return (c >= 0) & (c <= 1) & (d >= 0) & (d <= 1) & (d >= c)
+
+    def _logpdf(self, z: Any, c: Any, d: Any) -> Any:
+        height = np.where(z < c, _divided(z, c), np.where(z > d, _divided(1 - z, 1 - d), 1.0))
+        return np.log(np.where(height > 0, height, 1.0)) + np.where(
+            height > 0, LOG_2 - np.log(1 + d - c), -np.inf
+        )
+
+    def _cdf(self, z: Any, c: Any, d: Any) -> Any:
+        below = np.where(z < c, _divided(z * z, c), np.where(z > d, d, z) * 2 - c)
+        above = np.where(z > d, (1 - d) - _divided((1 - z) ** 2, 1 - d), 0.0)
+        return (below + above) / (1 + d - c)
+
+    def _sf(self, z: Any, c: Any, d: Any) -> Any:
+        return self._cdf(1 - z, 1 - d, 1 - c)
+
+    def _mean_and_variance(self, c: Any, d: Any) -> tuple[Any, Any]:
+        # Of the differences of moments of triangles: (d^n - c^n) / (d - c) written out.
+        mean = (1 + d + d * d - c * c) / (3 * (1 + d - c))
+        second = (1 + d + d * d + d**3 - c**3) / (6 * (1 + d - c))
+        return mean, second - mean * mean
+
+
+class Triangle(Trapezoid):
+    shapes = ("c",)
+    closed = frozenset(shapes)
+
+    def _valid(self, c: Any) -> Any:
+        return (c >= 0) & (c <= 1)
+
+    def _logpdf(self, z: Any, c: Any) -> Any:
+        return super()._logpdf(z, c, c)
+
+    def _cdf(self, z: Any, c: Any) -> Any:
+        return super()._cdf(z, c, c)
+
+    def _sf(self, z: Any, c: Any) -> Any:
+        return self._cdf(1 - z, 1 - c)
+
+    def _mean_and_variance(self, c: Any) -> tuple[Any, Any]:
+        return (1 + c) / 3, (1 - c + c * c) / 18
+
+    def _entropy(self, c: Any) -> Any:
+        return 0.5 - LOG_2 + 0 * c
+
+
+def _log_mass(a: Any, b: Any) -> Any:
+    """log(Φ(b) - Φ(a)) for a <= b, from the tail that both are nearer to."""
+    right = a > 0
+    low, high = np.where(right, -b, a), np.where(right, -a, b)
+    tail = high <= 0
+    # One tail: a difference of logarithms; about the middle: 1 less both tails.
+    far, near = sp.log_ndtr(np.where(tail, low, -2.0)), sp.log_ndtr(np.where(tail, high, -1.0))
+    apart = far < near
+    one = near + np.log(-np.expm1(np.where(apart, far - near, -1.0)))
+    both = np.log1p(-sp.ndtr(np.where(tail, -1.0, low)) - sp.ndtr(np.where(tail, -1.0, -high)))
+    return np.where(tail, np.where(apart, one, -np.inf), both)
+
+
+class TruncatedNormal(Continuous):
+    """The normal distribution between a and b."""
+
+    shapes = ("a", "b")
+    closed = frozenset(shapes)
+
+    def _valid(self, a: Any, b: Any) -> Any:
+        return a < b
+
+    def _ends(self, a: Any, b: Any) -> tuple[Any, Any]:
+        return a, b
+
+    def _standard_point(self, a: Any, b: Any) -> Any:
+        low, high = np.where(np.isinf(a), np.minimum(b, 0.0) - 2, a), b
+        return 0.5 * (low + np.where(np.isinf(high), np.maximum(low, 0.0) + 2, high))
+
+    def _logpdf(self, z: Any, a: Any, b: Any) -> Any:
+        return -0.5 * z * z - HALF_LOG_2PI - _log_mass(a, b)
+
+    def _logcdf(self, z: Any, a: Any, b: Any) -> Any:
+        return _log_mass(a, z) - _log_mass(a, b)
+
+    def _logsf(self, z: Any, a: Any, b: Any) -> Any:
+        return _log_mass(z, b) - _log_mass(a, b)
+
+    def _cdf(self, z: Any, a: Any, b: Any) -> Any:
+        return np.exp(self._logcdf(z, a, b))
+
+    def _sf(self, z: Any, a: Any, b: Any) -> Any:
+        return np.exp(self._logsf(z, a, b))
+
+    def _mean_and_variance(self, a: Any, b: Any) -> tuple[Any, Any]:
+        mass = _log_mass(a, b)
+        ends = []
+        for end in (a, b):
+            finite = np.isfinite(still(end))
+            z = np.where(finite, end, 0.0)
+            p = np.exp(-0.5 * z * z - HALF_LOG_2PI - mass)
+            ends.append((np.where(finite, p, 0.0), np.where(finite, z * p, 0.0)))
+        (p, ap), (q, bq) = ends
+        mean = p - q
+        return mean, 1 + ap - bq - mean * mean
+
+
+class GeneralExtreme(Continuous):
+    """exp(-t) with t = (1 - c z)^(1/c); Gumbel's distribution for c = 0."""
+
+    shapes = ("c",)
+    closed = frozenset(shapes)
+
+    def _valid(self, c: Any) -> Any:
+        return np.isfinite(still(c))
+
+    def _ends(self, c: Any) -> tuple[Any, Any]:
+        end = 1 / np.where(c == 0, 1.0, c)
+        return np.where(c < 0, end, -np.inf), np.where(c > 0, end, np.inf)
+
+    def _counts_at_end(self, z: Any, c: Any) -> Any:
+        return np.False_
+
+    @staticmethod
+    def _log(z: Any, c: Any) -> Any:
+        """-log t = -log(1 - c z) / c."""
+        u = c * z
+        small = np.abs(still(u)) < 1e-5
+        series = z * (1 + u / 2 + u * u / 3 + u * u * u / 4)
+        away = np.where(c == 0, 1.0, c)
+        return np.where(small, series, -np.log1p(-np.where(small, 0.5, u)) / away)
+
+    def _logpdf(self, z: Any, c: Any) -> Any:
+        w = self._log(z, c)
+        return (c - 1) * w - np.exp(-w)
+
+    def _logcdf(self, z: Any, c: Any) -> Any:
+        return -np.exp(-self._log(z, c))
+
+    def _cdf(self, z: Any, c: Any) -> Any:
+        return np.exp(self._logcdf(z, c))
+
+    def _sf(self, z: Any, c: Any) -> Any:
+        return -np.expm1(self._logcdf(z, c))
+
+
+class Burr(Continuous):
+    shapes = ("c", "d")
+    closed = frozenset(shapes)
+    support = (0.0, np.inf)
+    inside = 1.0
+
+    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+        return np.False_
+
+    def _logpdf(self, z: Any, c: Any, d: Any) -> Any:
+        log = np.log(z)
+        return np.log(c * d) - (c + 1) * log - (d + 1) * np.logaddexp(0.0, -c * log)
+
+    def _logcdf(self, z: Any, c: Any, d: Any) -> Any:
+        return -d * np.logaddexp(0.0, -c * np.log(z))
+
+    def _cdf(self, z: Any, c: Any, d: Any) -> Any:
+        return np.exp(self._logcdf(z, c, d))
+
+    def _sf(self, z: Any, c: Any, d: Any) -> Any:
+        return -np.expm1(self._logcdf(z, c, d))
+
+    def _mean_and_variance(self, c: Any, d: Any) -> tuple[Any, Any]:
+        def moment(n: int) -> Any:
+            exists = c > n
+            safe = np.where(exists, c, 10.0)
+            return np.where(exists, d * sp.beta(1 - n / safe, d + n / safe), np.nan)
+
+        mean = moment(1)
+        return mean, moment(2) - mean * mean
+
+
+class Fisk(Burr):
+    """Burr's distribution with d = 1: the logistic distribution of log z."""
+
+    shapes = ("c",)
+    closed = frozenset(shapes)
+
+    def _logpdf(self, z: Any, c: Any) -> Any:
+        return super()._logpdf(z, c, 1.0)
+
+    def _logcdf(self, z: Any, c: Any) -> Any:
+        return sp.log_expit(c * np.log(z))
+
+    def _cdf(self, z: Any, c: Any) -> Any:
+        return sp.expit(c * np.log(z))
+
+    def _sf(self, z: Any, c: Any) -> Any:
+        return sp.expit(-c * np.log(z))
+
+    def _mean_and_variance(self, c: Any) -> tuple[Any, Any]:
+        return super()._mean_and_variance(c, 1.0)
+
+
+class SkewNormal(Continuous):
+    shapes = ("a",)
+    closed = frozenset(shapes)
+
+    def _valid(self, a: Any) -> Any:
+        return np.isfinite(still(a))
+
+    def _logpdf(self, z: Any, a: Any) -> Any:
+        return LOG_2 - 0.5 * z * z - HALF_LOG_2PI + sp.log_ndtr(a * z)
+
+    def _cdf(self, z: Any, a: Any) -> Any:
+        return sp.ndtr(z) - 2 * sp.owens_t(z, a)
+
+    def _sf(self, z: Any, a: Any) -> Any:
+        return sp.ndtr(-z) + 2 * sp.owens_t(z, a)
+
+    def _mean_and_variance(self, a: Any) -> tuple[Any, Any]:
+        mean = math.sqrt(2 / math.pi) * a / np.sqrt(1 + a * a)
+        return mean, 1 - mean * mean
+
+
+class GeneralGamma(Continuous):
+    """z^c has a gamma distribution."""
+
+    shapes = ("a", "c")
+    closed = frozenset({"c"})
+    support = (0.0, np.inf)
+    inside = 1.0
+
+    def _valid(self, a: Any, c: Any) -> Any:
+        return (a > 0) & (c != 0)
+
+    def _counts_at_end(self, z: Any, a: Any, c: Any) -> Any:
+        return np.False_
+
+    def _logpdf(self, z: Any, a: Any, c: Any) -> Any:
+        return np.log(np.abs(c)) + (c * a - 1) * np.log(z) - z**c - sp.gammaln(a)
+
+    def _cdf(self, z: Any, a: Any, c: Any) -> Any:
+        return np.where(c > 0, sp.gammainc(a, z**c), sp.gammaincc(a, z**c))
+
+    def _sf(self, z: Any, a: Any, c: Any) -> Any:
+        return np.where(c > 0, sp.gammaincc(a, z**c), sp.gammainc(a, z**c))
+
+    def _mean_and_variance(self, a: Any, c: Any) -> tuple[Any, Any]:
+        mean = sp.poch(a, 1 / c)
+        return mean, sp.poch(a, 2 / c) - mean * mean
+
+
+class RaisedCosine(Continuous):
+    support = (-math.pi, math.pi)
+
+    def _counts_at_end(self, z: Any) -> Any:
+        return np.False_
+
+    def _logpdf(self, z: Any) -> Any:
+        return np.log1p(np.cos(z)) - math.log(2 * math.pi)
+
+    def _cdf(self, z: Any) -> Any:
+        return (math.pi + z + np.sin(z)) / (2 * math.pi)
+
+    def _sf(self, z: Any) -> Any:
+        return self._cdf(-z)
+
+
+burr = Burr("burr")
+cosine = RaisedCosine("cosine")
+fisk = Fisk("fisk")
+gengamma = GeneralGamma("gengamma")
+genextreme = GeneralExtreme("genextreme")
+skewnorm = SkewNormal("skewnorm")
+trapezoid = Trapezoid("trapezoid")
+triang = Triangle("triang")
+truncnorm = TruncatedNormal("truncnorm")

@@ -1,0 +1,113 @@
+"""Continuous distributions by the formulas that SciPy's own classes hold.
+
+`scipy.stats.rv_continuous` is made to be subclassed: a distribution says ``_pdf``, ``_cdf``
+and their kind of the standard variable, in NumPy and `scipy.special`. Those of the distributions
+here trace as they stand; masks, loc, scale, quantiles and moments are those of `Continuous`.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from linad.rules.shaping import still
+from linad.scipy.stats.distribution import Continuous
+
+NAMES = (
+    *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dgamma", "dweibull"),
+    *("erlang", "exponnorm", "exponpow", "exponweib", "f", "fatiguelife", "foldcauchy"),
+    *("foldnorm", "genexpon", "genlogistic", "gennorm", "genpareto", "gompertz", "gumbel_l"),
+    *("halfcauchy", "halflogistic", "halfnorm", "hypsecant", "invgamma", "invgauss", "invweibull"),
+    *("johnsonsb", "johnsonsu", "laplace_asymmetric", "levy", "levy_l", "loggamma", "loglaplace"),
+    *("loguniform", "lomax", "maxwell", "mielke", "moyal", "nakagami", "pareto", "powerlaw"),
+    *("powerlognorm", "powernorm", "rayleigh", "rdist", "reciprocal", "rel_breitwigner", "rice"),
+    *("semicircular", "skewcauchy", "truncexpon", "truncweibull_min", "wald", "weibull_max"),
+    *("betaprime", "jf_skew_t", "vonmises", "wrapcauchy"),
+)
+"""The distributions whose formulas trace; a derivative without closed form raises, as elsewhere."""
+
+
+def _where(exists: Any, moment: Any, *shapes: Any) -> Any:
+    """A moment, infinite where it does not exist."""
+    safe = [np.where(exists, s, 10.0) for s in shapes]
+    return np.where(exists, moment(*safe), np.inf)
+
+
+def _of_pareto(b: Any) -> Any:
+    mean = _where(b > 1, lambda b: b / (b - 1), b)
+    return mean, _where(b > 2, lambda b: b / ((b - 1) ** 2 * (b - 2)), b)
+
+
+def _of_lomax(c: Any) -> Any:
+    mean, variance = _of_pareto(c)
+    return mean - 1, variance
+
+
+def _of_inverse_gamma(a: Any) -> Any:
+    mean = _where(a > 1, lambda a: 1 / (a - 1), a)
+    return mean, _where(a > 2, lambda a: 1 / ((a - 1) ** 2 * (a - 2)), a)
+
+
+def _of_general_pareto(c: Any) -> Any:
+    mean = _where(c < 1, lambda c: 1 / (1 - c), c)
+    return mean, _where(c < 0.5, lambda c: 1 / ((1 - c) ** 2 * (1 - 2 * c)), c)
+
+
+def _of_ratio(n: Any, d: Any) -> Any:
+    def variance(n: Any, d: Any) -> Any:
+        return 2 * d * d * (n + d - 2) / (n * (d - 2) ** 2 * (d - 4))
+
+    mean = _where(d > 2, lambda d: d / (d - 2), d)
+    return mean, _where(d > 4, variance, n, d)
+
+
+MOMENTS = {
+    "pareto": _of_pareto,
+    "lomax": _of_lomax,
+    "invgamma": _of_inverse_gamma,
+    "genpareto": _of_general_pareto,
+    "f": _of_ratio,
+}
+"""Mean and variance, where SciPy's class writes them by cases into an array."""
+
+
+class Hooked(Continuous):
+    """A distribution by SciPy's formulas for it."""
+
+    def __init__(self, name: str) -> None:
+        given = getattr(scipy.stats, name).shapes
+        self.shapes = tuple(given.split(", ")) if given else ()  # type: ignore[misc]
+        self.closed = frozenset(self.shapes)  # type: ignore[misc]
+        super().__init__(name)
+
+    def _valid(self, *shapes: Any) -> Any:
+        return self.original._argcheck(*[still(s) for s in shapes])
+
+    def _ends(self, *shapes: Any) -> tuple[Any, Any]:
+        low, high = self.original._get_support(*shapes)
+        return low, high
+
+    def _standard_point(self, *shapes: Any) -> Any:
+        return self.original._ppf(0.5, *shapes) if shapes else self.original.median()
+
+    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+        # A density with a pole or a logarithm of 0 there has no derivative.
+        with np.errstate(all="ignore"):
+            return np.isfinite(self.original._logpdf(z, *shapes))
+
+    def _logpdf(self, z: Any, *shapes: Any) -> Any:
+        return self.original._logpdf(z, *shapes)
+
+    def _mean_and_variance(self, *shapes: Any) -> tuple[Any, Any]:
+        if self.name in MOMENTS:
+            return MOMENTS[self.name](*shapes)
+        return super()._mean_and_variance(*shapes)
+
+    def _cdf(self, z: Any, *shapes: Any) -> Any:
+        return self.original._cdf(z, *shapes)
+
+    def _sf(self, z: Any, *shapes: Any) -> Any:
+        return self.original._sf(z, *shapes)
+
+
+HOOKED = {name: Hooked(name) for name in NAMES}
