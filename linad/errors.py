@@ -172,6 +172,10 @@ class LoopLimitError(ConvergenceError):
     """A loop has not come to its end within the stated number of repetitions."""
 
 
+class BrokenPromiseError(LinadError, RuntimeError):
+    """The repetitions of a `linad.loop` are not alike."""
+
+
 class WrongTagError(LinadError, ValueError):
     """What a user asserted of an operator is wrong."""
 
