@@ -29,12 +29,12 @@ from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import affordable, repeated
 from linad.control.python_state import state_of
-from linad.core.marks import running_traces
+from linad.core.marks import mark, running_traces
 from linad.core.memory_layouts import copied
 from linad.core.options import count, takes
 from linad.core.settings import settings
 from linad.core.tape import Equation, Var, needed
-from linad.errors import BrokenPromiseError, TracerError
+from linad.errors import BrokenPromiseError, LinadError, TracerError
 from linad.transforms.rewriting import params_key, value_key
 
 FEWEST, MOST = 3, 6
@@ -49,7 +49,7 @@ INDEX: Place = (-1, 0)
 
 @takes(n=count(0))
 def loop(n: int) -> Iterator[Any]:
-    """Yield 0 to n - 1, as ``range(n)`` does; under `linad.jit` and derivatives the loop is compiled.
+    """Yield 0 to n - 1, as ``range(n)`` does; where values are traced the loop is compiled.
 
     Parameters
     ----------
@@ -109,10 +109,10 @@ def _repetitions(n: int) -> Iterator[Any]:
         recording.leave()
         recording.finish()
     except GeneratorExit:  # break, return or an exception in the body
-        recording.leave()
-        recording.unroll()
+        recording.break_off()
     finally:
         recording.leave()
+        recording.hooks.clear()  # they refer to the recording
 
 
 class LoopTrace(ClosureTrace):
@@ -122,6 +122,12 @@ class LoopTrace(ClosureTrace):
         super().__init__()
         self.made: list[weakref.ref[Tracer]] = []
         self.unhooked: Callable[[bool], None] = lambda _: None
+        self.reason: LinadError | None = None  # why its values cannot be used any more
+
+    def check_alive(self) -> None:
+        if self.reason is not None:
+            raise self.reason
+        super().check_alive()
 
     def _result(self, value: Any) -> Tracer:
         result = super()._result(value)
@@ -188,7 +194,14 @@ class Recording:
     def start(self, frame: Any) -> None:
         """Record from here on what is done with values of the traces around."""
         found: list[Tracer] = []
-        state_of(frame, lambda v: found.append(v) or True if isinstance(v, Tracer) else None)
+
+        def known(value: Any) -> Any:
+            if not isinstance(value, Tracer):
+                return None
+            found.append(value)
+            return True
+
+        state_of(frame, known)
         self.trace.__enter__()
         self.open = True
         for t in found:
@@ -201,9 +214,23 @@ class Recording:
         if self.open:
             self.open = False
             self._set_hooks(True)
+            self.around[0].marks += self.trace.marks  # it raises when its function ends
+            self.trace.marks.clear()
             if running_trace() is self.trace:
                 self.trace.__exit__(None, None, None)
             self.trace.finished = True
+
+    def break_off(self) -> None:
+        """Python leaves the loop before its end. Nobody is there to whom an error could be raised:
+        the trace around takes note of it."""
+        self.leave()
+        try:
+            if self.settled:
+                raise BrokenPromiseError("loop: one repetition leaves it, and those before did not")
+            self.unroll()
+        except LinadError as error:
+            self.trace.reason = error
+            mark(error, type(error).__name__, self.around[0])
 
     def _set_hooks(self, off: bool) -> None:
         for trace, before in zip(self.around, self.before, strict=True):
@@ -233,18 +260,24 @@ class Recording:
         self.holdings[k] = self._holdings(k)
         if k < FEWEST - 1:
             return
+        decides = self.settled or (k >= MOST - 1 and k < self.n - 1)
         difference = self._difference(k)
-        if difference is not None and "held" in difference:
-            gc.collect()  # what only refers to itself is held by nobody
-            self.holdings[k] = self._holdings(k)
-            difference = self._difference(k)
+        if difference is None and self.holdings[k] != self.holdings[k - 1]:
+            if decides:
+                gc.collect()  # what only refers to itself is held by nobody
+                self.holdings[k] = self._holdings(k)
+            if self.holdings[k] != self.holdings[k - 1]:
+                difference = (
+                    "more traced values of earlier repetitions are held than before; linad.scan "
+                    "stacks the values of all repetitions"
+                )
         if difference is None:
             self.last = k
             if not self.settled:
                 self.settled, self.shown = True, k
             if k > self.shown + 1:
                 self._forget(k)
-        elif self.settled or (k >= MOST - 1 and k < self.n - 1):
+        elif decides:
             raise BrokenPromiseError(
                 f"loop: repetition {k} is not like repetition {k - 1}: {difference}"
             )
@@ -330,11 +363,6 @@ class Recording:
                 return f"{found} at {f.source}" if f.source is not None else found
         if len(old) != len(new):
             return f"it does {len(new)} operations, and {len(old)} before"
-        if self.holdings[k] != self.holdings[k - 1]:
-            return (
-                "more traced values of earlier repetitions are held than before; linad.scan "
-                "stacks the values of all repetitions"
-            )
         return None
 
     def _differ(self, e: Equation, f: Equation, k: int) -> str | None:
@@ -344,7 +372,8 @@ class Recording:
             if "expected" in e.params:
                 return (
                     f"Python learns {f.params['expected']!r} of a traced value, and "
-                    f"{e.params['expected']!r} before; write the decision as linad.cond or np.where"
+                    f"{e.params['expected']!r} before; write a decision as linad.cond or np.where, "
+                    f"and take rows of an array as the xs of linad.scan"
                 )
             return f"{f.primitive.name} has other parameters"
         if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
@@ -370,7 +399,7 @@ class Recording:
 
     def finish(self) -> None:
         """Run the loop on the traces around, and give the values that are held their last ones."""
-        if not self.settled or self.last + 1 == self.n and not settings().check_loops:
+        if not self.settled or self.last + 1 == self.n == self.shown + 1:
             self.unroll()
             return
         self.trace.check()
@@ -380,7 +409,8 @@ class Recording:
             found = self.place.get(t._node) if isinstance(t._node, Var) else None
             if found is not None and found[0] > 0:
                 wanted[id(t)] = self.last - found[0], found[1]
-        rolled = _Rolled(self, {p for p in wanted.values() if p[1] != INDEX})
+        early = len(wanted) < len(held)
+        rolled = _Rolled(self, {p for p in wanted.values() if p[1] != INDEX}, early)
         values = self._outside()
         values = rolled.run(values)
         for t in held:
@@ -443,9 +473,11 @@ class _Rolled:
     recording : Recording
     wanted : set of (lag, place)
         Values that are asked for afterwards.
+    early : bool
+        Whether values of the first repetition may be asked for as well.
     """
 
-    def __init__(self, recording: Recording, wanted: set[tuple[int, Place]]) -> None:
+    def __init__(self, recording: Recording, wanted: set[tuple[int, Place]], early: bool) -> None:
         self.of, self.wanted = recording, wanted
         k = self.k = recording.shown
         self.equations = recording.repetitions[k]
@@ -460,7 +492,9 @@ class _Rolled:
                     elif found[0] < k:
                         read[k - found[0], found[1]] = a
         longest = max([lag for lag, _ in read], default=1)
-        self.start = next(s for s in (0, *range(longest, k + 1)) if self._begins(s, longest))
+        early = early or not recording.place.keys().isdisjoint(self.fixed)
+        starts = range(longest, k + 1) if early or longest > 1 else range(k + 1)
+        self.start = next(s for s in starts if self._begins(s))
         self.slots = dict(read)
         for lag, place in [*read, *[(lag + 1, place) for lag, place in wanted]]:
             for between in range(1, lag + 1):
@@ -483,14 +517,12 @@ class _Rolled:
             return self.of.indices[k]
         return self.of.repetitions[k][place[0]].outputs[place[1]]
 
-    def _begins(self, s: int, longest: int) -> bool:
+    def _begins(self, s: int) -> bool:
         """Whether the loop may begin with repetition s."""
-        if s == 0 and longest > 1:
-            return False
         self.init: dict[tuple[int, Place], Any] = {}
-        return all(self._alike(j, s) for j in range(s, self.k))
+        return all(self._alike(j) for j in range(s, self.k))
 
-    def _alike(self, j: int, s: int) -> bool:
+    def _alike(self, j: int) -> bool:
         """Whether repetition j is like the one that is shown; what comes before the loop is
         noted as the first value of what is carried."""
         equations, of = self.of.repetitions[j], self.of
@@ -530,9 +562,7 @@ class _Rolled:
         examples = run_equations([e for j in range(k) for e in of.repetitions[j]], examples)
         slots, row = self.slots, of.indices[k]
         ins = [*slots.values(), row, *self.fixed]
-        outs = [
-            self._made(place) if lag == 1 else slots[lag - 1, place] for lag, place in slots
-        ]
+        outs = [self._made(place) if lag == 1 else slots[lag - 1, place] for lag, place in slots]
         shown = [
             examples[self._made(place, k - lag)] if k >= lag else np.zeros(v.shape, v.dtype)[()]
             for (lag, place), v in slots.items()
@@ -563,8 +593,12 @@ def run_equations(equations: list[Equation], values: dict[Var, Any]) -> dict[Var
     """What equations make of values, plain or traced; with the values they are given."""
     values = dict(values)
     for e in equations:
-        result = e.primitive(*[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params)
-        values.update(zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True))
+        result = e.primitive(
+            *[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params
+        )
+        values.update(
+            zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True)
+        )
     return values
 
 
@@ -576,7 +610,9 @@ def _may_begin(a: Any, carried: Var) -> bool:
     if value.shape != carried.shape:
         return False
     weak = type(a) in (int, float, complex)
-    return value.dtype == carried.dtype or (weak and np.can_cast(type(a), carried.dtype, "same_kind"))
+    return value.dtype == carried.dtype or (
+        weak and np.can_cast(type(a), carried.dtype, "same_kind")
+    )
 
 
 def _same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:

@@ -6,6 +6,7 @@ frame of the loop, by name, so that two repetitions can be compared.
 """
 
 import collections
+import contextlib
 import operator
 import random
 import sys
@@ -144,10 +145,8 @@ def _of_function(f: Any) -> Iterator[tuple[str, Any]]:
     if _is_library(f):
         return
     for key, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        try:
+        with contextlib.suppress(ValueError):  # a variable that has no value yet
             yield f"{f.__name__}: {key}", cell.cell_contents
-        except ValueError:
-            pass  # a variable that has no value yet
     around = f.__globals__
     yield from [(n, around[n]) for n in dict.fromkeys(_named(f.__code__)) if n in around]
     yield from [(f"{f.__name__}: default {k}", v) for k, v in enumerate(f.__defaults__ or ())]
@@ -158,10 +157,8 @@ def _of_class(name: str, kind: type, value: Any) -> Iterator[tuple[str, Any]]:
     """What a class of the user's adds to its instances."""
     for key, held in vars(kind).items():
         if isinstance(held, types.MemberDescriptorType):  # a slot
-            try:
+            with contextlib.suppress(AttributeError):  # it has no value yet
                 yield f"{name}.{key}", held.__get__(value)
-            except AttributeError:
-                pass  # that has no value yet
         elif not key.startswith("__") or isinstance(held, types.FunctionType):
             yield f"{kind.__name__}.{key}", held
 
