@@ -186,6 +186,8 @@ class Recording:
         self.repetitions: dict[int, list[Equation]] = {}
         self.indices: dict[int, Var] = {}
         self.place: dict[Var, tuple[int, Place]] = {}
+        self.captured = 0  # how many values from outside were looked at
+        self.entries: dict[Var, Any] = {}  # of plain arrays among them
         self.states: dict[int, dict[str, Any]] = {}
         self.holdings: dict[int, Counter[tuple[int, Place]]] = {}
 
@@ -256,6 +258,10 @@ class Recording:
         for m, e in enumerate(equations):
             for o, v in enumerate(e.outputs):
                 self.place[v] = k, (m, o)
+        for array, stands in self.trace.captured[self.captured :]:
+            if isinstance(array, np.ndarray):
+                self.entries[stands._node] = "constant", _key(stands._value)
+        self.captured = len(self.trace.captured)
         self.states[k] = state_of(frame, lambda v: self._known(v, k))
         self.holdings[k] = self._holdings(k)
         if k < FEWEST - 1:
@@ -340,7 +346,7 @@ class Recording:
             return "view", value.shape, value._trace is root._trace and self._known(root, k)
         found = self.place.get(value._node) if isinstance(value._node, Var) else None
         if found is None:
-            return "outside", value_key(value._node)
+            return "outside", _key(value._node)
         repetition, place = found
         return ("first", place) if repetition == 0 else ("traced", k - repetition, place)
 
@@ -379,7 +385,9 @@ class Recording:
         if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
             return f"{f.primitive.name} gives other shapes or dtypes"
         for a, b in zip(e.inputs, f.inputs, strict=True):
-            if a is not b and self._source(a, k - 1) != self._source(b, k):
+            if a is b and (not isinstance(b, Var) or self.place.get(b, (0, INDEX))[0] == 0):
+                continue  # from outside, or the first repetition has made it for all others
+            if self._source(a, k - 1) != self._source(b, k):
                 if not isinstance(a, Var) and not isinstance(b, Var):
                     return (
                         f"{f.primitive.name} takes {_shown(b)}, and {_shown(a)} before; "
@@ -391,9 +399,12 @@ class Recording:
     def _source(self, a: Any, k: int) -> Any:
         """Where an operand of repetition k comes from."""
         if not isinstance(a, Var):
-            return "constant", value_key(a)
+            return "constant", _key(a)
         found = self.place.get(a)
-        return ("outside", a) if found is None else (k - found[0], found[1])
+        if found is not None:
+            return k - found[0], found[1]
+        # A plain array that each repetition makes anew is one constant.
+        return self.entries.get(a, ("outside", a))
 
     # The loop that they are.
 
@@ -487,7 +498,7 @@ class _Rolled:
             for a in e.inputs:
                 if isinstance(a, Var):
                     found = recording.place.get(a)
-                    if found is None or self._is_constant(found, a):
+                    if found is None or found[0] == 0:
                         self.fixed[a] = None
                     elif found[0] < k:
                         read[k - found[0], found[1]] = a
@@ -500,11 +511,6 @@ class _Rolled:
             for between in range(1, lag + 1):
                 if (between, place) not in self.slots:
                     self.slots[between, place] = self._like(place)
-
-    def _is_constant(self, found: tuple[int, Place], a: Var) -> bool:
-        """Whether a value of the first repetition is read by all others."""
-        before = self.of.repetitions[self.k - 1]
-        return found[0] == 0 and any(a is b for e in before for b in e.inputs) and self.k >= 2
 
     def _like(self, place: Place) -> Var:
         v = self._made(place)
@@ -534,7 +540,7 @@ class _Rolled:
             if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
                 return False
             for a, b in zip(e.inputs, f.inputs, strict=True):
-                if a is b:
+                if a is b and (not isinstance(b, Var) or b in self.fixed):
                     continue
                 source = of._source(b, self.k)
                 if isinstance(b, Var) and b in self.fixed:
@@ -548,7 +554,7 @@ class _Rolled:
                 if not _may_begin(a, b):
                     return False
                 known_value = self.init.setdefault(source, a)
-                if known_value is not a and value_key(known_value) != value_key(a):
+                if known_value is not a and _key(known_value) != _key(a):
                     return False
         return True
 
@@ -616,7 +622,27 @@ def _may_begin(a: Any, carried: Var) -> bool:
 
 
 def _same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return a.keys() == b.keys() and params_key(a) == params_key(b)
+    return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two parameters are equal, large arrays in them entry by entry."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return _key(a) == _key(b)
+    if isinstance(a, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return _same_params(a, b)
+    return params_key({"": a}) == params_key({"": b})
+
+
+def _key(a: Any) -> Any:
+    """Equal for equal values, however large."""
+    if isinstance(a, np.ndarray) and not a.dtype.hasobject:
+        return "array", a.shape, a.dtype, a.tobytes()
+    return value_key(a)
 
 
 def _shown(a: Any) -> str:

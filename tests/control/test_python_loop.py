@@ -452,3 +452,50 @@ def test_without_a_trace_it_is_range():
     assert list(linad.loop(5)) == [0, 1, 2, 3, 4]
     with pytest.raises(linad.errors.OptionError, match="n must be an integer >= 0"):
         linad.loop(-1)
+
+
+def test_large_constants_are_compared_by_their_entries():
+    places = np.arange(99, -1, -1)
+
+    def f(span, x):
+        y = np.repeat(x, 40)
+        for i in span(9):
+            buffer = np.zeros_like(y)
+            buffer[10:] = np.sin(y[10:])
+            y = buffer[list(places)[:100]].sum() * 0.001 + y * 0.9 + np.linspace(0, 1, 120) * i
+        return np.sum(y * y)
+
+    found = linad.grad(lambda x: f(linad.loop, x))(X)
+    np.testing.assert_allclose(found, linad.grad(lambda x: f(range, x))(X), rtol=1e-10)
+
+
+def test_a_value_that_a_later_repetition_keeps_is_refused():
+    """Kept by the second repetition for all others: they are not what it is."""
+
+    def f(x):
+        kept = []
+        y = x
+        for _ in linad.loop(20):
+            z = np.sin(y)
+            if len(kept) < 2:
+                kept.append(z)
+            y = z * kept[-1]
+        return np.sum(y)
+
+    with pytest.raises(BrokenPromiseError):
+        linad.grad(f)(X)
+
+
+def test_a_value_that_the_first_repetition_keeps():
+    def f(span, x):
+        kept = []
+        y = x
+        for _ in span(9):
+            z = np.sin(y)
+            if not kept:
+                kept.append(z)
+            y = z * kept[0] + x
+        return np.sum(y)
+
+    found = linad.grad(lambda x: f(linad.loop, x))(X)
+    np.testing.assert_allclose(found, linad.grad(lambda x: f(range, x))(X), rtol=1e-10)
