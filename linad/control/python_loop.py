@@ -269,7 +269,7 @@ class Recording:
         decides = self.settled or (k >= MOST - 1 and k < self.n - 1)
         difference = self._difference(k)
         if difference is None and self.holdings[k] != self.holdings[k - 1]:
-            if decides:
+            if self.settled or k >= MOST - 2:  # the last two that are compared
                 gc.collect()  # what only refers to itself is held by nobody
                 self.holdings[k] = self._holdings(k)
             if self.holdings[k] != self.holdings[k - 1]:
