@@ -180,6 +180,10 @@ class ShardError(LinadError, RuntimeError):
         super().__init__(message)
 
 
+class BrokenPromiseError(LinadError, RuntimeError):
+    """The repetitions of a `linad.loop` are not alike."""
+
+
 class WrongTagError(LinadError, ValueError):
     """What a user asserted of an operator is wrong."""
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import refresh_node
+from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
+from linad.errors import OverwrittenError
+from linad.transforms.plain_operands import same_bits
 from linad.transforms.record import RecordTrace
 
 SMALL = 256
@@ -37,6 +39,7 @@ class ClosureTrace(RecordTrace):
         self.captured: list[tuple[Any, Tracer]] = []
         self._known: dict[Any, Tracer] = {}
         self._alive: list[Any] = []
+        self._arrays: list[tuple[np.ndarray, np.ndarray]] = []  # plain ones, and copies
 
     def __enter__(self) -> "ClosureTrace":
         self._outside = in_a_body.set(True)
@@ -59,18 +62,39 @@ class ClosureTrace(RecordTrace):
             if a._trace is self:
                 return a
             refresh_node(a)
-            key = "tracer", id(a), id(a._node)
+            # Another handle on the same value is the same operand.
+            version = getattr(root_of(a)._buffer, "version", 0)
+            key = "tracer", id(a._value), id(a._node), version
         elif type(a) is np.ndarray and a.nbytes > SMALL and not a.dtype.hasobject:
-            key = "array", id(a), 0
+            key = "array", id(a), 0, 0
         else:
             return a
         if key not in self._known:
-            self._alive += [a, getattr(a, "_node", None)]
+            self._alive += [a, getattr(a, "_node", None), getattr(a, "_value", None)]
             held = a.frozen() if isinstance(a, Tracer) else a
             concrete = a.concrete if isinstance(a, Tracer) else np.array(a)
+            if not isinstance(a, Tracer):
+                self._arrays.append((a, concrete))
             self._known[key] = self.input(concrete)
             self.captured.append((held, self._known[key]))
+        elif key[0] == "array":
+            _check_same(a, self._known[key]._value)
         return self._known[key]
+
+    def check(self) -> None:
+        """Raise OverwrittenError if a plain array has changed since it was met."""
+        self.operands.check()
+        for a, copy in self._arrays:
+            _check_same(a, copy)
+
+
+def _check_same(a: np.ndarray, copy: np.ndarray) -> None:
+    if not same_bits(a, copy):
+        raise OverwrittenError(
+            f"a plain array of shape {a.shape} that the body of a loop reads is overwritten in the "
+            f"body; make it there, with np.zeros_like of a traced value, so that linad sees the "
+            f"writes"
+        )
 
 
 def plain(value: Any) -> Any:

@@ -193,6 +193,7 @@ def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> 
         with recorder, np.errstate(all="ignore"):  # it may not be its turn to run
             found, out_tree = tree.flatten(f(*tree.unflatten(in_tree, list(ins))))
             found = [leaf_of(recorder, v) for v in found]
+            recorder.check()
         types = [type_of(v) for v in found]
         if form is None:
             form = out_tree, types

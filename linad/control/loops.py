@@ -257,7 +257,7 @@ class RecordedBody:
             self.results, self.results_tree = tree.flatten(results)
             leaves = [leaf_of(recorder, v) for v in (*found, *self.results)]
             outputs = [node_of(recorder, v) for v in leaves]
-            recorder.operands.check()
+            recorder.check()
         self.captured = [held for held, _ in recorder.captured]
         inputs = [*nodes, *[t._node for _, t in recorder.captured]]
         example = [*[plain(c) for c in self.init], *rows, *[t._value for _, t in recorder.captured]]
@@ -276,7 +276,7 @@ class RecordedBody:
 
     def run(self, rows: list[Any], n: int, reverse: bool, checkpoints: int | None) -> Any:
         operands = [*self.init, *rows, *self.captured]
-        found = repeated(self.body, n, reverse, operands, checkpoints or _affordable(self.body, n))
+        found = repeated(self.body, n, reverse, operands, checkpoints or affordable(self.body, n))
         count = len(self.init)
         carry = tree.unflatten(self.tree, list(found[:count]))
         return carry, self.unflatten_results(list(found[count:]))
@@ -288,7 +288,7 @@ def leaf_of(recorder: ClosureTrace, value: Any) -> Any:
     return value if hasattr(value, "dtype") else np.asarray(value)[()]
 
 
-def _affordable(body: Body, n: int) -> int | None:
+def affordable(body: Body, n: int) -> int | None:
     """How many carries to keep; None for all."""
     size = sum([size_of(v.shape) * v.dtype.itemsize for v in body.tape.inputs[: body.carries]])
     return None if n * size <= LOOP_BYTES else math.isqrt(n - 1) + 1

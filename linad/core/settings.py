@@ -56,6 +56,9 @@ class Settings:
         the arguments through operations that have a derivative: "raise"
         `linad.errors.OutputError`, "warn" (`linad.errors.DisconnectedWarning`) or "ignore".
         Default "warn".
+    check_loops : bool
+        Whether all repetitions of a `linad.loop` run in Python, each compared with the one before
+        it. Default False.
     """
 
     densify_limit: int = 2**27
@@ -68,6 +71,7 @@ class Settings:
     threads: int = 1
     variants: int = 8
     disconnected: str = "warn"
+    check_loops: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -145,7 +149,8 @@ class config:
         ``densify_limit``, most entries of a dense array that NumPy or SciPy may make of an
         operator; ``block_bytes``, what `todense` pushes through in one sweep;
         ``snapshot_bytes``, up to which plain arrays are copied; ``disconnected``, what happens
-        when a result depends on no argument ("raise", "warn" or "ignore"); and of compiled
+        when a result depends on no argument ("raise", "warn" or "ignore"); ``check_loops``,
+        whether every repetition of a `linad.loop` runs and is compared; and of compiled
         programs ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads`` and
         ``variants``, see `Settings`.
 

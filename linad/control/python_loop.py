@@ -1,0 +1,665 @@
+"""``for i in linad.loop(n)``: a few repetitions are recorded, all others run compiled.
+
+That all repetitions do the same is the user's promise. It is checked as far as it can be seen:
+
+    operations   two repetitions are compared equation by equation, with their operands:
+                 made in the same repetition, made by the same place of an earlier one (a
+                 carry), one value from outside, equal constants, or the loop's own i
+    Python       what can be reached from the frame of the loop (`control.python_state`)
+    values       nobody holds more traced values after one repetition than after the one before
+
+While the body runs, operations on values of the traces around it are recorded here. Then the
+loop is one operation of those traces, and the traced values that the function still holds are
+given what they are after the last repetition.
+"""
+
+import gc
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import Storage, View, root_of
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace, running_trace
+from linad.control.bodies import Body, known, tape_of
+from linad.control.closures import ClosureTrace, plain
+from linad.control.loops import affordable, repeated
+from linad.control.python_state import state_of
+from linad.core.marks import mark, running_traces
+from linad.core.memory_layouts import copied
+from linad.core.options import count, takes
+from linad.core.settings import settings
+from linad.core.tape import Equation, Var, needed
+from linad.errors import BrokenPromiseError, LinadError, TracerError
+from linad.transforms.rewriting import params_key, value_key
+
+FEWEST, MOST = 3, 6
+"""Repetitions that are recorded: fewer are no loop, and so many must suffice to see that they
+are alike."""
+
+Place = tuple[int, int]
+"""Where in a repetition a value is made: equation and result; (-1, 0) is the loop's i."""
+
+INDEX: Place = (-1, 0)
+
+
+@takes(n=count(0))
+def loop(n: int) -> Iterator[Any]:
+    """Yield 0 to n - 1, as ``range(n)`` does; where values are traced the loop is compiled.
+
+    Parameters
+    ----------
+    n : int
+        Number of repetitions.
+
+    Yields
+    ------
+    i : int
+        Traced where the loop is compiled.
+
+    Raises
+    ------
+    BrokenPromiseError
+        If the repetitions are seen to differ: a number that changes, a list that grows, another
+        path. It names what differs.
+    GuardError
+        If a decision on a traced value would be taken otherwise in a later repetition.
+
+    Notes
+    -----
+    The promise: all repetitions do the same operations. Then the body runs three times (more
+    often where it looks back further than one repetition), and never again; what it does besides
+    computing, as printing, is done as often. Compute what changes from ``i``: ``t = h * i``
+    instead of ``t += h``. Values of all repetitions come from `linad.scan`.
+
+    ``linad.config(check_loops=True)`` runs every repetition and compares it with the one before:
+    it sees all that breaks the promise, and costs as much as a loop of Python's.
+
+    Where no trace runs it is ``range(n)``.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> def f(y):
+    ...     for i in linad.loop(1000):
+    ...         y = y + 0.001 * np.cos(0.001 * i) * y
+    ...     return y
+    >>> print(f"{linad.grad(f)(1.0):.6f}")
+    2.319049
+    """
+    return _repetitions(int(n))
+
+
+def _repetitions(n: int) -> Iterator[Any]:
+    if running_trace() is None or n <= FEWEST:
+        yield from range(n)
+        return
+    recording = Recording(n)
+    try:
+        recording.start(sys._getframe(1))
+        for k in range(n):
+            yield recording.begin(k)
+            recording.end(k, sys._getframe(1))
+            if recording.settled and not settings().check_loops:
+                break
+        recording.leave()
+        recording.finish()
+    except GeneratorExit:  # break, return or an exception in the body
+        recording.break_off()
+    finally:
+        recording.leave()
+        recording.hooks.clear()  # they refer to the recording
+
+
+class LoopTrace(ClosureTrace):
+    """A recorder that knows which of its values somebody still holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[weakref.ref[Tracer]] = []
+        self.unhooked: Callable[[bool], None] = lambda _: None
+        self.reason: LinadError | None = None  # why its values cannot be used any more
+
+    def check_alive(self) -> None:
+        if self.reason is not None:
+            raise self.reason
+        super().check_alive()
+
+    def _result(self, value: Any) -> Tracer:
+        result = super()._result(value)
+        self.made.append(weakref.ref(result))
+        return result
+
+    def lifted(self, a: Any) -> Any:
+        if not isinstance(a, Tracer) or a._trace is self:
+            return super().lifted(a)
+        # A copy of what a trace around holds is that trace's operation.
+        self.unhooked(True)
+        try:
+            return super().lifted(a)
+        finally:
+            self.unhooked(False)
+
+    def held(self) -> list[Tracer]:
+        """The values that somebody holds, except those that stand for values from outside."""
+        own = {id(t) for _, t in self.captured}
+        alive = [(ref, ref()) for ref in self.made]
+        self.made = [ref for ref, t in alive if t is not None]
+        return [t for _, t in alive if t is not None and t._trace is self and id(t) not in own]
+
+
+class Recording:
+    """The repetitions of a loop that Python runs, and the loop that they are.
+
+    Parameters
+    ----------
+    n : int
+
+    Attributes
+    ----------
+    settled : bool
+        Whether two repetitions were found to be alike.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.trace = LoopTrace()
+        self.trace.unhooked = self._set_hooks
+        self.around = list(running_traces())
+        self.hooks = {
+            "apply": self.trace.apply,
+            "constant": self.trace.constant,
+            "answer": lambda t, question: self.trace.answer(self.trace.lifted(t), question),
+            "looked_at": lambda t: self.trace.looked_at(self.trace.lifted(t)),
+            "shown": lambda t: self.trace.shown(self.trace.lifted(t)),
+            "detach": lambda t: self.trace.detach(self.trace.lifted(t)),
+            "check_alone": self._adopt,
+            "write": self._write,
+        }
+        self.before = [{k: vars(t).get(k) for k in self.hooks} for t in self.around]
+        self.settled = False
+        self.open = False
+        self.repetitions: dict[int, list[Equation]] = {}
+        self.indices: dict[int, Var] = {}
+        self.place: dict[Var, tuple[int, Place]] = {}
+        self.captured = 0  # how many values from outside were looked at
+        self.entries: dict[Var, Any] = {}  # of plain arrays among them
+        self.states: dict[int, dict[str, Any]] = {}
+        self.holdings: dict[int, Counter[tuple[int, Place]]] = {}
+
+    # What runs around the body.
+
+    def start(self, frame: Any) -> None:
+        """Record from here on what is done with values of the traces around."""
+        found: list[Tracer] = []
+
+        def known(value: Any) -> Any:
+            if not isinstance(value, Tracer):
+                return None
+            found.append(value)
+            return True
+
+        state_of(frame, known)
+        self.trace.__enter__()
+        self.open = True
+        for t in found:
+            if type(t._buffer) is Storage and t._buffer.private and self._may_adopt(t):
+                self._adopt(t)
+        self._set_hooks(False)
+
+    def leave(self) -> None:
+        """Let the traces around do again what is done with their values."""
+        if self.open:
+            self.open = False
+            self._set_hooks(True)
+            self.around[0].marks += self.trace.marks  # it raises when its function ends
+            self.trace.marks.clear()
+            if running_trace() is self.trace:
+                self.trace.__exit__(None, None, None)
+            self.trace.finished = True
+
+    def break_off(self) -> None:
+        """Python leaves the loop before its end. Nobody is there to whom an error could be raised:
+        the trace around takes note of it."""
+        self.leave()
+        try:
+            if self.settled:
+                raise BrokenPromiseError("loop: one repetition leaves it, and those before did not")
+            self.unroll()
+        except LinadError as error:
+            self.trace.reason = error
+            mark(error, type(error).__name__, self.around[0])
+
+    def _set_hooks(self, off: bool) -> None:
+        for trace, before in zip(self.around, self.before, strict=True):
+            for name, hook in self.hooks.items():
+                if not off and self.open:
+                    setattr(trace, name, hook)
+                elif before[name] is not None:
+                    setattr(trace, name, before[name])
+                else:
+                    vars(trace).pop(name, None)
+
+    def begin(self, k: int) -> Tracer:
+        """The traced k, at the beginning of a repetition."""
+        i = self.trace.input(np.int64(k))
+        self.indices[k] = i._node
+        self.place[i._node] = k, INDEX
+        self.first = len(self.trace.equations)
+        return i
+
+    def end(self, k: int, frame: Any) -> None:
+        """Write down what the repetition has done, and compare it with the one before."""
+        equations = self.repetitions[k] = self.trace.equations[self.first :]
+        for m, e in enumerate(equations):
+            for o, v in enumerate(e.outputs):
+                self.place[v] = k, (m, o)
+        for array, stands in self.trace.captured[self.captured :]:
+            if isinstance(array, np.ndarray):
+                self.entries[stands._node] = "constant", _key(stands._value)
+        self.captured = len(self.trace.captured)
+        self.states[k] = state_of(frame, lambda v: self._known(v, k))
+        self.holdings[k] = self._holdings(k)
+        if k < FEWEST - 1:
+            return
+        decides = self.settled or (k >= MOST - 1 and k < self.n - 1)
+        difference = self._difference(k)
+        if difference is None and self.holdings[k] != self.holdings[k - 1]:
+            if self.settled or k >= MOST - 2:  # the last two that are compared
+                gc.collect()  # what only refers to itself is held by nobody
+                self.holdings[k] = self._holdings(k)
+            if self.holdings[k] != self.holdings[k - 1]:
+                difference = (
+                    "more traced values of earlier repetitions are held than before; linad.scan "
+                    "stacks the values of all repetitions"
+                )
+        if difference is None:
+            self.last = k
+            if not self.settled:
+                self.settled, self.shown = True, k
+            if k > self.shown + 1:
+                self._forget(k)
+        elif decides:
+            raise BrokenPromiseError(
+                f"loop: repetition {k} is not like repetition {k - 1}: {difference}"
+            )
+
+    def _forget(self, k: int) -> None:
+        """Let go of a repetition that was compared with the one after it."""
+        old = k - MOST
+        if old > self.shown:
+            for e in self.repetitions.pop(old):
+                for v in e.outputs:
+                    self.place.pop(v, None)
+            del self.states[old], self.holdings[old]
+        kept = len(self.trace.equations) - len(self.repetitions[k])
+        if old > self.shown:
+            del self.trace.equations[:kept]
+
+    # Values from outside that are written.
+
+    def _may_adopt(self, root: Tracer) -> bool:
+        arguments = [t.arguments[0] for t in self.around if t.arguments is not None]
+        return not getattr(root._buffer, "viewed", False) and not any(
+            id(root) in known for known in arguments
+        )
+
+    def _adopt(self, root: Tracer) -> None:
+        """Take over an array from outside that is about to be written."""
+        if root._trace is self.trace:
+            return
+        self._set_hooks(True)
+        root._trace.check_alone(root)
+        self._set_hooks(False)
+        if not self._may_adopt(root):
+            raise TracerError(
+                "loop: an array that was made before the loop is written in it, and it is an "
+                "argument of the function or has views; write into a copy of it, made before "
+                "the loop"
+            )
+        stands = self.trace.lifted(root)
+        storage = Storage()
+        storage.private = root._buffer is not None and root._buffer.private
+        root._trace, root._node = self.trace, stands._node
+        root._value = copied(stands._value)
+        root._buffer, root._square = storage, None
+        self.trace.made.append(weakref.ref(root))
+
+    def _write(self, root: Tracer, region: Any, value: Any) -> None:
+        self._adopt(root)
+        self.trace.write(root, region, value)
+
+    # Whether repetitions are alike.
+
+    def _known(self, value: Any, k: int) -> Any:
+        """Which traced value it is, as seen from repetition k."""
+        if not isinstance(value, Tracer):
+            return None
+        if value._trace is not self.trace:
+            return "outside", id(value), id(value._node)
+        if type(value._buffer) is View:
+            root = root_of(value)
+            return "view", value.shape, value._trace is root._trace and self._known(root, k)
+        found = self.place.get(value._node) if isinstance(value._node, Var) else None
+        if found is None:
+            return "outside", _key(value._node)
+        repetition, place = found
+        return ("first", place) if repetition == 0 else ("traced", k - repetition, place)
+
+    def _holdings(self, k: int) -> Counter[tuple[int, Place]]:
+        nodes = [root_of(t)._node for t in self.trace.held()]
+        found = [self.place[v] for v in nodes if isinstance(v, Var) and v in self.place]
+        return Counter([(k - r, place) for r, place in found if r > 0])
+
+    def _difference(self, k: int) -> str | None:
+        """In what a repetition differs from the one before; None if in nothing."""
+        now, before = self.states[k], self.states[k - 1]
+        for name in [*before, *now]:
+            a, b = before.get(name), now.get(name)
+            if a != b:
+                return _changed(name, a, b)
+        new, old = self.repetitions[k], self.repetitions[k - 1]
+        for e, f in zip(old, new, strict=False):
+            found = self._differ(e, f, k)
+            if found is not None:
+                return f"{found} at {f.source}" if f.source is not None else found
+        if len(old) != len(new):
+            return f"it does {len(new)} operations, and {len(old)} before"
+        return None
+
+    def _differ(self, e: Equation, f: Equation, k: int) -> str | None:
+        if e.primitive is not f.primitive:
+            return f"{f.primitive.name} in the place of {e.primitive.name}"
+        if not _same_params(e.params, f.params):
+            if "expected" in e.params:
+                return (
+                    f"Python learns {f.params['expected']!r} of a traced value, and "
+                    f"{e.params['expected']!r} before; write a decision as linad.cond or np.where, "
+                    f"and take rows of an array as the xs of linad.scan"
+                )
+            return f"{f.primitive.name} has other parameters"
+        if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
+            return f"{f.primitive.name} gives other shapes or dtypes"
+        for a, b in zip(e.inputs, f.inputs, strict=True):
+            if a is b and (not isinstance(b, Var) or self.place.get(b, (0, INDEX))[0] == 0):
+                continue  # from outside, or the first repetition has made it for all others
+            if self._source(a, k - 1) != self._source(b, k):
+                if not isinstance(a, Var) and not isinstance(b, Var):
+                    return (
+                        f"{f.primitive.name} takes {_shown(b)}, and {_shown(a)} before; "
+                        f"compute what changes from the loop's i"
+                    )
+                return f"{f.primitive.name} takes a value from somewhere else"
+        return None
+
+    def _source(self, a: Any, k: int) -> Any:
+        """Where an operand of repetition k comes from."""
+        if not isinstance(a, Var):
+            return "constant", _key(a)
+        found = self.place.get(a)
+        if found is not None:
+            return k - found[0], found[1]
+        # A plain array that each repetition makes anew is one constant.
+        return self.entries.get(a, ("outside", a))
+
+    # The loop that they are.
+
+    def finish(self) -> None:
+        """Run the loop on the traces around, and give the values that are held their last ones."""
+        if not self.settled or self.last + 1 == self.n == self.shown + 1:
+            self.unroll()
+            return
+        self.trace.check()
+        held = self._roots()
+        wanted = {}
+        for t in held:
+            found = self.place.get(t._node) if isinstance(t._node, Var) else None
+            if found is not None and found[0] > 0:
+                wanted[id(t)] = self.last - found[0], found[1]
+        early = len(wanted) < len(held)
+        rolled = _Rolled(self, {p for p in wanted.values() if p[1] != INDEX}, early)
+        values = self._outside()
+        values = rolled.run(values)
+        for t in held:
+            place = wanted.get(id(t))
+            if place is None:
+                self._give(t, values[t._node] if isinstance(t._node, Var) else t._node)
+            elif place[1] == INDEX:
+                self._give(t, np.int64(self.n - 1 - place[0]))
+            else:
+                self._give(t, rolled.final[place])
+
+    def unroll(self) -> None:
+        """Do on the traces around, one by one, what was recorded."""
+        self.trace.check()
+        held = self._roots()
+        equations = needed(self.trace.equations, [t._node for t in held])
+        values = run_equations(equations, self._outside())
+        for t in held:
+            self._give(t, values[t._node] if isinstance(t._node, Var) else t._node)
+
+    def _outside(self) -> dict[Var, Any]:
+        values = {t._node: held for held, t in self.trace.captured}
+        return values | {v: np.int64(k) for k, v in self.indices.items()}
+
+    def _roots(self) -> list[Tracer]:
+        """The values that are held; views among them will be made of their roots again."""
+        held = {id(t): t for t in self.trace.held()}
+        for t in list(held.values()):
+            if type(t._buffer) is View:
+                root = root_of(t)
+                t._buffer.where()
+                held[id(root)] = root
+        views = [t for t in held.values() if type(t._buffer) is View]
+        for t in views:
+            t._trace, t._node = self._home(), None
+            t._buffer.version, t._buffer.base = -1, None
+            del held[id(t)]
+        return list(held.values())
+
+    def _home(self) -> Trace:
+        return self.around[0]
+
+    def _give(self, t: Tracer, value: Any) -> None:
+        """Make a traced value stand for another."""
+        if not isinstance(value, Tracer):
+            value = self._home().constant(np.array(value)[()])
+        viewed = t._buffer is not None and t._buffer.viewed
+        t._trace, t._node, t._value = value._trace, value._node, value._value
+        t._square, t._buffer = None, None
+        if viewed:
+            t._buffer = Storage()
+            t._buffer.viewed = True
+
+
+class _Rolled:
+    """A loop made of repetitions that are alike.
+
+    Parameters
+    ----------
+    recording : Recording
+    wanted : set of (lag, place)
+        Values that are asked for afterwards.
+    early : bool
+        Whether values of the first repetition may be asked for as well.
+    """
+
+    def __init__(self, recording: Recording, wanted: set[tuple[int, Place]], early: bool) -> None:
+        self.of, self.wanted = recording, wanted
+        k = self.k = recording.shown
+        self.equations = recording.repetitions[k]
+        read: dict[tuple[int, Place], Var] = {}  # what is carried: how far, and where it is made
+        self.fixed: dict[Var, None] = {}
+        for e in self.equations:
+            for a in e.inputs:
+                if isinstance(a, Var):
+                    found = recording.place.get(a)
+                    if found is None or found[0] == 0:
+                        self.fixed[a] = None
+                    elif found[0] < k:
+                        read[k - found[0], found[1]] = a
+        longest = max([lag for lag, _ in read], default=1)
+        early = early or not recording.place.keys().isdisjoint(self.fixed)
+        starts = range(longest, k + 1) if early or longest > 1 else range(k + 1)
+        self.start = next(s for s in starts if self._begins(s))
+        self.slots = dict(read)
+        for lag, place in [*read, *[(lag + 1, place) for lag, place in wanted]]:
+            for between in range(1, lag + 1):
+                if (between, place) not in self.slots:
+                    self.slots[between, place] = self._like(place)
+
+    def _like(self, place: Place) -> Var:
+        v = self._made(place)
+        return Var(next(self.of.trace.numbers), v.shape, v.dtype)
+
+    def _made(self, place: Place, k: int | None = None) -> Var:
+        """The variable of a place in a repetition."""
+        k = self.k if k is None else k
+        if place == INDEX:
+            return self.of.indices[k]
+        return self.of.repetitions[k][place[0]].outputs[place[1]]
+
+    def _begins(self, s: int) -> bool:
+        """Whether the loop may begin with repetition s."""
+        self.init: dict[tuple[int, Place], Any] = {}
+        return all(self._alike(j) for j in range(s, self.k))
+
+    def _alike(self, j: int) -> bool:
+        """Whether repetition j is like the one that is shown; what comes before the loop is
+        noted as the first value of what is carried."""
+        equations, of = self.of.repetitions[j], self.of
+        if len(equations) != len(self.equations):
+            return False
+        for e, f in zip(equations, self.equations, strict=True):
+            if e.primitive is not f.primitive or not _same_params(e.params, f.params):
+                return False
+            if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
+                return False
+            for a, b in zip(e.inputs, f.inputs, strict=True):
+                if a is b and (not isinstance(b, Var) or b in self.fixed):
+                    continue
+                source = of._source(b, self.k)
+                if isinstance(b, Var) and b in self.fixed:
+                    return False
+                if of._source(a, j) == source:
+                    continue
+                if not isinstance(b, Var) or j - source[0] >= 0 or source[0] != 1:
+                    return False
+                if isinstance(a, Var) and a in of.place:
+                    return False
+                if not _may_begin(a, b):
+                    return False
+                known_value = self.init.setdefault(source, a)
+                if known_value is not a and _key(known_value) != _key(a):
+                    return False
+        return True
+
+    def run(self, values: dict[Var, Any]) -> dict[Var, Any]:
+        """Run the loop; return the values before it."""
+        of, s, k = self.of, self.start, self.k
+        early = [e for j in range(s) for e in of.repetitions[j]]
+        values = run_equations(early, values)
+        examples = {t._node: plain(t._value) for _, t in of.trace.captured}
+        examples |= {v: np.int64(j) for j, v in of.indices.items()}
+        examples = run_equations([e for j in range(k) for e in of.repetitions[j]], examples)
+        slots, row = self.slots, of.indices[k]
+        ins = [*slots.values(), row, *self.fixed]
+        outs = [self._made(place) if lag == 1 else slots[lag - 1, place] for lag, place in slots]
+        shown = [
+            examples[self._made(place, k - lag)] if k >= lag else np.zeros(v.shape, v.dtype)[()]
+            for (lag, place), v in slots.items()
+        ]
+        shown += [np.int64(k), *[examples[v] for v in self.fixed]]
+        equations = needed(self.equations, outs)
+        body = known(Body(tape_of("loop", ins, equations, outs), shown, len(slots), 1))
+        init = [self._first(lag, place, v, values) for (lag, place), v in slots.items()]
+        rows = np.arange(s, of.n)
+        operands = [*init, rows, *[values[v] for v in self.fixed]]
+        count = of.n - s
+        found = repeated(body, count, False, operands, affordable(body, count))
+        last = dict(zip(slots, found[: len(slots)], strict=True))
+        self.final = {(lag, place): last[lag + 1, place] for lag, place in self.wanted}
+        return values
+
+    def _first(self, lag: int, place: Place, v: Var, values: dict[Var, Any]) -> Any:
+        """What a carried value is when the loop begins."""
+        if self.start >= lag:
+            return values[self._made(place, self.start - lag)]
+        if (lag, place) not in self.init:
+            return np.zeros(v.shape, v.dtype)[()]  # nobody reads it
+        a = self.init[lag, place]
+        return values[a] if isinstance(a, Var) else np.asarray(a, v.dtype)[()]
+
+
+def run_equations(equations: list[Equation], values: dict[Var, Any]) -> dict[Var, Any]:
+    """What equations make of values, plain or traced; with the values they are given."""
+    values = dict(values)
+    for e in equations:
+        result = e.primitive(
+            *[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params
+        )
+        values.update(
+            zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True)
+        )
+    return values
+
+
+def _may_begin(a: Any, carried: Var) -> bool:
+    """Whether an operand can be the first value of what is carried."""
+    if isinstance(a, Var):
+        return (a.shape, a.dtype) == (carried.shape, carried.dtype)
+    value = np.asarray(a)
+    if value.shape != carried.shape:
+        return False
+    weak = type(a) in (int, float, complex)
+    return value.dtype == carried.dtype or (
+        weak and np.can_cast(type(a), carried.dtype, "same_kind")
+    )
+
+
+def _same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two parameters are equal, large arrays in them entry by entry."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return _key(a) == _key(b)
+    if isinstance(a, tuple) and type(a) is type(b):
+        return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return _same_params(a, b)
+    return params_key({"": a}) == params_key({"": b})
+
+
+def _key(a: Any) -> Any:
+    """Equal for equal values, however large."""
+    if isinstance(a, np.ndarray) and not a.dtype.hasobject:
+        return "array", a.shape, a.dtype, a.tobytes()
+    return value_key(a)
+
+
+def _shown(a: Any) -> str:
+    return f"the number {a!r}" if np.ndim(a) == 0 else "other numbers"
+
+
+def _changed(name: str, a: Any, b: Any) -> str:
+    """That something of Python's has changed, in words."""
+    remedy = "compute what changes from the loop's i, or carry it through linad.scan"
+    if a is None or b is None:
+        return f"{name} has {'come up' if a is None else 'gone'}; {remedy}"
+    if a[0] is b[0] and isinstance(a[0], type) and type(a[1]) is type(b[1]):
+        if issubclass(a[0], (list, tuple, set, dict)):
+            return (
+                f"{name} had {a[1]} entries and has {b[1]}; linad.scan stacks the values of all "
+                f"repetitions"
+            )
+        if issubclass(a[0], (int, float, complex, str, np.generic)):
+            return f"{name} was {a[1]} and is {b[1]}; {remedy}"
+    return f"{name} has changed; {remedy}"
