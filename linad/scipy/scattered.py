@@ -156,7 +156,7 @@ class RBFInterpolator(scipy.interpolate.RBFInterpolator):
         super().__init__(y, d, *args, **kwargs)
         names = ("neighbors", "smoothing", "kernel", "epsilon", "degree")
         given = dict(zip(names, args, strict=False)) | kwargs
-        self._given = {"smoothing": 0.0, "kernel": "thin_plate_spline"} | given
+        self._given: dict[str, Any] = {"smoothing": 0.0, "kernel": "thin_plate_spline"} | given
 
     def __call__(self, x: Any) -> Any:
         if not holds_traced(x):
@@ -165,8 +165,12 @@ class RBFInterpolator(scipy.interpolate.RBFInterpolator):
         values = self.d.reshape((-1, *self.d_shape)).view(self.d_dtype)
         kernel = self._given["kernel"].lower()
         made = RadialBasis(
-            *(self.y, values, self._given["smoothing"], kernel),
-            *(self._given.get("epsilon"), self._given.get("degree")),
+            self.y,
+            values,
+            self._given["smoothing"],
+            kernel,
+            self._given.get("epsilon"),
+            self._given.get("degree"),
         )
         return made(x)
 

@@ -22,9 +22,21 @@ def _divided(a: Any, b: Any) -> Any:
     return np.where(b == 0, 0.0, a / np.where(b == 0, 1.0, b))
 
 
-class Trapezoid(Continuous):
-    """Rises up to c, is level up to d, falls."""
+def _trapezoid_logpdf(z: Any, c: Any, d: Any) -> Any:
+    """Rises up to c, is level up to d, falls to 0 at 1."""
+    height = np.where(z < c, _divided(z, c), np.where(z > d, _divided(1 - z, 1 - d), 1.0))
+    return np.log(np.where(height > 0, height, 1.0)) + np.where(
+        height > 0, LOG_2 - np.log(1 + d - c), -np.inf
+    )
 
+
+def _trapezoid_cdf(z: Any, c: Any, d: Any) -> Any:
+    below = np.where(z < c, _divided(z * z, c), np.where(z > d, d, z) * 2 - c)
+    above = np.where(z > d, (1 - d) - _divided((1 - z) ** 2, 1 - d), 0.0)
+    return (below + above) / (1 + d - c)
+
+
+class Trapezoid(Continuous):
     shapes = ("c", "d")
     closed = frozenset(shapes)
     support = (0.0, 1.0)
@@ -34,18 +46,13 @@ class Trapezoid(Continuous):
         return (c >= 0) & (c <= 1) & (d >= 0) & (d <= 1) & (d >= c)
 
     def _logpdf(self, z: Any, c: Any, d: Any) -> Any:
-        height = np.where(z < c, _divided(z, c), np.where(z > d, _divided(1 - z, 1 - d), 1.0))
-        return np.log(np.where(height > 0, height, 1.0)) + np.where(
-            height > 0, LOG_2 - np.log(1 + d - c), -np.inf
-        )
+        return _trapezoid_logpdf(z, c, d)
 
     def _cdf(self, z: Any, c: Any, d: Any) -> Any:
-        below = np.where(z < c, _divided(z * z, c), np.where(z > d, d, z) * 2 - c)
-        above = np.where(z > d, (1 - d) - _divided((1 - z) ** 2, 1 - d), 0.0)
-        return (below + above) / (1 + d - c)
+        return _trapezoid_cdf(z, c, d)
 
     def _sf(self, z: Any, c: Any, d: Any) -> Any:
-        return self._cdf(1 - z, 1 - d, 1 - c)
+        return _trapezoid_cdf(1 - z, 1 - d, 1 - c)
 
     def _mean_and_variance(self, c: Any, d: Any) -> tuple[Any, Any]:
         # Of the differences of moments of triangles: (d^n - c^n) / (d - c) written out.
@@ -54,21 +61,23 @@ class Trapezoid(Continuous):
         return mean, second - mean * mean
 
 
-class Triangle(Trapezoid):
+class Triangle(Continuous):
     shapes = ("c",)
     closed = frozenset(shapes)
+    support = (0.0, 1.0)
+    inside = 0.5
 
     def _valid(self, c: Any) -> Any:
         return (c >= 0) & (c <= 1)
 
     def _logpdf(self, z: Any, c: Any) -> Any:
-        return super()._logpdf(z, c, c)
+        return _trapezoid_logpdf(z, c, c)
 
     def _cdf(self, z: Any, c: Any) -> Any:
-        return super()._cdf(z, c, c)
+        return _trapezoid_cdf(z, c, c)
 
     def _sf(self, z: Any, c: Any) -> Any:
-        return self._cdf(1 - z, 1 - c)
+        return _trapezoid_cdf(1 - z, 1 - c, 1 - c)
 
     def _mean_and_variance(self, c: Any) -> tuple[Any, Any]:
         return (1 + c) / 3, (1 - c + c * c) / 18
@@ -173,6 +182,23 @@ class GeneralExtreme(Continuous):
         return -np.expm1(self._logcdf(z, c))
 
 
+def _burr_logpdf(z: Any, c: Any, d: Any) -> Any:
+    log = np.log(z)
+    return np.log(c * d) - (c + 1) * log - (d + 1) * np.logaddexp(0.0, -c * log)
+
+
+def _burr_moments(c: Any, d: Any) -> tuple[Any, Any]:
+    """Mean and variance; NaN where they do not exist."""
+
+    def moment(n: int) -> Any:
+        exists = c > n
+        safe = np.where(exists, c, 10.0)
+        return np.where(exists, d * sp.beta(1 - n / safe, d + n / safe), np.nan)
+
+    mean = moment(1)
+    return mean, moment(2) - mean * mean
+
+
 class Burr(Continuous):
     shapes = ("c", "d")
     closed = frozenset(shapes)
@@ -183,8 +209,7 @@ class Burr(Continuous):
         return np.False_
 
     def _logpdf(self, z: Any, c: Any, d: Any) -> Any:
-        log = np.log(z)
-        return np.log(c * d) - (c + 1) * log - (d + 1) * np.logaddexp(0.0, -c * log)
+        return _burr_logpdf(z, c, d)
 
     def _logcdf(self, z: Any, c: Any, d: Any) -> Any:
         return -d * np.logaddexp(0.0, -c * np.log(z))
@@ -196,23 +221,22 @@ class Burr(Continuous):
         return -np.expm1(self._logcdf(z, c, d))
 
     def _mean_and_variance(self, c: Any, d: Any) -> tuple[Any, Any]:
-        def moment(n: int) -> Any:
-            exists = c > n
-            safe = np.where(exists, c, 10.0)
-            return np.where(exists, d * sp.beta(1 - n / safe, d + n / safe), np.nan)
-
-        mean = moment(1)
-        return mean, moment(2) - mean * mean
+        return _burr_moments(c, d)
 
 
-class Fisk(Burr):
+class Fisk(Continuous):
     """Burr's distribution with d = 1: the logistic distribution of log z."""
 
     shapes = ("c",)
     closed = frozenset(shapes)
+    support = (0.0, np.inf)
+    inside = 1.0
+
+    def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+        return np.False_
 
     def _logpdf(self, z: Any, c: Any) -> Any:
-        return super()._logpdf(z, c, 1.0)
+        return _burr_logpdf(z, c, 1.0)
 
     def _logcdf(self, z: Any, c: Any) -> Any:
         return sp.log_expit(c * np.log(z))
@@ -224,7 +248,7 @@ class Fisk(Burr):
         return sp.expit(-c * np.log(z))
 
     def _mean_and_variance(self, c: Any) -> tuple[Any, Any]:
-        return super()._mean_and_variance(c, 1.0)
+        return _burr_moments(c, 1.0)
 
 
 class SkewNormal(Continuous):

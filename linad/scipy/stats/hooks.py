@@ -5,6 +5,7 @@ and their kind of the standard variable, in NumPy and `scipy.special`. Those of 
 here trace as they stand; masks, loc, scale, quantiles and moments are those of `Continuous`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def _of_ratio(n: Any, d: Any) -> Any:
     return mean, _where(d > 4, variance, n, d)
 
 
-MOMENTS = {
+MOMENTS: dict[str, Callable[..., tuple[Any, Any]]] = {
     "pareto": _of_pareto,
     "lomax": _of_lomax,
     "invgamma": _of_inverse_gamma,
