@@ -45,7 +45,7 @@ class PlainOperands:
                 self._watch(a)
             return a
         known = self._copies.get(id(a))
-        if known is None or not _same_bits(a, known[1]):
+        if known is None or not same_bits(a, known[1]):
             known = self._copies[id(a)] = (a, a.copy("K"))
         return known[1]
 
@@ -133,7 +133,7 @@ def is_frozen(a: Any) -> bool:
     return a is None or isinstance(a, bytes)
 
 
-def _same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
+def same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
     """Whether an array is what it was when it was copied; NaN is the same as itself."""
     if a.shape != copy.shape or a.dtype != copy.dtype:
         return False
