@@ -10,6 +10,7 @@ third: each step doubles the order to which the iterate agrees with the root (A.
 Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.3). The value stays SciPy's.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -120,6 +121,21 @@ def root_of_vector(name: str, g: Function, found: Any) -> Any:
     return polished(name, found, lambda x: np.linalg.solve(matrix(x), g(x)))
 
 
-def tracing() -> bool:
-    """Whether a trace runs, whose values a function may close over."""
-    return running_trace() is not None
+def while_tracing(original: Function) -> Callable[[Function], Function]:
+    """Make the decorated function take over while a trace runs, whose values may be closed over.
+
+    Parameters
+    ----------
+    original : callable
+        SciPy's function, which answers all other calls. Its name, documentation and signature
+        are those of the result.
+    """
+
+    def decorate(form: Function) -> Function:
+        @functools.wraps(original)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return (original if running_trace() is None else form)(*args, **kwargs)
+
+        return function
+
+    return decorate

@@ -26,9 +26,10 @@ from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form
-from linad.scipy import quadrature
 from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
+from linad.scipy.quadrature import dblquad as dblquad
+from linad.scipy.quadrature import quad as quad
 
 
 def __getattr__(name: str) -> Any:
@@ -167,20 +168,3 @@ def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
         if holds_traced((half, values)):
             return half * np.sum(weights * values, axis=-1), None
     return scipy.integrate.fixed_quad(func, a, b, args, n)
-
-
-# Integrals of functions that may close over traced values.
-
-
-def _over_closures(name: str, form: Any) -> Any:
-    original = getattr(scipy.integrate, name)
-
-    @functools.wraps(original)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return (original if running_trace() is None else form)(*args, **kwargs)
-
-    return function
-
-
-quad = _over_closures("quad", quadrature.quad)
-dblquad = _over_closures("dblquad", quadrature.dblquad)

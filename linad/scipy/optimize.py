@@ -24,8 +24,8 @@ from linad.scipy.implicit_solutions import (
     root_of_number,
     root_of_vector,
     roots_of_numbers,
-    tracing,
     watched,
+    while_tracing,
 )
 from linad.scipy.mirror import holds_traced
 
@@ -40,27 +40,13 @@ def __dir__() -> list[str]:
     return public_names(theirs)
 
 
-def _traced(name: str) -> Callable[[Function], Function]:
-    """A traced form of SciPy's function of that name."""
-    original = getattr(theirs, name)
-
-    def decorate(form: Function) -> Function:
-        @functools.wraps(original)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            return (form if tracing() else original)(*args, **kwargs)
-
-        return function
-
-    return decorate
-
-
 # Roots of a function of one number.
 
 
 def _bracketing(name: str) -> Function:
     original = getattr(theirs, name)
 
-    @_traced(name)
+    @while_tracing(original)
     def form(f: Function, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
         g = Watched(f, args_of(args))
         found = original(g, plain(a), plain(b), **kwargs)
@@ -82,7 +68,7 @@ ridder = _bracketing("ridder")
 toms748 = _bracketing("toms748")
 
 
-@_traced("newton")
+@while_tracing(theirs.newton)
 def newton(
     func: Function,
     x0: Any,
@@ -116,7 +102,7 @@ def newton(
     return (root, *found[1:])
 
 
-@_traced("root_scalar")
+@while_tracing(theirs.root_scalar)
 def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
     args = args_of(args)
     g = Watched(f, args)
@@ -127,7 +113,7 @@ def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
     return result
 
 
-@_traced("fixed_point")
+@while_tracing(theirs.fixed_point)
 def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
     g = Watched(func, args_of(args))
     found = theirs.fixed_point(g, plain(x0), **kwargs)
@@ -148,7 +134,7 @@ def _vector_root(name: str, g: Watched, found: Any) -> Any:
     )
 
 
-@_traced("root")
+@while_tracing(theirs.root)
 def root(
     fun: Function, x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None, **kwargs: Any
 ) -> Any:
@@ -164,7 +150,7 @@ def root(
     return result
 
 
-@_traced("fsolve")
+@while_tracing(theirs.fsolve)
 def fsolve(
     func: Function, x0: Any, args: Any = (), fprime: Any = None, *rest: Any, **kwargs: Any
 ) -> Any:
@@ -208,7 +194,7 @@ def _minimum(name: str, f: Function, found: Any, free: Any) -> Any:
     return at_rest + embed @ moved
 
 
-@_traced("minimize")
+@while_tracing(theirs.minimize)
 def minimize(
     fun: Function,
     x0: Any,
@@ -244,7 +230,7 @@ def minimize(
     return result
 
 
-@_traced("minimize_scalar")
+@while_tracing(theirs.minimize_scalar)
 def minimize_scalar(
     fun: Function,
     bracket: Any = None,
@@ -268,7 +254,7 @@ def minimize_scalar(
 def _fmin(name: str) -> Function:
     original = getattr(theirs, name)
 
-    @_traced(name)
+    @while_tracing(original)
     def form(func: Function, x0: Any, *rest: Any, args: Any = (), **kwargs: Any) -> Any:
         f = Watched(func, args_of(args))
         given = [watched(r) for r in rest]
@@ -299,7 +285,7 @@ def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
     return _minimum(name, half_sum, found, free)
 
 
-@_traced("least_squares")
+@while_tracing(theirs.least_squares)
 def least_squares(
     fun: Function, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), **kwargs: Any
 ) -> Any:
@@ -323,7 +309,7 @@ def least_squares(
     return result
 
 
-@_traced("leastsq")
+@while_tracing(theirs.leastsq)
 def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs: Any) -> Any:
     args = args_of(args)
     r = Watched(func, args)
@@ -334,7 +320,7 @@ def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs:
     return (_fitted("leastsq", r.values, x, np.ones(x.size, bool)), *found[1:])
 
 
-@_traced("curve_fit")
+@while_tracing(theirs.curve_fit)
 def curve_fit(
     f: Function,
     xdata: Any,
