@@ -33,7 +33,6 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Identity, Zero
 from linad.rules.shaping import form
 
-
 EQUAL = 8
 """Values count as equal within so many times n eps max|λ|.
 

@@ -28,8 +28,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form
 from linad.scipy.initialvalue import OPTIONS, needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
-from linad.scipy.quadrature import dblquad as dblquad
-from linad.scipy.quadrature import quad as quad
+from linad.scipy.quadrature import dblquad as dblquad, quad as quad
 
 
 def __getattr__(name: str) -> Any:

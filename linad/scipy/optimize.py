@@ -6,6 +6,7 @@ searches, on plain numbers; the derivative is that of the equation that the answ
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -151,12 +152,10 @@ def root(
 
 
 @while_tracing(theirs.fsolve)
-def fsolve(
-    func: Function, x0: Any, args: Any = (), fprime: Any = None, *rest: Any, **kwargs: Any
-) -> Any:
+def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, **kwargs: Any) -> Any:
     args = args_of(args)
     g = Watched(func, args)
-    found = theirs.fsolve(g, plain(x0), (), watched(fprime, args), *rest, **kwargs)
+    found = theirs.fsolve(g, plain(x0), (), watched(fprime, args), **kwargs)
     if not g.traced:
         return found
     if isinstance(found, tuple):
@@ -236,11 +235,10 @@ def minimize_scalar(
     bracket: Any = None,
     bounds: Any = None,
     args: Any = (),
-    *rest: Any,
     **kwargs: Any,
 ) -> Any:
     f = Watched(fun, args_of(args))
-    result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), *rest, **kwargs)
+    result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), **kwargs)
     if f.traced:
         free = _inside(np.atleast_1d(result.x), None if bounds is None else [plain(bounds)])
         moved = _minimum(
@@ -253,12 +251,15 @@ def minimize_scalar(
 
 def _fmin(name: str) -> Function:
     original = getattr(theirs, name)
+    first = next(iter(inspect.signature(original).parameters))
 
     @while_tracing(original)
-    def form(func: Function, x0: Any, *rest: Any, args: Any = (), **kwargs: Any) -> Any:
-        f = Watched(func, args_of(args))
-        given = [watched(r) for r in rest]
-        found = original(f, plain(x0), *given, **kwargs)
+    def form(x0: Any, args: Any = (), fprime: Any = None, **given: Any) -> Any:
+        args = args_of(args)
+        f = Watched(given.pop(first), args)
+        if fprime is not None:
+            given["fprime"] = watched(fprime, args)
+        found = original(f, plain(x0), **given)
         if not f.traced:
             return found
         x = found[0] if isinstance(found, tuple) else found

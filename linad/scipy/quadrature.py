@@ -7,7 +7,6 @@ through. An end that is traced moves the nodes with it. The value stays QUADPACK
 Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK does.
 """
 
-import inspect
 import itertools
 import warnings
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import scipy.integrate as theirs
 
 from linad.api.derivatives import stop_gradient
-from linad.errors import ArgumentError, ConvergenceError, UnsupportedError
+from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
 from linad.scipy.mirror import holds_traced
@@ -30,19 +29,11 @@ def _rule() -> tuple[Any, Any]:
 
 
 @while_tracing(theirs.quad)
-def quad(
-    func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, *rest: Any, **kwargs: Any
-) -> Any:
+def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **options: Any) -> Any:
     f = Watched(func, args_of(args))
-    try:
-        options = inspect.signature(theirs.quad).bind(f, plain(a), plain(b), (), 1, *rest, **kwargs)
-    except TypeError as error:
-        raise ArgumentError(f"quad: {error}") from error
-    given = {name: plain(value) for name, value in options.arguments.items()}
+    given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
     special = given.get("weight") is not None or given.get("complex_func")
-    if special:
-        given["full_output"] = full_output
-    found = theirs.quad(**given)
+    found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
     traced = f.traced or holds_traced((a, b))
     if special and traced:
         raise UnsupportedError(
@@ -105,16 +96,15 @@ def _nodes(starts: Any, ends: Any) -> Any:
 
 @while_tracing(theirs.dblquad)
 def dblquad(
-    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), *rest: Any, **kwargs: Any
+    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **tolerances: Any
 ) -> Any:
-    named = dict(zip(("epsabs", "epsrel"), rest, strict=False)) | kwargs
     errors = [0.0]
 
     def inner(x: Any) -> Any:
         low, high = [g(x) if callable(g) else g for g in (gfun, hfun)]
-        value, error = quad(lambda y: func(y, x, *args_of(args)), low, high, **named)
+        value, error = quad(lambda y: func(y, x, *args_of(args)), low, high, **tolerances)
         errors.append(error)
         return value
 
-    value, error = quad(inner, a, b, **named)
+    value, error = quad(inner, a, b, **tolerances)
     return value, max(error, *errors)
