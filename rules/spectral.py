@@ -25,7 +25,8 @@ other is lost: there is no derivative of a single vector. A function V f(Λ) V^H
 needs it as well, and so does U f(S) V^H; they have to be differentiated in another way: reverse
 mode, which sees values and vectors come together, gives NaN; forward mode does not see it. An
 eigenvalue of a defective matrix has no derivative. It is NaN, in Σ λ as well, for what reaches the
-rule may be Σ λ² / 2. Singular values equal to 0 have derivative 0, as |x| has. Second derivatives there are right, or raise: see `linad.rules.degeneracy`.
+rule may be Σ λ² / 2. Singular values equal to 0 have derivative 0, as |x| has. Second derivatives
+there are right, or raise: see `linad.rules.degeneracy`.
 
 Sources: M. Giles, "An extended collection of matrix derivative results for forward and
 reverse mode algorithmic differentiation", 2008. M. Seeger, A. Hetzel, Z. Dai, E. Meissner

@@ -23,7 +23,7 @@ from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
-from linad.core.memory_layouts import layout_of
+from linad.core.memory_layouts import kept, layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
@@ -238,7 +238,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         recorder.memory_counts = True
         tracers = [tracers[k] for k in first_of_each(arguments.arrays)]
     before = [t._node for t in tracers]
-    outside = [np.array(a) for a in arguments.outside]
+    outside = [kept(a) for a in arguments.outside]
     stand = [recorder.input(a) for a in outside]
     inputs += [t._node for t in stand]
     direct = arguments.direct(f)
@@ -324,8 +324,8 @@ def _holds_the_same(container: Any, held: tuple[list[Any], Any]) -> bool:
 def _has_changed(arguments: Signature, outside: Sequence[np.ndarray]) -> bool:
     """Whether a run has changed what it reads from outside: the program would not do that.
 
-    So it is with the objects among the arguments. A workspace that is left as it was found, and what is computed once and kept, do not matter:
-    the next call starts from what the first one has left.
+    So it is with the objects among the arguments. A workspace that is left as it was found, and
+    what is computed once and kept, do not matter: the next call starts from what this one left.
     """
     if arguments.objects_have_changed():
         return True

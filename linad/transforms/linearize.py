@@ -16,6 +16,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact
@@ -270,7 +271,7 @@ def captured(a: Tracer, primitive: Primitive) -> Any:
     """The value of a traced argument, as an operation may keep it: it will not change."""
     if a._buffer is None or primitive.view or not is_private(a):
         return a._value
-    return a._value.copy("K")
+    return kept(a._value)
 
 
 def refuse_objects(primitive: Primitive) -> None:
