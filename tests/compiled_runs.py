@@ -7,13 +7,13 @@ import numpy as np
 import linad
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.cpu.target import CPU
 from linad.sweeps.instructions import Fallback
-from linad.sweeps.program import Program
 
 
 def poisoned(tape):
     """A program with a workspace full of NaN."""
-    program = Program(tape)
+    program = CPU.compile(tape)
     workspace = program.borrow()
     workspace.arena[...] = 0xFF
     program.give_back(workspace)

@@ -28,6 +28,7 @@ from linad.sweeps.cpu import (
     special_functions as special,
     vector_math as vecmath,
 )
+from linad.sweeps.special_names import ARITY
 
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
 RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
@@ -134,7 +135,7 @@ COUNTERPARTS = {
     },
     **{complexes.LIBRARY[name]: _library(name) for name in complexes.UNARY},
     complexes._power: np.power,
-    **{special.NAMES[f"s_{name}"]: _special(name) for name in special.ARITY},
+    **{special.NAMES[f"s_{name}"]: _special(name) for name in ARITY},
 }
 """What stands for each function that only Numba can call."""
 

@@ -123,6 +123,84 @@ def find_problems(root):
     return problems
 
 
+COMPILERS = ("numba", "llvmlite")
+
+
+def find_compilers(root):
+    """Say where the compiler is imported on a floor that is for any target, or reached from one.
+
+    Imports inside functions do not count below the sweeps: these wait until something compiles.
+    """
+    modules = find_modules(root)
+    sweeps = FLOOR_OF["linad.sweeps"]
+    portable = [m for m in modules if m.startswith("linad.sweeps") and floor_of(m) == sweeps]
+    problems, waiting, seen = [], list(portable), set(portable)
+    while waiting:
+        module = waiting.pop()
+        path = modules[module]
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        nodes = import_nodes(tree) if module in portable else nodes_at_import(tree)
+        for node in nodes:
+            for name in imported_names(node, module, path.name == "__init__.py"):
+                if name.partition(".")[0] in COMPILERS:
+                    problems.append(f"{path.relative_to(root)}:{node.lineno}: {name}")
+                found = resolve(name, modules)
+                if found and found != "linad" and found not in seen:
+                    seen.add(found)
+                    waiting.append(found)
+    return problems
+
+
+def nodes_at_import(node):
+    """Yield the import statements that run when a module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif not isinstance(child, ast.FunctionDef | ast.Lambda) and not (
+            isinstance(child, ast.If) and is_type_checking(child.test)
+        ):
+            yield from nodes_at_import(child)
+
+
+def test_plans_know_no_compiler():
+    assert find_compilers(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "files, problem",
+    [
+        pytest.param(
+            {"linad/sweeps/plan.py": "def f():\n    from numba import njit"},
+            f"{Path('linad/sweeps/plan.py')}:2: numba.njit",
+            id="in-a-function",
+        ),
+        pytest.param(
+            {
+                "linad/sweeps/plan.py": "from linad.core import tape",
+                "linad/core/tape.py": "import llvmlite.binding",
+            },
+            f"{Path('linad/core/tape.py')}:1: llvmlite.binding",
+            id="reached",
+        ),
+    ],
+)
+def test_a_compiler_is_named(tmp_path, files, problem):
+    write_tree(tmp_path, files)
+    assert find_compilers(tmp_path) == [problem]
+
+
+def test_a_target_may_compile(tmp_path):
+    write_tree(
+        tmp_path,
+        {
+            "linad/sweeps/cpu/engine.py": "import numba",
+            "linad/sweeps/plan.py": "from linad.core.machine_code import kept",
+            "linad/core/machine_code.py": "def f():\n    import numba",
+        },
+    )
+    assert find_compilers(tmp_path) == []
+
+
 def test_imports_go_down():
     assert find_modules(ROOT), f"no modules found under {ROOT}"
     assert find_problems(ROOT) == []
@@ -155,7 +233,7 @@ def write_tree(root, files):
         ),
         pytest.param(
             {"linad/__init__.py": "", "linad/core/tree.py": "from linad import grad"},
-            f"{Path('linad/core/tree.py')}:1: floor 1 (linad.core.tree) imports floor 11 (linad)",
+            f"{Path('linad/core/tree.py')}:1: floor 1 (linad.core.tree) imports floor 12 (linad)",
             id="imports-the-roof",
         ),
         pytest.param(
@@ -164,7 +242,7 @@ def write_tree(root, files):
                 "linad/jit/jitted.py": "",
             },
             f"{Path('linad/transforms/simplify.py')}:1: "
-            "floor 5 (linad.transforms.simplify) imports floor 8 (linad.jit.jitted)",
+            "floor 5 (linad.transforms.simplify) imports floor 9 (linad.jit.jitted)",
             id="climbs-by-a-relative-import",
         ),
         pytest.param(
@@ -172,6 +250,15 @@ def write_tree(root, files):
             f"{Path('linad/operators/base.py')}:1: "
             "floor 3 (linad.operators.base) imports floor 4 (linad.rules.fft)",
             id="engine-imports-a-rule",
+        ),
+        pytest.param(
+            {
+                "linad/sweeps/lower.py": "def f():\n    from linad.sweeps.cpu import engine",
+                "linad/sweeps/cpu/engine.py": "",
+            },
+            f"{Path('linad/sweeps/lower.py')}:2: "
+            "floor 7 (linad.sweeps.lower) imports floor 8 (linad.sweeps.cpu.engine)",
+            id="a-plan-imports-a-target",
         ),
         pytest.param(
             {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from linad.core.settings import require_compiler
 from linad.core.shapes import check_function, name_of
 from linad.jit.jitted import Jitted, jit
 
@@ -45,6 +46,7 @@ def explain(f: Callable[..., Any]) -> Callable[..., Any]:
     jitted = f if isinstance(f, Jitted) else jit(f)
 
     def explained(*args: Any, **kwargs: Any) -> Any:
+        require_compiler()
         from linad.sweeps.explain import report_of
 
         return report_of(jitted.variant(*args, **kwargs).compiled, name_of(jitted.function))

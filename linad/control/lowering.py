@@ -18,11 +18,14 @@ from linad.control.bodies import Body, tape_of
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed
-from linad.sweeps.cpu.data_movement import contiguous
-from linad.sweeps.cpu.engine import NO_RESULT
-from linad.sweeps.cpu.native import OUTPUTS, name_of_dtype
+from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.target import CPU
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
-from linad.sweeps.program import Program, Workspace, simplified
+from linad.sweeps.program import simplified
 
 THREADED = """def kernel(p, start, stop):
     n, d = operand(p, 0), operand(p, 1)
@@ -173,7 +176,7 @@ def _as_registers(body: Body, owner: Any) -> "Registers | None":
 
 def _as_program(body: Body, lowering: Any) -> "Threaded | None":
     chosen = lowering.chosen
-    program: Program = body.once(("program", chosen), lambda: Program(_simple(body), chosen))
+    program: CpuProgram = body.once(("program", chosen), lambda: CPU.compile(_simple(body), chosen))
     program.give_back(program.borrow())
     return Threaded(body, program) if program.straight else None
 
@@ -254,7 +257,7 @@ def label(owner: Any, how: str) -> str:
 class Threaded:
     """A loop over a program of its own."""
 
-    def __init__(self, body: Body, program: Program) -> None:
+    def __init__(self, body: Body, program: CpuProgram) -> None:
         self.body, self.program = body, program
 
     def emit(
@@ -278,7 +281,7 @@ class Description:
     """What the instruction knows of its body, of which each workspace has one of its own."""
 
     def __init__(
-        self, program: Program, nc: int, nx: int, places: list[Place], results: list[Place]
+        self, program: CpuProgram, nc: int, nx: int, places: list[Place], results: list[Place]
     ) -> None:
         self.program, self.nc, self.nx = program, nc, nx
         self.places, self.results = places, results
@@ -381,7 +384,7 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
 class Branches:
     """What the instruction of a choice knows: for each branch a workspace and its description."""
 
-    def __init__(self, programs: list[Program]) -> None:
+    def __init__(self, programs: list[CpuProgram]) -> None:
         self.programs = programs
 
     def word_in(self, workspace: Any) -> int:

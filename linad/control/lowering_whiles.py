@@ -8,11 +8,13 @@ from linad.control.lowering import _address, _bytes, _simple, _uses
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps.cpu.data_movement import contiguous
-from linad.sweeps.cpu.engine import NO_RESULT
-from linad.sweeps.cpu.native import OUTPUTS, name_of_dtype
+from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.target import CPU
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
-from linad.sweeps.program import Program, Workspace
 
 NO_LIMIT = 1 << 62
 
@@ -131,7 +133,8 @@ def _statements(owner: Any) -> Any:
 
 def _programs(owner: Any, chosen: Any) -> Any:
     def program(body: Any) -> Any:
-        made: Program = body.once(("program", chosen), lambda: Program(_simple(body), chosen))
+        key = "program", chosen
+        made: CpuProgram = body.once(key, lambda: CPU.compile(_simple(body), chosen))
         made.give_back(made.borrow())
         return made
 
@@ -235,7 +238,7 @@ class _Description:
      offset) for each use; the size of each carry in words of 4 bytes]
     """
 
-    def __init__(self, test: Program, body: Program, carries: int, sizes: list[int]) -> None:
+    def __init__(self, test: CpuProgram, body: CpuProgram, carries: int, sizes: list[int]) -> None:
         self.test, self.body, self.carries, self.sizes = test, body, carries, sizes
 
     def word_in(self, workspace: Any) -> int:

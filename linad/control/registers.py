@@ -11,11 +11,12 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var, guard
-from linad.sweeps.cpu.engine import GUARD_FAILED
-from linad.sweeps.cpu.loop_source import bits, cast
-from linad.sweeps.cpu.native import name_of_dtype
-from linad.sweeps.plan import operands_of
-from linad.sweeps.scalar_rows import constants, given, row_of
+from linad.sweeps.cpu.target import CPU
+from linad.sweeps.instructions import GUARD_FAILED
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_source import bits, cast
+from linad.sweeps.scalar_rows import constants, given
+from linad.sweeps.steps import operands_of
 
 ENTRIES = 64
 """Most entries of an array that is held in local variables."""
@@ -154,13 +155,13 @@ class Statements:
             made = self._moved(eqn)
         else:
             operands = operands_of(eqn)
-            found = row_of(name, out.dtype, operands)
+            found = CPU.row_of(name, out.dtype, operands)
             if found is None:
                 raise NotSmallError
-            made = self._entrywise(found, operands, out)
+            made = self._elementwise(found, operands, out)
         self._values[out] = made
 
-    def _entrywise(self, found: Any, operands: list[Any], out: Var) -> np.ndarray:
+    def _elementwise(self, found: Any, operands: list[Any], out: Var) -> np.ndarray:
         texts: list[Any] = [np.broadcast_to(self._get(a), out.shape) for a in operands]
         dtypes = [self._check(a) for a in operands]
         made = np.empty(out.shape, object)
@@ -181,7 +182,7 @@ class Statements:
 
     def _combine(self, name: str, a: str, b: str, dtype: Any) -> str:
         zero = np.zeros((), dtype)[()]
-        found = row_of(name, dtype, [zero, zero])
+        found = CPU.row_of(name, dtype, [zero, zero])
         d = name_of_dtype(dtype)
         if found is None or d is None:
             raise NotSmallError

@@ -8,8 +8,9 @@ import numpy as np
 from linad.control.bodies import run_tape, tape_of
 from linad.core.tape import Equation, Var
 from linad.errors import GuardError
+from linad.sweeps.cpu.target import CPU
 from linad.sweeps.places import canonical
-from linad.sweeps.program import KernelError, Program, simplified
+from linad.sweeps.program import KernelStoppedError, simplified
 
 
 class Runner:
@@ -26,7 +27,7 @@ class Runner:
         count = len(self.inputs)
         outputs = [Var(count + k, shape, d) for k, (shape, d) in enumerate(owner.results)]
         eqn = Equation(owner, tuple(self.inputs), {}, tuple(outputs))
-        self.program = Program(tape_of(owner.name, self.inputs, [eqn], outputs))
+        self.program = CPU.compile(tape_of(owner.name, self.inputs, [eqn], outputs))
         self.program.give_back(self.program.borrow())
 
     def __call__(self, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -36,7 +37,7 @@ class Runner:
             found = self.program.run(
                 [_as_array(x, v) for x, v in zip(values, self.inputs, strict=True)]
             )
-        except (GuardError, KernelError):
+        except (GuardError, KernelStoppedError):
             # NumPy has the words for it.
             return self.owner.by_numpy(values)  # type: ignore[no-any-return]
         return tuple([y if y.ndim else y[()] for y in found])
@@ -47,10 +48,10 @@ class Runner:
 
 def run_program(body: Any, values: list[Any]) -> Any:
     """One run of a body, compiled as far as it can be."""
-    program = body.once("steps", lambda: Program(simplified(body.tape)))
+    program = body.once("steps", lambda: CPU.compile(simplified(body.tape)))
     try:
         return program.run([_as_array(x, v) for x, v in zip(values, body.tape.inputs, strict=True)])
-    except (GuardError, KernelError):
+    except (GuardError, KernelStoppedError):
         return run_tape(body, values)
 
 

@@ -39,19 +39,19 @@ FORMER = {
     ),
     ("linad.sweeps", "linad.sweeps"): (
         "templates=loop_templates reductions=loop_reductions fused=fused_operators "
-        "scalars=scalar_rows"
+        "scalars=scalar_rows loops=loop_source calls=data_movement lanes=along_axis"
     ),
     ("linad.sweeps", "linad.sweeps.cpu"): (
         "engine native threads atomic vecmath=vector_math library=blas_lapack "
         "special=special_functions cache=kernel_cache callable=njit_function "
-        "short=short_calls own=user_functions loops=loop_source calls=data_movement "
-        "lanes=along_axis products=matrix_products systems=linear_routines "
+        "short=short_calls own=user_functions "
+        "products=matrix_products systems=linear_routines "
         "symmetric=symmetric_systems complexes=complex_numbers numbers=number_pairs"
     ),
     ("linad", "linad.jit"): (
-        "arguments=signature static variants=specializations draws=random_draws "
-        "interpreted=numpy_backend"
+        "arguments=signature static variants=specializations draws=random_draws"
     ),
+    ("linad", "linad.sweeps"): ("interpreted=numpy_target"),
     ("linad", "linad.api"): (
         "calls=differentiated_call derivatives gradients custom=custom_primitives "
         "overwriting=overwriting_primitives inspection sparse_derivatives"
@@ -85,15 +85,21 @@ CLASSES = {
         "RowProducts": "linad.operators.matrices",
         "Contraction": "linad.operators.contraction",
     },
+    "linad.solve.implicit": {
+        "Equation": "linad.solve.implicit:ImplicitEquation",
+        "Form": "linad.solve.implicit:VectorForm",
+    },
 }
-"""Classes that have left a module which keeps its name, by where they are."""
+"""Classes that have left a module which keeps its name, by where they are; ``module:new`` where
+the name changed."""
 
 
 def class_from(module: str, name: str) -> Any:
     """What a module once had under a name; for its ``__getattr__``."""
     if name not in CLASSES[module]:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(CLASSES[module][name]), name)
+    where, _, new = CLASSES[module][name].partition(":")
+    return getattr(importlib.import_module(where), new or name)
 
 
 def _table() -> dict[str, str]:

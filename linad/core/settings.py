@@ -15,7 +15,7 @@ from typing import Any
 
 from linad.core.frames import enters_with
 from linad.core.options import COUNT, FLAG, POSITIVE_COUNT, choice
-from linad.errors import ArgumentError, OptionError
+from linad.errors import ArgumentError, FallbackError, OptionError
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,20 @@ current = functools.partial(_settings.get, _from_environment())
 def compiler_is_off() -> bool:
     """Whether Numba has been told to compile nothing, in its own environment variable."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def require_compiler() -> None:
+    """Refuse, where Numba has been told to compile nothing.
+
+    Raises
+    ------
+    FallbackError
+    """
+    if compiler_is_off():
+        raise FallbackError(
+            "Numba's compiler is switched off by NUMBA_DISABLE_JIT: linad.jit lets NumPy run what "
+            "it recorded, and there are no compiled programs to explain, to call or to load"
+        )
 
 
 def settings() -> Settings:

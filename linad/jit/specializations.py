@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import settle
+from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number
 from linad.control.rolling import roll
@@ -30,7 +30,6 @@ from linad.core.stand_ins import standing
 from linad.core.tape import Equation, Tape, Var, guard, needed, stop, unchanged
 from linad.errors import GuardError, OutputError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
-from linad.jit.numpy_backend import Interpreted
 from linad.jit.random_draws import Draws
 from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
@@ -113,7 +112,7 @@ class Variant:
         """Which results depend on an argument, through operations that have a derivative."""
         moving = set(self.tape.inputs)
         for eqn in self.tape.equations:
-            flat = eqn.primitive.flat
+            flat = eqn.primitive.zero_slope_args
             reads = [a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat]
             if not eqn.primitive.constant and not moving.isdisjoint(reads):
                 moving.update(eqn.outputs)
@@ -131,17 +130,24 @@ class Variant:
     @property
     def compiled(self) -> Any:
         """The tape as a compiled primitive; run by NumPy where Numba must not compile."""
-        if self._compiled is None and (compiler_is_off() or self.changes_outside):
-            self._compiled = Interpreted(self.tape)
         if self._compiled is None:
             with compiling:
                 # A fork waits for the lock, not for an import.
-                from linad.sweeps.compiled import Compiled
-                from linad.sweeps.cpu import short_calls as short  # noqa: F401
-
                 if self._compiled is None:
-                    self._compiled = Compiled(self.rolled, self.example)
+                    self._compiled = self._compile()
         return self._compiled
+
+    def _compile(self) -> Any:
+        from linad.sweeps.compiled import Compiled
+
+        if compiler_is_off() or self.changes_outside:
+            from linad.sweeps.numpy_target import NUMPY
+
+            return Compiled(self.tape, self.example, NUMPY)
+        from linad.sweeps.cpu import short_calls as short  # noqa: F401
+        from linad.sweeps.cpu.target import CPU
+
+        return Compiled(self.rolled, self.example, CPU)
 
     def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """What the program computes of traced values.
@@ -268,7 +274,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         nodes: list[Any] = []
         for leaf in leaves:
             if isinstance(leaf, Tracer) and leaf._trace is recorder:
-                settle(leaf)
+                refresh_node(leaf)
                 nodes.append(leaf._node)
                 values.append(leaf._value)
                 results.append(COMPUTED)
@@ -388,7 +394,7 @@ CONSTANTS = (
 
 
 def _was_written(tracer: Tracer, node: Any) -> bool:
-    settle(tracer)
+    refresh_node(tracer)
     buffer = tracer._buffer
     # A write of no entries leaves no equation, and NumPy refuses it for a read-only array.
     return tracer._node is not node or (buffer is not None and buffer.version > 0)

@@ -1,13 +1,6 @@
-"""Compiled sweeps: a tape as a threaded program of Numba kernels.
+"""Compiled sweeps: a tape as a program of kernels.
 
-simplify (transforms)  ->  fuse  ->  lower  ->  Program  ->  a Workspace runs it
+simplify (transforms)  ->  plan  ->  lower  ->  a program of a target, run in a workspace
+
+The targets are rooms of their own: `linad.sweeps.cpu`; `linad.sweeps.numpy_target` has no kernels.
 """
-
-from linad.core.settings import compiler_is_off
-from linad.errors import FallbackError
-
-if compiler_is_off():
-    raise FallbackError(
-        "Numba's compiler is switched off by NUMBA_DISABLE_JIT: linad.jit lets NumPy run what it "
-        "recorded, and there are no compiled programs to explain, to call or to load"
-    )

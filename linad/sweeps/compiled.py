@@ -28,7 +28,8 @@ from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.sweeps import fused_operators as fused
 from linad.sweeps.places import canonical
-from linad.sweeps.program import OtherArgumentsError, Program, simplified
+from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
+from linad.sweeps.target import Target
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.spaces import Slot
@@ -47,6 +48,8 @@ class Compiled(Primitive):
         Its inputs become arguments; it returns a tuple.
     example : list of ndarray, or callable
         Arguments for which the tape's guards hold, or a function that computes them.
+    target : Target
+        What it, and its derivatives, run on.
     chosen : Settings, optional
         What it, and its derivatives, are compiled with; what is in force by default.
     """
@@ -55,11 +58,12 @@ class Compiled(Primitive):
         self,
         tape: Tape,
         example: Sequence[Any] | Callable[[], list[Any]],
+        target: Target,
         chosen: Settings | None = None,
     ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self._example = tape, example
-        self.program = Program(simplified(tape), chosen)
+        self.program = target.compile(simplified(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
         self.plans: dict[Any, Any] = {}  # programs of operators with its derivative
@@ -83,8 +87,8 @@ class Compiled(Primitive):
             return self.program.run([_as_recorded(v, var) for v, var in given])
 
     def another(self, tape: Tape, example: Any) -> "Compiled":
-        """Another tape, compiled with the same settings."""
-        return Compiled(tape, example, self.program.chosen)
+        """Another tape, compiled for the same target with the same settings."""
+        return Compiled(tape, example, self.program.target, self.program.chosen)
 
     def takes(self, values: Sequence[Any]) -> bool:
         """Whether Python would decide as recorded, with these arguments."""
@@ -118,7 +122,8 @@ class Compiled(Primitive):
         return J.results, J
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Compiled, (self.tape, self.example, self.program.chosen)
+        program = self.program
+        return Compiled, (self.tape, self.example, program.target, program.chosen)
 
 
 def _as_recorded(value: Any, var: Var) -> np.ndarray:
@@ -250,7 +255,7 @@ class CompiledJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
     compiled = True
 
     def __init__(self, primitive: Compiled, values: list[Any], active: tuple[int, ...]) -> None:
@@ -285,7 +290,7 @@ class CompiledJacobian(JacobianOperator):
         results, self._interpreted = linearize_leaves(run, chosen, tree.flatten(chosen)[1])
         return results
 
-    def program(self, mode: str) -> Program:
+    def program(self, mode: str) -> SweepProgram:
         """The program that pushes or pulls one seed."""
         sweep: Compiled = self._known[mode, ()][0]
         return sweep.program
@@ -364,7 +369,7 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     Notes
     -----
     From the second call on one function with the residuals in it
-    (`linad.sweeps.cpu.short_calls`): the walk over the steps costs ten times as much.
+    (`SweepProgram.short_call`): the walk over the steps costs ten times as much.
     """
     known = J.__dict__.get("_swept")
     if known is None:
@@ -384,14 +389,11 @@ def swept(J: Any, mode: str, given: Any) -> Any:
 
 def _bind_sweep(J: Any, mode: str, op: CompiledJacobian, given: Any, known: dict[str, Any]) -> None:
     """Write the function for containers and leaves like those given, if all is in order."""
-    from linad.sweeps.cpu.short_calls import short_call
-
     taken, made = (J.out_tree, J.in_tree) if mode == "pull" else (J.in_tree, J.out_tree)
     slots = J.in_slots if mode == "pull" else J.out_slots
     leaves, structure = tree.flatten(given)
     if structure == taken and all(type(leaf) in (np.ndarray, float) for leaf in leaves):
-        known[mode] = short_call(
-            op.program(mode),
+        known[mode] = op.program(mode).short_call(
             (given,),
             leaves,
             tree.unflatten(made, list(slots)),

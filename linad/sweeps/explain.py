@@ -6,9 +6,9 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Source, type_of
-from linad.sweeps.instructions import Fallback, Instruction
+from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.places import Place
-from linad.sweeps.program import Program
+from linad.sweeps.program import SweepProgram
 
 SHOWN = 40
 """Most steps that a report lists; of longer programs it shows the beginning and the end."""
@@ -33,7 +33,7 @@ class Step:
         The user's line, of the first primitive that has one.
     """
 
-    def __init__(self, instruction: Instruction | Fallback) -> None:
+    def __init__(self, instruction: KernelCall | Fallback) -> None:
         self.in_numpy = isinstance(instruction, Fallback)
         self.primitives = [eqn.primitive.name for eqn in instruction.equations]
         self.name = instruction.label
@@ -69,10 +69,10 @@ class Report:
         Programs that were made to differentiate it.
     """
 
-    def __init__(self, program: Program, name: str, derivatives: list["Report"]) -> None:
+    def __init__(self, program: SweepProgram, name: str, derivatives: list["Report"]) -> None:
         program.give_back(program.borrow())
         lowering = program.lowering
-        kernels = [i for i in lowering.instructions if isinstance(i, Instruction)]
+        kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
         self.name, self.derivatives = name, derivatives
         self.steps = [Step(i) for i in lowering.instructions]
         self.kernels = len({(i.source, i.fast, i.function) for i in kernels})
@@ -154,7 +154,7 @@ def _what(step: Step) -> str:
     return text
 
 
-def _moved(instruction: Instruction | Fallback) -> int:
+def _moved(instruction: KernelCall | Fallback) -> int:
     """Bytes that an instruction reads and writes: of each array at most its size."""
     entries = max(
         [
@@ -185,7 +185,7 @@ def _bytes(n: int) -> str:
 
 def report_of(compiled: Any, name: str) -> Report:
     """Describe a `linad.sweeps.compiled.Compiled`, and what was made to differentiate it."""
-    programs: dict[int, Program] = {}
+    programs: dict[int, SweepProgram] = {}
     for derived in compiled.programs():
         programs.setdefault(id(derived.program), derived.program)
     return Report(compiled.program, name, [Report(p, p.tape.name, []) for p in programs.values()])

@@ -34,7 +34,7 @@ REMEMBERED = 64
 """Forms with a compiled function whose programs it keeps."""
 
 
-class Form(NamedTuple):
+class OperatorForm(NamedTuple):
     """An operator taken apart.
 
     Attributes
@@ -56,7 +56,7 @@ class OtherFormError(Exception):
     """An operator of a kind that is applied as it is."""
 
 
-def form_of(op: JacobianOperator) -> Form:
+def form_of(op: JacobianOperator) -> OperatorForm:
     """Take an operator apart.
 
     Raises
@@ -70,66 +70,66 @@ def form_of(op: JacobianOperator) -> Form:
     return _FORMS[kind](op)
 
 
-def _of_parts(kind: Any, parts: tuple[JacobianOperator, ...]) -> Form:
+def _of_parts(kind: Any, parts: tuple[JacobianOperator, ...]) -> OperatorForm:
     forms = [form_of(p) for p in parts]
-    return Form(
+    return OperatorForm(
         (kind, *[f.key for f in forms]),
         [a for f in forms for a in f.arrays],
         lambda arrays: kind(tuple([f.built(arrays) for f in forms])),
     )
 
 
-def _chain(op: Chain) -> Form:
+def _chain(op: Chain) -> OperatorForm:
     return _of_parts(Chain, op.factors)
 
 
-def _sum(op: Sum) -> Form:
+def _sum(op: Sum) -> OperatorForm:
     return _of_parts(Sum, op.terms)
 
 
-def _adjoint(op: Adjoint) -> Form:
+def _adjoint(op: Adjoint) -> OperatorForm:
     inner = form_of(op.op)
-    return Form((Adjoint, inner.key), inner.arrays, lambda arrays: inner.built(arrays).H)
+    return OperatorForm((Adjoint, inner.key), inner.arrays, lambda arrays: inner.built(arrays).H)
 
 
-def _flat(op: _Flat) -> Form:
+def _flat(op: _Flat) -> OperatorForm:
     inner = form_of(op.op)
-    return Form((_Flat, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat)
+    return OperatorForm((_Flat, inner.key), inner.arrays, lambda arrays: inner.built(arrays).flat)
 
 
-def _tagged(op: Tagged) -> Form:
+def _tagged(op: Tagged) -> OperatorForm:
     return form_of(op.op)  # what is asserted of a matrix does not change its products
 
 
-def _identity(op: Identity) -> Form:
-    return Form((Identity, op.in_shape, op.dtype), [], lambda arrays: op)
+def _identity(op: Identity) -> OperatorForm:
+    return OperatorForm((Identity, op.in_shape, op.dtype), [], lambda arrays: op)
 
 
-def _scaled(op: Scaled) -> Form:
+def _scaled(op: Scaled) -> OperatorForm:
     if type(op.alpha) not in (int, float):
         raise OtherFormError
     inner = form_of(op.op)
     alpha = _number(op.alpha, op)
-    return Form(
+    return OperatorForm(
         (Scaled, alpha.dtype, inner.key),
         [alpha, *inner.arrays],
         lambda arrays: Scaled(next(arrays), inner.built(arrays)),
     )
 
 
-def _diagonal(op: Diagonal) -> Form:
+def _diagonal(op: Diagonal) -> OperatorForm:
     entries = op.entries
     entries = _number(entries, op) if type(entries) in (int, float) else _plain(entries)
-    return Form(
+    return OperatorForm(
         (Diagonal, entries.shape, entries.dtype, op.in_shape, op.dtype),
         [entries],
         lambda arrays: Diagonal(next(arrays), op.in_shape, op.dtype),
     )
 
 
-def _matrix(op: Matrix) -> Form:
+def _matrix(op: Matrix) -> OperatorForm:
     a = _plain(op.a)
-    return Form(
+    return OperatorForm(
         (Matrix, a.shape, a.dtype, op.dtype),
         [a],
         lambda arrays: Matrix(next(arrays), op.dtype),
@@ -147,7 +147,7 @@ def _plain(a: Any) -> np.ndarray:
     raise OtherFormError
 
 
-def _tape(op: TapeOperator) -> Form:
+def _tape(op: TapeOperator) -> OperatorForm:
     """The derivative of one compiled function."""
     if not op.compiled:
         raise OtherFormError
@@ -166,14 +166,14 @@ def _tape(op: TapeOperator) -> Form:
     nodes = tuple([(node, entry.k) for node, entry in entries])
     key = whole.primitive, whole.active, nodes, results, tuple(op.inputs), tuple(op.outputs)
     trees = op.in_tree, op.out_tree
-    return Form((TapeOperator, key, trees, _types(residuals)), residuals, built)
+    return OperatorForm((TapeOperator, key, trees, _types(residuals)), residuals, built)
 
 
 def _types(arrays: list[Any]) -> tuple[Any, ...]:
     return tuple([(np.shape(a), np.result_type(a)) for a in arrays])
 
 
-_FORMS: dict[Any, Callable[[Any], Form]] = {
+_FORMS: dict[Any, Callable[[Any], OperatorForm]] = {
     Chain: _chain,
     Sum: _sum,
     Adjoint: _adjoint,
@@ -187,14 +187,14 @@ _FORMS: dict[Any, Callable[[Any], Form]] = {
 }
 
 
-class Plan:
+class FusedProgram:
     """The program of one form and direction; made when it is asked for the second time."""
 
     def __init__(self) -> None:
         self.asked = False
         self.program: Any = None
 
-    def run(self, form: Form, adjoint: bool, seed: np.ndarray) -> Any:
+    def run(self, form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
         if self.program is None:
             if not self.asked:
                 self.asked = True
@@ -204,7 +204,7 @@ class Plan:
         return y if y.ndim else y[()]
 
 
-def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Any:
+def _recorded(form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
     recorder = RecordTrace()
     example = [*form.arrays, seed.copy()]
     inputs = [recorder.input(a) for a in example]
@@ -223,7 +223,7 @@ def _recorded(form: Form, adjoint: bool, seed: np.ndarray) -> Any:
     return _first(form).another(tape, example)
 
 
-def _first(form: Form) -> Any:
+def _first(form: OperatorForm) -> Any:
     """One of the compiled functions in a form; it keeps the programs."""
     return next(p for p in _parts(form.key) if isinstance(p, Primitive))
 
@@ -249,7 +249,7 @@ def applied(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
 
 
 def _plans_of(op: JacobianOperator) -> Any:
-    """Form, plan and plan of the adjoint of an operator; () if it has no form."""
+    """Form, program and program of the adjoint of an operator; () if it has no form."""
     try:
         form = form_of(op)
     except OtherFormError:
@@ -257,4 +257,7 @@ def _plans_of(op: JacobianOperator) -> Any:
     plans = _first(form).plans
     if len(plans) >= REMEMBERED:
         plans.clear()
-    return (form, *[plans.setdefault((adjoint, form.key), Plan()) for adjoint in (False, True)])
+    return (
+        form,
+        *[plans.setdefault((adjoint, form.key), FusedProgram()) for adjoint in (False, True)],
+    )

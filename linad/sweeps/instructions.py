@@ -5,8 +5,17 @@ from typing import Any
 from linad.core.tape import Equation
 from linad.sweeps.places import Buffer, Place
 
+OTHER_ARGUMENTS = -1
+"""Status of a run whose arguments are not those the program was made for."""
 
-class Instruction:
+GUARD_FAILED = 1
+"""Status of a kernel whose guard found another value than the one recorded."""
+
+NO_RESULT = 2
+"""Status of a kernel that could not do its work: a matrix was singular, say."""
+
+
+class KernelCall:
     """A kernel and its operands.
 
     Attributes

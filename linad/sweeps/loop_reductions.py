@@ -4,13 +4,14 @@ The sum of booleans counts them; `all` and `any` take every number that is not z
 for true; `max` and `min` pass NaN on, `fmax` and `fmin` pass it over.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.kernel_dtypes import name_of_dtype
 
 
 class Reduction(NamedTuple):
@@ -80,16 +81,16 @@ def is_reduction(eqn: Equation) -> bool:
     return eqn.primitive.name in REDUCTIONS
 
 
-def reduces_in_loop(eqn: Equation) -> bool:
-    """Whether a reduction can end a loop."""
+def reduces_in_loop(eqn: Equation, takes: Callable[[Any], bool]) -> bool:
+    """Whether a reduction can end a loop, by kernels that take some dtypes."""
     if not is_reduction(eqn) or not isinstance(eqn.inputs[0], Var):
         return False
     x, y = eqn.inputs[0], eqn.outputs[0]
     return (
         axes_of(eqn) is not None
         and y.dtype.kind in REDUCTIONS[eqn.primitive.name].kinds
-        and name_of_dtype(x.dtype) is not None
-        and name_of_dtype(y.dtype) is not None
+        and takes(x.dtype)
+        and takes(y.dtype)
         and size_of(x.shape) > 0
     )
 

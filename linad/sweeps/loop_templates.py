@@ -1,27 +1,43 @@
 """Loops that have been written before, with other arrays in them.
 
 A program that calls a step function a thousand times has a thousand loops that differ in
-addresses only. What `linad.sweeps.cpu.loop_source` writes depends on the equations, on shapes,
-strides and dtypes, and on which operands are the same array; it is written once for each, and
-the addresses are put in.
+addresses only. What a target writes depends on the equations, on shapes, strides and dtypes, and
+on which operands are the same array; it is written once for each, and the addresses are put in.
 """
 
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linad.core.tape import Var
-from linad.sweeps.cpu.loop_source import Source
 from linad.sweeps.loop_reductions import axes_of, is_reduction
 from linad.sweeps.places import Place
-from linad.sweeps.plan import Loop, operands_of
+from linad.sweeps.steps import Loop, operands_of
 
 REMEMBERED = 4096
 """Loops that are remembered."""
 
 
-class Written(NamedTuple):
-    """What becomes of a loop; the attributes of `Source` that instructions are made of."""
+class WrittenLoop(NamedTuple):
+    """A loop as a kernel and its operands.
+
+    Attributes
+    ----------
+    text : str
+        Source of the kernel.
+    words : list
+        Numbers, and (buffer, offset) pairs that stand for addresses.
+    extent : int
+        Length of the range that the kernel works through.
+    work : int
+        Rough number of additions, or 0 where the range must be gone through in one.
+    cleared : list of Place
+        What must be set to an identity before: (place, value) pairs.
+    partials : list
+        Reductions of which each piece of the loop has its own result, to be combined after:
+        (name, place with the pieces in front, place of the result).
+    """
 
     text: str
     words: list[Any]
@@ -41,26 +57,40 @@ class _Template(NamedTuple):
 _templates: dict[Any, _Template] = {}
 
 
-def written(loop: Loop, places: dict[Any, Place], stored: set[Var], vector: bool) -> Written:
-    """Write a loop, or find how it was written before; arguments as those of `Source`."""
+def written(
+    kind: Hashable,
+    write: Callable[[], WrittenLoop],
+    loop: Loop,
+    places: dict[Any, Place],
+    stored: set[Var],
+) -> WrittenLoop:
+    """Write a loop, or find how it was written before.
+
+    Parameters
+    ----------
+    kind : hashable
+        What, beside the loop, its text depends on: target and settings.
+    write : callable
+        Writes it.
+    loop, places, stored
+        As for `linad.sweeps.target.Target.write_loop`.
+    """
     key, order = _signature(loop, places, stored)
-    found = _templates.get((key, vector))
+    found = _templates.get((key, kind))
     if found is not None:
         words = [
             w if type(w) is not tuple else (order[w[0]].buffer, order[w[0]].offset)
             for w in found.words
         ]
-        return Written(found.text, words, found.extent, found.work, [], [])
-    source = Source(loop, places, stored, vector)
-    if not source.cleared and not source.partials:
+        return WrittenLoop(found.text, words, found.extent, found.work, [], [])
+    made = write()
+    if not made.cleared and not made.partials:
         at = {(id(p.buffer), p.offset): (k,) for k, p in reversed(list(enumerate(order)))}
-        words = [at[id(w[0]), w[1]] if type(w) is tuple else w for w in source.words]
+        words = [at[id(w[0]), w[1]] if type(w) is tuple else w for w in made.words]
         if len(_templates) >= REMEMBERED:
             _templates.clear()
-        _templates[key, vector] = _Template(source.text, words, source.extent, source.work)
-    return Written(
-        source.text, source.words, source.extent, source.work, source.cleared, source.partials
-    )
+        _templates[key, kind] = _Template(made.text, words, made.extent, made.work)
+    return made
 
 
 def _signature(loop: Loop, places: dict[Any, Place], stored: set[Var]) -> tuple[Any, list[Place]]:

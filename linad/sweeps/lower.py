@@ -19,31 +19,22 @@ from linad.core.primitive import Primitive
 from linad.core.settings import Settings, settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.arena import plan_arena
-from linad.sweeps.cpu import (
-    along_axis as lanes,
-    data_movement as calls,
-    linear_routines as systems,
-    matrix_products as products,
-    user_functions as own,
-)
-from linad.sweeps.cpu.blas_lapack import spread_over
-from linad.sweeps.cpu.symmetric_systems import decomposed
-from linad.sweeps.instructions import Fallback, Instruction
-from linad.sweeps.loop_templates import written
+from linad.sweeps.data_movement import piece, scatter_write
+from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
     Buffer,
     Place,
     c_strides,
     constant_place,
     new_place,
+    spread_over,
     view_place,
     window_place,
 )
-from linad.sweeps.plan import WRITE, Call, Loop, Planner, operands_of
-
-TOPICS = (calls, lanes, products, systems)
-"""Modules that say how to lower primitives; their routines register themselves."""
+from linad.sweeps.plan import Planner
+from linad.sweeps.steps import WRITE, CallStep, Loop, operands_of
+from linad.sweeps.target import Target
 
 NAN_TESTS = {"isnan", "isfinite", "isinf"}
 """Primitives whose loops never ignore NaN and infinity."""
@@ -55,9 +46,17 @@ FOREVER = 1 << 60
 class Lowering:
     """The instructions of a tape.
 
+    Parameters
+    ----------
+    tape : Tape
+    target : Target
+        What they are for.
+    chosen : Settings, optional
+        What they are made with; what is in force by default.
+
     Attributes
     ----------
-    instructions : list of Instruction or Fallback
+    instructions : list of KernelCall or Fallback
     inputs : list of Place
     outputs : list of Place
     constants : list of Buffer
@@ -65,12 +64,12 @@ class Lowering:
         Bytes of scratch memory.
     """
 
-    def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
-        chosen = chosen or settings()
-        tape, self.decomposed = decomposed(tape)
-        self.tape, self.chosen = tape, chosen
-        self.vector, self.fast = bool(chosen.vector_math), bool(chosen.fast_math)
-        self.instructions: list[Instruction | Fallback] = []
+    def __init__(self, tape: Tape, target: Target, chosen: Settings | None = None) -> None:
+        self.chosen = chosen or settings()
+        self.target = target
+        self.tape, self.more = target.prepared(tape)
+        tape = self.tape
+        self.instructions: list[KernelCall | Fallback] = []
         self.places: dict[Any, Place] = {}
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
@@ -81,14 +80,16 @@ class Lowering:
         for view, source in self.views.items():
             self.viewed_by[source].append(view)
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
-        self.steps = Planner(tape, self.views, self.decomposed).steps()
+        self.steps = Planner(tape, target, self.views, self.more).steps()
         self.read_at = self._read_positions()
         self.latest = self._find_latest()
         self.unplaced = {
             v: sorted(views, key=lambda view: self.latest.get(view, -1))
             for v, views in self.viewed_by.items()
         }
-        self.position_of = {s.equation: k for k, s in enumerate(self.steps) if isinstance(s, Call)}
+        self.position_of = {
+            s.equation: k for k, s in enumerate(self.steps) if isinstance(s, CallStep)
+        }
         self.now = -1
         self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
         self.settled: set[Equation] = set()  # writes that a loop has done already
@@ -104,7 +105,7 @@ class Lowering:
             for made in self.instructions[first:]:
                 made.equations = [step.equation]
         self.outputs = self._deliver()
-        self.arena_size = plan_arena(self.instructions)
+        self.arena_size = target.plan_memory(self.instructions)
 
     # Before.
 
@@ -199,25 +200,39 @@ class Lowering:
 
     def emit(
         self, source: str, extent: int, words: list[Any], label: str, work: int = 0
-    ) -> Instruction:
+    ) -> KernelCall:
         """Add an instruction; ``work`` only if its range may be split over threads."""
-        made = Instruction(source, extent, words, label, work)
+        made = KernelCall(source, extent, words, label, work)
         self.instructions.append(made)
         return made
 
     def copy(self, target: Place, source: Place, label: str = "copy") -> None:
-        """Add an instruction that copies one place to another, which broadcasts."""
-        if not (calls.plain(target) and calls.plain(source)):
+        """Add an instruction that copies one place to another, which casts and broadcasts."""
+        x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
+        if not (self.target.takes(source.dtype) and self.target.takes(target.dtype)):
             spread = spread_over(source, target.shape, 0)
-            given, made = (Var(k, target.shape, p.dtype) for k, p in enumerate((source, target)))
-            eqn = Equation(Primitive.registry["astype"], (given,), {"dtype": target.dtype}, (made,))
+            given = Var(0, target.shape, source.dtype)
+            eqn = Equation(Primitive.registry["astype"], (given,), {"dtype": target.dtype}, (y,))
             self.instructions.append(Fallback(eqn, [spread], [target]))
             return
-        self.emit(*calls.copy(target, source), label, 2 * size_of(target.shape))
+        eqn = Equation(Primitive.registry["astype"], (x,), {}, (y,))
+        self._emit_one(eqn, {x: source, y: target}, label, 2 * size_of(target.shape))
 
     def fill(self, target: Place, value: Any) -> None:
         """Add an instruction that sets all entries of a place."""
-        self.emit(*calls.fill(target, value), "fill", size_of(target.shape))
+        y = Var(0, target.shape, target.dtype)
+        number = np.asarray(value).astype(target.dtype)
+        eqn = Equation(Primitive.registry["astype"], (number,), {}, (y,))
+        self._emit_one(eqn, {y: target}, "fill", size_of(target.shape))
+
+    def _emit_one(self, eqn: Equation, places: dict[Any, Place], label: str, work: int) -> None:
+        """Add the loop of one equation that is no step of the plan."""
+        out = eqn.outputs[0]
+        made = self._written(Loop(out.shape, [eqn]), places, {out})
+        self.emit(made.text, made.extent, made.words, label, work)
+
+    def _written(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> WrittenLoop:
+        return self.target.write_loop(loop, places, stored, self.chosen)
 
     # Loops.
 
@@ -250,16 +265,18 @@ class Lowering:
                         places["array", id(a)] = self.place_of(a)
         for v in stored:
             places[v] = self.places[v]
-        self._emit_loop(loop, places, stored)
+        for part, kept in self.target.parts(loop, stored):
+            self._emit_loop(part, places, kept)
 
     def _emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
-        source = written(loop, places, stored, self.vector)
+        source = self._written(loop, places, stored)
         for place, value in source.cleared:
             self.fill(place, value)
         names = " ".join(eqn.primitive.name for eqn in loop.equations)
         made = self.emit(source.text, source.extent, source.words, names, source.work)
         made.equations = loop.equations
-        made.fast = self.fast and not any(e.primitive.name in NAN_TESTS for e in loop.equations)
+        tests = any(eqn.primitive.name in NAN_TESTS for eqn in loop.equations)
+        made.fast = bool(self.chosen.fast_math) and not tests
         for name, part, target in source.partials:
             # What the pieces of the loop found, combined in their order.
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
@@ -272,7 +289,7 @@ class Lowering:
         if self.viewed_by.get(out) or len(positions) != 1 or positions[0] == FOREVER:
             return None
         taker = self.steps[positions[0]]
-        if not isinstance(taker, Call) or _is_reduced(loop, out):
+        if not isinstance(taker, CallStep) or _is_reduced(loop, out):
             return None
         eqn = taker.equation
         target = eqn.inputs[0]
@@ -317,7 +334,7 @@ class Lowering:
         if len(positions) != 1 or positions[0] == FOREVER or self.viewed_by.get(read):
             return None
         step = self.steps[positions[0]]
-        if not isinstance(step, Call) or step.equation.primitive.name != "concatenate":
+        if not isinstance(step, CallStep) or step.equation.primitive.name != "concatenate":
             return None
         eqn = step.equation
         number = [k for k, a in enumerate(eqn.inputs) if a is read]
@@ -325,7 +342,7 @@ class Lowering:
         if len(number) != 1 or out.dtype != result.dtype:
             return None
         target = self.places.get(result) or self.result(result)
-        part = calls.piece(target, eqn, number[0])
+        part = piece(target, eqn, number[0])
         if read is out:
             return part
         if not part.contiguous:
@@ -379,13 +396,7 @@ class Lowering:
         if eqn.primitive.name == WRITE:
             if self._lower_write(k, eqn):
                 return
-        elif hasattr(eqn.primitive, "overwrites"):
-            if own.lower(self, eqn):
-                return
-        elif hasattr(eqn.primitive, "lower_into"):  # it knows how
-            if eqn.primitive.lower_into(self, eqn):
-                return
-        elif calls.lower(self, eqn):
+        elif self.target.lower(self, eqn):
             return
         self._fall_back(eqn)
 
@@ -413,7 +424,7 @@ class Lowering:
                 source = kept
             self.copy(target, source, "write")
             return True
-        if calls.scatter_write(self, place, region, value):
+        if scatter_write(self, place, region, value):
             return True
         # The fallback makes a new array of it.
         del self.places[out]

@@ -190,6 +190,22 @@ def _viewed(primitive: Primitive, params: dict[str, Any], array: np.ndarray) -> 
     return primitive.impl(array, **params)
 
 
+def spread_over(place: Place, batch: Shape, core: int) -> Place:
+    """The place as a stack of the shape ``batch``, of entries with ``core`` axes."""
+    lead = len(place.shape) - core
+    missing = len(batch) - lead
+    strides = [
+        0 if n == 1 else s for n, s in zip(place.shape[:lead], place.strides[:lead], strict=True)
+    ]
+    return Place(
+        place.buffer,
+        place.offset,
+        batch + place.shape[lead:],
+        (0,) * missing + tuple(strides) + place.strides[lead:],
+        place.dtype,
+    )
+
+
 def moved(place: Place, positions: Any) -> Any:
     """Byte offsets in the buffer of the entries of a place, as an array of its shape."""
     total: Any = np.full((), place.offset, np.int64)

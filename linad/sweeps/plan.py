@@ -13,17 +13,17 @@ What a later loop alone reads is computed there (it *sinks*), so that it is neve
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.loop_reductions import is_reduction, reduces_in_loop
-from linad.sweeps.scalar_rows import cost_of, row_of
+from linad.sweeps.loop_reductions import reduces_in_loop
+from linad.sweeps.steps import WRITE, CallStep, Loop, Step, operands_of, unique
+from linad.sweeps.target import Target
 
-WRITE = "write_region"
 STATEMENTS = 48
 """Most equations of one loop. Compiling a loop takes 40 ms and half a millisecond each."""
 
@@ -36,65 +36,14 @@ TINY, RARE = 8, 16
 all different, a program may have a kernel for."""
 
 
-class Loop:
-    """Elementwise equations and reductions that go over one index space together.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    equations : list of Equation
-    """
-
-    def __init__(self, shape: Shape, equations: list[Equation]) -> None:
-        self.shape, self.equations = shape, equations
-        made = {eqn.outputs[0] for eqn in equations if not is_reduction(eqn)}
-        self.made = made
-        self.reads = unique(
-            a for eqn in equations for a in eqn.inputs if isinstance(a, Var) and a not in made
-        )
-
-    @property
-    def writes(self) -> list[Var]:
-        return [eqn.outputs[0] for eqn in self.equations]
-
-
-class Call:
-    """One equation that a routine of its own computes, in compiled code or in NumPy.
-
-    The routine may read more than the equation says.
-    """
-
-    def __init__(self, equation: Equation, more: Iterable[Var] = ()) -> None:
-        self.equation = equation
-        self.reads = unique([*[a for a in equation.inputs if isinstance(a, Var)], *more])
-
-    @property
-    def writes(self) -> list[Var]:
-        return list(self.equation.outputs)
-
-
-Step = Loop | Call
-
-
-def unique(items: Iterable[Any]) -> list[Any]:
-    return list(dict.fromkeys(items))
-
-
-def is_elementwise(eqn: Equation) -> bool:
+def is_elementwise(eqn: Equation, target: Target) -> bool:
     """Whether a loop can compute an equation."""
     if len(eqn.outputs) != 1:
         return False
     out = eqn.outputs[0]
     if not size_of(out.shape):
         return False
-    return row_of(eqn.primitive.name, out.dtype, operands_of(eqn)) is not None
-
-
-def operands_of(eqn: Equation) -> list[Any]:
-    """The operands of an elementwise equation, in the order of its row."""
-    if eqn.primitive.name == "masked":
-        return [np.asarray(eqn.params["mask"]), *eqn.inputs]
-    return list(eqn.inputs)
+    return target.row_of(eqn.primitive.name, out.dtype, operands_of(eqn)) is not None
 
 
 class Planner:
@@ -103,6 +52,7 @@ class Planner:
     Parameters
     ----------
     tape : Tape
+    target : Target
     views : dict
         Variables that are parts of others.
     more : dict
@@ -110,9 +60,13 @@ class Planner:
     """
 
     def __init__(
-        self, tape: Tape, views: dict[Var, Var], more: Mapping[Equation, tuple[Var, ...]]
+        self,
+        tape: Tape,
+        target: Target,
+        views: dict[Var, Var],
+        more: Mapping[Equation, tuple[Var, ...]],
     ) -> None:
-        self.tape, self.views, self.more = tape, views, more
+        self.tape, self.target, self.views, self.more = tape, target, views, more
         self.ready: dict[Any, int] = dict.fromkeys(tape.inputs, 0)
         self.register: dict[Var, tuple[int, Shape]] = {}
         self.level: dict[Equation, int] = {}
@@ -146,11 +100,11 @@ class Planner:
             self.ready[eqn.outputs[0]] = self.ready[source]
             self.storage[eqn.outputs[0]] = source
             return
-        if is_elementwise(eqn):
+        if is_elementwise(eqn, self.target):
             out = eqn.outputs[0]
             level = max([self._operand_level(a, out.shape) for a in variables], default=0)
             self.group[eqn] = self.register[out] = (level, out.shape)
-        elif reduces_in_loop(eqn):
+        elif reduces_in_loop(eqn, self.target.takes):
             level = self._operand_level(variables[0], variables[0].shape)
             self.group[eqn] = (level, variables[0].shape)
         else:
@@ -216,7 +170,7 @@ class Planner:
         shape = eqn.outputs[0].shape
         if any(g[1] != shape or size[g] >= STATEMENTS for g in wanted):
             return False
-        cost = cost_of(eqn.primitive.name)
+        cost = self.target.cost_of(eqn.primitive.name)
         if len(wanted) > 1 and cost > CHEAP:
             return False
         variables = unique(a for a in eqn.inputs if isinstance(a, Var))
@@ -247,7 +201,7 @@ class Planner:
             found.append((level, number[part[0]], Loop(shape, part)))
         for eqn, level in self.level.items():
             if self.group.get(eqn) is None:
-                found.append((level, number[eqn], Call(eqn, self.more.get(eqn, ()))))
+                found.append((level, number[eqn], CallStep(eqn, self.more.get(eqn, ()))))
         found.sort(key=lambda entry: entry[:2])
         return [step for _, _, step in found]
 

@@ -7,8 +7,9 @@ in a callback) gets another workspace, and no run can see what another left.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,24 +19,15 @@ from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_unco
 from linad.core.settings import Settings, settings
 from linad.core.tape import Tape
 from linad.errors import FallbackError, GuardError, LinadError
-from linad.sweeps.cpu import engine, kernel_cache as cache
-from linad.sweeps.instructions import Fallback, Instruction
+from linad.sweeps.instructions import GUARD_FAILED, OTHER_ARGUMENTS, Fallback
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import Buffer, Place, canonical
+from linad.sweeps.target import Target
 from linad.transforms.simplify import simplify
 
 log = logging.getLogger("linad")
 
-ALIGNMENT = 64
-LONG_RUN = 20_000
-"""Entries from which a run is long enough to let other threads have the interpreter."""
 
-WORK_OF_AN_ENTRY = 8
-SHARED_WORK = 1 << 20
-"""Work of one instruction, in additions, from which several threads are asked to share it."""
-
-
-class KernelError(ArithmeticError):
+class KernelStoppedError(ArithmeticError):
     """A kernel stopped: a matrix was singular, or the like. NumPy has the words for it."""
 
 
@@ -58,12 +50,15 @@ def simplified(tape: Tape) -> Tape:
         return tape
 
 
-class Program:
-    """A tape as compiled code.
+class SweepProgram(ABC):
+    """A tape as a program of a target: what all targets' programs have in common.
 
     Parameters
     ----------
     tape : Tape
+    target : Target
+    chosen : Settings, optional
+        What it is compiled with; what is in force by default.
 
     Attributes
     ----------
@@ -75,21 +70,17 @@ class Program:
         Kernels that had to be compiled for it, and that were found on disk.
     made : bool
         Whether it has been compiled.
-    shared : bool
-        Whether there is enough work for several threads.
-    chosen : Settings
-        What it is compiled with.
-
-    Notes
-    -----
-    A run allocates its results and nothing else. Costs 0.2 us for the call and some 5 ns an
-    instruction, beside the work itself.
+    straight : bool
+        Whether NumPy has no part in it.
+    results : list of (shape, dtype)
     """
 
-    def __init__(self, tape: Tape, chosen: Settings | None = None) -> None:
-        self.tape = tape
+    compiled = loaded = 0
+
+    def __init__(self, tape: Tape, target: Target, chosen: Settings | None = None) -> None:
+        self.tape, self.target = tape, target
         self.chosen = chosen or settings()
-        self.pool: list[Workspace] = []
+        self.pool: list[Any] = []
         self.made = False
         self._failure = ""
 
@@ -105,27 +96,17 @@ class Program:
                 raise
             except Exception as failure:
                 self._failure = str(internal_error(failure, self.tape.name))
-                self.straight = self.shared = False
+                self.straight = False
                 warn_uncompiled(self.tape.name, failure)
                 raise UncompiledError(self._failure) from failure
 
     def _compile(self) -> None:
         started = time.perf_counter()
-        counts = cache.counts
-        before = counts.compiled, counts.loaded
         with collection_paused():
-            self.lowering = Lowering(self.tape, self.chosen)
-        kernels = [i for i in self.lowering.instructions if isinstance(i, Instruction)]
-        self.addresses = [
-            cache.kernel(i.source, i.fast, i.function) if isinstance(i, Instruction) else 0
-            for i in self.lowering.instructions
-        ]
-        self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
-        work = sum([max(i.extent, i.work // WORK_OF_AN_ENTRY) for i in kernels])
-        self.enter = engine.enter_long if work > LONG_RUN else engine.enter
-        self.shared = max([i.work for i in kernels], default=0) >= SHARED_WORK
+            self.lowering = Lowering(self.tape, self.target, self.chosen)
         self.results = [(p.shape, p.dtype) for p in self.lowering.outputs]
         self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
+        self._build(self.lowering)
         self.seconds = time.perf_counter() - started
         self.made = True
         log.info(
@@ -136,7 +117,27 @@ class Program:
             self.tape.name,
         )
 
-    def borrow(self) -> "Workspace":
+    # What the subclass of a target does.
+
+    @abstractmethod
+    def _build(self, lowering: Lowering) -> None:
+        """Compile the kernels of the instructions, and count them."""
+
+    @abstractmethod
+    def new_workspace(self) -> Any:
+        """Memory for one run."""
+
+    @abstractmethod
+    def _execute(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
+        """Run in a workspace; return the status."""
+
+    def short_call(self, *what: Any, **more: Any) -> Any:
+        """The shortest way through a call, as `linad.sweeps.cpu.short_calls` writes it, or None."""
+        return None
+
+    # Runs.
+
+    def borrow(self) -> Any:
         """A workspace that nobody else uses.
 
         Raises
@@ -149,9 +150,9 @@ class Program:
         try:
             return self.pool.pop()
         except IndexError:
-            return Workspace(self)
+            return self.new_workspace()
 
-    def give_back(self, workspace: "Workspace") -> None:
+    def give_back(self, workspace: Any) -> None:
         self.pool.append(workspace)
 
     def run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
@@ -163,7 +164,7 @@ class Program:
             If they are not; before anything is done.
         GuardError
             If a Python decision would be taken otherwise.
-        KernelError
+        KernelStoppedError
             If a kernel could not do its work.
         InternalError
             If linad fails.
@@ -174,12 +175,7 @@ class Program:
             return self._run_by_numpy(arrays)
         try:
             outputs = [np.empty(shape, dtype) for shape, dtype in self.results]
-            if self.shared and settings().threads > 1:
-                status = self._run_shared(workspace, (*arrays, *outputs))
-            elif self.straight:
-                status = self.enter(workspace.header, (*arrays, *outputs))
-            else:
-                status = workspace.run_in_parts((*arrays, *outputs), engine.sweep)
+            status = self._execute(workspace, arrays, outputs)
         except SUSPECT as error:
             if is_own_fault(error):
                 raise internal_error(error, self.tape.name) from error
@@ -198,139 +194,12 @@ class Program:
         found = self.tape.run([a if a.ndim else a[()] for a in arrays])
         return [np.array(y) for y in found]
 
-    def _run_shared(self, workspace: "Workspace", arrays: tuple[np.ndarray, ...]) -> int:
-        from linad.sweeps.cpu.threads import Crew
-
-        with Crew(workspace.code, settings().threads) as crew:
-            if self.straight:
-                return crew.enter(workspace.header, arrays)
-            return workspace.run_in_parts(arrays, crew.sweep)
-
     def _raise(self, status: int) -> None:
-        if status == engine.OTHER_ARGUMENTS:
+        if status == OTHER_ARGUMENTS:
             raise OtherArgumentsError(f"{self.tape.name}: other arrays than recorded")
-        if status == engine.GUARD_FAILED:
+        if status == GUARD_FAILED:
             raise GuardError(f"{self.tape.name}: the program took another path when recorded")
-        raise KernelError(f"{self.tape.name}: a kernel stopped with status {status}")
+        raise KernelStoppedError(f"{self.tape.name}: a kernel stopped with status {status}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Program, (self.tape, self.chosen)
-
-
-class Given(NamedTuple):
-    """A place in one of the arrays that a caller hands over."""
-
-    place: Place
-    number: int
-
-
-class Workspace:
-    """Memory of one run: the arena, and the program's words with addresses in it."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        lowering = program.lowering
-        memory = np.empty(lowering.arena_size + ALIGNMENT, np.uint8)
-        skipped = -memory.ctypes.data % ALIGNMENT
-        self.arena = memory[skipped : skipped + lowering.arena_size]
-        self.base = memory.ctypes.data + skipped
-        self.inner: list[Any] = []  # workspaces of loops inside, and what is known of them
-        self._write_code(lowering)
-
-    def _write_code(self, lowering: Lowering) -> None:
-        words: list[int] = []
-        uses: dict[tuple[str, int], list[tuple[int, int]]] = {}
-        self.parts: list[Any] = []
-        start = 0
-        for instruction, address in zip(lowering.instructions, self.program.addresses, strict=True):
-            if isinstance(instruction, Fallback):
-                self.parts.append((start, len(words)))
-                self.parts.append(instruction)
-                start = len(words)
-                continue
-            words += [address, instruction.extent, instruction.work, len(instruction.words)]
-            for w in instruction.words:
-                if type(w) is not tuple:
-                    words.append(w.word_in(self) if hasattr(w, "word_in") else w)
-                    continue
-                buffer, offset = w
-                if buffer.kind in ("input", "output"):
-                    uses.setdefault((buffer.kind, buffer.number), []).append((len(words), offset))
-                    words.append(0)
-                else:
-                    words.append(self._address(buffer) + offset)
-        self.parts.append((start, len(words)))
-        self.code = np.array(words, np.int64)
-        code = self.code.ctypes.data
-        self.parts = [
-            (code + 8 * p[0], code + 8 * p[1]) if type(p) is tuple else self._prepared(p)
-            for p in self.parts
-        ]
-        end = code + 8 * len(words) if self.program.straight else code
-        places = [*lowering.inputs, *lowering.outputs]
-        header: list[int] = [len(places), id(np.ndarray), code, end]
-        for place in places:
-            used = uses.get((place.buffer.kind, place.buffer.number), [])
-            header += [id(canonical(place.dtype)), len(place.shape), *place.shape, len(used)]
-            for at, offset in used:
-                header += [code + 8 * at, offset]
-        self.header = np.array(header, np.int64)
-
-    def _address(self, buffer: Buffer) -> int:
-        if buffer.kind == "constant":
-            return int(buffer.data.ctypes.data)
-        return self.base + buffer.offset
-
-    def _prepared(self, fallback: Fallback) -> Any:
-        """A fallback with the arrays that do not change from run to run."""
-        return fallback, [self._array(p) for p in (*fallback.inputs, *fallback.outputs)]
-
-    def _array(self, place: Any) -> Any:
-        """The array at a place, or where it is among a caller's."""
-        if not isinstance(place, Place):
-            return place
-        kind, number = place.buffer.kind, place.buffer.number
-        if kind == "constant":
-            return place.array(place.buffer.data)
-        if kind == "arena":
-            size = place.buffer.size
-            return place.array(self.arena[place.buffer.offset : place.buffer.offset + size])
-        if kind == "output":
-            number += len(self.program.lowering.inputs)
-        return Given(place, number)
-
-    def run_in_parts(self, arrays: tuple[np.ndarray, ...], sweep: Callable[[int, int], int]) -> int:
-        """Run a program with fallbacks, compiled stretches by ``sweep``."""
-        status = self.program.enter(self.header, arrays)
-        for part in self.parts:
-            if status:
-                return int(status)
-            if type(part[0]) is int:
-                status = sweep(*part)
-            else:
-                fallback, found = part
-                found = [a.place.array(arrays[a.number]) if type(a) is Given else a for a in found]
-                status = _fall_back(fallback, found)
-        return int(status)
-
-
-def _fall_back(fallback: Fallback, arrays: list[Any]) -> int:
-    """Let NumPy compute one equation.
-
-    It gets copies: what an implementation keeps, factors for the next call perhaps, must not
-    change with the memory of the program.
-    """
-    eqn = fallback.equation
-    n = len(fallback.inputs)
-    inputs = [
-        (a.copy() if p.shape else a[()]) if isinstance(p, Place) else a
-        for p, a in zip(fallback.inputs, arrays[:n], strict=True)
-    ]
-    y = eqn.primitive.impl(*inputs, **eqn.params)
-    results = y if isinstance(y, tuple) else (y,)
-    for target, value in zip(arrays[n:], results, strict=True):
-        value = np.asarray(value)
-        if value.shape != target.shape or value.dtype != target.dtype:
-            return engine.GUARD_FAILED
-        target[...] = value
-    return 0
+        return type(self), (self.tape, self.target, self.chosen)

@@ -9,14 +9,14 @@ NumPy sends it.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linad.core.wide_integers import LEAST, MOST
-from linad.sweeps.cpu import special_functions as special
-from linad.sweeps.cpu.complex_numbers import LIBM
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.special_names import ARITY
 
 
 class Scalar(NamedTuple):
@@ -35,6 +35,9 @@ class Scalar(NamedTuple):
         Rough time in additions: what is cheap is computed again rather than stored.
     gives : str
         The dtype of the text: "same" as computed in, "bool", or "real", the real part's.
+    needs : str
+        A library that not every target has: "complex", the functions of complex numbers of C;
+        "special", the function of this name of scipy.special.
     """
 
     text: str
@@ -42,6 +45,7 @@ class Scalar(NamedTuple):
     kinds: str = "fc"
     cost: int = 1
     gives: str = "same"
+    needs: str = ""
 
 
 TRANSCENDENTAL = 20
@@ -51,11 +55,23 @@ ROWS: dict[str, list[Scalar]] = {}
 """The rows of each primitive; the first that holds is taken."""
 
 
-def row(names: str, text: str, meet: str = "result", kinds: str = "fc", cost: int = 1) -> None:
+def row(
+    names: str,
+    text: str,
+    meet: str = "result",
+    kinds: str = "fc",
+    cost: int = 1,
+    needs: str = "",
+) -> None:
     """Add a row, ``{name}`` in it the primitive's."""
     for name in names.split():
-        made = Scalar(text.replace("{name}", name), meet, kinds, cost)
+        made = Scalar(text.replace("{name}", name), meet, kinds, cost, needs=needs)
         ROWS.setdefault(name, []).append(made)
+
+
+def complex_row(name: str, text: str, cost: int) -> None:
+    """Add a row of complex numbers, by functions of the C library."""
+    row(name, text, kinds="c", cost=cost, needs="complex")
 
 
 def condition(names: str, text: str, meet: str = "own", kinds: str = "bifc") -> None:
@@ -203,17 +219,16 @@ _RENAMED = {
 }
 for _name, _symbol in [*((n, n) for n in _SAME_NAME), *_RENAMED.items()]:
     row(_name, f"f_{_symbol}({{0}})", kinds="f", cost=TRANSCENDENTAL)
-    if LIBM and _name not in ("exp2", "log2", "log10", "cbrt", "erf", "erfc"):
-        row(_name, f"z_{_symbol}({{0}})", kinds="c", cost=2 * TRANSCENDENTAL)
+    if _name not in ("exp2", "log2", "log10", "cbrt", "erf", "erfc"):
+        complex_row(_name, f"z_{_symbol}({{0}})", 2 * TRANSCENDENTAL)
 row("power", "f_pow({0}, {1})", kinds="f", cost=2 * TRANSCENDENTAL)
 row("hypot", "f_hypot({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
 row("arctan2", "f_atan2({0}, {1})", kinds="f", cost=TRANSCENDENTAL)
-if LIBM:
-    row("sqrt", "z_sqrt({0})", kinds="c", cost=TRANSCENDENTAL)
-    row("power", "z_power({0}, {1}, {real_one})", kinds="c", cost=4 * TRANSCENDENTAL)
-    row("exp2", "z_exp(z_scale({0}, {real_log2}))", kinds="c", cost=2 * TRANSCENDENTAL)
-    row("log2", "z_scale(z_log({0}), {real_per_log2})", kinds="c", cost=2 * TRANSCENDENTAL)
-    row("log10", "z_scale(z_log({0}), {real_per_log10})", kinds="c", cost=2 * TRANSCENDENTAL)
+complex_row("sqrt", "z_sqrt({0})", TRANSCENDENTAL)
+complex_row("power", "z_power({0}, {1}, {real_one})", 4 * TRANSCENDENTAL)
+complex_row("exp2", "z_exp(z_scale({0}, {real_log2}))", 2 * TRANSCENDENTAL)
+complex_row("log2", "z_scale(z_log({0}), {real_per_log2})", 2 * TRANSCENDENTAL)
+complex_row("log10", "z_scale(z_log({0}), {real_per_log10})", 2 * TRANSCENDENTAL)
 
 # log(e^a + e^b) = m + log1p(e^-|a - b|); equal infinities have no difference.
 row(
@@ -273,9 +288,9 @@ row(
     kinds="f",
     cost=TRANSCENDENTAL,
 )
-for _name, _count in special.ARITY.items():
+for _name, _count in ARITY.items():
     _operands = ", ".join(f"{{{k}}}" for k in range(_count))
-    row(_name, f"s_{_name}({_operands})", kinds="f", cost=SPECIAL)
+    row(_name, f"s_{_name}({_operands})", kinds="f", cost=SPECIAL, needs="special")
 
 CONSTANTS = {
     "zero": "0",
@@ -312,7 +327,9 @@ def given(row: Scalar, dtype: str) -> str:
     return {"same": dtype, "bool": "b1", "real": real_of(dtype)}[row.gives]
 
 
-def row_of(name: str, result: Any, operands: list[Any]) -> tuple[Scalar, list[str]] | None:
+def row_of(
+    name: str, result: Any, operands: list[Any], has: Callable[[str, Scalar], bool]
+) -> tuple[Scalar, list[str]] | None:
     """The row that holds for a primitive, and the dtypes that it takes its operands in.
 
     Parameters
@@ -321,8 +338,10 @@ def row_of(name: str, result: Any, operands: list[Any]) -> tuple[Scalar, list[st
     result : numpy.dtype
     operands : list
         Arrays, variables or Python numbers, in the order of the row.
+    has : callable
+        ``has(name, row)``: whether a target can compute a row.
     """
-    return _row_of(name, result, tuple([_kind_of(a) for a in operands]))
+    return _row_of(name, result, tuple([_kind_of(a) for a in operands]), has)
 
 
 def _kind_of(a: Any) -> Any:
@@ -335,12 +354,13 @@ def _kind_of(a: Any) -> Any:
 
 
 @functools.lru_cache(4096)
-def _row_of(name: str, result: Any, kinds: tuple[Any, ...]) -> tuple[Scalar, list[str]] | None:
+def _row_of(
+    name: str, result: Any, kinds: tuple[Any, ...], has: Callable[[str, Scalar], bool]
+) -> tuple[Scalar, list[str]] | None:
     for row in ROWS.get(name, ()):
         meet = _meeting(row, result, kinds)
         if meet is not None:
-            called = name in special.ARITY and row.cost == SPECIAL
-            return None if called and special.address(name) is None else (row, meet)
+            return (row, meet) if has(name, row) else None
     return None
 
 

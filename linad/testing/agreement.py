@@ -32,11 +32,12 @@ def check_program(f: Callable[..., Any], args: Sequence[Any]) -> None:
         its arguments.
     """
     from linad.sweeps.compiled import Compiled
+    from linad.sweeps.cpu.target import CPU
     from linad.transforms.record import trace
 
     y, tape = trace(f, *args)
     arrays = [np.array(a) for a in tree.flatten(tuple(args))[0]]
-    compiled = Compiled(tape, arrays)
+    compiled = Compiled(tape, arrays, CPU)
     kept = [a.copy() for a in arrays]
     for run in ("first", "second"):
         workspace = compiled.program.borrow()

@@ -5,7 +5,7 @@ import pytest
 from compiled_runs import check_compiled
 
 import linad
-from linad.sweeps.program import Program
+from linad.sweeps.cpu.target import CPU
 
 FUNCTIONS = {
     "sum": np.sum,
@@ -81,7 +81,7 @@ def test_large_sums_are_accurate():
     check_compiled(np.sum, x.astype(np.float64), rtol=1e-13)
     y, tape = linad.trace(lambda x: np.sum(x[:1_000_000].reshape(1000, 1000), axis=0), x)
     # Down the rows NumPy adds one after the other, and is 1e-5 off.
-    np.testing.assert_allclose(Program(tape).run([x])[0], 100.0, rtol=3e-6)
+    np.testing.assert_allclose(CPU.compile(tape).run([x])[0], 100.0, rtol=3e-6)
     np.testing.assert_allclose(y, 100.0, rtol=2e-5)
 
 

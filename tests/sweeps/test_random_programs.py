@@ -8,7 +8,7 @@ from random_programs import assert_same, near_a_jump, programs, rounding
 
 import linad
 from linad.core import tree
-from linad.sweeps.program import Program
+from linad.sweeps.cpu.target import CPU
 from linad.transforms.simplify import simplify
 
 
@@ -51,7 +51,7 @@ def check_derivatives(program):
         if not inexact(f(*inputs)):
             return
         y, tape = linad.trace(pulled, *inputs)
-        program = Program(simplify(tape))
+        program = CPU.compile(simplify(tape))
         for _ in range(2):
             poison(program)
             found = program.run([np.array(x) for x in inputs])

@@ -9,9 +9,10 @@ from compiled_runs import check_compiled, fallbacks, in_numpy, in_one_program
 from linad.core.primitive import Primitive
 from linad.core.settings import config
 from linad.core.tape import Var
-from linad.sweeps.cpu import special_functions as special
-from linad.sweeps.cpu.native import name_of_dtype
-from linad.sweeps.scalar_rows import ROWS, row_of
+from linad.sweeps.cpu.target import CPU
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.scalar_rows import ROWS
+from linad.sweeps.special_names import ARITY
 
 WITH_PARAMETERS = {"masked", "astype", "astype_exact", "copy", "spread"}
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 5e-324, 1e-310, 1e308, 0.5, -2.5, 3.0, 0.3]
@@ -52,12 +53,12 @@ def names_for(arrays):
     variables = [Var(k, a.shape, a.dtype) for k, a in enumerate(arrays)]
     compiled, left = [], set()
     for name in ROWS:
-        if name in WITH_PARAMETERS or name in special.ARITY or arity(name) != len(arrays):
+        if name in WITH_PARAMETERS or name in ARITY or arity(name) != len(arrays):
             continue
         y = in_numpy(name, arrays, {})
         if y is None or name_of_dtype(y[0].dtype) is None:
             continue
-        if row_of(name, y[0].dtype, variables) is not None:
+        if CPU.row_of(name, y[0].dtype, variables) is not None:
             compiled.append(name)
         else:
             left.add(name)

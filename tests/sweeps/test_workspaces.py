@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.sweeps.program import Workspace
+from linad.sweeps.cpu.program import Workspace
 
 
 def loss(x, a):

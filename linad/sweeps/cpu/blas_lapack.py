@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.shapes import Shape
-from linad.sweeps.cpu.engine import NO_RESULT
+from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place
 
 LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
@@ -69,7 +69,7 @@ def address_of_routine(name: str) -> int:
     return address_in("scipy.linalg.cython_lapack", name)[0]
 
 
-class Parameters:
+class CallParameters:
     """Numbers and flags that a call reads by address, one after the other in a constant."""
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class Parameters:
         self.buffer.size = len(self._data)
 
 
-class Stack(NamedTuple):
+class OperandStack(NamedTuple):
     """An argument of which each entry of a stack has its own.
 
     Attributes
@@ -121,7 +121,7 @@ def invoke(
         Its name, with the letter of the dtype.
     *arguments
         In the routine's order. A letter is a flag, an integer a size, a NumPy number itself;
-        a `Place` stands for the array that begins there, a `Stack` for one array for each
+        a `Place` stands for the array that begins there, a `OperandStack` for one array for each
         call. With stacks the routine is called once for each entry.
     info : int, optional
         Position of the argument that tells of failure; if it is not zero, the sweep stops.
@@ -130,11 +130,11 @@ def invoke(
     label : str, optional
         What people read; the routine's name.
     """
-    parameters = Parameters()
+    parameters = CallParameters()
     words: list[Any] = [address_of_routine(routine)]
-    stacks: list[tuple[int, Stack]] = []
+    stacks: list[tuple[int, OperandStack]] = []
     for position, a in enumerate(arguments):
-        if isinstance(a, Stack):
+        if isinstance(a, OperandStack):
             words.append((a.place.buffer, 0))
             stacks.append((position, a))
         elif isinstance(a, Place):
@@ -234,26 +234,10 @@ def transposed(place: Place) -> Place:
     return Place(place.buffer, place.offset, (*shape, n, m), (*strides, t, s), place.dtype)
 
 
-def spread_over(place: Place, batch: Shape, core: int) -> Place:
-    """The place as a stack of the shape ``batch``, of entries with ``core`` axes."""
-    lead = len(place.shape) - core
-    missing = len(batch) - lead
-    strides = [
-        0 if n == 1 else s for n, s in zip(place.shape[:lead], place.strides[:lead], strict=True)
-    ]
-    return Place(
-        place.buffer,
-        place.offset,
-        batch + place.shape[lead:],
-        (0,) * missing + tuple(strides) + place.strides[lead:],
-        place.dtype,
-    )
-
-
-def stacked(place: Place, core: int) -> Place | Stack:
+def stacked(place: Place, core: int) -> Place | OperandStack:
     """What to hand to `invoke`: the place, or the table of the entries of a stack."""
     offsets = offsets_of(place, core)
-    return place if len(offsets) == 1 else Stack(place, offsets)
+    return place if len(offsets) == 1 else OperandStack(place, offsets)
 
 
 def offsets_of(place: Place, core: int) -> np.ndarray:

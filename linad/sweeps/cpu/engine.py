@@ -32,15 +32,7 @@ from linad.sweeps.cpu.native import (
     word,
     word32,
 )
-
-OTHER_ARGUMENTS = -1
-"""Status of `enter` when the arguments are not those the program was made for."""
-
-GUARD_FAILED = 1
-"""Status of a kernel whose guard found another value than the one recorded."""
-
-NO_RESULT = 2
-"""Status of a kernel that could not do its work: a matrix was singular, say."""
+from linad.sweeps.instructions import OTHER_ARGUMENTS
 
 C_ORDER_ALIGNED = 0x0001 | 0x0100
 WRITEABLE = 0x0400

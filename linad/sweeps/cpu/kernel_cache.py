@@ -154,7 +154,7 @@ def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-class Room:
+class CacheRoom:
     """How much the folder of kernels holds, as far as this process knows."""
 
     def __init__(self) -> None:
@@ -172,10 +172,10 @@ class Room:
             self.held = remove_oldest(path.parent, limit)
 
 
-room = Room()
+room = CacheRoom()
 
 
-class Counts:
+class CompileCounts:
     """What compiling has cost in this process.
 
     Attributes
@@ -191,7 +191,7 @@ class Counts:
         self.seconds = 0.0
 
 
-counts = Counts()
+counts = CompileCounts()
 
 NAMESPACE: dict[str, Any] = {
     "np": np,

@@ -23,18 +23,18 @@ from linad.sweeps.cpu.blas_lapack import (
     fortran_place,
     invoke,
     offsets_of,
-    spread_over,
     stacked,
 )
-from linad.sweeps.cpu.data_movement import routine
-from linad.sweeps.cpu.engine import NO_RESULT
-from linad.sweeps.cpu.matrix_products import in_dtype, known_layout, one
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.cpu.matrix_products import known_layout, one
+from linad.sweeps.cpu.routines import routine
 from linad.sweeps.cpu.symmetric_systems import by_cholesky
-from linad.sweeps.places import Place, constant_place, new_place
+from linad.sweeps.data_movement import in_dtype
+from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.places import Place, constant_place, new_place, spread_over
 
 
-class Factors(NamedTuple):
+class PivotedFactors(NamedTuple):
     """L and U of a stack of matrices, column by column, the exchanges, and what LAPACK said."""
 
     lu: Place
@@ -70,7 +70,7 @@ def root_of(lowering: Any, a: Any) -> tuple[Any, bool]:
     return a, flipped
 
 
-def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[Factors, bool]:
+def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[PivotedFactors, bool]:
     """Factors of a matrix or of its transpose, and whether of its transpose.
 
     Parameters
@@ -92,7 +92,7 @@ def factorised(lowering: Any, a: Any, dtype: Any, check: bool) -> tuple[Factors,
     return factors, of != flipped
 
 
-def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> Factors:
+def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> PivotedFactors:
     """Factors of the matrices at a place."""
     lu = fortran_place(a.shape, dtype)
     lowering.copy(lu, a)
@@ -110,7 +110,7 @@ def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> Factors:
         info=5 if check else None,
         label="getrf",
     )
-    return Factors(lu, pivots, info)
+    return PivotedFactors(lu, pivots, info)
 
 
 # Systems.
@@ -126,7 +126,7 @@ def solve(lowering: Any, eqn: Equation) -> bool:
         return True
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
     triangle = _triangle(lowering, a)
-    found = lowering.decomposed.get(eqn)
+    found = lowering.more.get(eqn)
     if found is not None:
         root, flipped = root_of(lowering, a)
         by_cholesky(lowering, lowering.place_of(root), flipped, target, found)
@@ -208,7 +208,7 @@ def by_factors(lowering: Any, a: Any, x: Place) -> None:
         exchange(lowering, x, pivots, backward=True)
 
 
-def _cores(factors: Factors) -> list[tuple[Place, int]]:
+def _cores(factors: PivotedFactors) -> list[tuple[Place, int]]:
     return [(factors.lu, 2), (factors.pivots, 1)]
 
 

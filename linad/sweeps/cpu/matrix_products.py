@@ -20,14 +20,14 @@ from linad.sweeps.cpu.blas_lapack import (
     invoke,
     layout_of,
     offsets_of,
-    spread_over,
     stacked,
     step_of,
     transposed,
 )
-from linad.sweeps.cpu.data_movement import contiguous, routine
-from linad.sweeps.cpu.native import name_of_dtype
-from linad.sweeps.places import Place, constant_place, new_place
+from linad.sweeps.cpu.routines import routine
+from linad.sweeps.data_movement import contiguous, in_dtype
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.places import Place, constant_place, new_place, spread_over
 
 SMALL, SMALL_VECTOR = 16, 48
 """Multiplications up to which a loop is faster than the call of GEMM, and of GEMV."""
@@ -56,16 +56,6 @@ def matmul(lowering: Any, eqn: Equation) -> bool:
         b, c = with_axis(b, 1), with_axis(c, len(c.shape))
     multiply(lowering, a, b, c)
     return True
-
-
-def in_dtype(lowering: Any, place: Place, dtype: Any) -> Place:
-    """The place, copied if its dtype is another."""
-    if place.dtype == dtype:
-        return place
-    cast = new_place(place.shape, dtype)
-    if size_of(place.shape):
-        lowering.copy(cast, place)
-    return cast
 
 
 def with_axis(place: Place, axis: int) -> Place:

@@ -11,19 +11,18 @@ Without it LLVM guards each loop with a comparison of every pair of arrays, and 
 vectorising at eight.
 """
 
-import functools
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit
+from numba import from_dtype, njit
 from numba.core import cgutils, types
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
-INT64 = ir.IntType(64)
-OUTPUTS = 16
-"""Outputs of one kernel that the optimiser can tell apart."""
+from linad.sweeps.kernel_dtypes import NAMES
+from linad.sweeps.loop_source import OUTPUTS
 
+INT64 = ir.IntType(64)
 KERNEL = types.int64(types.int64, types.int64, types.int64)
 """``status = kernel(address of the operands, start, stop)``; zero is success."""
 
@@ -219,24 +218,8 @@ accumulate_product = _reordered("fmul")
 
 # Typed elements.
 
-DTYPES = {
-    "b1": types.boolean,
-    "i4": types.int32,
-    "i8": types.int64,
-    "f4": types.float32,
-    "f8": types.float64,
-    "c8": types.complex64,
-    "c16": types.complex128,
-}
-"""Dtypes that kernels compute in, by NumPy's short name."""
-
-
-@functools.lru_cache(256)
-def name_of_dtype(dtype: Any) -> str | None:
-    """NumPy's short name of a dtype that kernels know, else None."""
-    dtype = np.dtype(dtype)
-    name = f"{dtype.kind}{dtype.itemsize}"
-    return name if dtype.isnative and name in DTYPES else None
+DTYPES = {name: types.boolean if name == "b1" else from_dtype(np.dtype(name)) for name in NAMES}
+"""Numba's types of the dtypes that kernels compute in."""
 
 
 def _storage(kind: Any) -> Any:

@@ -37,10 +37,13 @@ from linad.errors import FallbackError, GuardError, OutputError
 from linad.sweeps.cpu import engine, native
 from linad.sweeps.cpu.atomic import replace_shared_word, set_shared_word
 from linad.sweeps.cpu.native import set_word, word
+from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.target import CPU
 from linad.sweeps.cpu.threads import YIELD_ADDRESS, give_way
-from linad.sweeps.instructions import Fallback
+from linad.sweeps.instructions import GUARD_FAILED, Fallback
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place
-from linad.sweeps.program import Program, Workspace, simplified
+from linad.sweeps.program import simplified
 
 # A slot, 16 words: whether it is taken; the header of its workspace; the addresses of the
 # arguments and results, in the header's order; how to wait.
@@ -99,7 +102,7 @@ def run(slot):
 class Slots:
     """The workspaces of a function, and where numbers and copies of its arguments are kept."""
 
-    def __init__(self, program: Program, sizes: list[int]) -> None:
+    def __init__(self, program: CpuProgram, sizes: list[int]) -> None:
         self.count = 2 * (os.cpu_count() or 1) + 2
         # One cache line more than needed, so that slots begin at one.
         memory = np.zeros((self.count + 1) * SLOT // 8, np.int64)
@@ -160,13 +163,13 @@ def callable_from_numba(
             )
     out_tree = tree.row(len(outputs))
     whole = Tape(tape.name, tape.inputs, tape.equations, outputs, tape.in_tree, out_tree)
-    program = Program(simplified(whole), chosen)
+    program = CPU.compile(simplified(whole), chosen)
     program.give_back(program.borrow())
     _refuse_fallbacks(name, program)
-    return _Writer(name, program, written).function()
+    return _CallableWriter(name, program, written).function()
 
 
-def _refuse_fallbacks(name: str, program: Program) -> None:
+def _refuse_fallbacks(name: str, program: CpuProgram) -> None:
     found = [i for i in program.lowering.instructions if isinstance(i, Fallback)]
     if found:
         places = dict.fromkeys(f"{i.label} ({i.equation.source or 'no line'})" for i in found)
@@ -176,10 +179,10 @@ def _refuse_fallbacks(name: str, program: Program) -> None:
         )
 
 
-class _Writer:
+class _CallableWriter:
     """The source of the function, line by line."""
 
-    def __init__(self, name: str, program: Program, written: list[int]) -> None:
+    def __init__(self, name: str, program: CpuProgram, written: list[int]) -> None:
         self.name, self.program = name, program
         lowering = program.lowering
         self.inputs, self.outputs = lowering.inputs, lowering.outputs
@@ -220,7 +223,7 @@ class _Writer:
         self.lines += [
             "    give_back(slot)",
             "    if status != 0:",
-            f"        if status == {engine.GUARD_FAILED}:",
+            f"        if status == {GUARD_FAILED}:",
             f'            raise GuardError("{self.name}: {OTHER_PATH}")',
             f'        raise ArithmeticError("{self.name}: a kernel stopped; a matrix is singular")',
             f"    return {returned}",
@@ -277,7 +280,7 @@ class _Writer:
         self.lines += ["    slot = borrow(SLOTS, COUNT)", "    pointers = word(slot + POINTERS)"]
         for k, place in enumerate(self.inputs):
             if place.shape == ():
-                d = native.name_of_dtype(place.dtype)
+                d = name_of_dtype(place.dtype)
                 self.lines.append(f"    set_{d}(word(pointers + {8 * k}), 0, a{k}, 0)")
             else:
                 self.lines.append(f"    set_word(pointers + {8 * k}, a{k}p)")
@@ -295,7 +298,7 @@ class _Writer:
         """Copy what belongs into arguments; return an expression for the numbers."""
         for j, k in enumerate(self.written):
             if k in self.copied:
-                d = native.name_of_dtype(self.inputs[k].dtype)
+                d = name_of_dtype(self.inputs[k].dtype)
                 at = 8 * (len(self.inputs) + self.results + j)
                 self.lines += [
                     "    if status == 0:",
@@ -306,7 +309,7 @@ class _Writer:
         numbers = []
         for j, place in enumerate(self.outputs[: self.results]):
             if place.shape == ():
-                d = native.name_of_dtype(place.dtype)
+                d = name_of_dtype(place.dtype)
                 at = 8 * (len(self.inputs) + j)
                 self.lines.append(f"    y{j} = get_{d}(word(pointers + {at}), 0, 0)")
                 numbers.append(f"y{j}")

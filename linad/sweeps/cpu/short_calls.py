@@ -24,11 +24,10 @@ import numpy as np
 from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
-from linad.sweeps.program import Program, Workspace
 
 
 def short_call(
-    program: Program,
+    program: Any,
     args: tuple[Any, ...],
     dynamic: Sequence[Any],
     result: Any,
@@ -42,7 +41,7 @@ def short_call(
 
     Parameters
     ----------
-    program : Program
+    program : CpuProgram
         Without fallbacks.
     args : tuple
         Arguments of the last call.
@@ -71,7 +70,7 @@ def short_call(
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
-    writer = _Writer(dynamic, slots, flat)
+    writer = _ShortCallWriter(dynamic, slots, flat)
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -87,8 +86,7 @@ def short_call(
         "settings": settings(),
         "OTHER": OTHER,
         "pool": program.pool,
-        "Workspace": Workspace,
-        "program": program,
+        "new_workspace": program.new_workspace,
         "enter": program.enter,
         "empty": np.empty,
         "array": np.array,
@@ -126,7 +124,7 @@ def short_call(
         "    try:",
         "        workspace = pool.pop()",
         "    except IndexError:",
-        "        workspace = Workspace(program)",
+        "        workspace = new_workspace()",
         f"    status = enter(workspace.header, ({arrays},))",
         "    pool.append(workspace)",
         "    if status:",
@@ -141,7 +139,7 @@ class _NoShortWayError(Exception):
     """A container or leaf that the long way is for."""
 
 
-class _Writer:
+class _ShortCallWriter:
     """The lines that take containers apart, and the expression that makes one."""
 
     def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any], flat: Sequence[bool]) -> None:

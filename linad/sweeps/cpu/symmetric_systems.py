@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cpu.blas_lapack import INTEGER, LETTERS, fortran_place, invoke
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
 from linad.transforms.rewriting import number_of
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps.cpu.data_movement import contiguous
-from linad.sweeps.cpu.engine import NO_RESULT
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.instructions import NO_RESULT
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import new_place
 
 

@@ -5,7 +5,7 @@ import pytest
 from compiled_runs import check_compiled, poisoned
 
 import linad
-from linad.sweeps.program import KernelError
+from linad.sweeps.program import KernelStoppedError
 
 
 def positive(dtype="d", n=6):
@@ -85,7 +85,7 @@ def test_failure_stops_the_run_and_leaves_no_trace():
     program = poisoned(linad.jit(both).variant(a, b).tape)
     before = program.run([a, b])
     for wrong in (indefinite, singular):
-        with pytest.raises(KernelError, match="status 2"):
+        with pytest.raises(KernelStoppedError, match="status 2"):
             program.run([wrong, b])
         for x, y in zip(before, program.run([a, b]), strict=True):
             np.testing.assert_array_equal(x, y)

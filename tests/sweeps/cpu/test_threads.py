@@ -10,7 +10,7 @@ import pytest
 import linad
 from linad.core import tree
 from linad.sweeps.cpu import threads
-from linad.sweeps.cpu.loop_source import PIECE
+from linad.sweeps.cpu.serial_loops import PIECE
 
 N = 3 * PIECE + 12345
 

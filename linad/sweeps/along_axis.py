@@ -13,11 +13,11 @@ import numpy as np
 
 from linad.core.shapes import Shape, normalize_axis, size_of
 from linad.core.tape import Equation
-from linad.sweeps.cpu.data_movement import contiguous, routine
-from linad.sweeps.cpu.matrix_products import in_dtype
-from linad.sweeps.cpu.native import name_of_dtype
+from linad.sweeps.data_movement import contiguous, in_dtype
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_reductions import axis_of
 from linad.sweeps.places import Place, constant_place, new_place
+from linad.sweeps.routines import routine
 
 HEAD = (
     "def kernel(p, start, stop):\n"

@@ -7,13 +7,14 @@ import pytest
 from compiled_runs import check_compiled
 
 import linad
-from linad.sweeps.cpu.loop_source import INNERMOST, SHORT
-from linad.sweeps.program import Program
+from linad.sweeps.cpu.serial_loops import SHORT
+from linad.sweeps.cpu.target import CPU
+from linad.sweeps.loop_source import INNERMOST
 
 
 def sources(f, *args):
     """Of the kernels of a program."""
-    program = Program(linad.trace(f, *args)[1])
+    program = CPU.compile(linad.trace(f, *args)[1])
     program.run([np.asarray(a) for a in args])
     return [i.source for i in program.lowering.instructions]
 

@@ -1,70 +1,28 @@
 """Instructions that are no loops: copies, gathers, scatters, guards.
 
-Each function takes a `linad.sweeps.lower.Lowering` and an equation, adds instructions, and
-says whether it could. What is left runs in NumPy.
+What their kernels do to one number of a range depends on no other, except in a scatter, which
+the target writes.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Var
-from linad.sweeps.cpu.engine import GUARD_FAILED
-from linad.sweeps.cpu.native import name_of_dtype
-from linad.sweeps.loop_templates import written
+from linad.core.tape import Equation
+from linad.sweeps.instructions import GUARD_FAILED
+from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, new_place, view_place
-from linad.sweeps.plan import Loop
-
-ROUTINES: dict[str, Callable[[Any, Equation], bool]] = {}
+from linad.sweeps.routines import routine
 
 
-def routine(*names: str) -> Any:
-    """Register how to lower the primitives of these names."""
-
-    def register(function: Callable[[Any, Equation], bool]) -> Callable[[Any, Equation], bool]:
-        for name in names:
-            ROUTINES[name] = function
-        return function
-
-    return register
-
-
-def lower(lowering: Any, eqn: Equation) -> bool:
-    """Add the instructions of an equation, if there are kernels for it."""
-    if eqn.outputs and not any(size_of(v.shape) for v in eqn.outputs):
-        for v in eqn.outputs:
-            lowering.result(v)  # of no entries
-        return True
-    found = ROUTINES.get(eqn.primitive.name)
-    return found is not None and found(lowering, eqn)
-
-
-def plain(place: Place) -> bool:
-    """Whether kernels know the dtype."""
-    return name_of_dtype(place.dtype) is not None
+def plain(lowering: Any, place: Place) -> bool:
+    """Whether kernels of the target know the dtype."""
+    return bool(lowering.target.takes(place.dtype))
 
 
 # Copies.
-
-
-def copy(target: Place, source: Place) -> tuple[str, int, list[Any]]:
-    """An instruction that copies, casts and broadcasts ``source`` to ``target``."""
-    x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
-    eqn = Equation(Primitive.registry["astype"], (x,), {}, (y,))
-    made = written(Loop(target.shape, [eqn]), {x: source, y: target}, {y}, False)
-    return made.text, made.extent, made.words
-
-
-def fill(target: Place, value: Any) -> tuple[str, int, list[Any]]:
-    """An instruction that sets all entries of ``target`` to a number."""
-    y = Var(0, target.shape, target.dtype)
-    number = np.asarray(value).astype(target.dtype)
-    eqn = Equation(Primitive.registry["astype"], (number,), {}, (y,))
-    made = written(Loop(target.shape, [eqn]), {y: target}, {y}, False)
-    return made.text, made.extent, made.words
 
 
 def contiguous(lowering: Any, place: Place) -> Place:
@@ -74,6 +32,16 @@ def contiguous(lowering: Any, place: Place) -> Place:
     fresh = new_place(place.shape, place.dtype)
     lowering.copy(fresh, place)
     return fresh
+
+
+def in_dtype(lowering: Any, place: Place, dtype: Any) -> Place:
+    """The place, copied if its dtype is another."""
+    if place.dtype == dtype:
+        return place
+    cast = new_place(place.shape, dtype)
+    if size_of(place.shape):
+        lowering.copy(cast, place)
+    return cast
 
 
 @routine("empty_like")
@@ -87,7 +55,7 @@ def empty(lowering: Any, eqn: Equation) -> bool:
 def concatenate(lowering: Any, eqn: Equation) -> bool:
     out = eqn.outputs[0]
     pieces = [lowering.place_of(a) for a in eqn.inputs]
-    if name_of_dtype(out.dtype) is None or not all(plain(p) for p in pieces):
+    if name_of_dtype(out.dtype) is None or not all(plain(lowering, p) for p in pieces):
         return False
     target = lowering.places.get(out) or lowering.result(out)
     for k, source in enumerate(pieces):
@@ -103,7 +71,7 @@ def pad(lowering: Any, eqn: Equation) -> bool:
     out, widths = eqn.outputs[0], eqn.params["widths"]
     x = lowering.place_of(eqn.inputs[0])
     values = np.unique(np.asarray(eqn.params["values"]))
-    if values.size != 1 or not plain(x) or x.dtype != out.dtype or not size_of(x.shape):
+    if values.size != 1 or not plain(lowering, x) or x.dtype != out.dtype or not size_of(x.shape):
         return False
     target = lowering.result(out)
     lowering.fill(target, values[0])
@@ -129,7 +97,7 @@ def gather(lowering: Any, eqn: Equation) -> bool:
     """A selection of entries that is no view."""
     out = eqn.outputs[0]
     place = lowering.place_of(eqn.inputs[0])
-    if not plain(place) or place.dtype != out.dtype or not size_of(out.shape):
+    if not plain(lowering, place) or place.dtype != out.dtype or not size_of(out.shape):
         return False
     offsets = eqn.primitive.impl(moved(place, None), **eqn.params)
     table = constant_place(np.asarray(offsets, np.int64))
@@ -147,7 +115,7 @@ def gather(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
-def scatter(lowering: Any, target: Place, numbers: Any, source: Place, add: bool) -> None:
+def scatter_in_order(lowering: Any, target: Place, numbers: Any, source: Place, add: bool) -> None:
     """Set, or add to, the entries of ``target`` of these numbers, one after the other."""
     d = name_of_dtype(target.dtype)
     held = f"get_{d}(y + get_i8(q, i, -1), 0, 0) + " if add else ""
@@ -167,20 +135,20 @@ def scatter(lowering: Any, target: Place, numbers: Any, source: Place, add: bool
 
 def scatter_write(lowering: Any, target: Place, region: Any, value: Any) -> bool:
     """Write into entries that are no view."""
-    if not plain(target) or region.dtype_in(target.dtype) != target.dtype:
+    if not plain(lowering, target) or region.dtype_in(target.dtype) != target.dtype:
         return False
     numbers = region.numbers(target.shape)
     source = lowering.place_of(value)
     spread = new_place(numbers.shape, target.dtype)
     lowering.copy(spread, source)
-    scatter(lowering, target, numbers, spread, add=False)
+    lowering.target.scatter(lowering, target, numbers, spread, add=False)
     return True
 
 
 @routine("add_at")
 def add_at(lowering: Any, eqn: Equation) -> bool:
     values, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
-    if not plain(values) or not size_of(out.shape) or values.dtype != out.dtype:
+    if not plain(lowering, values) or not size_of(out.shape) or values.dtype != out.dtype:
         return False
     target = lowering.result(out)
     lowering.fill(target, 0)
@@ -193,7 +161,7 @@ def add_at(lowering: Any, eqn: Equation) -> bool:
             lowering.copy(part, values)
             return True
     numbers = np.arange(size_of(out.shape)).reshape(out.shape)[index.seeded]
-    scatter(lowering, target, numbers, values, add=True)
+    lowering.target.scatter(lowering, target, numbers, values, add=True)
     return True
 
 
@@ -201,7 +169,7 @@ def add_at(lowering: Any, eqn: Equation) -> bool:
 def insert_region(lowering: Any, eqn: Equation) -> bool:
     value, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
     region = eqn.params["region"]
-    if not plain(value) or not size_of(out.shape) or value.dtype != out.dtype:
+    if not plain(lowering, value) or not size_of(out.shape) or value.dtype != out.dtype:
         return False
     target = lowering.result(out)
     lowering.fill(target, 0)
@@ -214,7 +182,7 @@ def insert_region(lowering: Any, eqn: Equation) -> bool:
 @routine("unchanged")
 def unchanged(lowering: Any, eqn: Equation) -> bool:
     place = lowering.place_of(eqn.inputs[0])
-    if not plain(place):
+    if not plain(lowering, place):
         return False
     wanted = constant_place(np.asarray(eqn.params["expected"]))
     size = size_of(place.shape) * place.dtype.itemsize

@@ -1,0 +1,72 @@
+"""The CPU: kernels that Numba compiles, BLAS and LAPACK, several threads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from linad.core.settings import Settings
+from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.cpu import linear_routines, matrix_products, user_functions
+from linad.sweeps.cpu.complex_numbers import LIBM
+from linad.sweeps.cpu.program import CpuProgram
+from linad.sweeps.cpu.routines import ROUTINES
+from linad.sweeps.cpu.serial_loops import SerialLoop
+from linad.sweeps.cpu.special_functions import address
+from linad.sweeps.cpu.symmetric_systems import decomposed
+from linad.sweeps.data_movement import scatter_in_order
+from linad.sweeps.loop_templates import WrittenLoop, written
+from linad.sweeps.places import Place
+from linad.sweeps.routines import Routine
+from linad.sweeps.scalar_rows import Scalar
+from linad.sweeps.steps import Loop
+from linad.sweeps.target import Target
+
+TOPICS = (linear_routines, matrix_products)
+"""Modules whose routines are the CPU's alone; these register themselves."""
+
+
+class CpuTarget(Target):
+    """The processor that Python runs on."""
+
+    name = "CPU"
+
+    def has(self, primitive: str, row: Scalar) -> bool:
+        if row.needs == "complex":
+            return LIBM
+        return row.needs != "special" or address(primitive) is not None
+
+    def write_loop(
+        self, loop: Loop, places: dict[Any, Place], stored: set[Var], chosen: Settings
+    ) -> WrittenLoop:
+        prefix = "v_" if chosen.vector_math else "m_"
+
+        def write() -> WrittenLoop:
+            return SerialLoop(self, loop, places, stored, prefix).written
+
+        return written((self.name, prefix), write, loop, places, stored)
+
+    def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
+        return decomposed(tape)
+
+    def lower(self, lowering: Any, eqn: Equation) -> bool:
+        primitive: Any = eqn.primitive
+        if hasattr(primitive, "overwrites"):
+            return user_functions.lower(lowering, eqn)
+        if hasattr(primitive, "lower_into"):  # it knows how
+            return bool(primitive.lower_into(lowering, eqn))
+        return super().lower(lowering, eqn)
+
+    def routine_of(self, primitive: str) -> Routine | None:
+        return ROUTINES.get(primitive)
+
+    def scatter(
+        self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
+    ) -> None:
+        scatter_in_order(lowering, target, numbers, source, add)
+
+    def compile(self, tape: Tape, chosen: Settings | None = None) -> CpuProgram:
+        return CpuProgram(tape, self, chosen)
+
+
+CPU = CpuTarget()

@@ -1,0 +1,119 @@
+"""What a program is made for: a processor, and what is known of it.
+
+Planning, places and the arena are the same everywhere. A target says which primitives its loops
+can compute and how such a loop is written, what else there are routines for, and who runs it all.
+
+    linad.sweeps.cpu.target       kernels by Numba, BLAS and LAPACK
+    linad.sweeps.numpy_target     no kernels: NumPy runs every equation
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from linad.core.settings import Settings
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Tape, Var
+from linad.sweeps import scalar_rows
+from linad.sweeps.arena import plan_arena
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.loop_templates import WrittenLoop
+from linad.sweeps.places import Place
+from linad.sweeps.routines import Routine
+from linad.sweeps.scalar_rows import Scalar
+from linad.sweeps.steps import Loop
+
+if TYPE_CHECKING:
+    from linad.sweeps.program import SweepProgram
+
+
+class Target(ABC):
+    """A processor that programs are compiled for. There is one object of each class.
+
+    Attributes
+    ----------
+    name : str
+        What errors and reports call it, and the name of the object in its module.
+    """
+
+    name: ClassVar[str]
+
+    # What loops compute.
+
+    @abstractmethod
+    def has(self, primitive: str, row: Scalar) -> bool:
+        """Whether kernels can call what a row is written with."""
+
+    def takes(self, dtype: Any) -> bool:
+        """Whether kernels read and write a dtype."""
+        return name_of_dtype(dtype) is not None
+
+    def row_of(
+        self, primitive: str, result: Any, operands: list[Any]
+    ) -> tuple[Scalar, list[str]] | None:
+        """The row of an elementwise primitive, as `linad.sweeps.scalar_rows.row_of`."""
+        return scalar_rows.row_of(primitive, result, operands, self.has)
+
+    def cost_of(self, primitive: str) -> int:
+        """Rough time of an elementwise primitive for one entry, in additions."""
+        return scalar_rows.cost_of(primitive)
+
+    def parts(self, loop: Loop, stored: set[Var]) -> list[tuple[Loop, set[Var]]]:
+        """The loops that a loop is computed by, each with what it stores."""
+        return [(loop, stored)]
+
+    @abstractmethod
+    def write_loop(
+        self, loop: Loop, places: dict[Any, Place], stored: set[Var], chosen: Settings
+    ) -> WrittenLoop:
+        """Write the kernel of a loop.
+
+        Parameters
+        ----------
+        loop : Loop
+        places : dict
+            Where each variable is that the loop reads, or stores.
+        stored : set of Var
+            What it makes that others read.
+        chosen : Settings
+        """
+
+    # What else there is.
+
+    def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
+        """A tape in the order that suits the routines, and what some read besides operands."""
+        return tape, {}
+
+    def lower(self, lowering: Any, eqn: Equation) -> bool:
+        """Add the instructions of an equation, if there are kernels for it."""
+        if eqn.outputs and not any(size_of(v.shape) for v in eqn.outputs):
+            for v in eqn.outputs:
+                lowering.result(v)  # of no entries
+            return True
+        routine = self.routine_of(eqn.primitive.name)
+        return routine is not None and routine(lowering, eqn)
+
+    @abstractmethod
+    def routine_of(self, primitive: str) -> Routine | None:
+        """How a primitive that is no loop is lowered; None where NumPy has to compute it."""
+
+    @abstractmethod
+    def scatter(
+        self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
+    ) -> None:
+        """Set, or add to, the entries of ``target`` of these numbers, as if one by one."""
+
+    # Who runs it.
+
+    def plan_memory(self, instructions: list[Any]) -> int:
+        """Give scratch buffers their places; return the bytes that a run needs."""
+        return plan_arena(instructions)
+
+    @abstractmethod
+    def compile(self, tape: Tape, chosen: Settings | None = None) -> "SweepProgram":
+        """The program of a tape; it is made at its first run."""
+
+    def __reduce__(self) -> str:
+        return self.name  # the one object of that name
