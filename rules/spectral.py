@@ -16,17 +16,17 @@ Conventions. The vectors of a complex Hermitian matrix, and of a singular value,
 up to a factor of modulus 1: dV is the one with diag(V^H dV) = 0 (of singular vectors, V has
 it and U follows), and functions that do not depend on the factor have the right derivative.
 
-Values closer than n eps max|λ| count as equal, and then F_ij = X_ij = 0 (and 1/s = 0 for s = 0):
+Values closer than 8 n eps max|λ| count as equal, and then F_ij = X_ij = 0 (and 1/s = 0 for s = 0):
 the vectors within an eigenspace are taken to stay, and derivatives stay finite. What
 depends on the values only and treats equal ones alike (a sum, a trace, a maximum's
 subgradient) has the right first derivative there, and so have vectors of the other
 eigenspaces, and U V^H, for Y is known. What turns the vectors of one eigenspace into each
 other is lost: there is no derivative of a single vector. A function V f(Λ) V^H of the matrix
-needs it as well, and has to be differentiated in another way: reverse mode, which sees values
-and vectors come together, gives NaN; forward mode does not see it. An eigenvalue of a defective
-matrix has no derivative. It is NaN, in Σ λ as well, for what reaches the rule may be Σ λ² / 2.
-Singular values equal to 0 have derivative 0, as
-|x| has. Second derivatives there are right, or raise: see `linad.rules.degeneracy`.
+needs it as well, and so does U f(S) V^H; they have to be differentiated in another way: reverse
+mode, which sees values and vectors come together, gives NaN; forward mode does not see it. An
+eigenvalue of a defective matrix has no derivative. It is NaN, in Σ λ as well, for what reaches the
+rule may be Σ λ² / 2. Singular values equal to 0 have derivative 0, as |x| has. Second derivatives
+there are right, or raise: see `linad.rules.degeneracy`.
 
 Sources: M. Giles, "An extended collection of matrix derivative results for forward and
 reverse mode algorithmic differentiation", 2008. M. Seeger, A. Hetzel, Z. Dai, E. Meissner
@@ -66,13 +66,13 @@ def reciprocal_gaps(values: Any) -> Any:
     return _reciprocal(values[..., None, :] - values[..., :, None], equal_values(values))
 
 
-def lost(values: Any, m: Any) -> Any:
-    """Where a coupling m of vectors of equal values is not 0, and would be taken to be."""
+def known_turns(values: Any, turned: Any, m: Any) -> Any:
+    """F ∘ M, and NaN where a coupling M of vectors of equal values is not 0: it would be lost."""
     eye = np.eye(values.shape[-1], dtype=bool)
     size = np.abs(m)
     far = 100 * values.shape[-1] * float(np.finfo(values.dtype).eps)
     largest = np.max(size, axis=(-2, -1), keepdims=True, initial=0.0)
-    return equal_values(values) & ~eye & (size > far * largest)
+    return np.where(equal_values(values) & ~eye & (size > far * largest), np.nan, turned)
 
 
 def _conditions(vectors: Any) -> Any:
@@ -152,7 +152,7 @@ class HermitianEigen(JacobianOperator):
             m = adjoint(v) @ vectors
             turned = self.gaps * m
             if values is not None:  # values with vectors, as in V f(Λ) V^H
-                turned = np.where(lost(self.values, m), np.nan, turned)
+                turned = known_turns(self.values, turned, m)
             e = _plus(e, turned)
         return v @ e @ adjoint(v)
 
@@ -280,7 +280,7 @@ class GeneralEigen(JacobianOperator):
             m = adjoint(v) @ vectors
             turned = np.conj(self.gaps) * m
             if values is not None:
-                turned = np.where(lost(self.values, m), np.nan, turned)
+                turned = known_turns(self.values, turned, m)
             c = _plus(c, np.where(self._defective[..., None, :] & (m != 0), np.nan, turned))
         da = matrix.solve(c @ adjoint(v), adjoint=True)
         return np.real(da) + 0.0 if self._in_dtype.kind != "c" and self._complex else da
@@ -406,6 +406,8 @@ class SingularDerivative(JacobianOperator):
             total = _plus(left, right)
             apart = _plus(left, None if right is None else -right)
             x, y = self.gaps * total, self.sums * apart
+            if ds is not None:  # values with vectors, as in U f(S) V^H
+                x = known_turns(self.s, x, total)
             if self._complex:
                 y = y + self.sums * total * self._eye
             p = _plus(p, 0.5 * (x + adjoint(x) + y - adjoint(y)))

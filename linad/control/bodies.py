@@ -104,6 +104,10 @@ class Body:
         carried = {i for i in inputs if i < self.carries}
         return sorted(inputs), sorted(moving | carried)
 
+    def moves(self, active: tuple[int, ...]) -> bool:
+        """Whether anything that it computes moves with the active inputs: comparisons do not."""
+        return bool(self.activity(active)[1])
+
     def pull(self, active: tuple[int, ...], given: tuple[int, ...], seeds: Shape) -> "Pull":
         """The body of the pull, for cotangents of the outputs ``given``, which are rows."""
         key = "pull", active, given, seeds

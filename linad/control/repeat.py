@@ -124,6 +124,8 @@ class RepeatJacobian(JacobianOperator):
     ----------
     results : tuple
         What the loop computes.
+    moves : bool
+        Whether anything that it computes moves with the operands: comparisons alone do not.
 
     Notes
     -----
@@ -142,7 +144,8 @@ class RepeatJacobian(JacobianOperator):
         self.active = tuple([i - first for i in active])
         body = owner.body
         every = tuple(range(body.carries, len(body.outputs)))
-        self.kept = body.pull(self.active, every, ()).carries
+        self.moves = body.moves(self.active)
+        self.kept = body.pull(self.active, every, ()).carries if self.moves else ()
         found = self._repeat(body.keeping(self.kept), owner.reverse, values[first:])
         count = len(body.outputs)
         self.results, self.carries = tuple(found[:count]), found[count:]
@@ -156,6 +159,8 @@ class RepeatJacobian(JacobianOperator):
         return repeat(body, owner.n, reverse, owner.counted)(*self.count, *values)
 
     def pushforward(self, tangent: Any) -> Any:
+        if not self.moves:
+            return (None,) * len(self.out_slots)
         body = self.owner.body
         nc, nx = body.carries, body.rows
         seeds = _seeds(tangent, self.in_slots)
@@ -177,6 +182,8 @@ class RepeatJacobian(JacobianOperator):
         return tuple(pushed)
 
     def pullback(self, cotangent: Any) -> Any:
+        if not self.moves:
+            return (None,) * len(self.in_slots)
         body = self.owner.body
         nc = body.carries
         seeds = _seeds(cotangent, self.out_slots)

@@ -178,6 +178,7 @@ class WhileJacobian(JacobianOperator):
 
     def __init__(self, owner: While, values: list[Any], active: tuple[int, ...]) -> None:
         self.owner, self.values, self.active = owner, values, active
+        self.moves = owner.body.moves(active)
         nc = owner.body.carries
         self.rows = owner.kept or owner.capacity
         found = while_(owner.test, owner.body, self.rows, owner.limit, owner.capacity)(*values)
@@ -189,6 +190,8 @@ class WhileJacobian(JacobianOperator):
         super().__init__((), (), np.result_type(*dtypes))
 
     def pushforward(self, tangent: Any) -> Any:
+        if not self.moves:
+            return (None,) * len(self.out_slots)
         owner = self.owner
         body, nc = owner.body, owner.body.carries
         seeds = _seeds(tangent, self.in_slots)
@@ -229,6 +232,8 @@ class WhileJacobian(JacobianOperator):
         return Body(tape_of("test", nodes, equations, outputs), push.body.example, nc + n, 0)
 
     def pullback(self, cotangent: Any) -> Any:
+        if not self.moves:
+            return (None,) * len(self.in_slots)
         body, nc = self.owner.body, self.owner.body.carries
         seeds = _seeds(cotangent, self.out_slots)
         pull = body.pull(self.active, (), seeds)

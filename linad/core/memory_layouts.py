@@ -29,6 +29,20 @@ def copied(a: np.ndarray) -> np.ndarray:
     return y
 
 
+def kept(a: Any) -> Any:
+    """A copy of which operations make arrays that lie as those they make of ``a``.
+
+    A copy in order "K" takes a broadcast axis for the innermost one, as its stride is 0; in an
+    operation such an axis stays where it is among the others.
+    """
+    if type(a) is not np.ndarray or a.flags.forc or 0 not in a.strides or not a.size:
+        return a.copy("K")
+    iterator: Any = np.nditer((a, None), [], [["readonly"], ["writeonly", "allocate"]])
+    made = iterator.operands[1]
+    made[...] = a
+    return made
+
+
 def laid(shape: Sequence[int], steps: Sequence[int], dtype: Any) -> tuple[np.ndarray, Any, int]:
     """An array whose strides are given in entries, its memory, and which entry is its first."""
     reach = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]

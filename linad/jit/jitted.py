@@ -217,15 +217,18 @@ class Jitted(Generic[P, R]):
         if not self._has_room(variants, arguments):
             self._warn(variants)
             return self.function(*args, **kwargs)
+        outside = list(arguments.outside)
         with collection_paused():
             y, path = record(self.function, arguments)
         if path is None:
             return y
         if self._numbers_met_single_precision(arguments, path):
-            for k in path.written:  # the call starts anew, on what it was given
-                arguments.arrays[k][...] = path.example[k]
+            _take_back(arguments, outside, path)
             return self._call(args, kwargs)
         self._adopt(path, variants)
+        if path.changes_containers:
+            _take_back(arguments, outside, path)
+            return self.function(*args, **kwargs)
         return y
 
     def _has_room(self, variants: list[Variant], arguments: Signature) -> bool:
@@ -275,9 +278,14 @@ class Jitted(Generic[P, R]):
             return variant.finish(values, arguments.arrays)
         else:
             if self._has_room(variants, arguments):
-                path = self._recorded_on_values(arguments)
-                if path is not None and path.fits(arguments.arrays):
-                    path = self._adopt(path, variants)
+                new = self._recorded_on_values(arguments)
+                if new is not None and new.fits(arguments.arrays):
+                    path = self._adopt(new, variants)
+                    if new.changes_outside:
+                        # That is done now, and must not be done again.
+                        before = new.example[len(arguments.arrays) :]
+                        values = new.applied([*arguments.arrays, *before])
+                        return new.finish(values, arguments.arrays)
                     if path.runs_in_python(arguments.operands):
                         return arguments.call(self.function, arguments.arrays)
                     return path.finish(path.applied(arguments.operands), arguments.arrays)
@@ -351,6 +359,17 @@ class Jitted(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<jit {name_of(self.function)}>"
+
+
+def _take_back(arguments: Signature, outside: Sequence[np.ndarray], path: Variant) -> None:
+    """Give arrays the entries that they had before a path was recorded: the call starts anew."""
+    for k in path.written:
+        arguments.arrays[k][...] = path.example[k]
+    if path.changes_outside:
+        before = path.example[len(arguments.arrays) :]
+        for a, entries in zip(outside, before, strict=True):
+            if a.flags.writeable:
+                a[...] = entries
 
 
 def _static_numbers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

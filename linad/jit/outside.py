@@ -17,7 +17,8 @@ import sysconfig
 import types
 import typing
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from io import IOBase
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,13 @@ from linad.jit.direct_arrays import is_jitted
 from linad.jit.static import (
     MACHINERY,
     OPAQUE,
+    SMALL,
     Itself,
     Static,
     attributes,
     class_attributes,
     contents,
+    digest,
     is_users,
 )
 from linad.transforms.plain_operands import is_frozen
@@ -91,6 +94,8 @@ class Look:
         The user's own that were met.
     objects : set of int
         Ids of the user's objects that were met.
+    volatile : bool
+        Whether an iterator is among it: to read one is to change it.
     """
 
     def __init__(self, walk: "_Walk") -> None:
@@ -99,6 +104,7 @@ class Look:
         self.lines, self.scope = walk.lines, walk.scope
         self.functions, self.objects = walk.functions, walk.objects
         self.of_users = {id(f) for f in self.functions}
+        self.volatile = walk.volatile
         self.counts = bool(self.lines or self.arrays)
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in self.arrays]
         self._still: Callable[[], Any] | None = None
@@ -227,8 +233,10 @@ class _Walk:
         self.texts: list[str] = []
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {"same": _same, "all": all, "map": map, "is_": operator.is_}
+        self.scope["entries_of"] = entries_of
         self.met: dict[int, int] = {}
         self.slots: set[str] = set()
+        self.volatile = False
         self.functions: list[types.FunctionType] = []
         self.objects: set[int] = set()
         self.alive: list[Any] = []
@@ -269,6 +277,7 @@ class _Walk:
             self.parts.append((name, kind, len(value)))
         else:
             self.parts.append((name, Itself(value)))
+            self.volatile = self.volatile or _moves(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
         if not isinstance(value, NUMBERS):
@@ -327,9 +336,10 @@ class _Walk:
             self.parts.append((name, Static(copy)))
             if isinstance(value, set):
                 self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
-        elif isinstance(value, bytearray):
-            self.parts.append((name, bytes(value)))
-            self.lines.append(f"{self.bind(value)} == {self.bind(bytes(value))}")
+        elif kind not in NUMBERS and has_memory(value):
+            now = entries_of(value)
+            self.parts.append((name, now))
+            self.lines.append(f"entries_of({self.bind(value)}) == {self.bind(now)}")
         elif is_jitted(value):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
@@ -475,6 +485,27 @@ def _is_generated(f: Any) -> bool:
     """Whether a method was written by `dataclasses`: it reads all fields, for nobody."""
     f = getattr(f, "__wrapped__", f)
     return type(f) is types.FunctionType and f.__code__.co_filename == "<string>"
+
+
+def _moves(value: Any) -> bool:
+    """Whether a value is an iterator of which nobody can tell how far it has gone."""
+    return isinstance(value, Iterator) and not (is_users(type(value)) or isinstance(value, IOBase))
+
+
+def has_memory(value: Any) -> bool:
+    """Whether a value owns memory that others may write into: a bytearray, a file in memory."""
+    try:
+        return not memoryview(value).readonly or isinstance(value, memoryview)
+    except (TypeError, ValueError, BufferError):  # ValueError: it is closed
+        return False
+
+
+def entries_of(value: Any) -> bytes:
+    """What stands in such memory; of a large one, a hash."""
+    with memoryview(value) as memory:
+        if memory.nbytes <= SMALL:
+            return memory.tobytes()
+        return digest(memory if memory.c_contiguous else memory.tobytes())
 
 
 def _same(value: Any, before: Any) -> bool:

@@ -108,11 +108,20 @@ class Signature:
 
     def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """Call a function with other arrays in the same places."""
+        args, kwargs = self.filled(arrays)
+        return f(*args, **kwargs)
+
+    def filled(self, arrays: Sequence[Any]) -> Any:
+        """Positional and named arguments with other arrays in the same places."""
         leaves = list(self.leaves)
         for k, a in zip(self.dynamic, arrays, strict=True):
             leaves[k] = a
-        args, kwargs = tree.unflatten(self.structure, leaves)
-        return f(*args, **kwargs)
+        return tree.unflatten(self.structure, leaves)
+
+    def objects_have_changed(self) -> bool:
+        """Whether something among the arguments that is part of the program is another now."""
+        pairs = zip(self.key[2], self.leaves, strict=True)
+        return any([type(part) is Static and part != Static(x) for part, x in pairs])
 
     def hold_python_numbers(self) -> bool:
         """Whether a Python number is among the data."""

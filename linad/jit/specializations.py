@@ -9,6 +9,7 @@ import enum
 import functools
 import logging
 import numbers
+import operator
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
-from linad.core.memory_layouts import layout_of
+from linad.core.memory_layouts import kept, layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
@@ -32,7 +33,7 @@ from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.random_draws import Draws
 from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
-from linad.transforms.plain_operands import is_frozen
+from linad.transforms.plain_operands import is_frozen, same_bits
 from linad.transforms.record import RecordTrace
 
 log = logging.getLogger("linad")
@@ -54,12 +55,20 @@ class Variant:
         Which of the results that it computes are arrays without axes; the others that have
         none are numbers.
     interpreted : bool
-        Whether Python has to run it: it catches what NumPy raises at a division by zero, say.
+        Whether Python has to run it: it catches what NumPy raises at a division by zero, say, or
+        changes what stands outside.
+    changes_containers : bool
+        Whether it puts other things into a dict, a list or an object among the arguments. It has
+        been given copies of those, and has to be called again.
+    changes_outside : bool
+        Whether something that it reads from outside is another after the run. The tape holds for
+        what stood there before, which ``example`` has copies of.
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
     """
 
     interpreted = False
+    changes_outside = changes_containers = False
     memory: list[Any] | None = None
 
     def __init__(
@@ -131,7 +140,7 @@ class Variant:
     def _compile(self) -> Any:
         from linad.sweeps.compiled import Compiled
 
-        if compiler_is_off():
+        if compiler_is_off() or self.changes_outside:
             from linad.sweeps.numpy_target import NUMPY
 
             return Compiled(self.tape, self.example, NUMPY)
@@ -235,7 +244,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         recorder.memory_counts = True
         tracers = [tracers[k] for k in first_of_each(arguments.arrays)]
     before = [t._node for t in tracers]
-    outside = [np.array(a) for a in arguments.outside]
+    outside = [kept(a) for a in arguments.outside]
     stand = [recorder.input(a) for a in outside]
     inputs += [t._node for t in stand]
     direct = arguments.direct(f)
@@ -246,7 +255,9 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     draws = Draws(f, arguments.leaves)
     with recorder, standing([a for a, _ in pairs], [t for _, t in pairs]):
         try:
-            result = arguments.call(f, tracers)
+            args, kwargs = arguments.filled(tracers)
+            held = tree.flatten((args, kwargs))
+            result = f(*args, **kwargs)
         except BaseException:
             written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
             if share_memory(arguments.operands, written):
@@ -304,8 +315,35 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     path = Variant(tape, example, results, written, out_tree, layouts, recorder.derives, flat)
     if recorder.memory_counts:
         path.memory = memory_of_all(arguments.arrays)
-    path.interpreted = recorder.errors.finish()
+    path.changes_outside = _has_changed(arguments, outside)
+    path.changes_containers = not _holds_the_same((args, kwargs), held)
+    by_python = path.changes_outside or path.changes_containers
+    path.interpreted = recorder.errors.finish() or by_python
     return y, path
+
+
+def _holds_the_same(container: Any, held: tuple[list[Any], Any]) -> bool:
+    leaves, structure = tree.flatten(container)
+    return structure == held[1] and all(map(operator.is_, leaves, held[0]))
+
+
+def _has_changed(arguments: Signature, outside: Sequence[np.ndarray]) -> bool:
+    """Whether a run has changed what it reads from outside: the program would not do that.
+
+    So it is with the objects among the arguments. A workspace that is left as it was found, and
+    what is computed once and kept, do not matter: the next call starts from what this one left.
+    """
+    if arguments.objects_have_changed():
+        return True
+    if arguments.look is None:
+        return False
+    if arguments.look.volatile:
+        return True
+    now = arguments.look.still()
+    if now is None:
+        return True
+    pairs = zip(outside, now.arrays, strict=True)
+    return not all([same_bits(a, before) for before, a in pairs])
 
 
 def _check_constant(leaf: Any, arguments: Signature, f: Callable[..., Any]) -> None:

@@ -142,11 +142,12 @@ def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
         return Itself(array)
     if array.nbytes <= SMALL:
         return array.tobytes()
-    return _digest(np.ascontiguousarray(array))
+    return digest(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
-def _digest(array: Any) -> bytes:
-    return hashlib.blake2b(array.reshape(-1).view(np.uint8), digest_size=16).digest()
+def digest(memory: Any) -> bytes:
+    """A hash of what stands in contiguous memory."""
+    return hashlib.blake2b(memory, digest_size=16).digest()
 
 
 SMALL = 2**8

@@ -18,19 +18,19 @@ import scipy.integrate
 
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched
+from linad.scipy.implicit_solutions import Watched, plain, root_of_vector, watched, while_tracing
 from linad.scipy.piecewise import CubicHermiteSpline
 
 
+@while_tracing(scipy.integrate.solve_bvp)
 def solve_bvp(
-    fun: Any, bc: Any, x: Any, y: Any, p: Any = None, S: Any = None, *rest: Any, **kwargs: Any
+    fun: Any, bc: Any, x: Any, y: Any, p: Any = None, S: Any = None, **options: Any
 ) -> Any:
-    """As `scipy.integrate.solve_bvp`."""
     f, ends = Watched(fun), Watched(bc)
     for name in ("fun_jac", "bc_jac"):
-        if name in kwargs:
-            kwargs[name] = watched(kwargs[name])
-    found = scipy.integrate.solve_bvp(f, ends, plain(x), plain(y), plain(p), S, *rest, **kwargs)
+        if name in options:
+            options[name] = watched(options[name])
+    found = scipy.integrate.solve_bvp(f, ends, plain(x), plain(y), plain(p), S, **options)
     if not (f.traced or ends.traced):
         return found
     if S is not None:

@@ -10,6 +10,8 @@ third: each step doubles the order to which the iterate agrees with the root (A.
 Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.3). The value stays SciPy's.
 """
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +20,7 @@ import numpy as np
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
-from linad.errors import ConvergenceError
+from linad.errors import ArgumentError, ConvergenceError
 from linad.rules.creation import asarray
 from linad.scipy.mirror import holds_traced
 
@@ -120,6 +122,36 @@ def root_of_vector(name: str, g: Function, found: Any) -> Any:
     return polished(name, found, lambda x: np.linalg.solve(matrix(x), g(x)))
 
 
-def tracing() -> bool:
-    """Whether a trace runs, whose values a function may close over."""
-    return running_trace() is not None
+def while_tracing(original: Function) -> Callable[[Function], Function]:
+    """Make the decorated function take over while a trace runs, whose values may be closed over.
+
+    Parameters
+    ----------
+    original : callable
+        SciPy's function, which answers all other calls. Its name, documentation and signature
+        are those of the result; the form gets all arguments by their names.
+
+    Raises
+    ------
+    ArgumentError
+        From the form, for arguments that SciPy's function does not take.
+    """
+    signature = inspect.signature(original)
+    more = [p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
+
+    def decorate(form: Function) -> Function:
+        @functools.wraps(original)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if running_trace() is None:
+                return original(*args, **kwargs)
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise ArgumentError(f"{original.__name__}: {error}") from error
+            for name in more:
+                given |= given.pop(name, {})
+            return form(**given)
+
+        return function
+
+    return decorate

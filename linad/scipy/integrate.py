@@ -26,9 +26,11 @@ from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
-from linad.scipy import boundaryvalue, quadrature, vectorquadrature
+from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.quadrature import dblquad as dblquad, quad as quad
+from linad.scipy.vectorquadrature import quad_vec as quad_vec
 
 
 def __getattr__(name: str) -> Any:
@@ -197,22 +199,3 @@ def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
         if holds_traced((half, values)):
             return half * np.sum(weights * values, axis=-1), None
     return scipy.integrate.fixed_quad(func, a, b, args, n)
-
-
-# Integrals of functions that may close over traced values.
-
-
-def _over_closures(name: str, form: Any) -> Any:
-    original = getattr(scipy.integrate, name)
-
-    @functools.wraps(original)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        return (original if running_trace() is None else form)(*args, **kwargs)
-
-    return function
-
-
-quad = _over_closures("quad", quadrature.quad)
-dblquad = _over_closures("dblquad", quadrature.dblquad)
-quad_vec = _over_closures("quad_vec", vectorquadrature.quad_vec)
-solve_bvp = _over_closures("solve_bvp", boundaryvalue.solve_bvp)

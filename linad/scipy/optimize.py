@@ -6,6 +6,7 @@ searches, on plain numbers; the derivative is that of the equation that the answ
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +25,8 @@ from linad.scipy.implicit_solutions import (
     root_of_number,
     root_of_vector,
     roots_of_numbers,
-    tracing,
     watched,
+    while_tracing,
 )
 from linad.scipy.linearprogram import linprog as linprog
 from linad.scipy.mirror import holds_traced
@@ -41,27 +42,13 @@ def __dir__() -> list[str]:
     return public_names(theirs)
 
 
-def _traced(name: str) -> Callable[[Function], Function]:
-    """A traced form of SciPy's function of that name."""
-    original = getattr(theirs, name)
-
-    def decorate(form: Function) -> Function:
-        @functools.wraps(original)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            return (form if tracing() else original)(*args, **kwargs)
-
-        return function
-
-    return decorate
-
-
 # Roots of a function of one number.
 
 
 def _bracketing(name: str) -> Function:
     original = getattr(theirs, name)
 
-    @_traced(name)
+    @while_tracing(original)
     def form(f: Function, a: Any, b: Any, args: Any = (), **kwargs: Any) -> Any:
         g = Watched(f, args_of(args))
         found = original(g, plain(a), plain(b), **kwargs)
@@ -83,7 +70,7 @@ ridder = _bracketing("ridder")
 toms748 = _bracketing("toms748")
 
 
-@_traced("newton")
+@while_tracing(theirs.newton)
 def newton(
     func: Function,
     x0: Any,
@@ -117,7 +104,7 @@ def newton(
     return (root, *found[1:])
 
 
-@_traced("root_scalar")
+@while_tracing(theirs.root_scalar)
 def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
     args = args_of(args)
     g = Watched(f, args)
@@ -128,7 +115,7 @@ def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
     return result
 
 
-@_traced("fixed_point")
+@while_tracing(theirs.fixed_point)
 def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
     g = Watched(func, args_of(args))
     found = theirs.fixed_point(g, plain(x0), **kwargs)
@@ -149,7 +136,7 @@ def _vector_root(name: str, g: Watched, found: Any) -> Any:
     )
 
 
-@_traced("root")
+@while_tracing(theirs.root)
 def root(
     fun: Function, x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None, **kwargs: Any
 ) -> Any:
@@ -165,13 +152,11 @@ def root(
     return result
 
 
-@_traced("fsolve")
-def fsolve(
-    func: Function, x0: Any, args: Any = (), fprime: Any = None, *rest: Any, **kwargs: Any
-) -> Any:
+@while_tracing(theirs.fsolve)
+def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, **kwargs: Any) -> Any:
     args = args_of(args)
     g = Watched(func, args)
-    found = theirs.fsolve(g, plain(x0), (), watched(fprime, args), *rest, **kwargs)
+    found = theirs.fsolve(g, plain(x0), (), watched(fprime, args), **kwargs)
     if not g.traced:
         return found
     if isinstance(found, tuple):
@@ -209,7 +194,7 @@ def _minimum(name: str, f: Function, found: Any, free: Any) -> Any:
     return at_rest + embed @ moved
 
 
-@_traced("minimize")
+@while_tracing(theirs.minimize)
 def minimize(
     fun: Function,
     x0: Any,
@@ -245,17 +230,16 @@ def minimize(
     return result
 
 
-@_traced("minimize_scalar")
+@while_tracing(theirs.minimize_scalar)
 def minimize_scalar(
     fun: Function,
     bracket: Any = None,
     bounds: Any = None,
     args: Any = (),
-    *rest: Any,
     **kwargs: Any,
 ) -> Any:
     f = Watched(fun, args_of(args))
-    result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), *rest, **kwargs)
+    result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), **kwargs)
     if f.traced:
         free = _inside(np.atleast_1d(result.x), None if bounds is None else [plain(bounds)])
         moved = _minimum(
@@ -268,12 +252,15 @@ def minimize_scalar(
 
 def _fmin(name: str) -> Function:
     original = getattr(theirs, name)
+    first = next(iter(inspect.signature(original).parameters))
 
-    @_traced(name)
-    def form(func: Function, x0: Any, *rest: Any, args: Any = (), **kwargs: Any) -> Any:
-        f = Watched(func, args_of(args))
-        given = [watched(r) for r in rest]
-        found = original(f, plain(x0), *given, **kwargs)
+    @while_tracing(original)
+    def form(x0: Any, args: Any = (), fprime: Any = None, **given: Any) -> Any:
+        args = args_of(args)
+        f = Watched(given.pop(first), args)
+        if fprime is not None:
+            given["fprime"] = watched(fprime, args)
+        found = original(f, plain(x0), **given)
         if not f.traced:
             return found
         x = found[0] if isinstance(found, tuple) else found
@@ -300,7 +287,7 @@ def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
     return _minimum(name, half_sum, found, free)
 
 
-@_traced("least_squares")
+@while_tracing(theirs.least_squares)
 def least_squares(
     fun: Function, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), **kwargs: Any
 ) -> Any:
@@ -324,7 +311,7 @@ def least_squares(
     return result
 
 
-@_traced("leastsq")
+@while_tracing(theirs.leastsq)
 def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs: Any) -> Any:
     args = args_of(args)
     r = Watched(func, args)
@@ -335,7 +322,7 @@ def leastsq(func: Function, x0: Any, args: Any = (), Dfun: Any = None, **kwargs:
     return (_fitted("leastsq", r.values, x, np.ones(x.size, bool)), *found[1:])
 
 
-@_traced("curve_fit")
+@while_tracing(theirs.curve_fit)
 def curve_fit(
     f: Function,
     xdata: Any,

@@ -8,15 +8,16 @@ Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK d
 """
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
-import scipy.integrate
+import scipy.integrate as theirs
 
 from linad.api.derivatives import stop_gradient
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, args_of, plain, tracing
+from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
 _HALVES = 2
@@ -27,36 +28,25 @@ def _rule() -> tuple[Any, Any]:
     return np.polynomial.legendre.leggauss(21)
 
 
-def quad(
-    func: Any,
-    a: Any,
-    b: Any,
-    args: Any = (),
-    full_output: int = 0,
-    epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
-    limit: int = 50,
-    points: Any = None,
-    weight: Any = None,
-    *rest: Any,
-    **kwargs: Any,
-) -> Any:
-    """As `scipy.integrate.quad`."""
-    args = args_of(args)
-    f = Watched(func, args)
-    low, high = plain(a), plain(b)
-    given = {"epsabs": epsabs, "epsrel": epsrel, "limit": limit, "points": plain(points)}
-    found = scipy.integrate.quad(f, low, high, (), 1, **given, weight=weight, **kwargs)
-    answer = found if full_output else found[:2]
-    if not tracing() or not (f.traced or holds_traced((a, b))):
-        if full_output:
-            return found
-        return scipy.integrate.quad(f, low, high, (), 0, **given, weight=weight, **kwargs)
-    if weight is not None or kwargs.get("complex_func"):
+@while_tracing(theirs.quad)
+def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **options: Any) -> Any:
+    f = Watched(func, args_of(args))
+    given: dict[str, Any] = {name: plain(value) for name, value in options.items()}
+    special = given.get("weight") is not None or given.get("complex_func")
+    found = theirs.quad(f, plain(a), plain(b), (), full_output if special else 1, **given)
+    traced = f.traced or holds_traced((a, b))
+    if special and traced:
         raise UnsupportedError(
             "quad: weight= and complex_func= are not traced by linad; put the weight into the "
             "integrand, and integrate real and imaginary part apart"
         )
+    if special or (full_output and not traced):
+        return found
+    if not full_output and len(found) > 3:
+        warnings.warn(found[3], theirs.IntegrationWarning, stacklevel=3)
+    answer = found if full_output else found[:2]
+    if not traced:
+        return answer
     last = found[2]["last"]
     starts, ends = np.array(found[2]["alist"][:last]), np.array(found[2]["blist"][:last])
     value = _integral(f, a, b, starts, ends)
@@ -104,11 +94,17 @@ def _nodes(starts: Any, ends: Any) -> Any:
             yield from zip((left + right) / 2 + half * x, half * w, strict=True)
 
 
-def dblquad(func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **kwargs: Any) -> Any:
-    """As `scipy.integrate.dblquad`."""
+@while_tracing(theirs.dblquad)
+def dblquad(
+    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), **tolerances: Any
+) -> Any:
+    errors = [0.0]
 
     def inner(x: Any) -> Any:
         low, high = [g(x) if callable(g) else g for g in (gfun, hfun)]
-        return quad(lambda y: func(y, x, *args_of(args)), low, high, **kwargs)[0]
+        value, error = quad(lambda y: func(y, x, *args_of(args)), low, high, **tolerances)
+        errors.append(error)
+        return value
 
-    return quad(inner, a, b, **kwargs)
+    value, error = quad(inner, a, b, **tolerances)
+    return value, max(error, *errors)

@@ -13,19 +13,18 @@ import scipy.integrate
 from linad.api.derivatives import stop_gradient
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
-from linad.scipy.implicit_solutions import Watched, args_of, plain
+from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
 
-def quad_vec(f: Any, a: Any, b: Any, *rest: Any, args: Any = (), **kwargs: Any) -> Any:
-    """As `scipy.integrate.quad_vec`."""
+@while_tracing(scipy.integrate.quad_vec)
+def quad_vec(
+    f: Any, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any
+) -> Any:
     watched, low, high = Watched(f, args_of(args)), plain(a), plain(b)
-    wanted = kwargs.pop("full_output", False)
-    value, error, info = scipy.integrate.quad_vec(
-        watched, low, high, *rest, full_output=True, **kwargs
-    )
+    value, error, info = scipy.integrate.quad_vec(watched, low, high, full_output=True, **options)
     if not (watched.traced or holds_traced((a, b))):
-        return (value, error, info) if wanted else (value, error)
+        return (value, error, info) if full_output else (value, error)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise UnsupportedError(
             "quad_vec: an infinite range is not traced by linad; substitute, or use quad, whose "
@@ -42,7 +41,7 @@ def quad_vec(f: Any, a: Any, b: Any, *rest: Any, args: Any = (), **kwargs: Any) 
             value,
         )
     y = value + (total - stop_gradient(total))
-    return (y, error, info) if wanted else (y, error)
+    return (y, error, info) if full_output else (y, error)
 
 
 def _sum(f: Watched, a: Any, b: Any, intervals: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.memory_layouts import kept
 from linad.core.settings import settings
 from linad.errors import OverwrittenError
 from linad.transforms.stores import may_write
@@ -37,7 +38,7 @@ class PlainOperands:
     def keep(self, a: np.ndarray) -> np.ndarray:
         """The array as an operator may keep it."""
         if a.nbytes <= _TINY:
-            return a.copy("K")
+            return kept(a)
         if is_frozen(a):
             return a
         if a.nbytes > settings().snapshot_bytes:
@@ -46,7 +47,7 @@ class PlainOperands:
             return a
         known = self._copies.get(id(a))
         if known is None or not same_bits(a, known[1]):
-            known = self._copies[id(a)] = (a, a.copy("K"))
+            known = self._copies[id(a)] = (a, kept(a))
         return known[1]
 
     def keep_sparse(self, A: Any) -> Any:

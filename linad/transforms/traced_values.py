@@ -15,6 +15,7 @@ from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
+from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact
 from linad.errors import DTypeError, OutputError, UnsupportedError
@@ -72,7 +73,7 @@ def _captured(a: Tracer, primitive: Primitive) -> Any:
     """The value of a traced argument, as an operation may keep it: it will not change."""
     if a._buffer is None or primitive.view or not is_private(a):
         return a._value
-    return a._value.copy("K")
+    return kept(a._value)
 
 
 def refuse_objects(primitive: Primitive) -> None:

@@ -206,3 +206,41 @@ def test_branches_that_differ():
     step = lambda y, x: (linad.cond(x > 0, lambda v: v, lambda v: v[:1], y), None)  # noqa: E731
     with pytest.raises(ShapeError, match=r"branches must give the same, got .*float64\[2\]"):
         linad.scan(step, np.ones(2), np.ones(3))
+
+
+def halved(mid, low, high, p):
+    left = (mid**2 - p) * (low**2 - p) < 0
+    return np.where(left, low, mid), np.where(left, mid, high)
+
+
+def by_while(p):
+    return linad.while_loop(
+        lambda c: c[1] - c[0] > 1e-9,
+        lambda c: halved((c[0] + c[1]) / 2, *c, p),
+        (np.zeros(()), np.full((), 2.0)),
+    )[0]
+
+
+def by_fori(p):
+    def body(k, c):
+        return halved((c[0] + c[1]) / 2, *c, p)
+
+    return linad.fori_loop(0, 40, body, (np.zeros(()), np.full((), 2.0)))[0]
+
+
+def by_python(p):
+    low, high = np.zeros(()), np.full((), 2.0)
+    for _ in range(40):
+        low, high = halved((low + high) / 2, low, high, p)
+    return low
+
+
+@pytest.mark.parametrize("root", [by_while, by_fori, by_python])
+def test_nothing_moves_in_a_loop_that_only_compares(root):
+    def f(p, x):
+        return root(p) * x
+
+    expected = 0.0, root(1.44)
+    for g in (f, linad.jit(f)):
+        np.testing.assert_allclose(linad.grad(g, (0, 1))(1.44, 2.0), expected)
+        np.testing.assert_allclose(linad.jvp(g, (1.44, 2.0), (1.0, 1.0))[1], expected[1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.core.memory_layouts import copied, layout_of
+from linad.core.memory_layouts import copied, kept, layout_of
 
 BASE = np.arange(1.0, 5).reshape(2, 2)
 LAYOUTS = {
@@ -127,3 +127,34 @@ def test_copies_have_the_same_views():
                 assert np.shares_memory(u.reshape(shape), u) == np.shares_memory(
                     v.reshape(shape), v
                 )
+
+
+BROADCAST = {
+    "rows": np.broadcast_to(np.arange(4.0), (2, 4)),
+    "long rows": np.broadcast_to(np.arange(600.0), (2, 600)),
+    "columns": np.broadcast_to(np.arange(4.0)[:, None], (4, 2)),
+    "between": np.broadcast_to(np.arange(24.0).reshape(4, 6)[:, None], (4, 3, 6)),
+    "before a transpose": np.broadcast_to(np.arange(24.0).reshape(4, 6).T, (3, 6, 4)),
+    "in a transpose": np.broadcast_to(np.arange(24.0).reshape(4, 6).T[:, None], (6, 3, 4)),
+    "before rows reversed": np.broadcast_to(np.arange(24.0).reshape(4, 6)[::-1], (3, 4, 6)),
+}
+
+
+@pytest.mark.parametrize("name", BROADCAST)
+def test_results_of_broadcast_operands_lie_as_those_of_numpy(name):
+    """A copy in order "K" would make the broadcast axis the innermost one."""
+    b = BROADCAST[name]
+    assert kept(b).strides == (b * 1).strides
+
+    def plain(s):
+        return s * b
+
+    def written(v):
+        v[...] = v * 1.0
+        return np.exp(np.broadcast_to(v, b.shape))
+
+    narrow = tuple([slice(None, 1 if step == 0 else None) for step in b.strides])
+    for f, x in ((plain, np.float64(2.0)), (written, b[narrow].copy("K"))):
+        expected = f(x.copy("K") if x.ndim else x).strides
+        for transform in (linad.jit(f), lambda x, f=f: linad.linearize(f, x)[0]):
+            assert transform(x.copy("K") if x.ndim else x).strides == expected

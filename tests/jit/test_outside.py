@@ -1,6 +1,10 @@
 """What a jitted function reads from outside its arguments, and what changes between calls."""
 
+import array
+import ctypes
 import functools
+import itertools
+import mmap
 import threading
 import types
 
@@ -418,3 +422,175 @@ def test_frozen_arrays_are_known_by_themselves():
     m.b = np.full(3, 2.0)
     m.b.flags.writeable = False
     assert [jitted(X)[0] for _ in range(3)] == [1.0] * 3
+
+
+def toggled_entry():
+    state = {"on": False}
+
+    def f(x):
+        state["on"] = not state["on"]
+        return x * 2 if state["on"] else x * 3
+
+    return f, lambda k: (X,), lambda: state["on"]
+
+
+def toggled_argument():
+    class State:
+        on = False
+
+    state = State()
+
+    def f(x, state):
+        state.on = not state.on
+        return x * 2 if state.on else x * 3
+
+    return f, lambda k: (X, state), lambda: state.on
+
+
+def written_through_another_name():
+    w = np.zeros(3)
+    v = w[::-1]
+
+    def f(x):
+        y = x * v
+        np.add(w, 1, out=w)
+        return y
+
+    return f, lambda k: (X,), lambda: w.copy()
+
+
+def workspace_left_dirty():
+    w = np.zeros(3)
+
+    def f(x):
+        w[:] = 0
+        w[0] = 3.0
+        y = x * w
+        w[1] = 5.0
+        return y * w
+
+    return f, lambda k: (X, w.fill(k % 2))[:1], lambda: w.copy()
+
+
+def filled_once():
+    kept = {}
+
+    def f(x):
+        if "A" not in kept:
+            kept["A"] = np.arange(3.0)
+        return x * kept["A"]
+
+    return f, lambda k: (X,), lambda: len(kept)
+
+
+def iterator():
+    numbers = itertools.count(1.0)
+    return lambda x: x * next(numbers), lambda k: (X,), lambda: None
+
+
+def generator():
+    numbers = (float(k) for k in range(100))
+    return lambda x: x * next(numbers), lambda k: (X,), lambda: None
+
+
+def entry_of_a_dict_argument():
+    d = {}
+
+    def f(d):
+        d["x"] = d["x"] * 2
+        d["y"] = d["x"] + 1
+        return d["y"]
+
+    return f, lambda k: (d, d.clear(), d.update(x=X))[:1], lambda: sorted(d)
+
+
+def list_argument():
+    a = []
+
+    def f(a):
+        a.append(a[0] * 2)
+        return a[-1]
+
+    return f, lambda k: (a, a.clear(), a.append(X))[:1], lambda: len(a)
+
+
+def owner_of_memory(make, write):
+    def case():
+        memory = make()
+
+        def f(x):
+            return x * np.frombuffer(memory)
+
+        return f, lambda k: (X, write(memory, k))[:1], lambda: bytes(memoryview(memory))
+
+    return case
+
+
+def put_bytes(memory, k):
+    memory[:8] = np.float64(k).tobytes()
+
+
+def put_number(memory, k):
+    memory[0] = float(k)
+
+
+def owner_written_meanwhile():
+    memory = (ctypes.c_double * 3)(1.0, 2.0, 3.0)
+    w = np.ctypeslib.as_array(memory)
+
+    def f(x):
+        y = x * w
+        memory[0] += 1
+        return y
+
+    return f, lambda k: (X,), lambda: list(memory)
+
+
+EFFECTS = {
+    "toggled entry": toggled_entry,
+    "toggled argument": toggled_argument,
+    "written through another name": written_through_another_name,
+    "workspace left dirty": workspace_left_dirty,
+    "filled once": filled_once,
+    "iterator": iterator,
+    "generator": generator,
+    "entry of a dict argument": entry_of_a_dict_argument,
+    "list argument": list_argument,
+    "bytearray": owner_of_memory(lambda: bytearray(24), put_bytes),
+    "memoryview": owner_of_memory(lambda: memoryview(bytearray(24)), put_bytes),
+    "mmap": owner_of_memory(lambda: mmap.mmap(-1, 24), put_bytes),
+    "array": owner_of_memory(lambda: array.array("d", [1.0, 2.0, 3.0]), put_number),
+    "ctypes": owner_of_memory(lambda: (ctypes.c_double * 3)(), put_number),
+    "owner written meanwhile": owner_written_meanwhile,
+}
+
+
+def pushed(g):
+    def directional(*args):
+        return linad.jvp(g, args, tuple([np.ones_like(a) for a in args]))[1]
+
+    return directional
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_a_function_that_changes_what_it_reads(name):
+    """Calls leave behind what plain calls do, and give what they give; so do derivatives."""
+    make = EFFECTS[name]
+
+    def course(transform):
+        f, args, state = make()
+        g = transform(f)
+        return [(g(*args(k)), state()) for k in range(4)]
+
+    np.testing.assert_equal(course(linad.jit), course(lambda f: f))
+    if all(isinstance(a, np.ndarray) for a in make()[1](0)):
+        found = course(lambda f: pushed(linad.jit(f)))
+        np.testing.assert_equal(found, course(pushed))
+
+
+def test_what_is_computed_once_and_kept_is_compiled():
+    f, _, _ = filled_once()
+    jitted = linad.jit(f)
+    for _ in range(3):
+        jitted(X)
+    assert not jitted.variant(X).interpreted

@@ -211,3 +211,34 @@ def test_errors(name):
     function, error = ERRORS[name]
     with pytest.raises(error):
         linad.linearize(function, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_functions_of_equal_singular_values_are_not_told_wrong(dtype):
+    """U f(S) V^H turns the vectors of equal values into each other; U V^H does not."""
+    rng = np.random.default_rng(0)
+    q, r = [np.linalg.qr(rng.standard_normal((3, 3)).astype(dtype))[0] for _ in range(2)]
+    a = (q * np.array([2.0, 2.0, 1.0])) @ r
+    w = rng.standard_normal((3, 3))
+
+    def cut(a):
+        u, s, vh = np.linalg.svd(a)
+        return np.sum(w * ((u * np.maximum(s - 0.5, 0)) @ vh).real)
+
+    assert np.isnan(linad.grad(cut)(a)).any()
+    assert np.isfinite(linad.grad(cut)(a + np.diag([0.1, 0.2, 0.0]))).all()
+
+
+def test_values_that_rounding_has_parted_count_as_equal():
+    """Their gap is of rounding alone: divided by it, nothing is left of the derivative."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        a = (q * np.array([2.0, 2.0, 1.0])) @ q.T
+        a = (a + a.T) / 2
+
+        def f(a):
+            values, vectors = np.linalg.eigh(a)
+            return np.sum(((vectors * values**2) @ vectors.T)[0])
+
+        assert np.isnan(linad.grad(f)(a)).any()

@@ -151,3 +151,56 @@ def test_what_has_no_derivative_is_refused():
         )(X)
     with pytest.raises(ConvergenceError, match="brentq"):
         linad.jacobian(lambda x: optimize.brentq(lambda t: np.sign(t - 0.5) + 0 * x[0], 0, 2))(X)
+
+
+def cubic(x):
+    return x**3 - x - 1
+
+
+def pair(x):
+    return np.array([x[0] ** 2 + x[1] - 3, x[0] - x[1]])
+
+
+def valley(x):
+    return (x[0] - 1) ** 2 + 10 * (x[1] - x[0] ** 2) ** 2
+
+
+T = np.linspace(0, 1, 9)
+BY_POSITION = {
+    "brentq": lambda m: m.brentq(cubic, 0, 2, (), 1e-9, 1e-9, 50, True, False),
+    "bisect": lambda m: m.bisect(cubic, 0, 2, (), 1e-9, 1e-9, 50, True),
+    "toms748": lambda m: m.toms748(cubic, 0, 2, (), 1, 1e-9, 1e-9, 50, True),
+    "newton": lambda m: m.newton(cubic, 1.0, None, (), 1e-9, 50, None, None, 0.0, True),
+    "root_scalar": lambda m: m.root_scalar(cubic, (), "brentq", (0, 2)),
+    "fixed_point": lambda m: m.fixed_point(np.cos, 1.0, (), 1e-9, 500, "iteration"),
+    "root": lambda m: m.root(pair, [1.0, 1.0], (), "hybr", None, 1e-9),
+    "fsolve": lambda m: m.fsolve(pair, [1.0, 1.0], (), None, 1, 0, 1e-9),
+    "minimize": lambda m: m.minimize(
+        valley, [0.0, 0.0], (), "Powell", None, None, None, None, (), 1e-5
+    ),
+    "minimize_scalar": lambda m: m.minimize_scalar(np.cosh, (-1, 0.5, 3), None, (), "brent", 1e-9),
+    "fmin": lambda m: m.fmin(valley, [0.0, 0.0], (), 1e-5, 1e-5, None, None, True, False),
+    "fmin_bfgs": lambda m: m.fmin_bfgs(
+        valley, [0.0, 0.0], None, (), 1e-6, 2, 1e-8, None, True, False
+    ),
+    "least_squares": lambda m: m.least_squares(
+        pair, [1.0, 1.0], "2-point", (-5, 5), "trf", 1e-9, 1e-9, 1e-9
+    ),
+    "leastsq": lambda m: m.leastsq(pair, [1.0, 1.0], (), None, True, False, 1e-9),
+    "curve_fit": lambda m: m.curve_fit(
+        lambda x, a: np.exp(-a * x), T, np.cos(T), [1.0], None, False, None, (-9, 9), "trf", None
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_POSITION)
+def test_plain_calls_within_a_derivative_are_those_of_scipy(name):
+    """With arguments by position, as far as SciPy takes them."""
+    found = []
+
+    def f(p):
+        found.append(BY_POSITION[name](linad.scipy.optimize))
+        return p * 1.0
+
+    linad.grad(f)(1.0)
+    assert repr(found[0]) == repr(BY_POSITION[name](scipy.optimize))

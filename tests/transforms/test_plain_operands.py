@@ -161,7 +161,12 @@ def test_borrowed_memory_is_not_frozen():
         memory[:8] = np.ones(1).tobytes()
         return y
 
-    np.testing.assert_array_equal(linad.jacobian(f)(np.ones(600)), 0)
+    x = np.ones(600)
+    np.testing.assert_array_equal(linad.jacobian(f)(x), 0)
+    compiled = linad.jit(f)
+    for _ in range(3):
+        memory[:] = bytes(len(memory))
+        np.testing.assert_array_equal(linad.jvp(compiled, (x,), (x,))[1], 0)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
