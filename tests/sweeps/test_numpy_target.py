@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from random_programs import assert_same, make, near_a_jump, rounding
+from sweeps_of_examples import poison
 
 import linad
 from linad.core import tree
@@ -108,8 +109,6 @@ def test_random_programs(seed):
         y, tape = linad.trace(f, *inputs)
         program = NUMPY.compile(simplify(tape))
         for _ in range(2):
-            workspace = program.borrow()
-            workspace.arena[...] = 0xFF
-            program.give_back(workspace)
+            poison(program)
             found = program.run([np.array(x) for x in inputs])
             assert_same(found, tree.flatten(y)[0], rounding(tape))
