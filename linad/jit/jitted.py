@@ -32,6 +32,7 @@ from linad.errors import GuardError, TracerError
 from linad.jit.outside import Outside, has_state, state_of
 from linad.jit.signature import Signature, StaticArguments
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
+from linad.operators.provided import OTHER
 from linad.transforms.record import RecordTrace
 
 log = logging.getLogger("linad")
@@ -54,7 +55,6 @@ class Jitted(Generic[P, R]):
         self.outside = Outside(f)
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
         self._short: Any = None
-        self._other: Any = None  # what a short call says to arguments of another kind
         self._warned = False
         self._narrow = False  # whether it computes in single precision, whatever comes in
         functools.update_wrapper(self, f, updated=())
@@ -63,7 +63,7 @@ class Jitted(Generic[P, R]):
         short = self._short
         if short is not None and not kwargs:
             found = short(args)
-            if found is not self._other:
+            if found is not OTHER:
                 return found  # type: ignore[no-any-return]  # what f returns is not known here
         return self._call(args, kwargs)  # type: ignore[no-any-return]
 
@@ -330,9 +330,7 @@ class Jitted(Generic[P, R]):
             return
         if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return
-        from linad.sweeps.cpu.short_calls import OTHER, short_call
-
-        self._other = OTHER
+        from linad.sweeps.cpu.short_calls import short_call
 
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]

@@ -380,6 +380,7 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
             "ndim",
             "_sparsity",
             "_fused",
+            "_swept",
         ):
             state.pop(name, None)
         return state

@@ -7,7 +7,7 @@ NumPy's functions, the answers are entered into a table that the base class read
     products, sums, powers                 `linad.operators.algebra`
     structure, estimates, inverse          `linad.linalg.answers`
     sparse matrix, pattern, bandwidth      `linad.sparsity.forms`
-    application as one program             `linad.sweeps.compiled`
+    application as one program             `linad.sweeps.compiled`, `linad.sweeps.fused_operators`
 """
 
 from collections.abc import Callable
@@ -28,6 +28,8 @@ class Answers:
 
 
 ANSWERS = Answers()
+OTHER: Any = object()
+"""What a short way returns for arguments that the general way is for."""
 
 
 def answers(function: Answer) -> Answer:

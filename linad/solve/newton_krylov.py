@@ -3,7 +3,8 @@
     |F + J p| <= η |F|        η_k = 0.9 (|F_k| / |F_k-1|)²   (Eisenstat and Walker's choice 2)
 
 with η_k >= 0.9 η_k-1² where that exceeds 0.1, so that one lucky step does not ask for too much,
-η <= 0.9, and no smaller than half of what the tolerance still needs.
+η <= 0.9, and no smaller than half of what the tolerance still needs. The error of x after a step p
+is about η |p|, and the next step is to the last as |F_k| to |F_k-1|, so xtol has a say as ftol has.
 
 Source: S. C. Eisenstat, H. F. Walker, "Choosing the forcing terms in an inexact Newton method",
 SIAM Journal on Scientific Computing 17, 1996.
@@ -20,7 +21,7 @@ from linad.errors import ConvergenceError
 from linad.solve.newton import RootSearch
 from linad.solve.problems import Equations
 from linad.solve.status import Callback, Monitor
-from linad.solve.step_systems import PRECONDITIONER, PRODUCTS, preconditioner, seen_through
+from linad.solve.step_systems import CHOSEN_PRECONDITIONER, PRODUCTS, Automatic, preconditioner
 
 GAMMA = 0.9
 ETA_MAX = 0.9
@@ -31,7 +32,7 @@ ETA_MAX = 0.9
     xtol=TOLERANCE.optional,
     ftol=TOLERANCE.optional,
     maxiter=COUNT,
-    preconditioner=PRECONDITIONER,
+    preconditioner=CHOSEN_PRECONDITIONER,
     restart=POSITIVE_COUNT,
     inner_maxiter=POSITIVE_COUNT,
     callback=FUNCTION.optional,
@@ -45,7 +46,7 @@ def newton_krylov(
     xtol: float | None = None,
     ftol: float | None = None,
     maxiter: int = 100,
-    preconditioner: Any = None,
+    preconditioner: Any = "auto",
     restart: int = 50,
     inner_maxiter: int = PRODUCTS,
     callback: Callback = None,
@@ -68,7 +69,8 @@ def newton_krylov(
     preconditioner : optional
         About the inverse of the Jacobian: "diagonal"; "ilu", an incomplete factorisation of
         the sparse Jacobian; an operator (n, n); or a function ``(x, J)`` that returns one, with
-        J the Jacobian operator at x. Made anew at each step.
+        J the Jacobian operator at x. These are made anew at each step. "auto": "ilu" where the
+        Jacobian is sparse, made anew only where it has ceased to serve, else None.
     restart, inner_maxiter : int
         GMRES: vectors kept, and most products a Newton step.
     callback, disp
@@ -77,7 +79,8 @@ def newton_krylov(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As of `newton`; ``njvp`` tells the products with the Jacobian.
+        As of `newton`; ``njvp`` tells the products with the Jacobian, and ``preconditioner``
+        "ilu" or None where the choice was left open, else what was given.
 
     Raises
     ------
@@ -97,11 +100,11 @@ def newton_krylov(
     >>> found.success, bool(np.abs(f(found.x)).max() < 1e-12)
     (True, True)
     """
-    if isinstance(preconditioner, str):
-        f = seen_through(f, "sparse", x0)
     search = RootSearch(Equations(f, x0, args, "newton_krylov"), xtol, ftol, maxiter)
     forcing = Forcing(preconditioner, restart, inner_maxiter)
-    return search.run(forcing, Monitor("newton_krylov", callback, disp, ("F", "step")))
+    found = search.run(forcing, Monitor("newton_krylov", callback, disp, ("F", "step")))
+    found.preconditioner = forcing.used
+    return found
 
 
 class Forcing:
@@ -109,24 +112,39 @@ class Forcing:
 
     def __init__(self, given: Any, restart: int, inner_maxiter: int) -> None:
         self.given, self.restart, self.inner_maxiter = given, restart, inner_maxiter
+        self.automatic = Automatic() if isinstance(given, str) and given == "auto" else None
         self.eta = 0.5
         self.size: float | None = None
+
+    @property
+    def used(self) -> Any:
+        """What the result says of the preconditioner."""
+        return self.given if self.automatic is None else self.automatic.used
 
     def __call__(self, search: RootSearch) -> tuple[Any, float]:
         size = float(np.linalg.norm(search.r))
         eta = self._next(size, search)
-        M = None
-        if self.given is not None:
-            point = search.problem.x.container(search.x)
-            M = preconditioner(self.given, point, search.J, search.problem.name)
+        M = self._preconditioner(search)
+        before = search.problem.counts.njvp
         p, reached = self._gmres(search.J, -search.r, eta, M)
         if not reached < 1.0 - 1e-8:
             raise ConvergenceError(
                 f"GMRES made no progress in {self.inner_maxiter} products (relative residual "
                 f"{reached:.2g}); the Jacobian may be singular, or needs a preconditioner"
             )
+        if self.automatic is not None:
+            self.automatic.took(search.problem.counts.njvp - before)
         self.eta, self.size = max(eta, reached), size
         return p, max(reached, search.eps)
+
+    def _preconditioner(self, search: RootSearch) -> Any:
+        problem, J = search.problem, search.J
+        if self.automatic is not None:
+            return self.automatic.at(J, lambda: problem.entrywise(search.x, J))
+        if isinstance(self.given, str):
+            J = problem.entrywise(search.x, J)
+        point = problem.x.container(search.x) if callable(self.given) else None
+        return preconditioner(self.given, point, J, problem.name)
 
     def _gmres(self, J: Any, b: Any, rtol: float, M: Any) -> tuple[Any, float]:
         """What GMRES finds, and the relative residual that it truly has."""
@@ -149,4 +167,7 @@ class Forcing:
         eta = min(eta, ETA_MAX)
         if search.ftol:
             eta = max(eta, min(ETA_MAX, 0.5 * search.ftol / size))
+        if search.xtol and self.size is not None and search.step > 0.0:
+            step = search.step * size / self.size
+            eta = max(eta, min(ETA_MAX, 0.5 * search.xtol / step))
         return max(eta, 4 * search.eps)

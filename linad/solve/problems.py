@@ -14,6 +14,7 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.api.gradients import value_and_grad
+from linad.api.sparse_derivatives import operation_by_operation
 from linad.core import tree
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
@@ -206,6 +207,21 @@ class Residual:
         with quiet():
             y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), Counted(J, self.counts)
+
+    def entrywise(self, x: Any, J: Counted) -> Counted:
+        """The Jacobian J at x as an operator whose pattern can be told.
+
+        That of a function which `linad.jit` made is known as a whole only; so the function beneath
+        is linearized. It counts as an evaluation.
+        """
+        beneath = operation_by_operation(self.f)
+        if beneath is self.f:
+            return J
+        self.counts.nfev += 1
+        self.counts.njev += 1
+        with quiet():
+            known = linearize(_of_unknown(beneath, self.args), self.x.container(x))[1]
+        return Counted(known, self.counts)
 
     def result(self, vector: Any) -> Any:
         """A vector in the form of what ``f`` returns."""

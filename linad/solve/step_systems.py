@@ -21,14 +21,21 @@ from linad.linalg.structure import is_thin
 from linad.solve.right_gmres import right_gmres
 
 LINEAR_SOLVER = choice("auto", "dense", "sparse", "krylov")
-PRECONDITIONER = Kind(
-    "'diagonal', 'ilu', an operator or a function (x, J) that returns one",
-    lambda given: (
-        given in ("diagonal", "ilu")
-        if isinstance(given, str)
-        else callable(given) or len(getattr(given, "shape", ())) == 2
-    ),
-).optional
+
+
+def _preconditioner_kind(*names: str) -> Kind:
+    return Kind(
+        ", ".join(map(repr, names)) + ", an operator or a function (x, J) that returns one",
+        lambda given: (
+            given in names
+            if isinstance(given, str)
+            else callable(given) or len(getattr(given, "shape", ())) == 2
+        ),
+    ).optional
+
+
+PRECONDITIONER = _preconditioner_kind("diagonal", "ilu")
+CHOSEN_PRECONDITIONER = _preconditioner_kind("auto", "diagonal", "ilu")
 
 REUSES = 15
 """Most GMRES steps with factors of another point."""
@@ -151,6 +158,48 @@ def preconditioner(given: Any, x: Any, J: Any, name: str) -> Any:
             f"{getattr(M, 'shape', type(M).__name__)}"
         )
     return M
+
+
+class Automatic:
+    """An incomplete factorisation where the Jacobian is sparse, kept as long as it serves.
+
+    Attributes
+    ----------
+    used : str or None
+        "ilu" once there is one.
+    """
+
+    def __init__(self) -> None:
+        self.used: str | None = None
+        self._M: Any = None
+        self._dear = False  # dense or small, or not to be factorised
+        self._fresh = 0  # products with the latest one, when it was new
+
+    def at(self, J: Any, entrywise: Callable[[], Any]) -> Any:
+        """The one for the system of J, or None.
+
+        Parameters
+        ----------
+        J : operator (n, n)
+        entrywise : callable
+            Returns J as an operator whose pattern can be told.
+        """
+        if self._M is None and not self._dear:
+            self._dear = J.shape[0] <= SMALL or not is_thin(known := entrywise())
+            if not self._dear:
+                try:
+                    self._M, self._fresh = _incomplete(known), 0
+                    self.used = "ilu"
+                except SingularError:
+                    self._dear = True
+        return self._M
+
+    def took(self, products: int) -> None:
+        """Tell how many products the system took: if many more than at first, make a new one."""
+        if not self._fresh:
+            self._fresh = products
+        elif products > 2 * self._fresh + REUSES:
+            self._M = None
 
 
 def _diagonal(J: Any) -> Any:

@@ -195,6 +195,46 @@ class TestPreconditioners:
         assert found.njvp < plain.njvp
         np.testing.assert_allclose(self.stiff(found.x), 0.0, atol=1e-9)
 
+    @pytest.mark.parametrize("wrap", [linad.jit, lambda f: f])
+    def test_sparse_ones_are_factorised_once(self, wrap):
+        n = 30
+
+        def bratu(u):
+            v = np.zeros((n + 2, n + 2), like=u)
+            v[1:-1, 1:-1] = u
+            around = v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2]
+            return 4 * u - around - 5 * np.exp(u) / (n + 1) ** 2
+
+        found = newton_krylov(wrap(bratu), np.zeros((n, n)))
+        assert found.success, found.message
+        assert found.preconditioner == "ilu"
+        assert found.njvp < 60
+        plain = newton_krylov(wrap(bratu), np.zeros((n, n)), preconditioner=None)
+        assert plain.success, plain.message
+        assert plain.preconditioner is None
+        assert plain.njvp > 5 * found.njvp
+        np.testing.assert_allclose(found.x, plain.x, rtol=1e-12)
+
+    def test_dense_ones_are_not(self):
+        n = 300
+        found = newton_krylov(lambda x: x + 0.1 * np.sin(np.cumsum(x) / n) - 1.0, np.zeros(n))
+        assert found.success, found.message
+        assert found.preconditioner is None
+
+    def test_a_factorisation_that_fails_is_done_without(self):
+        """At the start the first equation does not depend on any unknown, and the row is zero."""
+        n = 400
+
+        def f(x):
+            first = np.stack([(x[0] - 2.0) ** 2 - 1.0])
+            return np.concatenate([first, 2.0 * x[1:] - np.tanh(x[:-1])])
+
+        for start, used in ((2.0, None), (2.5, "ilu")):
+            found = newton_krylov(f, np.full(n, start))
+            assert found.success, found.message
+            assert found.preconditioner == used
+            assert found.x[0] == pytest.approx(3.0, rel=1e-14)
+
     @pytest.mark.parametrize("given", ["jacobi", np.eye(3), lambda x, J: None])
     def test_refused(self, given):
         with pytest.raises((OptionError, OperandError), match="newton_krylov: preconditioner must"):

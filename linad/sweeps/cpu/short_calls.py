@@ -23,10 +23,8 @@ import numpy as np
 
 from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.settings import changed, current, settings
+from linad.operators.provided import OTHER
 from linad.sweeps.cpu.program import CpuProgram, Workspace
-
-OTHER: Any = object()
-"""What a short call returns when the arguments are not like those of the last call."""
 
 
 def short_call(
@@ -38,6 +36,7 @@ def short_call(
     flat: Sequence[bool],
     look: Any = None,
     objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
+    held: Sequence[Any] = (),
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -60,12 +59,15 @@ def short_call(
     objects : list of tuple
         Objects among the arguments, each with lines that hold as long as it is as it is, and
         what the names in them stand for.
+    held : list of ndarray
+        Arrays that every call takes, before those among the arguments.
 
     Returns
     -------
     callable or None
-        Of the tuple of arguments; None where there is no short way: containers other than
-        tuples, lists and dictionaries, or programs that call NumPy.
+        Of the tuple of arguments; it returns `OTHER` where they are not like these. None where
+        there is no short way: containers other than tuples, lists and dictionaries, or programs
+        that call NumPy.
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
@@ -118,7 +120,8 @@ def short_call(
         scope[f"d{name}"] = dtype
         given = "" if dtype == np.dtype(float) else f", d{name}"
         lines.append(f"    {name} = empty({shape!r}{given})")
-    arrays = ", ".join([*writer.arrays, *texts, *names])
+    scope |= {f"h{k}": value for k, value in enumerate(held)}
+    arrays = ", ".join([*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts, *names])
     lines += [
         "    try:",
         "        workspace = pool.pop()",
