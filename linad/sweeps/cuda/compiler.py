@@ -197,8 +197,8 @@ def _storage(kind: Any) -> Any:
     parts = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
     if kind is types.boolean:
         return ir.IntType(8)
-    if isinstance(kind, types.Integer):
-        return ir.IntType(kind.bitwidth)
+    if kind in (types.int32, types.int64):
+        return ir.IntType(32 if kind is types.int32 else 64)
     if isinstance(kind, types.Complex):
         return ir.LiteralStructType([parts[kind.underlying_float]] * 2)
     return parts[kind]
