@@ -38,9 +38,12 @@ class Target(ABC):
     ----------
     name : str
         What errors and reports call it, and the name of the object in its module.
+    reorders : bool
+        Whether equations may run in another order than that of the tape.
     """
 
     name: ClassVar[str]
+    reorders: ClassVar[bool] = True
 
     # What loops compute.
 

@@ -84,6 +84,13 @@ def test_guards():
         run(-np.ones(2))
 
 
+def test_guards_come_before_what_they_guard():
+    """No warning of a root that Python would not take there."""
+    _, tape = linad.trace(lambda x: np.sqrt(x) if np.all(x > 0) else x, np.ones(2))
+    with pytest.raises(GuardError):
+        NUMPY.compile(simplify(tape)).run([-np.ones(2)])
+
+
 def test_other_arguments_are_refused():
     _, tape = linad.trace(np.sin, np.ones(3))
     program = NUMPY.compile(tape)
