@@ -19,11 +19,11 @@ from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Diagonal, Identity, Zero
-from linad.rules.entrywise import binary, constant, copied, register, unary
+from linad.rules.elementwise import binary, constant, copied, register, unary
 
 add = binary("add", np.add, None, None)
 subtract = binary("subtract", np.subtract, None, lambda y, a, b: -1)
-add.keeps = subtract.keeps = False
+add.captures_args = subtract.captures_args = False
 multiply = binary("multiply", np.multiply, lambda y, a, b: b, lambda y, a, b: a)
 # y's type makes 1 / b as precise as y where b is an integer, and 1 / 0 infinite.
 divide = binary(
@@ -114,7 +114,7 @@ def ldexp_wrt_x(y: Any, x: Any, i: Any) -> JacobianOperator:
 
 spacing = constant("spacing", np.spacing)
 nextafter = Primitive("nextafter", np.nextafter)
-nextafter.flat = frozenset({1})
+nextafter.zero_slope_args = frozenset({1})
 register(np.nextafter, nextafter)
 
 

@@ -13,7 +13,7 @@ import scipy.linalg
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.relations import Relation
 
 
@@ -46,7 +46,7 @@ def adjoint_bands(ab: Any, l_and_u: tuple[int, int]) -> Any:
     return np.conj(ab[rows, columns]) * exists.astype(ab.dtype)
 
 
-class BandedSolve(JacobianOperator):
+class BandedSolve(LinearSolve):
     """b -> A^-1 b, column by column.
 
     Parameters
@@ -60,23 +60,15 @@ class BandedSolve(JacobianOperator):
     dtype : numpy.dtype
     """
 
-    unknown = UNSTRUCTURED
-
-    fresh = True
-
     def __init__(self, ab: Any, l_and_u: tuple[int, int], shape: Any, dtype: Any) -> None:
         self.ab, self.l_and_u = ab, l_and_u
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return solve_banded_(self.ab, tangent, l_and_u=self.l_and_u)
-
-    def pullback(self, cotangent: Any) -> Any:
-        turned = adjoint_bands(self.ab, self.l_and_u)
-        return solve_banded_(turned, cotangent, l_and_u=self.l_and_u[::-1])
-
-    def relation(self) -> Any:
-        return lanes(self.out_shape, self.in_shape, (-2,))
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        ab, l_and_u = self.ab, self.l_and_u
+        if adjoint:
+            ab, l_and_u = adjoint_bands(ab, l_and_u), l_and_u[::-1]
+        return solve_banded_(ab, b, l_and_u=l_and_u)
 
 
 class BandedProduct(JacobianOperator):
@@ -92,7 +84,7 @@ class BandedProduct(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, x: Any, l_and_u: tuple[int, int], dtype: Any) -> None:
         self.x, self.l_and_u = x, l_and_u
@@ -125,11 +117,9 @@ class BandedProduct(JacobianOperator):
         return self.l_and_u
 
 
-@solve_banded_.jacobian(wrt=0)
-def solve_banded_wrt_ab(y: Any, ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> JacobianOperator:
-    return BandedSolve(ab, l_and_u, y.shape, y.dtype) @ BandedProduct(y, l_and_u, y.dtype)
-
-
-@solve_banded_.jacobian(wrt=1)
-def solve_banded_wrt_b(y: Any, ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> JacobianOperator:
-    return BandedSolve(ab, l_and_u, y.shape, y.dtype)
+solution_rules(
+    solve_banded_,
+    right_side=1,
+    inverse=lambda x, shape, ab, b, *, l_and_u: BandedSolve(ab, l_and_u, shape, x.dtype),
+    changes={0: lambda x, ab, b, *, l_and_u: BandedProduct(x, l_and_u, x.dtype)},
+)

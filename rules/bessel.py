@@ -21,7 +21,7 @@ import scipy.special as sp
 from linad.arrays.zero_dim import array, gives
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
-from linad.rules.entrywise import NO_SLOPE, Slope, several, unary
+from linad.rules.elementwise import NO_SLOPE, Slope, several, unary
 from linad.rules.kinks import side
 from linad.rules.special import real_only, special, special_fan, ufunc_of
 

@@ -77,7 +77,7 @@ class CrossProduct(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, b: Any, out_shape: Any, in_shape: Any, dtype: Any) -> None:
         self.b = b

@@ -26,7 +26,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Diagonal
-from linad.rules.entrywise import copied
+from linad.rules.elementwise import copied
 from linad.rules.special import special
 
 NEAR = 0.2

@@ -11,7 +11,7 @@ import numpy as np
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out
-from linad.rules.entrywise import constant
+from linad.rules.elementwise import constant
 
 # Order and equality.
 

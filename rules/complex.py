@@ -22,7 +22,7 @@ from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
 from linad.rules.comparison import constant
-from linad.rules.entrywise import register
+from linad.rules.elementwise import register
 from linad.rules.kinks import side, tip
 
 conjugate = Primitive("conjugate", np.conjugate)

@@ -46,7 +46,7 @@ class CosineTransform(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, shape: Shape, dtype: Any, kind: str, type: int, axis: int) -> None:
         self.kind, self.type, self.axis = kind, type, axis

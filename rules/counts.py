@@ -14,7 +14,7 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.primitive import Primitive
-from linad.rules.entrywise import NO_SLOPE, several
+from linad.rules.elementwise import NO_SLOPE, several
 
 
 def log_poisson(k: Any, mu: Any) -> Any:

@@ -22,6 +22,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
+from linad.operators.linear_solves import solution_rules
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
@@ -57,19 +58,19 @@ def _recurrence(a: Any, b: Any, *, axis: int, backward: bool) -> Any:
 recurrence = Primitive("recurrence", _recurrence)
 
 
-@recurrence.jacobian(wrt=0)
-def recurrence_wrt_a(h: Any, a: Any, b: Any, *, axis: int, backward: bool) -> JacobianOperator:
+def _times_previous(h: Any, a: Any, b: Any, *, axis: int, backward: bool) -> JacobianOperator:
     previous = shift(h, axis, -1 if backward else 1)
-    return (
-        Recurrence(recurrence, a, axis, backward, h.shape, h.dtype)
-        @ Diagonal(previous, h.shape, h.dtype)
-        @ broadcast(h.shape, a.shape, h.dtype)
-    )
+    return Diagonal(previous, h.shape, h.dtype) @ broadcast(h.shape, a.shape, h.dtype)
 
 
-@recurrence.jacobian(wrt=1)
-def recurrence_wrt_b(h: Any, a: Any, b: Any, *, axis: int, backward: bool) -> JacobianOperator:
-    return Recurrence(recurrence, a, axis, backward, h.shape, h.dtype)
+solution_rules(
+    recurrence,
+    right_side=1,
+    inverse=lambda h, shape, a, b, *, axis, backward: Recurrence(
+        recurrence, a, axis, backward, shape, h.dtype
+    ),
+    changes={0: _times_previous},
+)
 
 
 # Running sums, products, log-sum-exps.

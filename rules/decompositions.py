@@ -57,7 +57,7 @@ class HermitianReading(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, shape: Shape, dtype: Any, lower: bool) -> None:
         n = shape[-1]
@@ -137,7 +137,7 @@ class CholeskyDerivative(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, lower: Any) -> None:
         self.lower = lower
@@ -190,7 +190,7 @@ class QRDerivative(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, q: Any, r: Any) -> None:
         self.q, self.r = q, r

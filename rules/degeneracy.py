@@ -104,7 +104,7 @@ def settled_wrt_values(
     return Zero(y.shape, values.shape, y.dtype)
 
 
-settled.flat = frozenset({2})  # a link would say that they enter
+settled.zero_slope_args = frozenset({2})  # a link would say that they enter
 
 
 def settle(vectors: Any, values: Any, weights: Any, name: str) -> Any:

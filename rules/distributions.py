@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.primitive import Traced
-from linad.rules.entrywise import NO_SLOPE
+from linad.rules.elementwise import NO_SLOPE
 from linad.rules.gamma import beta_density, gamma_density
 from linad.rules.special import SQRT_2PI, boxcox_power, special
 

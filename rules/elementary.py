@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.rules.entrywise import binary, unary
+from linad.rules.elementwise import binary, unary
 from linad.rules.kinks import tip
 from linad.rules.shaping import replaced
 

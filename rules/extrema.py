@@ -25,7 +25,7 @@ from linad.core.ufunc_keywords import refuse_out, scatter
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
-from linad.rules.entrywise import binary, masked, register, shape_of, unary
+from linad.rules.elementwise import binary, masked, register, shape_of, unary
 from linad.rules.kinks import side
 
 _UNSET = object()
@@ -94,7 +94,7 @@ def clip(
 
 fabs = unary("fabs", np.fabs, lambda y, x: side(x))
 heaviside = Primitive("heaviside", np.heaviside)
-heaviside.flat = frozenset({0})
+heaviside.zero_slope_args = frozenset({0})
 register(np.heaviside, heaviside)
 
 
@@ -109,7 +109,7 @@ def heaviside_wrt_at_zero(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
 
 
 copysign = binary("copysign", np.copysign, lambda y, a, b: np.sign(y) * side(a), lambda y, a, b: 0)
-copysign.flat = frozenset({1})
+copysign.zero_slope_args = frozenset({1})
 
 # Where and its relatives.
 

@@ -29,6 +29,7 @@ from linad.operators.filtering import (
     RunningMean,
     TruncatedKernel,
 )
+from linad.operators.linear_solves import solution_rules
 from linad.operators.reordering import Broadcast
 from linad.rules.polynomials import convolve_
 
@@ -99,15 +100,12 @@ def _allpole(a: Any, r: Any) -> Any:
 allpole_ = Primitive("allpole", _allpole)
 
 
-@allpole_.jacobian(wrt=0)
-def allpole_wrt_a(y: Any, a: Any, r: Any) -> JacobianOperator:
-    solve = AllPole(allpole_, a, y.shape, y.dtype)
-    return solve @ -TruncatedKernel(convolve_, y, a.shape[0], y.dtype)
-
-
-@allpole_.jacobian(wrt=1)
-def allpole_wrt_r(y: Any, a: Any, r: Any) -> JacobianOperator:
-    return AllPole(allpole_, a, y.shape, y.dtype)
+solution_rules(
+    allpole_,
+    right_side=1,
+    inverse=lambda y, shape, a, r: AllPole(allpole_, a, shape, y.dtype),
+    changes={0: lambda y, a, r: -TruncatedKernel(convolve_, y, a.shape[0], y.dtype)},
+)
 
 
 # Running means.

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.special as sp
 
 from linad.core.primitive import Traced
-from linad.rules.entrywise import NO_SLOPE, constant
+from linad.rules.elementwise import NO_SLOPE, constant
 from linad.rules.kinks import tip
 from linad.rules.special import real_only, special
 

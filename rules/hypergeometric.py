@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from linad.rules.entrywise import NO_SLOPE
+from linad.rules.elementwise import NO_SLOPE
 from linad.rules.special import special, special_fan
 
 

@@ -74,7 +74,7 @@ class Selection(JacobianOperator):
 
     def __init__(self, index: Index, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.index = index
-        self.fresh = index.advanced
+        self.owns_result = index.advanced
         # A 0-d cotangent may be a NumPy scalar, which cannot be added to in place.
         self.scatters = in_shape != ()
         super().__init__(out_shape, in_shape, dtype)

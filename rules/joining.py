@@ -36,7 +36,7 @@ from linad.rules.shaping import (
 )
 
 concatenate_ = Primitive(
-    "concatenate", lambda *arrays, axis: np.concatenate(arrays, axis), keeps=False
+    "concatenate", lambda *arrays, axis: np.concatenate(arrays, axis), captures_args=False
 )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from linad.core.primitive import Primitive, Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero, diagonal
-from linad.rules.entrywise import unary
+from linad.rules.elementwise import unary
 
 
 def _at_zero(x: Any, here: float, elsewhere: float, y: Any) -> Any:

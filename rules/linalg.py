@@ -32,6 +32,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
+from linad.operators.linear_solves import solution_rules
 from linad.operators.matrices import Kronecker, Solve, SystemMatrix
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, Zero
@@ -70,15 +71,17 @@ def _matrix(y: Any, a: Any) -> SystemMatrix:
     return matrix
 
 
-@solve_.jacobian(wrt=0)
-def solve_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
-    minus_da_x = Kronecker(None, matrix_transpose(-y), y.shape, a.shape, y.dtype)
-    return Solve(_matrix(y, a), y.shape, y.shape, y.dtype) @ minus_da_x
+def minus_product(x: Any, a: Any) -> JacobianOperator:
+    """The operator dA -> -(dA) x, for columns x (..., n, k)."""
+    return Kronecker(None, matrix_transpose(-x), x.shape, a.shape, x.dtype)
 
 
-@solve_.jacobian(wrt=1)
-def solve_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
-    return Solve(_matrix(y, a), y.shape, b.shape, y.dtype)
+solution_rules(
+    solve_,
+    right_side=1,
+    inverse=lambda x, shape, a, b: Solve(_matrix(x, a), x.shape, shape, x.dtype),
+    changes={0: lambda x, a, b: minus_product(x, a)},
+)
 
 
 @implements(np.linalg.solve)
@@ -219,7 +222,7 @@ class AdjugateDerivative(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, products: Any, shape: Shape, dtype: Any) -> None:
         self.products = products
@@ -263,7 +266,7 @@ class LogDeterminant(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, sign: Any, inverse: Any) -> None:
         self.sign, self.inverted = sign, inverse

@@ -28,9 +28,11 @@ from linad.core.shapes import matrix_transpose
 from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
+from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.matrices import Kronecker
 from linad.operators.relation_shapes import lanes
-from linad.rules.linalg import adjoint
+from linad.rules import linalg
+from linad.rules.linalg import adjoint, minus_product
 from linad.rules.shaping import form
 
 Function = Callable[..., Any]
@@ -70,7 +72,7 @@ class FrechetDerivative(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, function: Function, a: Any, dtype: Any) -> None:
         self.function, self.a = function, a
@@ -225,7 +227,7 @@ def _sylvester(a: Any, b: Any, q: Any) -> Any:
 sylvester_ = Primitive("solve_sylvester", _sylvester)
 
 
-class SylvesterSolve(JacobianOperator):
+class SylvesterSolve(LinearSolve):
     """Q -> X with A X + X B = Q.
 
     Parameters
@@ -235,38 +237,26 @@ class SylvesterSolve(JacobianOperator):
     dtype : numpy.dtype
     """
 
-    unknown = UNSTRUCTURED
-
-    fresh = True
+    axes = (-2, -1)
 
     def __init__(self, a: Any, b: Any, dtype: Any) -> None:
         self.a, self.b = a, b
         shape = (a.shape[0], b.shape[0])
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return sylvester_(self.a, self.b, tangent)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return sylvester_(adjoint(self.a), adjoint(self.b), cotangent)
-
-    def relation(self) -> Any:
-        """Each matrix of a stack on all entries of its own."""
-        return lanes(self.out_shape, self.in_shape, (-2, -1))
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        matrices = [self.a, self.b]
+        if adjoint:
+            matrices = [linalg.adjoint(a) for a in matrices]
+        return sylvester_(*matrices, b)
 
 
-@sylvester_.jacobian(wrt=0)
-def sylvester_wrt_a(y: Any, a: Any, b: Any, q: Any) -> JacobianOperator:
-    minus_da_x = Kronecker(None, matrix_transpose(-y), y.shape, a.shape, y.dtype)
-    return SylvesterSolve(a, b, y.dtype) @ minus_da_x
-
-
-@sylvester_.jacobian(wrt=1)
-def sylvester_wrt_b(y: Any, a: Any, b: Any, q: Any) -> JacobianOperator:
-    minus_x_db = Kronecker(-y, None, y.shape, b.shape, y.dtype)
-    return SylvesterSolve(a, b, y.dtype) @ minus_x_db
-
-
-@sylvester_.jacobian(wrt=2)
-def sylvester_wrt_q(y: Any, a: Any, b: Any, q: Any) -> JacobianOperator:
-    return SylvesterSolve(a, b, y.dtype)
+solution_rules(
+    sylvester_,
+    right_side=2,
+    inverse=lambda x, shape, a, b, q: SylvesterSolve(a, b, x.dtype),
+    changes={
+        0: lambda x, a, b, q: minus_product(x, a),
+        1: lambda x, a, b, q: Kronecker(-x, None, x.shape, b.shape, x.dtype),
+    },
+)

@@ -58,13 +58,13 @@ def reading(sources: Any, a: JacobianOperator, b: JacobianOperator) -> JacobianO
 @product(Selection, Selection, at_once=False)
 @product(Permutation, Selection, at_once=False)
 @product(Roll, Selection, at_once=False)
-def _(a: Any, b: Any) -> JacobianOperator:
+def selection_times_reordering(a: Any, b: Any) -> JacobianOperator:
     # S B = S'
     return reading(a.pushforward(b.pushforward(numbered(b.in_shape))), a, b)
 
 
 @product(Selection, Reshape, at_once=False)
-def _(a: Selection, b: Reshape) -> JacobianOperator | None:
+def selection_times_reshape(a: Selection, b: Reshape) -> JacobianOperator | None:
     # S T = S', of the entries in one line, which is how S' is written
     if len(a.in_shape) == 1 and len(b.in_shape) != 1:
         return None
@@ -72,21 +72,21 @@ def _(a: Selection, b: Reshape) -> JacobianOperator | None:
 
 
 @product(Selection, Diagonal, at_once=False)
-def _(a: Selection, b: Diagonal) -> Chain:
+def selection_times_diagonal(a: Selection, b: Diagonal) -> Chain:
     # S diag(d) = diag(S d) S
     moved = b.entries if np.ndim(b.entries) == 0 else b.full()[a.index.seeded]
     return Chain((Diagonal(moved, a.out_shape, a.dtype), a))
 
 
 @product(Selection, Masked, at_once=False)
-def _(a: Selection, b: Masked) -> Chain:
+def selection_times_masked(a: Selection, b: Masked) -> Chain:
     # S diag(m) = diag(S m) S
     mask = np.broadcast_to(b.mask, b.in_shape)[a.index]
     return Chain((Masked(mask, a.out_shape, a.dtype), a))
 
 
 @product(Adjoint, Selection, at_once=False)
-def _(a: Adjoint, b: Selection) -> Diagonal | None:
+def selection_adjoint_times_selection(a: Adjoint, b: Selection) -> Diagonal | None:
     # S^T S counts how often each entry is read
     if type(a.op) is not Selection or not _same(a.op, b):
         return None
@@ -95,7 +95,7 @@ def _(a: Adjoint, b: Selection) -> Diagonal | None:
 
 
 @product(Selection, Adjoint, at_once=False)
-def _(a: Selection, b: Adjoint) -> JacobianOperator | None:
+def selection_times_adjoint(a: Selection, b: Adjoint) -> JacobianOperator | None:
     # S S^T = I where no entry is read twice; S E^T is a selection or nothing
     if type(b.op) is not Selection or not _same(a, b.op) or a.index.repeats(a.in_shape):
         return None
@@ -103,7 +103,7 @@ def _(a: Selection, b: Adjoint) -> JacobianOperator | None:
 
 
 @product(Selection, Pad, at_once=False)
-def _(a: Selection, b: Pad) -> JacobianOperator | None:
+def selection_times_pad(a: Selection, b: Pad) -> JacobianOperator | None:
     # S E reads entries of the part, or zeros, or both
     sources = a.pushforward(b.pushforward(numbered(b.in_shape) + 1))
     if (sources > 0).all():
@@ -112,7 +112,7 @@ def _(a: Selection, b: Pad) -> JacobianOperator | None:
 
 
 @product(Selection, Sum, at_once=False)
-def _(a: Selection, b: Sum) -> JacobianOperator | None:
+def selection_times_sum(a: Selection, b: Sum) -> JacobianOperator | None:
     # S (A + B) = S A + S B, where that has no more parts: the rest of a concatenation vanishes
     terms: tuple[JacobianOperator, ...] = ()
     for term in b.terms:

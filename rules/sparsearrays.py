@@ -27,8 +27,8 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
-from linad.operators.relations import Product, Relation
+from linad.operators.linear_solves import LinearSolve, solution_rules
+from linad.operators.relations import Relation
 
 
 class Pattern:
@@ -113,7 +113,7 @@ class SparseProduct(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, data: Any, pattern: Pattern, lead: Shape, dtype: Any) -> None:
         self.data, self.places = data, pattern
@@ -155,7 +155,7 @@ class EntryProducts(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, x: Any, pattern: Pattern, dtype: Any) -> None:
         self.x, self.places = x, pattern
@@ -292,7 +292,7 @@ sparse_solve = Primitive(
 """A^-1 b, or A^-T b, of the entries (nnz,) of A and vectors (..., n)."""
 
 
-class SparseInverse(JacobianOperator):
+class SparseInverse(LinearSolve):
     """b -> A^-1 b, or A^-T b, on vectors (..., n).
 
     Parameters
@@ -310,9 +310,7 @@ class SparseInverse(JacobianOperator):
     One solution with factors that exist a vector and seed.
     """
 
-    unknown = UNSTRUCTURED
-
-    fresh = True
+    axes = (-1,)
 
     def __init__(
         self, data: Any, system: System, transposed: bool, lead: Shape, dtype: Any
@@ -321,28 +319,23 @@ class SparseInverse(JacobianOperator):
         shape = (*lead, system.pattern.shape[0])
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return sparse_solve(self.data, tangent, system=self.system, transposed=self.transposed)
-
-    def pullback(self, cotangent: Any) -> Any:
-        data = np.conj(self.data) if self.dtype.kind == "c" else self.data
-        return sparse_solve(data, cotangent, system=self.system, transposed=not self.transposed)
-
-    def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-1,))
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        data = np.conj(self.data) if adjoint and self.dtype.kind == "c" else self.data
+        return sparse_solve(data, b, system=self.system, transposed=self.transposed != adjoint)
 
 
-@sparse_solve.jacobian(wrt=0)
-def sparse_solve_wrt_data(
-    y: Any, data: Any, b: Any, *, system: System, transposed: bool
+def _minus_entries_times_x(
+    x: Any, data: Any, b: Any, *, system: System, transposed: bool
 ) -> JacobianOperator:
     pattern = system.pattern.T if transposed else system.pattern
-    inverse = SparseInverse(data, system, transposed, y.shape[:-1], y.dtype)
-    return inverse @ EntryProducts(-y, pattern, y.dtype)
+    return EntryProducts(-x, pattern, x.dtype)
 
 
-@sparse_solve.jacobian(wrt=1)
-def sparse_solve_wrt_b(
-    y: Any, data: Any, b: Any, *, system: System, transposed: bool
-) -> JacobianOperator:
-    return SparseInverse(data, system, transposed, b.shape[:-1], y.dtype)
+solution_rules(
+    sparse_solve,
+    right_side=1,
+    inverse=lambda x, shape, data, b, *, system, transposed: SparseInverse(
+        data, system, transposed, shape[:-1], x.dtype
+    ),
+    changes={0: _minus_entries_times_x},
+)

@@ -18,7 +18,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.errors import MissingRuleError
 from linad.rules import elementary
 from linad.rules.comparison import rint
-from linad.rules.entrywise import NO_SLOPE, Slope, fan, register, several
+from linad.rules.elementwise import NO_SLOPE, Slope, fan, register, several
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2 * math.pi)

@@ -129,7 +129,7 @@ class HermitianEigen(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, values: Any, vectors: Any) -> None:
         self.values, self.vectors = values, vectors
@@ -161,7 +161,7 @@ class Read(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, op: JacobianOperator, reading: HermitianReading) -> None:
         self.op, self.reading = op, reading
@@ -216,7 +216,7 @@ class GeneralEigen(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
         self.values, self.vectors = values, vectors
@@ -351,7 +351,7 @@ class SingularDerivative(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, u: Any, s: Any, vh: Any) -> None:
         self.u, self.s, self.vh = u, s, vh

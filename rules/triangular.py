@@ -18,13 +18,15 @@ import numpy as np
 import scipy.linalg
 
 from linad.core.primitive import Primitive
-from linad.core.shapes import Shape, align, matrix_transpose, sum_to_shape
+from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
+from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.matrices import Kronecker
 from linad.operators.relations import Gather, Prefix, Product
 from linad.operators.structured import Diagonal
-from linad.rules.linalg import adjoint
+from linad.rules import linalg
+from linad.rules.linalg import adjoint, minus_product
 
 
 def _solve_triangular(a: Any, b: Any, *, lower: bool, unit: bool) -> Any:
@@ -49,7 +51,7 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, unit: bool) -> Any:
 solve_triangular_ = Primitive("solve_triangular", _solve_triangular)
 
 
-class TriangularSolve(JacobianOperator):
+class TriangularSolve(LinearSolve):
     """b -> T^-1 b, column by column.
 
     Parameters
@@ -73,21 +75,15 @@ class TriangularSolve(JacobianOperator):
         "triangles definiteness diagonal_entries column_squares spectral_norm adjoint_form multiple"
     )
 
-    fresh = True
-
     def __init__(
         self, a: Any, out_shape: Shape, in_shape: Shape, dtype: Any, lower: bool, unit: bool
     ) -> None:
         self.a, self.lower, self.unit = a, lower, unit
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        b = align(tangent, len(self.in_shape), len(self.out_shape))
-        return solve_triangular_(self.a, b, lower=self.lower, unit=self.unit)
-
-    def pullback(self, cotangent: Any) -> Any:
-        x = solve_triangular_(adjoint(self.a), cotangent, lower=not self.lower, unit=self.unit)
-        return sum_to_shape(x, self.in_shape, len(self.out_shape))
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        a = linalg.adjoint(self.a) if adjoint else self.a
+        return solve_triangular_(a, b, lower=self.lower != adjoint, unit=self.unit)
 
     def relation(self) -> Product:
         """x_i reads b_j with j <= i for a lower T: the inverse of a triangle is one."""
@@ -112,17 +108,19 @@ class TriangularSolve(JacobianOperator):
         return Kronecker(a, None, self.out_shape, self.in_shape, self.dtype)
 
 
-@solve_triangular_.jacobian(wrt=0)
-def solve_triangular_wrt_a(y: Any, a: Any, b: Any, *, lower: bool, unit: bool) -> JacobianOperator:
-    read = np.tri(a.shape[-1], k=-1 if unit else 0, dtype=y.dtype)
-    triangle = Diagonal(read if lower else read.T, a.shape, y.dtype)
-    minus_da_x = Kronecker(None, matrix_transpose(-y), y.shape, a.shape, y.dtype)
-    return TriangularSolve(a, y.shape, y.shape, y.dtype, lower, unit) @ minus_da_x @ triangle
+def _minus_triangle_times_x(x: Any, a: Any, b: Any, *, lower: bool, unit: bool) -> JacobianOperator:
+    read = np.tri(a.shape[-1], k=-1 if unit else 0, dtype=x.dtype)
+    return minus_product(x, a) @ Diagonal(read if lower else read.T, a.shape, x.dtype)
 
 
-@solve_triangular_.jacobian(wrt=1)
-def solve_triangular_wrt_b(y: Any, a: Any, b: Any, *, lower: bool, unit: bool) -> JacobianOperator:
-    return TriangularSolve(a, y.shape, b.shape, y.dtype, lower, unit)
+solution_rules(
+    solve_triangular_,
+    right_side=1,
+    inverse=lambda x, shape, a, b, *, lower, unit: TriangularSolve(
+        a, x.shape, shape, x.dtype, lower, unit
+    ),
+    changes={0: _minus_triangle_times_x},
+)
 
 
 def _lu(a: Any) -> Any:
@@ -172,7 +170,7 @@ class LUDerivative(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, lu: Any, order: Any) -> None:
         self.lu, self.order = lu, order

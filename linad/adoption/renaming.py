@@ -24,7 +24,7 @@ _METHOD = opcode.opmap["LOAD_METHOD"] if sys.version_info < (3, 12) else None
 """Since 3.12 a bit of LOAD_ATTR says that what is loaded is called."""
 
 
-class Instruction(NamedTuple):
+class ArgumentByte(NamedTuple):
     """An instruction: where the low byte of its argument is, and how many bytes stand before."""
 
     at: int
@@ -44,7 +44,7 @@ def check_version(version: tuple[int, int] = sys.version_info[:2]) -> None:
         )
 
 
-def _instructions(code: types.CodeType) -> Iterator[Instruction]:
+def _instructions(code: types.CodeType) -> Iterator[ArgumentByte]:
     raw, extended, n = code.co_code, 0, 0
     for k in range(0, len(raw), 2):
         op, arg = raw[k], raw[k + 1] | extended
@@ -53,7 +53,7 @@ def _instructions(code: types.CodeType) -> Iterator[Instruction]:
         if op == _EXTENDED:
             extended, n = arg << 8, n + 1
             continue
-        yield Instruction(k + 1, op, arg, n)
+        yield ArgumentByte(k + 1, op, arg, n)
         extended = n = 0
 
 
@@ -63,7 +63,7 @@ class Use(NamedTuple):
     ``attributes`` is empty where the global itself is what is called or named.
     """
 
-    instruction: Instruction
+    instruction: ArgumentByte
     name: str
     attributes: tuple[str, ...]
     called: bool

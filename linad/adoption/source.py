@@ -197,14 +197,14 @@ class _Rewrite(ast.NodeTransformer):
         return self._guarded(node, self._written("update_entry", place, [entry, node.value], last))
 
 
-class Compiled(NamedTuple):
+class CompiledFile(NamedTuple):
     """The functions of a file by name and line: as they are, and compiled anew."""
 
     before: dict[tuple[str, int], types.CodeType]
     after: dict[tuple[str, int], types.CodeType]
 
 
-_COMPILED: dict[str, Compiled | None] = {}
+_COMPILED: dict[str, CompiledFile | None] = {}
 
 
 def _functions(
@@ -223,7 +223,7 @@ def _functions(
     return {key: inner for key, inner in into.items() if key not in twice}
 
 
-def compiled(file: str, space: dict[str, Any]) -> Compiled | None:
+def compiled(file: str, space: dict[str, Any]) -> CompiledFile | None:
     """The functions of a module's file, compiled anew; None where there is no source."""
     if file not in _COMPILED:
         for name, helper in _HELPERS.items():
@@ -233,7 +233,7 @@ def compiled(file: str, space: dict[str, Any]) -> Compiled | None:
     return _COMPILED[file]
 
 
-def _compile(text: str, file: str, space: dict[str, Any]) -> Compiled | None:
+def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None:
     by_name = {name for name, value in space.items() if has_form(value)}
     names = {original.__name__ for original, _ in FORMS.values() if hasattr(original, "__name__")}
     try:
@@ -242,7 +242,7 @@ def _compile(text: str, file: str, space: dict[str, Any]) -> Compiled | None:
         return None
     before = compile(text, file, "exec", dont_inherit=True)
     after = ast.fix_missing_locations(_Rewrite(names | {*METHODS}, by_name).visit(parsed))
-    return Compiled(
+    return CompiledFile(
         _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
     )
 

@@ -60,7 +60,7 @@ class UserPrimitive(Primitive):
         trace = innermost_trace(args)
         if trace is None:
             return self.impl(*args, **params)
-        if self.joint is None or self.outputs is not None:
+        if self.vjp_rule is None or self.outputs is not None:
             return trace.apply(self, args, params)
         attempt = Attempt()
         try:
@@ -88,11 +88,11 @@ class UserPrimitive(Primitive):
 
     def _take_apart(self) -> None:
         """Make of the rule with a pullback one rule for each argument, which may be opaque."""
-        joint, self.joint = self._untested, None
+        vjp_rule, self.vjp_rule = self._untested, None
 
         def rule_of(wrt: int) -> Rule:
             def rule(y: Any, *args: Any, **params: Any) -> Any:
-                _, pull = joint(*args, **params)
+                _, pull = vjp_rule(*args, **params)
 
                 def pull_one(cotangent: Any) -> Any:
                     found = pull(cotangent)
@@ -170,28 +170,28 @@ class UserPrimitive(Primitive):
         name = f"{self.name}: the pullback rule"
         FUNCTION.check(self.name, "a pullback rule", rule)
 
-        def joint(*args: Any, **params: Any) -> Any:
+        def vjp_rule(*args: Any, **params: Any) -> Any:
             found = called(rule, args, params, name, "the arguments")
             if not isinstance(found, tuple) or len(found) != 2 or not callable(found[1]):
                 raise WrongRuleError(f"{name} must return a pair (y, pullback), got {found!r:.60}")
             return _plain(found[0], self.outputs), found[1]
 
-        self._untested = joint
-        self.joint = self._test_linear(joint)
+        self._untested = vjp_rule
+        self.vjp_rule = self._test_linear(vjp_rule)
         return rule
 
-    def _test_linear(self, joint: Rule) -> Rule:
-        """``joint``, tested at its first use on plain arrays: its pullback must be linear."""
+    def _test_linear(self, vjp_rule: Rule) -> Rule:
+        """``vjp_rule``, tested at its first use on plain arrays: its pullback must be linear."""
 
         def tested(*args: Any, **params: Any) -> Any:
-            y, pull = joint(*args, **params)
+            y, pull = vjp_rule(*args, **params)
             results = y if self.outputs is not None else (y,)
-            if "joint" not in self._tested and not innermost_trace((*args, *results)):
-                self._tested.add("joint")
+            if "vjp_rule" not in self._tested and not innermost_trace((*args, *results)):
+                self._tested.add("vjp_rule")
                 try:
                     self._compare(args, params, pull, results)
                 except BaseException:
-                    self._tested.discard("joint")
+                    self._tested.discard("vjp_rule")
                     raise
             return y, pull
 
@@ -276,7 +276,7 @@ class Tried(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = False
+    owns_result = False
 
     def __init__(self, J: JacobianOperator, instead: Callable[[Exception], Any]) -> None:
         self.J, self.instead = J, instead
@@ -305,7 +305,7 @@ class FromFunctions(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = False
+    owns_result = False
 
     def __init__(
         self, push: Any, pull: Any, out_shape: Shape, in_shape: Shape, dtype: Any, name: str

@@ -6,7 +6,7 @@ Signatures follow JAX where JAX has the function.
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
-from linad.api.differentiated_call import Argnums, Call, check_transform, untraced
+from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_transform, untraced
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import tree
@@ -71,7 +71,7 @@ def linearize(
         raise ArgumentError(
             f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
         )
-    return Call(f, args, {}, argnums, keep=True).linearize()
+    return DifferentiatedCall(f, args, {}, argnums, keep=True).linearize()
 
 
 def jvp(
@@ -133,7 +133,7 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
         )
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
-    call = Call(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
+    call = DifferentiatedCall(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
     slots = [Slot(v) for v in call.values]
     pushed, seeds = check_seeds(tuple(tangents), call.in_tree, slots, f"{name}: tangent")
     if seeds:
@@ -193,7 +193,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         raise ArgumentError(
             f"vjp: expected a point beside the function: linad.vjp({name_of(f)}, x)"
         )
-    call = Call(f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True)
+    call = DifferentiatedCall(
+        f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True
+    )
     y, J = call.linearize()
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
 
@@ -236,7 +238,7 @@ def derivative(f: Callable[P, Any], argnums: int = 0) -> Callable[P, Any]:
         )
 
     def slope(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, argnums)
+        call = DifferentiatedCall(f, args, kwargs, argnums)
         if len(call.values) != 1 or call.values[0].shape != ():
             raise ShapeError(
                 f"derivative: argument {argnums} of {name_of(f)} must be a scalar; use jacobian, "
@@ -292,7 +294,7 @@ def jacobian(
     check_transform("jacobian", f, argnums, has_aux)
 
     def dense(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, argnums, has_aux=has_aux)
+        call = DifferentiatedCall(f, args, kwargs, argnums, has_aux=has_aux)
         _, J = call.linearize()
         matrix = _blocks(J)
         return (matrix, call.aux) if has_aux else matrix

@@ -17,14 +17,15 @@ from linad.core.regions import repeats
 from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
-from linad.transforms.linearize import check_input, linearize_leaves
+from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace
 from linad.transforms.tape_operator import TapeOperator
+from linad.transforms.traced_values import check_input
 
 Argnums = int | Sequence[int] | None
 
 
-class Call:
+class DifferentiatedCall:
     """A call ``f(*args, **kwargs)`` split into the leaves to differentiate and the rest.
 
     Attributes
@@ -226,10 +227,10 @@ def untraced(value: Any) -> Any:
     if value is None:
         return None
     leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, [_settled(leaf) for leaf in leaves])
+    return tree.unflatten(structure, [_refreshed(leaf) for leaf in leaves])
 
 
-def _settled(leaf: Any) -> Any:
+def _refreshed(leaf: Any) -> Any:
     while isinstance(leaf, Tracer) and leaf._trace.finished:
         refresh(leaf)
         leaf = leaf._value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from linad.api.derivatives import jacobian, linearize, push
-from linad.api.differentiated_call import Argnums, Call, check_transform
+from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_transform
 from linad.core import tree
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
@@ -89,7 +89,7 @@ def _with_gradient(
     check_transform(name, f, argnums, has_aux)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        call = Call(f, args, kwargs, argnums, has_aux=has_aux)
+        call = DifferentiatedCall(f, args, kwargs, argnums, has_aux=has_aux)
         value, J = call.linearize()
         if not tree.is_leaf(J.out_tree) or J.out_slots[0].shape != ():
             shape = [slot.shape for slot in J.out_slots]

@@ -60,7 +60,7 @@ class Opaque(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,

@@ -228,7 +228,7 @@ class InPlaceJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, owner: Overwriting, values: list[Any], y: Any, active: tuple[int, ...]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linad.api.differentiated_call import Call, check_transform
+from linad.api.differentiated_call import DifferentiatedCall, check_transform
 from linad.api.gradients import hessian_operator
 from linad.core.options import FORMAT, takes
 from linad.jit.jitted import Jitted
@@ -73,7 +73,7 @@ def sparse_jacobian(
            [0., 3., 2.]])
     """
     check_transform("sparse_jacobian", f, argnums)
-    _, J = Call(operation_by_operation(f), args, {}, argnums).linearize()
+    _, J = DifferentiatedCall(operation_by_operation(f), args, {}, argnums).linearize()
     return J.tosparse(format)
 
 

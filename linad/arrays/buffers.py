@@ -57,23 +57,23 @@ class View:
     base : array
         The value of the root that its own value looks into; None if it is a copy.
     source : Region, Replay or Memory
-        Where it reads; a `Memory` stands for a region until somebody asks.
+        Where it reads; a `ViewMemory` stands for a region until somebody asks.
     """
 
     __slots__ = ("base", "root", "source", "version")
 
-    def __init__(self, root: Any, version: int, source: "Memory") -> None:
+    def __init__(self, root: Any, version: int, source: "ViewMemory") -> None:
         self.root, self.version, self.base = root, version, root._value
         self.source: Any = source
 
     def where(self) -> Any:
         """The region in the root, or how to make the view again if it repeats entries."""
-        if type(self.source) is Memory:
+        if type(self.source) is ViewMemory:
             self.source = self.source.resolve()
         return self.source
 
 
-class Memory:
+class ViewMemory:
     """Where a NumPy view lies; a region costs microseconds, and few views are written."""
 
     __slots__ = ("base", "call", "view")
@@ -83,11 +83,11 @@ class Memory:
 
     def resolve(self) -> Any:
         if repeats(self.view) or (self.base.flags.writeable and not self.view.flags.writeable):
-            return Replay(*self.call)
+            return RepeatedView(*self.call)
         return region_of(self.view, self.base)
 
 
-class Replay:
+class RepeatedView:
     """A view to read only, made again by the call that made it: broadcasting, a diagonal."""
 
     __slots__ = ("params", "parent", "primitive")
@@ -130,16 +130,16 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
         if root._buffer is None:
             root._buffer = Storage()
         root._buffer.viewed = True
-        y._buffer = View(root, root._buffer.version, Memory(new, base, (primitive, x, params)))
+        y._buffer = View(root, root._buffer.version, ViewMemory(new, base, (primitive, x, params)))
 
 
-def lazy_view(x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
-    """A view of an array that is written in place, without an operation of the trace.
+def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
+    """A view of an array of the trace that is written in place, without an operation of it.
 
     Its node is made when something reads it, from the root at once: however many views lead
     there, a read costs what is read. None if the primitive must run as it always does.
     """
-    if primitive is read_region:
+    if x._buffer is None or x._trace is not trace or primitive is read_region or not is_private(x):
         return None
     root = root_of(x)
     index = params.get("index")
@@ -159,7 +159,7 @@ def lazy_view(x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
         return None
     result = type(x)(x._trace, None, y)
     root._buffer.viewed = True
-    result._buffer = View(root, -1, Memory(new, base, (primitive, x, params)))
+    result._buffer = View(root, -1, ViewMemory(new, base, (primitive, x, params)))
     return result
 
 
@@ -181,7 +181,7 @@ def refresh(x: Any) -> None:
     view = x._buffer
     if type(view) is View and view.base is not view.root._value:
         source = view.where()
-        if type(source) is Replay:
+        if type(source) is RepeatedView:
             refresh(source.parent)
             x._value = source.primitive(source.parent._value, **source.params)
         else:
@@ -190,13 +190,13 @@ def refresh(x: Any) -> None:
         view.base = view.root._value if shared else None
 
 
-def settle(x: Any) -> None:
+def refresh_node(x: Any) -> None:
     """Bring a view up to date with its root, value and node."""
     view = x._buffer
     if type(view) is View and view.version != view.root._buffer.version:
         source = view.where()
-        if type(source) is Replay:
-            settle(source.parent)
+        if type(source) is RepeatedView:
+            refresh_node(source.parent)
             fresh = source.primitive(source.parent.alias(), **source.params)
         else:
             fresh = read_region(view.root, region=source)
@@ -313,7 +313,7 @@ def _is_view_of(value: Any, root: Any, target: np.ndarray) -> bool:
 
 
 def _check_writable(x: Any, target: np.ndarray) -> None:
-    if repeats(target) or (type(x._buffer) is View and type(x._buffer.where()) is Replay):
+    if repeats(target) or (type(x._buffer) is View and type(x._buffer.where()) is RepeatedView):
         raise ValueError("assignment destination is read-only")
 
 

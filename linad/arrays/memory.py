@@ -150,7 +150,7 @@ class NotTraced:
         return self.__getattr__("__array__")
 
 
-class Memory(Traced):
+class MemoryMethods(Traced):
     """The attributes and methods of ndarray that are about its memory."""
 
     __slots__ = ()

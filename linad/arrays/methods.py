@@ -6,7 +6,7 @@ import numpy as np
 
 from linad.arrays.buffers import write
 from linad.arrays.flat_iterator import Flat
-from linad.arrays.memory import OUTSIDE, Memory, escape
+from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
 from linad.arrays.out_argument import call_into, output_position
 from linad.arrays.zero_dim import is_number, like_its_methods
 from linad.core.dispatch import FUNCTIONS, remedy
@@ -62,7 +62,7 @@ def _of_numbers(name: str) -> Any:
     return property(method, doc=f"As `numpy.float64.{name}`, which is refused.")
 
 
-class Methods(Memory):
+class Methods(MemoryMethods):
     """What an array can do by itself: methods, transposes, parts."""
 
     __slots__ = ()

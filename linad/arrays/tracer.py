@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, is_private, refresh, settle, write, write_into
+from linad.arrays.buffers import Storage, is_private, refresh, refresh_node, write, write_into
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
@@ -95,7 +95,7 @@ class Tracer(Arithmetic):
 
     def alias(self) -> "Tracer":
         """Another handle on the array as it is now; what is written to it stays its own."""
-        settle(self)
+        refresh_node(self)
         return Tracer(self._trace, self._node, self._value)
 
     def write_at(self, region: Region, value: Any) -> None:

@@ -100,7 +100,7 @@ def residual(theta: Any) -> Any:
 
 
 @dataclass
-class Fit:
+class PopulationFit:
     """A least squares fit, and what its Jacobians cost.
 
     Attributes
@@ -137,7 +137,7 @@ class Fit:
         return self.estimates * np.sqrt(np.diag(covariance))
 
 
-class Counted(LinearOperator):
+class CountedProducts(LinearOperator):
     """An operator that counts the vectors it is applied to."""
 
     def __init__(self, operator: Any, counts: dict[str, int]) -> None:
@@ -161,33 +161,33 @@ class Counted(LinearOperator):
         return self.operator.rmatmat(X)
 
 
-def fit_by_operator() -> Fit:
+def fit_by_operator() -> PopulationFit:
     """Fit with the Jacobian as linad gives it: an operator, never a matrix."""
     counts = {"linearizations": 0, "JVPs": 0, "VJPs": 0}
 
-    def jacobian(theta: Any) -> Counted:
+    def jacobian(theta: Any) -> CountedProducts:
         counts["linearizations"] += 1
-        return Counted(linad.linearize(residual, theta)[1], counts)
+        return CountedProducts(linad.linearize(residual, theta)[1], counts)
 
     result, seconds = _least_squares(jacobian)
     work = ", ".join(f"{count} {what}" for what, count in counts.items())
     J = result.jac.operator.todense()
-    return Fit("linad, operator", result.x, J, result.cost, work, seconds)
+    return PopulationFit("linad, operator", result.x, J, result.cost, work, seconds)
 
 
-def fit_by_matrix() -> Fit:
+def fit_by_matrix() -> PopulationFit:
     """Fit with the Jacobian as a matrix: its 6 columns in one forward sweep of linad."""
     result, seconds = _least_squares(linad.jacobian(residual))
     work = f"{result.njev} linearizations, {result.njev * len(START)} JVPs"
-    return Fit("linad, matrix", result.x, result.jac, result.cost, work, seconds)
+    return PopulationFit("linad, matrix", result.x, result.jac, result.cost, work, seconds)
 
 
-def fit_by_differences(scheme: str) -> Fit:
+def fit_by_differences(scheme: str) -> PopulationFit:
     """Fit with finite differences, SciPy's "2-point" or "3-point"."""
     result, seconds = _least_squares(scheme)
     runs = result.njev * len(START) * (1 if scheme == "2-point" else 2)
     work = f"{runs} runs of the model"
-    return Fit(f"differences, {scheme}", result.x, result.jac, result.cost, work, seconds)
+    return PopulationFit(f"differences, {scheme}", result.x, result.jac, result.cost, work, seconds)
 
 
 def _least_squares(jacobian: Any) -> tuple[Any, float]:
@@ -205,7 +205,7 @@ def exact_jacobian(theta: Any) -> Any:
     return np.stack(columns, axis=1)
 
 
-def all_fits() -> list[Fit]:
+def all_fits() -> list[PopulationFit]:
     """The fit in four ways, each from the same start; the first is the demonstration."""
     linad.linearize(residual, START)  # so that nothing below is the first of its kind
     return [
@@ -216,7 +216,7 @@ def all_fits() -> list[Fit]:
     ]
 
 
-def report(fits: list[Fit], terminal: Terminal) -> str:
+def report(fits: list[PopulationFit], terminal: Terminal) -> str:
     """The demonstration as text."""
     best = fits[0]
     strong = partial(terminal.paint, colour="bold")
@@ -242,7 +242,7 @@ def report(fits: list[Fit], terminal: Terminal) -> str:
     return "\n".join(lines)
 
 
-def _estimates(fit: Fit) -> list[str]:
+def _estimates(fit: PopulationFit) -> list[str]:
     lines = []
     for name, value, error in zip(NAMES, fit.estimates, fit.standard_errors, strict=True):
         digits = 4 if value < 0.1 else 3 if value < 1 else 2 if value < 10 else 1
@@ -258,7 +258,7 @@ def _aligned(value: float, digits: int) -> str:
     return f"{value:.{digits}f}" + " " * (4 - digits)
 
 
-def _costs(fits: list[Fit]) -> list[str]:
+def _costs(fits: list[PopulationFit]) -> list[str]:
     lines = [f"  {'':<21}{'time':>7}   {'J off by':>8}   work"]
     for fit in fits:
         exact = exact_jacobian(fit.theta)
@@ -267,7 +267,7 @@ def _costs(fits: list[Fit]) -> list[str]:
     return [*lines, "", _verdict(fits)]
 
 
-def _verdict(fits: list[Fit]) -> str:
+def _verdict(fits: list[PopulationFit]) -> str:
     """Say in words how linad's times compare, whichever way that is."""
     operator, matrix, two_point, _ = (fit.seconds for fit in fits)
     text = (

@@ -88,7 +88,7 @@ class Body:
         for _ in range(self.carries + 1):
             live = {self.tape.inputs[i] for i in inputs}
             for eqn in self.tape.equations:
-                flat = eqn.primitive.flat
+                flat = eqn.primitive.zero_slope_args
                 reads = [
                     a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat
                 ]

@@ -90,7 +90,7 @@ class BranchJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, owner: Branch, values: list[Any], active: tuple[int, ...]) -> None:
         self.owner, self.index, self.values = owner, values[0], values[1:]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import settle
+from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
@@ -58,7 +58,7 @@ class ClosureTrace(RecordTrace):
         if isinstance(a, Tracer):
             if a._trace is self:
                 return a
-            settle(a)
+            refresh_node(a)
             key = "tracer", id(a), id(a._node)
         elif type(a) is np.ndarray and a.nbytes > SMALL and not a.dtype.hasobject:
             key = "array", id(a), 0

@@ -9,7 +9,7 @@ from linad.arrays.traces import running_trace
 from linad.control.bodies import Body, known, tape_of
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, in_a_body, plain
-from linad.control.loops import Recorded, leaf_of
+from linad.control.loops import RecordedBody, leaf_of
 from linad.control.whiles import affordable, while_
 from linad.core import tree
 from linad.core.options import count, takes
@@ -84,7 +84,7 @@ def while_loop(
         with np.errstate(all="ignore"):  # it may not be its turn to run
             return body(carry), (go,)
 
-    recorded = Recorded("while_loop", name_of(body), step, init, [])
+    recorded = RecordedBody("while_loop", name_of(body), step, init, [])
     bodies = _parts(recorded, cuts[-1])
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
     run = while_(*bodies, 0, None if limit is None else int(limit), rows)
@@ -92,7 +92,7 @@ def while_loop(
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
 
 
-def _parts(recorded: Recorded, cut: int) -> tuple[Body, Body]:
+def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
     """Test and body, which were recorded one after the other."""
     whole, nc = recorded.whole, len(recorded.init)
     equations = recorded.equations

@@ -99,7 +99,7 @@ def scan(
             )
         return made
 
-    recorded = Recorded("scan", name_of(f), step, init, rows_example)
+    recorded = RecordedBody("scan", name_of(f), step, init, rows_example)
     if n == 0:
         if recorded.results:
             raise ShapeError(
@@ -202,7 +202,7 @@ def _length(name: str, rows: Sequence[Any], length: int | None) -> int:
     return found[0]
 
 
-class Recorded:
+class RecordedBody:
     """A body that was recorded on the first repetition, and what it is called with.
 
     Parameters

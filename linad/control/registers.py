@@ -158,10 +158,10 @@ class Statements:
             found = CPU.row_of(name, out.dtype, operands)
             if found is None:
                 raise NotSmallError
-            made = self._entrywise(found, operands, out)
+            made = self._elementwise(found, operands, out)
         self._values[out] = made
 
-    def _entrywise(self, found: Any, operands: list[Any], out: Var) -> np.ndarray:
+    def _elementwise(self, found: Any, operands: list[Any], out: Var) -> np.ndarray:
         texts: list[Any] = [np.broadcast_to(self._get(a), out.shape) for a in operands]
         dtypes = [self._check(a) for a in operands]
         made = np.empty(out.shape, object)

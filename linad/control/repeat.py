@@ -132,7 +132,7 @@ class RepeatJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, owner: Repeat, values: list[Any], active: tuple[int, ...]) -> None:
         self.owner = owner

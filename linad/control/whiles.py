@@ -174,7 +174,7 @@ class WhileJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, owner: While, values: list[Any], active: tuple[int, ...]) -> None:
         self.owner, self.values, self.active = owner, values, active

@@ -24,7 +24,7 @@ _BETWEEN = frozenset({"abc", "functools", "typing"})
 """Modules that ask in the name of their caller: ``isinstance(s, numbers.Number)``."""
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of somebody's source.
 
     Attributes
@@ -79,9 +79,9 @@ def user_frame() -> FrameType | None:
     return other
 
 
-def place_of(frame: FrameType) -> Place:
+def place_of(frame: FrameType) -> SourceLine:
     """The line that a frame is at."""
-    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def passes_as_plain(frame: FrameType, name: str) -> bool:

@@ -85,15 +85,21 @@ CLASSES = {
         "RowProducts": "linad.operators.matrices",
         "Contraction": "linad.operators.contraction",
     },
+    "linad.solve.implicit": {
+        "Equation": "linad.solve.implicit:ImplicitEquation",
+        "Form": "linad.solve.implicit:VectorForm",
+    },
 }
-"""Classes that have left a module which keeps its name, by where they are."""
+"""Classes that have left a module which keeps its name, by where they are; ``module:new`` where
+the name changed."""
 
 
 def class_from(module: str, name: str) -> Any:
     """What a module once had under a name; for its ``__getattr__``."""
     if name not in CLASSES[module]:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(CLASSES[module][name]), name)
+    where, _, new = CLASSES[module][name].partition(":")
+    return getattr(importlib.import_module(where), new or name)
 
 
 def _table() -> dict[str, str]:

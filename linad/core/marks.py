@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple
 
-from linad.core.callers import Place, place_of, refused_frame, user_frame
+from linad.core.callers import SourceLine, place_of, refused_frame, user_frame
 
 running: ContextVar[Any] = ContextVar("linad_running_trace", default=None)
 """The innermost trace whose function runs in this context; None outside of any."""
@@ -33,12 +33,12 @@ class Mark(NamedTuple):
     """
 
     kind: str
-    place: Place
-    user: Place
+    place: SourceLine
+    user: SourceLine
     error: Exception
 
 
-NOWHERE = Place("<unknown>", 0, "<unknown>")
+NOWHERE = SourceLine("<unknown>", 0, "<unknown>")
 
 
 def mark(error: Exception, kind: str, trace: Any = None) -> None:

@@ -52,7 +52,7 @@ class Primitive:
         Number of results when there are several.
     view : bool
         Whether the result may share memory with the first argument, as a slice does.
-    keeps : bool
+    captures_args : bool
         Whether its operators may refer to the arguments; a sum's do not.
     register : bool
         Whether `registry` lists it; linad's own primitives are listed, a user's are not.
@@ -61,13 +61,13 @@ class Primitive:
     ----------
     rules : dict
         The Jacobian rules, by argument.
-    entrywise : bool
+    elementwise : bool
         Whether it is a function y = f(x) of one array, without parameters, entry by entry.
-    flat : set of int
+    zero_slope_args : set of int
         Arguments in which the derivative is zero wherever it exists, as that of a step in its
         place: no link leads through them.
-    joint : callable or None
-        A rule for all arguments at once, ``joint(*arrays, **params) -> (y, pullback)``; it
+    vjp_rule : callable or None
+        A rule for all arguments at once, ``vjp_rule(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
     whole : callable or None
         A rule that gives one operator for all arguments at once,
@@ -92,7 +92,7 @@ class Primitive:
         constant: bool = False,
         outputs: int | None = None,
         view: bool = False,
-        keeps: bool = True,
+        captures_args: bool = True,
         register: bool = True,
     ) -> None:
         if register:
@@ -104,11 +104,11 @@ class Primitive:
         self.constant = constant
         self.outputs = outputs
         self.view = view
-        self.keeps = keeps
+        self.captures_args = captures_args
         self.__doc__ = impl.__doc__
-        self.entrywise = False
-        self.flat: frozenset[int] = frozenset()
-        self.joint: Rule | None = None
+        self.elementwise = False
+        self.zero_slope_args: frozenset[int] = frozenset()
+        self.vjp_rule: Rule | None = None
         self.whole: Rule | None = None
         self.rules: dict[int, Rule] = {}
         self._each: Rule | None = None

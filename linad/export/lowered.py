@@ -39,7 +39,7 @@ class Lowered:
 
     def __init__(self, name: str, forward: Tape, reverse: Tape, names: list[str]) -> None:
         self.name, self.forward, self.reverse = name, forward, reverse
-        self.source = _Writer(name, forward, reverse, names).text()
+        self.source = _ModuleWriter(name, forward, reverse, names).text()
 
     def save(self, path: Any) -> None:
         """Write the module to a file."""
@@ -129,7 +129,7 @@ def _argument_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     return names
 
 
-class _Writer:
+class _ModuleWriter:
     """Writes the module."""
 
     def __init__(self, name: str, forward: Tape, reverse: Tape, names: list[str]) -> None:

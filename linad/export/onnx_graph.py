@@ -31,7 +31,7 @@ from linad.export import (
     onnx_selections as _selections,
     onnx_special as _special,
 )
-from linad.export.onnx_program import HOLDS, Program, Value
+from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
 FORM_MODULES = (_nodes, _selections, _searching, _matrices, _compositions, _special)
@@ -40,17 +40,17 @@ FORM_MODULES = (_nodes, _selections, _searching, _matrices, _compositions, _spec
 LENGTHS = (11, 14, 18)
 """At which an axis of any length is recorded."""
 
-Shapes = tuple[dict[str, Value], dict[str, Value]]
+Shapes = tuple[dict[str, ModelValue], dict[str, ModelValue]]
 
 
-def graph_of(program: Program) -> tuple[Any, Shapes]:
+def graph_of(program: ModelProgram) -> tuple[Any, Shapes]:
     """The model of a program, and its inputs and outputs."""
     writer, shapes = _written(program, shared=True)
     constants = [numpy_helper.from_array(v, n) for n, v in writer.constants.items()]
     return _model(program.name, writer, writer.nodes, constants, shapes), shapes
 
 
-def _written(program: Program, shared: bool) -> tuple[Writer, Shapes]:
+def _written(program: ModelProgram, shared: bool) -> tuple[Writer, Shapes]:
     tape = program.tape
     writer = Writer(shared)
     writer.reserve([*program.inputs, *program.outputs, HOLDS])
@@ -62,7 +62,7 @@ def _written(program: Program, shared: bool) -> tuple[Writer, Shapes]:
     writer.names.update(zip(tape.inputs, program.inputs, strict=True))
     writer.equations(tape.equations)
     inputs = {
-        name: Value(v.shape, np.dtype(v.dtype))
+        name: ModelValue(v.shape, np.dtype(v.dtype))
         for name, v in zip(program.inputs, tape.inputs, strict=True)
     }
     outputs = {}
@@ -74,13 +74,13 @@ def _written(program: Program, shared: bool) -> tuple[Writer, Shapes]:
             raise ExportError(f"onnx: the result {name}: {problem}") from None
         writer.nodes.append(helper.make_node("Identity", [found], [name]))
         shape, dtype = (a.shape, a.dtype) if isinstance(a, Var) else (np.shape(a), a.dtype)
-        outputs[name] = Value(shape, np.dtype(dtype))
+        outputs[name] = ModelValue(shape, np.dtype(dtype))
     if writer.holds:
         held = writer.holds[0]
         for other in writer.holds[1:]:
             held = writer.node("And", [held, other])
         writer.nodes.append(helper.make_node("Identity", [held], [HOLDS]))
-        outputs[HOLDS] = Value((), np.dtype(bool))
+        outputs[HOLDS] = ModelValue((), np.dtype(bool))
     return writer, (inputs, outputs)
 
 
@@ -106,7 +106,7 @@ def _model(name: str, writer: Writer, nodes: Any, constants: Any, shapes: Shapes
 
 
 def symbolic_graph_of(
-    program: Program, axes: Mapping[str, Mapping[int, str]]
+    program: ModelProgram, axes: Mapping[str, Mapping[int, str]]
 ) -> tuple[Any, Shapes]:
     """The model of a program in which some axes have any length."""
     symbol = _symbol(program, axes)
@@ -117,7 +117,7 @@ def symbolic_graph_of(
     return _Overlay(program, axes, symbol, lengths, written).model()
 
 
-def _symbol(program: Program, axes: Mapping[str, Mapping[int, str]]) -> str:
+def _symbol(program: ModelProgram, axes: Mapping[str, Mapping[int, str]]) -> str:
     symbols = {name for named in axes.values() for name in named.values()}
     if len(symbols) != 1:
         raise ExportError(
@@ -136,8 +136,8 @@ def _symbol(program: Program, axes: Mapping[str, Mapping[int, str]]) -> str:
 
 
 def _resized(
-    program: Program, axes: Mapping[str, Mapping[int, str]], n: int, symbol: str
-) -> Program:
+    program: ModelProgram, axes: Mapping[str, Mapping[int, str]], n: int, symbol: str
+) -> ModelProgram:
     """The program for arrays with n entries along the axes, repeated in turn."""
     arrays = []
     for name, a in zip(program.inputs, program.arrays, strict=True):
@@ -150,7 +150,7 @@ def _resized(
         leaves[k] = a
     args, kwargs = tree.unflatten(structure, leaves)
     try:
-        return Program(program.function, args, kwargs)
+        return ModelProgram(program.function, args, kwargs)
     except (LinadError, ValueError, IndexError, TypeError) as problem:
         raise ExportError(
             f"onnx: {program.name} does not run with {n} entries along {symbol!r}: {problem}"
@@ -162,7 +162,7 @@ class _Overlay:
 
     def __init__(
         self,
-        program: Program,
+        program: ModelProgram,
         axes: Mapping[str, Mapping[int, str]],
         symbol: str,
         lengths: Sequence[int],
@@ -210,7 +210,7 @@ class _Overlay:
             f"a model cannot follow; export {self.program.name} without axes, for one length"
         )
 
-    def _value(self, values: list[Value]) -> Value:
+    def _value(self, values: list[ModelValue]) -> ModelValue:
         shape: list[int | str] = []
         for sizes in zip(*[v.shape for v in values], strict=True):
             line = self._line([int(s) for s in sizes])
@@ -223,7 +223,7 @@ class _Overlay:
             else:
                 a, b = line
                 shape.append(f"{a}*{self.symbol}{'+' if b >= 0 else ''}{b}")
-        return Value(tuple(shape), values[0].dtype)
+        return ModelValue(tuple(shape), values[0].dtype)
 
     # Numbers that depend on the length.
 

@@ -11,7 +11,7 @@ import numpy as np
 from linad.core import tree
 from linad.core.shapes import check_function
 from linad.errors import ExportError, GuardError
-from linad.export.onnx_program import HOLDS, Program, Value
+from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.jit.jitted import Jitted, jit
 from linad.jit.signature import Signature
 from linad.jit.specializations import in_single_precision
@@ -33,9 +33,9 @@ class Exported:
     def __init__(
         self,
         model: Any,
-        inputs: dict[str, Value],
-        outputs: dict[str, Value],
-        program: Program,
+        inputs: dict[str, ModelValue],
+        outputs: dict[str, ModelValue],
+        program: ModelProgram,
     ) -> None:
         self.model, self.inputs, self.outputs = model, inputs, outputs
         self._function, self._picked = program.function, program.picked
@@ -116,7 +116,7 @@ class Exported:
         return f"<onnx model ({given}) -> ({made}): {nodes} nodes, {functions} functions>"
 
 
-def _text(value: Value) -> str:
+def _text(value: ModelValue) -> str:
     return f"{value.dtype}[{','.join(map(str, value.shape))}]"
 
 
@@ -201,7 +201,7 @@ def onnx(
     def exported(*args: Any, **kwargs: Any) -> Exported:
         from linad.export.onnx_graph import graph_of, symbolic_graph_of
 
-        program = Program(jitted, args, kwargs)
+        program = ModelProgram(jitted, args, kwargs)
         if axes:
             model, shapes = symbolic_graph_of(program, axes)
         else:

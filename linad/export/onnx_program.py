@@ -20,14 +20,14 @@ HOLDS = "decisions_hold"
 """The output that says whether Python would decide as it did when the program was recorded."""
 
 
-class Value(NamedTuple):
+class ModelValue(NamedTuple):
     """An input or output of a model: its shape, names for axes of any length, and its dtype."""
 
     shape: tuple[int | str, ...]
     dtype: np.dtype
 
 
-class Program:
+class ModelProgram:
     """A function at a point as a tape, with names for what goes in and comes out.
 
     Attributes

@@ -3,7 +3,7 @@
 Of an array that plain NumPy makes something of before it meets a traced value, in
 ``A = data * 2`` or ``n = int(data[0])``, a program keeps what was made, and holds for the
 entries of then only. Which arrays are of that kind is told from the code of the functions that
-read them: the instructions are gone through with ``TRACED``, `Known` or ``OTHER`` in the place
+read them: the instructions are gone through with ``TRACED``, `KnownValue` or ``OTHER`` in the place
 of each value. What is not certain counts as the first kind, which is right for all, and slower
 when the array changes.
 """
@@ -28,7 +28,7 @@ UNKNOWN: Any = "not yet known"
 NULL: Any = "null"
 
 
-class Known:
+class KnownValue:
     """A value that stands outside, or a constant."""
 
     __slots__ = ("value",)
@@ -37,7 +37,7 @@ class Known:
         self.value = value
 
 
-class Held:
+class HeldContainer:
     """A container among the arguments, with what it holds."""
 
     __slots__ = ("parts",)
@@ -104,10 +104,10 @@ class _Proof:
 
     def use(self, state: Any, depth: int = 6) -> None:
         """Take note that something is made of a value."""
-        if isinstance(state, Held):
+        if isinstance(state, HeldContainer):
             for part in state.parts.values():
                 self.use(part, depth)
-        elif isinstance(state, Known):
+        elif isinstance(state, KnownValue):
             self.use_value(state.value, depth)
         elif isinstance(state, tuple) and callable(state[1]):
             self.use_value(state[1], depth)
@@ -157,12 +157,12 @@ class _Proof:
     def enter(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Go through a function called with these; return what it gives."""
         if isinstance(f, types.MethodType):
-            return self.enter(f.__func__, [Known(f.__self__), *args], kwargs)
+            return self.enter(f.__func__, [KnownValue(f.__self__), *args], kwargs)
         if is_jitted(f):
             return self.enter(f.function, args, kwargs)
         if type(f).__module__ == "functools" and hasattr(f, "func"):
-            given = {k: Known(v) for k, v in f.keywords.items()} | kwargs
-            return self.enter(f.func, [*[Known(a) for a in f.args], *args], given)
+            given = {k: KnownValue(v) for k, v in f.keywords.items()} | kwargs
+            return self.enter(f.func, [*[KnownValue(a) for a in f.args], *args], given)
         if isinstance(f, Transformed):
             self.enter(f.function, args, kwargs)
             return OTHER
@@ -176,7 +176,7 @@ class _Proof:
                 return self._call(f, args, kwargs)
         call = vars(type(f)).get("__call__")
         if isinstance(call, types.FunctionType) and id(call) in self.look.of_users:
-            return self._call(call, [Known(f), *args], kwargs)
+            return self._call(call, [KnownValue(f), *args], kwargs)
         for state in (*args, *kwargs.values()):
             self.use(state)
         return OTHER
@@ -194,13 +194,13 @@ class _Proof:
         states: dict[str, Any] = {}
         for name, parameter in parameters.items():
             if parameter.kind is parameter.VAR_POSITIONAL:
-                states[name] = Held(dict(enumerate(bound.get(name, ()))))
+                states[name] = HeldContainer(dict(enumerate(bound.get(name, ()))))
             elif parameter.kind is parameter.VAR_KEYWORD:
-                states[name] = Held(bound.get(name, {}))
+                states[name] = HeldContainer(bound.get(name, {}))
             elif name in bound:
                 states[name] = bound[name]
             elif parameter.default is not parameter.empty:
-                states[name] = Known(parameter.default)
+                states[name] = KnownValue(parameter.default)
             else:
                 states[name] = OTHER
         if not parameters and f.__code__.co_argcount:
@@ -232,11 +232,15 @@ class _Proof:
             return b
         if b is UNKNOWN:
             return a
-        if isinstance(a, Known) and isinstance(b, Known) and a.value is b.value:
+        if isinstance(a, KnownValue) and isinstance(b, KnownValue) and a.value is b.value:
             return a
-        if isinstance(a, Held) and isinstance(b, Held) and a.parts.keys() == b.parts.keys():
+        if (
+            isinstance(a, HeldContainer)
+            and isinstance(b, HeldContainer)
+            and a.parts.keys() == b.parts.keys()
+        ):
             parts = {k: self.join(a.parts[k], b.parts[k]) for k in a.parts}
-            return a if parts == a.parts else Held(parts)
+            return a if parts == a.parts else HeldContainer(parts)
         if a is not b:
             self.use(a)
             self.use(b)
@@ -328,7 +332,7 @@ class _Run:
             self._inner(value)
             self.stack.append(OTHER)
         else:
-            self.stack.append(Known(value))
+            self.stack.append(KnownValue(value))
 
     def _return_const(self, step: Any) -> None:
         self.returned = self.proof.join(self.returned, OTHER)
@@ -359,9 +363,9 @@ class _Run:
 
     def _store(self, name: str) -> None:
         state = self.pop()
-        if isinstance(state, Known) and id(state.value) in self.proof.found:
+        if isinstance(state, KnownValue) and id(state.value) in self.proof.found:
             known = self.locals.get(name)
-            if isinstance(known, Known) and known.value is state.value:
+            if isinstance(known, KnownValue) and known.value is state.value:
                 return
         self.locals[name] = self.proof.join(self.locals.get(name, UNKNOWN), state)
 
@@ -381,7 +385,7 @@ class _Run:
 
     def _cell(self, name: str) -> Any:
         try:
-            return Known(self.cells[name].cell_contents)
+            return KnownValue(self.cells[name].cell_contents)
         except ValueError:
             return OTHER
 
@@ -399,7 +403,7 @@ class _Run:
         inner = scope.get("__builtins__", {})
         inner = inner if isinstance(inner, dict) else vars(inner)
         value = scope[name] if name in scope else inner.get(name, OTHER)
-        pushed = [value if value is OTHER else Known(value)]
+        pushed = [value if value is OTHER else KnownValue(value)]
         if step.arg & 1:
             # Since 3.13 the place of the object of a method comes after the function.
             pushed.insert(len(pushed) if sys.version_info >= (3, 13) else 0, NULL)
@@ -423,7 +427,7 @@ class _Run:
             if name in OF_ARRAYS:
                 return TRACED
             return ("method", name) if name in METHODS else OTHER
-        if not isinstance(held, Known):
+        if not isinstance(held, KnownValue):
             self.proof.use(held)
             self.proof.use_name(name)
             return OTHER
@@ -433,18 +437,18 @@ class _Run:
                 self.proof.use(held)
             return OTHER
         if isinstance(value, types.ModuleType):
-            return Known(vars(value)[name]) if name in vars(value) else OTHER
+            return KnownValue(vars(value)[name]) if name in vars(value) else OTHER
         inside = getattr(value, "__dict__", None)
         if id(value) in self.proof.look.objects and isinstance(inside, dict):
             if name in inside:
-                return Known(inside[name])
+                return KnownValue(inside[name])
             for base in type(value).__mro__:
                 if name in vars(base):
                     found = vars(base)[name]
                     if isinstance(found, types.FunctionType):
-                        return Known(types.MethodType(found, value))
+                        return KnownValue(types.MethodType(found, value))
                     if not hasattr(type(found), "__get__"):
-                        return Known(found)
+                        return KnownValue(found)
                     break
         self.proof.use(held)
         self.proof.use_name(name)
@@ -460,12 +464,12 @@ class _Run:
         if held is TRACED:
             self.proof.use(key)
             return TRACED
-        if isinstance(key, Known) and type(key.value) in (str, int):
-            if isinstance(held, Held):
+        if isinstance(key, KnownValue) and type(key.value) in (str, int):
+            if isinstance(held, HeldContainer):
                 return held.parts.get(key.value, OTHER)
-            if isinstance(held, Known) and type(held.value) in (dict, list, tuple):
+            if isinstance(held, KnownValue) and type(held.value) in (dict, list, tuple):
                 try:
-                    return Known(held.value[key.value])
+                    return KnownValue(held.value[key.value])
                 except LookupError:
                     return OTHER
         self.proof.use(held)
@@ -475,11 +479,11 @@ class _Run:
     def _build_tuple(self, step: Any) -> None:
         count = step.arg
         parts = [self.pop() for _ in range(count)][::-1]
-        self.stack.append(Held(dict(enumerate(parts))))
+        self.stack.append(HeldContainer(dict(enumerate(parts))))
 
     def _unpack_sequence(self, step: Any) -> None:
         held = self.pop()
-        if isinstance(held, Held) and list(held.parts) == list(range(step.arg)):
+        if isinstance(held, HeldContainer) and list(held.parts) == list(range(step.arg)):
             self.stack += list(held.parts.values())[::-1]
         else:
             self.proof.use(held)
@@ -508,7 +512,7 @@ class _Run:
                 self.proof.use(state)
         else:
             for state in states:
-                if not (isinstance(state, Known) and isinstance(state.value, np.ndarray)):
+                if not (isinstance(state, KnownValue) and isinstance(state.value, np.ndarray)):
                     self.proof.use(state)
         return TRACED if traced else OTHER
 
@@ -523,7 +527,7 @@ class _Run:
 
     def _call_kw(self, step: Any) -> None:
         names = self.pop()
-        count = len(names.value) if isinstance(names, Known) else step.arg
+        count = len(names.value) if isinstance(names, KnownValue) else step.arg
         self._called(step.arg, count)
 
     def _called(self, count: int, keywords: int) -> None:
@@ -545,7 +549,7 @@ class _Run:
             return self._met([TRACED, *args], meets)
         if isinstance(f, tuple):
             return self.proof.enter(f[1], args, {}) if not keywords else self._lost(args, f[1])
-        if not isinstance(f, Known):
+        if not isinstance(f, KnownValue):
             return self._lost(args)
         value = f.value
         giving = (isinstance(value, np.ufunc) and value.nout == 1) or _is_in(value, GIVING)
@@ -562,11 +566,11 @@ class _Run:
 
     def _transform(self, value: Any, args: list[Any], keywords: int) -> Any:
         first = args[0] if args else OTHER
-        if isinstance(first, Known) and not keywords:
+        if isinstance(first, KnownValue) and not keywords:
             rest = args[1:]
             if value.__name__ in TRANSFORMS and not rest:
                 return ("made", first.value)
-            if value.__name__ in ("jvp", "hvp") and rest and isinstance(rest[0], Held):
+            if value.__name__ in ("jvp", "hvp") and rest and isinstance(rest[0], HeldContainer):
                 self.proof.enter(first.value, list(rest[0].parts.values()), {})
                 return self._lost(rest[1:])
             if value.__name__ in ("vjp", "linearize", "hessian_operator"):
@@ -630,11 +634,11 @@ def states_of(args: Sequence[Any], kwargs: dict[str, Any], moving: set[int]) -> 
         if id(value) in moving:
             return TRACED
         if type(value) is dict:
-            return Held({k: state(v) for k, v in value.items()})
+            return HeldContainer({k: state(v) for k, v in value.items()})
         if type(value) in (tuple, list):
-            return Held({k: state(v) for k, v in enumerate(value)})
+            return HeldContainer({k: state(v) for k, v in enumerate(value)})
         if isinstance(value, np.ndarray) or hasattr(value, "__dataclass_fields__"):
             return OTHER
-        return OTHER if isinstance(value, tuple) else Known(value)
+        return OTHER if isinstance(value, tuple) else KnownValue(value)
 
     return [state(a) for a in args], {k: state(v) for k, v in kwargs.items()}

@@ -330,8 +330,6 @@ class Jitted(Generic[P, R]):
             return
         if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
             return
-        from linad.sweeps.cpu.short_calls import short_call
-
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         result = tree.unflatten(variant.out_tree, slots)
@@ -341,8 +339,8 @@ class Jitted(Generic[P, R]):
             for k, x in enumerate(arguments.static_leaves)
             if has_state(x)
         ]
-        self._short = short_call(
-            program, args, arguments.arrays, result, slots, variant.flat, look, objects
+        self._short = program.short_call(
+            args, arguments.arrays, result, slots, variant.flat, look, objects
         )
         variant.short = chosen, look, self._short
 

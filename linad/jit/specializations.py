@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import settle
+from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number
 from linad.control.rolling import roll
@@ -103,7 +103,7 @@ class Variant:
         """Which results depend on an argument, through operations that have a derivative."""
         moving = set(self.tape.inputs)
         for eqn in self.tape.equations:
-            flat = eqn.primitive.flat
+            flat = eqn.primitive.zero_slope_args
             reads = [a for i, a in enumerate(eqn.inputs) if isinstance(a, Var) and i not in flat]
             if not eqn.primitive.constant and not moving.isdisjoint(reads):
                 moving.update(eqn.outputs)
@@ -263,7 +263,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         nodes: list[Any] = []
         for leaf in leaves:
             if isinstance(leaf, Tracer) and leaf._trace is recorder:
-                settle(leaf)
+                refresh_node(leaf)
                 nodes.append(leaf._node)
                 values.append(leaf._value)
                 results.append(COMPUTED)
@@ -356,7 +356,7 @@ CONSTANTS = (
 
 
 def _was_written(tracer: Tracer, node: Any) -> bool:
-    settle(tracer)
+    refresh_node(tracer)
     buffer = tracer._buffer
     # A write of no entries leaves no equation, and NumPy refuses it for a read-only array.
     return tracer._node is not node or (buffer is not None and buffer.version > 0)

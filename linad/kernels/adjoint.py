@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linad.kernels.analysis import (
-    Program,
+    KernelProgram,
     constant_names,
     loop_variables,
     spread,
@@ -44,13 +44,13 @@ from linad.kernels.statements import (
     If,
     Let,
     New,
-    Pop,
-    Push,
+    NewStack,
+    PopValue,
+    PushValue,
     Put,
-    Stack,
     Statement,
     Swap,
-    While,
+    WhileLoop,
     bodies,
     reads,
     written,
@@ -64,10 +64,10 @@ class Run(Statement):
     parts: list[Statement]
 
 
-class Adjoint:
+class AdjointMaker:
     """Makes the adjoint of a program with respect to some of its arguments."""
 
-    def __init__(self, program: Program, active: Sequence[str]) -> None:
+    def __init__(self, program: KernelProgram, active: Sequence[str]) -> None:
         self.program, self.active = program, active
         self.kinds = dict(program.kinds)
         self.level = program.level + 1
@@ -130,8 +130,8 @@ class Adjoint:
                 out.append(
                     For(s.name, s.start, s.stop, s.step, self.grouped(s.body), comment=s.comment)
                 )
-            elif isinstance(s, While):
-                out.append(While(s.test, self.grouped(s.body), comment=s.comment))
+            elif isinstance(s, WhileLoop):
+                out.append(WhileLoop(s.test, self.grouped(s.body), comment=s.comment))
             elif isinstance(s, If):
                 yes, no = self.grouped(s.yes), self.grouped(s.no)
                 out.append(If(s.test, yes, no, comment=s.comment))
@@ -229,7 +229,7 @@ class Adjoint:
                 for part in s.parts:
                     self.kept.setdefault(id(s), set()).update(written(part) & used)
                 used = used - {p.name for p in s.parts if isinstance(p, Let)}
-            elif isinstance(s, (For, While)):
+            elif isinstance(s, (For, WhileLoop)):
                 while True:
                     after = used | self.recorded(s.body, used)
                     if after == used:
@@ -250,7 +250,7 @@ class Adjoint:
         """Names whose values the forward sweep computes."""
         live = set(self.needed)
         for s in _walk(self.body):
-            if isinstance(s, (For, While, If, Check, New)):
+            if isinstance(s, (For, WhileLoop, If, Check, New)):
                 live |= reads(s)
         while True:
             before = len(live)
@@ -299,13 +299,13 @@ class Adjoint:
             start = len(out)
             if isinstance(s, Run):
                 for name in self.kept_scalars(s):
-                    out.append(Push(self.stack_of(self.kind(name)), var(name)))
+                    out.append(PushValue(self.stack_of(self.kind(name)), var(name)))
                 for part in s.parts:
                     if not written(part) & self.live:
                         continue
                     if isinstance(part, Put) and part.array in self.kept[id(s)]:
                         old = get(part.array, *part.index)
-                        out.append(Push(self.stack_of(self.kind(part.array)), old))
+                        out.append(PushValue(self.stack_of(self.kind(part.array)), old))
                         out[-1].comment = part.comment
                     out.append(part)
             elif isinstance(s, For):
@@ -321,18 +321,18 @@ class Adjoint:
                 if inner:
                     out.append(For(s.name, *bounds, inner))
                 if kept:
-                    out += [Push(self.stack_of("i"), e) for e in bounds]
-            elif isinstance(s, While):
+                    out += [PushValue(self.stack_of("i"), e) for e in bounds]
+            elif isinstance(s, WhileLoop):
                 count = self.fresh("count")
                 self.kinds[count] = "i"
                 more = Let(count, add(var(count), ONE))
                 inner = self.forward(s.body, around)
                 if self.acts(s.body):
                     out.append(Let(count, ZERO))
-                    out.append(While(s.test, [*inner, more]))
-                    out.append(Push(self.stack_of("i"), var(count)))
+                    out.append(WhileLoop(s.test, [*inner, more]))
+                    out.append(PushValue(self.stack_of("i"), var(count)))
                 else:
-                    out.append(While(s.test, inner))
+                    out.append(WhileLoop(s.test, inner))
             elif isinstance(s, If):
                 test = s.test
                 kept = self.acts([s]) and not self.steady_here(test, around)
@@ -343,7 +343,7 @@ class Adjoint:
                 if yes or no:
                     out.append(If(shown, yes, no))
                 if kept:
-                    out.append(Push(self.stack_of("i"), test))
+                    out.append(PushValue(self.stack_of("i"), test))
             elif isinstance(s, New):
                 out.append(s)
                 if s.array in self.varied:
@@ -373,7 +373,7 @@ class Adjoint:
         """A value from a stack."""
         new = self.fresh(name)
         self.kinds[new] = kind
-        out.append(Pop(self.stack_of(kind), new))
+        out.append(PopValue(self.stack_of(kind), new))
         return var(new)
 
     # Backward.
@@ -396,7 +396,7 @@ class Adjoint:
                     bounds = (first, stop, step)
                 inner = self.backward(s.body, around | {s.name})
                 out += self.reversed_loop(s.name, *bounds, inner)
-            elif isinstance(s, While):
+            elif isinstance(s, WhileLoop):
                 count = self.popped(out, "i", "count")
                 turn = self.fresh("turn")
                 self.kinds[turn] = "i"
@@ -442,7 +442,7 @@ class Adjoint:
             assert isinstance(part, Put)
             old[k] = self.popped(out, self.kind(part.array), "old")
         for name in reversed(self.kept_scalars(run)):
-            out.append(Pop(self.stack_of(self.kind(name)), name))
+            out.append(PopValue(self.stack_of(self.kind(name)), name))
         later = self.read_later(run)
         places, integers = self.places_again(run, later, out)
         for k in reversed(puts):
@@ -618,14 +618,14 @@ class Adjoint:
 
     # All of it.
 
-    def made(self) -> Program:
+    def made(self) -> KernelProgram:
         """The adjoint, as a program."""
         p = self.program
         forward = self.forward(self.body)
         backward = self.backward(self.body)
         start: list[Statement] = [
-            Stack(self.stack_of("f"), "float64"),
-            Stack(self.stack_of("i"), "int64"),
+            NewStack(self.stack_of("f"), "float64"),
+            NewStack(self.stack_of("i"), "int64"),
         ]
         kept = set().union(*[set(self.kept_scalars(r)) for r in self.runs])
         for name in sorted(kept - {*p.arguments}):
@@ -647,7 +647,9 @@ class Adjoint:
                 bars.append(slot)
                 end.append(Put(slot, (ZERO,), var(self.bar(name)), adds=True))
         body = [*start, *with_room(forward), *backward, *end]
-        return Program(f"{p.name}_adjoint", [*p.arguments, *bars], self.kinds, body, self.level)
+        return KernelProgram(
+            f"{p.name}_adjoint", [*p.arguments, *bars], self.kinds, body, self.level
+        )
 
 
 def versions_of(versions: dict[str, Expr]) -> dict[str, str]:
@@ -658,18 +660,18 @@ def versions_of(versions: dict[str, Expr]) -> dict[str, str]:
 def _walk(body: Sequence[Statement]) -> Iterator[Statement]:
     for s in body:
         yield s
-        if isinstance(s, (For, While)):
+        if isinstance(s, (For, WhileLoop)):
             yield from _walk(s.body)
         elif isinstance(s, If):
             yield from _walk(s.yes)
             yield from _walk(s.no)
 
 
-def adjoint_of(program: Program, active: Sequence[str]) -> Program:
+def adjoint_of(program: KernelProgram, active: Sequence[str]) -> KernelProgram:
     """The adjoint of a program.
 
     Its arguments are those of the program, then cotangents of its arrays that vary and of its
     active scalars, in their order; the latter are arrays of one entry. Cotangents of arrays that
     are written come in as those of the results and go out as those of the arguments.
     """
-    return Adjoint(program, active).made()
+    return AdjointMaker(program, active).made()

@@ -9,10 +9,10 @@ from linad.kernels.statements import (
     For,
     Let,
     New,
-    Pop,
-    Push,
+    NewStack,
+    PopValue,
+    PushValue,
     Put,
-    Stack,
     Statement,
     Swap,
     walk,
@@ -21,7 +21,7 @@ from linad.kernels.statements import (
 
 
 @dataclass
-class Program:
+class KernelProgram:
     """A kernel as statements, with its arguments.
 
     Attributes
@@ -52,9 +52,9 @@ class Program:
         return tuple([a for a in self.arguments if a in found])
 
     @property
-    def stacks(self) -> list[Stack]:
+    def stacks(self) -> list[NewStack]:
         """The stacks that it needs."""
-        return [s for s in self.body if isinstance(s, Stack)]
+        return [s for s in self.body if isinstance(s, NewStack)]
 
 
 def swapped(body: Sequence[Statement]) -> list[set[str]]:
@@ -77,7 +77,7 @@ def spread(found: set[str], groups: Iterable[set[str]]) -> None:
             found |= group
 
 
-def varied_names(program: Program, active: Iterable[str]) -> set[str]:
+def varied_names(program: KernelProgram, active: Iterable[str]) -> set[str]:
     """Scalars and arrays of floats that depend on the active arguments."""
     found = set(active)
     groups = swapped(program.body)
@@ -94,15 +94,15 @@ def varied_names(program: Program, active: Iterable[str]) -> set[str]:
                 kind = program.kinds[s.array]
                 if isinstance(kind, ArrayKind) and kind.scalar == "f":
                     found.add(s.array)
-            elif isinstance(s, Push) and derivative.varies(s.value):
+            elif isinstance(s, PushValue) and derivative.varies(s.value):
                 stacks.add(s.stack)
-            elif isinstance(s, Pop) and s.stack in stacks and program.kinds[s.name] == "f":
+            elif isinstance(s, PopValue) and s.stack in stacks and program.kinds[s.name] == "f":
                 found.add(s.name)
         if len(found) + len(stacks) == before:
             return found | stacks
 
 
-def constant_names(program: Program) -> set[str]:
+def constant_names(program: KernelProgram) -> set[str]:
     """Scalars that are assigned once, outside of loops and branches, or never."""
     count: dict[str, int] = {}
     for s in walk(program.body):
@@ -113,7 +113,7 @@ def constant_names(program: Program) -> set[str]:
     return (top - {*program.arguments}) | {n for n in scalars if n not in count}
 
 
-def unwritten_arrays(program: Program) -> set[str]:
+def unwritten_arrays(program: KernelProgram) -> set[str]:
     """Arrays that nothing writes."""
     touched: set[str] = set()
     for s in walk(program.body):
@@ -123,7 +123,7 @@ def unwritten_arrays(program: Program) -> set[str]:
     return arrays - touched
 
 
-def loop_variables(program: Program) -> set[str]:
+def loop_variables(program: KernelProgram) -> set[str]:
     """Scalars that loops count in."""
     return {s.name for s in walk(program.body) if isinstance(s, For)}
 
@@ -134,7 +134,7 @@ def is_integer(e: Expr, kinds: dict[str, Kind]) -> bool:
 
 
 __all__ = [
-    "Program",
+    "KernelProgram",
     "constant_names",
     "is_integer",
     "loop_variables",

@@ -16,7 +16,7 @@ class Axis:
     whole: bool = False
 
 
-class Window:
+class ArrayWindow:
     """Entries of an array: a fixed index, or an axis, for each axis of the array."""
 
     def __init__(self, array: str, entries: tuple[Expr | Axis, ...]) -> None:
@@ -44,11 +44,11 @@ class Window:
         return get(self.array, *self.index(indices))
 
 
-def whole(array: str, ndim: int) -> Window:
+def whole(array: str, ndim: int) -> ArrayWindow:
     """All of an array."""
     one = Expr("num", ("1",))
     axes = [Axis(ZERO, one, dim(array, k), whole=True) for k in range(ndim)]
-    return Window(array, tuple(axes))
+    return ArrayWindow(array, tuple(axes))
 
 
 class Computed:
@@ -60,12 +60,12 @@ class Computed:
         self.dims, self.at, self.reads = dims, at, reads
 
 
-Array = Window | Computed
+Array = ArrayWindow | Computed
 
 
 def arrays_read(a: Array) -> frozenset[str]:
     """The arrays whose entries it has."""
-    return frozenset([a.array]) if isinstance(a, Window) else a.reads
+    return frozenset([a.array]) if isinstance(a, ArrayWindow) else a.reads
 
 
 def length_of(start: Expr, stop: Expr, step: int) -> Expr:
@@ -78,4 +78,4 @@ def length_of(start: Expr, stop: Expr, step: int) -> Expr:
     return count if count.op == "num" else call("max", ZERO, count)
 
 
-__all__ = ["Array", "Axis", "Computed", "Window", "arrays_read", "length_of", "whole"]
+__all__ = ["Array", "ArrayWindow", "Axis", "Computed", "arrays_read", "length_of", "whole"]

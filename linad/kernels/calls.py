@@ -14,7 +14,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.errors import MissingRuleError
 from linad.kernels.adjoint import adjoint_of
-from linad.kernels.analysis import Program
+from linad.kernels.analysis import KernelProgram
 from linad.kernels.compiling import compiled
 from linad.kernels.expressions import ArrayKind
 from linad.kernels.tangent import tangent_of
@@ -41,7 +41,7 @@ class ProgramCall(Primitive):
 
     def __init__(
         self,
-        program: Program,
+        program: KernelProgram,
         primal: tuple["ProgramCall", tuple[str, ...]] | None = None,
         error_model: str = "numpy",
     ) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 from linad.core.compiler_lock import compiling
 from linad.core.machine_code import numba_keeps_in
-from linad.kernels.analysis import Program
+from linad.kernels.analysis import KernelProgram
 from linad.kernels.expressions import ArrayKind, Kind
 from linad.kernels.statements import lines
 
 log = logging.getLogger("linad")
 
 
-def source_of(program: Program) -> str:
+def source_of(program: KernelProgram) -> str:
     """The source of a program, as a function."""
     stacks = [s.name for s in program.stacks]
     extra = [f"{name}_scratch" for name in stacks] + ["sizes"] * bool(stacks)
@@ -41,7 +41,7 @@ def signature_of(kinds: Sequence[Kind]) -> Any:
     return types.void(*found)
 
 
-def module_of(program: Program) -> str:
+def module_of(program: KernelProgram) -> str:
     """The source of a module that defines the program."""
     parts = ["import math", "", "import numpy as np"]
     text = source_of(program)
@@ -50,14 +50,14 @@ def module_of(program: Program) -> str:
     return "\n".join([*parts, "", "", text])
 
 
-def python_function(program: Program) -> Any:
+def python_function(program: KernelProgram) -> Any:
     """The program as a Python function."""
     scope: dict[str, Any] = {"__name__": "linad.kernels.generated"}
     exec(compile(module_of(program), f"<linad kernel {program.name}>", "exec"), scope)
     return scope[program.name]
 
 
-def compiled(program: Program, error_model: str = "numpy") -> Any:
+def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
     """The program, compiled by Numba for the types of its arguments."""
     import numba
     from numba import njit

@@ -11,8 +11,8 @@ from linad.arrays.buffers import concrete, share_storage
 from linad.arrays.tracer import Tracer
 from linad.core.primitive import Traced
 from linad.errors import KernelError
-from linad.kernels.analysis import Program, varied_names
-from linad.kernels.arrays import Window
+from linad.kernels.analysis import KernelProgram, varied_names
+from linad.kernels.arrays import ArrayWindow
 from linad.kernels.calls import ProgramCall
 from linad.kernels.compiling import source_of
 from linad.kernels.expressions import (
@@ -28,8 +28,8 @@ from linad.kernels.expressions import (
     text,
     var,
 )
-from linad.kernels.lowering import Lowered, check_calls
-from linad.kernels.source import Source
+from linad.kernels.lowering import LoweredKernel, check_calls
+from linad.kernels.source import FunctionSource
 from linad.kernels.statements import For, New, Put, Statement
 from linad.transforms.record import RecordTrace
 
@@ -46,8 +46,8 @@ class Specialization:
         Numba's.
     """
 
-    def __init__(self, source: Source, kinds: Sequence[Any], error_model: str) -> None:
-        lowered = Lowered(source, kinds)
+    def __init__(self, source: FunctionSource, kinds: Sequence[Any], error_model: str) -> None:
+        lowered = LoweredKernel(source, kinds)
         self.source, self.parameters = source, lowered.parameters
         self.results, self.single = lowered.results, lowered.single
         self.constants = list(lowered.constants.values())
@@ -63,13 +63,13 @@ class Specialization:
                 all_kinds[slot] = ArrayKind(np.dtype(dtype).name, 1)
                 body.append(Put(slot, (ZERO,), r))
             else:
-                assert isinstance(r, Window)
+                assert isinstance(r, ArrayWindow)
                 all_kinds[slot] = all_kinds[r.array]
                 body += _copy(slot, r, lowered.fresh, all_kinds)
         self.dims = _dims(lowered)
         arguments = [*lowered.parameters, *lowered.constants, *self.slots]
         self.call = ProgramCall(
-            Program(source.name, arguments, all_kinds, body), error_model=error_model
+            KernelProgram(source.name, arguments, all_kinds, body), error_model=error_model
         )
 
     def slot_arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
@@ -95,7 +95,7 @@ class Specialization:
 
 
 def _copy(
-    slot: str, r: Window, fresh: Callable[[str], str], kinds: dict[str, Kind]
+    slot: str, r: ArrayWindow, fresh: Callable[[str], str], kinds: dict[str, Kind]
 ) -> list[Statement]:
     counters = [fresh("k") for _ in r.dims]
     kinds.update(dict.fromkeys(counters, "i"))
@@ -106,7 +106,7 @@ def _copy(
     return inner
 
 
-def _dims(lowered: Lowered) -> dict[str, tuple[Expr, ...]]:
+def _dims(lowered: LoweredKernel) -> dict[str, tuple[Expr, ...]]:
     """The lengths of the arrays that are made first, in terms of the arguments."""
     found = {s.array: s.dims for s in lowered.body if isinstance(s, New)}
     inputs = [*lowered.parameters, *lowered.constants]
@@ -131,7 +131,7 @@ class Kernel:
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
         import numba
 
-        self.source = Source(function)
+        self.source = FunctionSource(function)
         check_calls(self.source)
         if hasattr(function, "py_func"):
             self.function = function
@@ -290,7 +290,7 @@ def _is_recorded(a: Any) -> bool:
     return False
 
 
-def _floats(program: Program) -> tuple[str, ...]:
+def _floats(program: KernelProgram) -> tuple[str, ...]:
     found = []
     for n in program.arguments:
         kind = program.kinds[n]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.errors import KernelError
-from linad.kernels.arrays import Array, Axis, Computed, Window, length_of, whole
+from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, length_of, whole
 from linad.kernels.expressions import (
     CANONICAL,
     FUNCTIONS,
@@ -39,7 +39,7 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.reach import contains, leaves, loop_names, single_return
-from linad.kernels.source import Source, name_of_function
+from linad.kernels.source import FunctionSource, name_of_function
 from linad.kernels.statements import (
     Check,
     For,
@@ -49,7 +49,7 @@ from linad.kernels.statements import (
     Put,
     Statement,
     Swap,
-    While,
+    WhileLoop,
     assigned,
     walk,
 )
@@ -76,7 +76,7 @@ MAKERS = ("zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_li
 METHODS = ("sum", "mean", "copy", "fill", "dot")
 
 
-def check_calls(source: Source) -> None:
+def check_calls(source: FunctionSource) -> None:
     """Look for loops and calls that kernels do not have.
 
     Raises
@@ -122,7 +122,7 @@ def _is_known(function: Any) -> bool:
     known = name in CANONICAL or name in FUNCTIONS or name in MAKERS or name in ("range", "pow")
     return (
         known
-        or hasattr(Lowered, f"call_{name}")
+        or hasattr(LoweredKernel, f"call_{name}")
         or getattr(function, "__name__", "") == "prange"
         or (isinstance(function, type) and name in ("float64", "int64", "float32"))
     )
@@ -141,7 +141,7 @@ class Frame:
         For each loop around, the scalars that say it was left, and that this turn was.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FunctionSource) -> None:
         self.source = source
         self.scope: dict[str, Any] = {}
         self.done: str | None = None
@@ -155,7 +155,7 @@ class Frame:
         }
 
 
-class Lowered:
+class LoweredKernel:
     """A kernel as statements.
 
     Attributes
@@ -166,14 +166,14 @@ class Lowered:
         Of all scalars and arrays.
     body : list of Statement
     results : list
-        What the function returns, in order: an `Expr`, or a `Window` of a whole array.
+        What the function returns, in order: an `Expr`, or an `ArrayWindow` of a whole array.
     single : bool
         Whether it returns one value, no tuple.
     constants : dict
         Arrays from outside of the function, by name.
     """
 
-    def __init__(self, source: Source, kinds: Sequence[Kind | Any]) -> None:
+    def __init__(self, source: FunctionSource, kinds: Sequence[Kind | Any]) -> None:
         self.kinds: dict[str, Kind] = {}
         self.constants: dict[str, np.ndarray] = {}
         self.taken: set[str] = set(CANONICAL) | {"np", "math", "grown", "range", "min", "max"}
@@ -201,9 +201,9 @@ class Lowered:
         self.single = not isinstance(value, list)
         self.results = [] if value is None else value if isinstance(value, list) else [value]
         for k, r in enumerate(self.results):
-            if isinstance(r, Computed) or (isinstance(r, Window) and not r.is_whole()):
+            if isinstance(r, Computed) or (isinstance(r, ArrayWindow) and not r.is_whole()):
                 self.results[k] = self.copied(r)
-            elif not isinstance(r, (Expr, Window)):
+            elif not isinstance(r, (Expr, ArrayWindow)):
                 raise source.error(
                     source.tree, "returns neither numbers nor arrays", "return these"
                 )
@@ -408,9 +408,9 @@ class Lowered:
         if not all([isinstance(e, ast.Name) for e in pairs]):
             return False
         bound = [self.frame.scope.get(e.id) for e in pairs]  # type: ignore[attr-defined]
-        if not any([isinstance(b, Window) for b in bound]):
+        if not any([isinstance(b, ArrayWindow) for b in bound]):
             return False
-        found = [b.array for b in bound if isinstance(b, Window) and b.is_whole()]
+        found = [b.array for b in bound if isinstance(b, ArrayWindow) and b.is_whole()]
         n = len(target.elts)
         if len(found) != 2 * n or sorted(found[:n]) != sorted(found[n:]) or len({*found}) != n:
             raise self.error(target, "an exchange of parts of arrays", "copy them entry by entry")
@@ -453,17 +453,21 @@ class Lowered:
             self.emit(Let(before.parts[0], value))
             return
         if isinstance(value, Computed):
-            if isinstance(before, Window) and before.is_whole() and not self.shared(before, name):
+            if (
+                isinstance(before, ArrayWindow)
+                and before.is_whole()
+                and not self.shared(before, name)
+            ):
                 self.fill(before, self.copied(value), s)
                 return
             value = self.copied(value)
-        elif isinstance(value, Window):
+        elif isinstance(value, ArrayWindow):
             made = value.array in self.unnamed
             self.unnamed.discard(value.array)
             if (
                 made
                 and self.read_in_loop
-                and isinstance(before, Window)
+                and isinstance(before, ArrayWindow)
                 and before.is_whole()
                 and self.kinds[before.array] == self.kinds[value.array]
                 and not self.shared(before, name)
@@ -481,14 +485,16 @@ class Lowered:
             )
         scope[name] = value
 
-    def shared(self, window: Window, name: str) -> bool:
+    def shared(self, window: ArrayWindow, name: str) -> bool:
         """Whether the array has other names, or is the caller's."""
-        others = [n for n, v in self.frame.scope.items() if isinstance(v, Window) and n != name]
+        others = [
+            n for n, v in self.frame.scope.items() if isinstance(v, ArrayWindow) and n != name
+        ]
         return window.array in self.parameters or any(
             [self.frame.scope[n].array == window.array for n in others]
         )
 
-    def pinned(self, w: Window) -> Window:
+    def pinned(self, w: ArrayWindow) -> ArrayWindow:
         """The window as it is now, whatever becomes of the scalars it was made with."""
         loops = set().union(*[{v.parts[0]} for v in self._loop_vars()])
 
@@ -501,7 +507,7 @@ class Lowered:
                 entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole))
             else:
                 entries.append(pin(e))
-        return Window(w.array, tuple(entries))
+        return ArrayWindow(w.array, tuple(entries))
 
     def _loop_vars(self) -> list[Expr]:
         return [
@@ -529,7 +535,7 @@ class Lowered:
             window = self.subscripted(self.array_of(s.target.value), s.target.slice)
         else:
             raise self.error(s, "assigns an attribute", "use arrays and scalars")
-        if isinstance(window, Computed) or not isinstance(window, Window):
+        if isinstance(window, Computed) or not isinstance(window, ArrayWindow):
             raise self.error(s, "updates what is no array", "use arrays and scalars")
         if not window.axes:
             value = self.number(value, s)
@@ -544,16 +550,16 @@ class Lowered:
     def store(self, base: Any, where: ast.expr, value: Any, s: ast.stmt) -> None:
         """``base[where] = value``."""
         window = self.subscripted(base, where)
-        if not isinstance(window, Window):
+        if not isinstance(window, ArrayWindow):
             raise self.error(s, "writes into what is no array of its own", "write into the array")
         if not window.axes:
             self.emit(Put(window.array, window.index(()), self.number(value, s)))
         else:
             self.fill(window, value, s)
 
-    def fill(self, window: Window, value: Any, s: ast.stmt) -> None:
+    def fill(self, window: ArrayWindow, value: Any, s: ast.stmt) -> None:
         """Write an array, or a number, into all entries of a window."""
-        if isinstance(value, (Window, Computed)):
+        if isinstance(value, (ArrayWindow, Computed)):
             mine = (window.array, window.entries)
             if any([a == window.array and (a, e) != mine for a, e in _regions(value)]):
                 value = self.copied(value)
@@ -683,7 +689,7 @@ class Lowered:
             self.block(s.body)
         self.comment = comment
         test = [Expr("==", (var(left), ZERO)), Expr(">" if down else "<", (var(counter), stop))]
-        self.emit(While(_all(self.not_done(s) + test), inner))
+        self.emit(WhileLoop(_all(self.not_done(s) + test), inner))
 
     def not_done(self, s: ast.stmt) -> list[Expr]:
         if self.frame.done and contains(s, ast.Return):
@@ -709,7 +715,7 @@ class Lowered:
             inner = [*before, If(test, inner, [stop])]
             test = Expr("==", (var(go), ONE))
         always = test.op == "num" and test.parts[0] in ("True", "1")
-        self.emit(While(_all(flags + [test] * (not always or not flags)), inner))
+        self.emit(WhileLoop(_all(flags + [test] * (not always or not flags)), inner))
 
     def range(self, s: ast.For) -> tuple[Expr, Expr, Expr]:
         """The bounds of a loop."""
@@ -737,7 +743,7 @@ class Lowered:
         return self.number(self.value(node), node)
 
     def number(self, value: Any, node: ast.AST) -> Expr:
-        if isinstance(value, (Window, Computed)) and not value.dims:
+        if isinstance(value, (ArrayWindow, Computed)) and not value.dims:
             return value.at()
         if not isinstance(value, Expr):
             raise self.error(node, "an array or tuple where a number is needed", "name an entry")
@@ -745,7 +751,7 @@ class Lowered:
 
     def array_of(self, node: ast.expr) -> Any:
         value = self.value(node)
-        if not isinstance(value, (Window, Computed, list)):
+        if not isinstance(value, (ArrayWindow, Computed, list)):
             raise self.error(node, "an index on what is no array", "use arrays")
         return value
 
@@ -772,7 +778,7 @@ class Lowered:
             value = self.frame.scope[node.id]
             if value is KernelError:
                 raise self.error(node, f"{node.id} is one of two arrays", "use an array for each")
-            if isinstance(value, Window):
+            if isinstance(value, ArrayWindow):
                 for read in self.read_in_loop:
                     read.add(node.id)
             return value
@@ -812,7 +818,7 @@ class Lowered:
         else:
             return self.outside(value, node)
         base = self.value(node.value)
-        if isinstance(base, (Window, Computed)):
+        if isinstance(base, (ArrayWindow, Computed)):
             if node.attr == "shape":
                 return list(base.dims)
             if node.attr == "ndim":
@@ -884,7 +890,7 @@ class Lowered:
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
         found = self.subscripted(self.array_of(node.value), node.slice)
-        return found.at() if isinstance(found, Window) and not found.axes else found
+        return found.at() if isinstance(found, ArrayWindow) and not found.axes else found
 
     def subscripted(self, base: Any, where: ast.expr) -> Any:
         """The part of an array, or of a tuple, that an index names."""
@@ -910,12 +916,12 @@ class Lowered:
         entries: list[Any] = [
             self.part_of_axis(e, next(left)) if isinstance(e, Axis) else e for e in base.entries
         ]
-        return Window(base.array, tuple(entries))
+        return ArrayWindow(base.array, tuple(entries))
 
-    def at_scalars(self, base: Window, indices: list[Expr], node: ast.AST) -> Window:
+    def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
         if len(indices) != len(base.dims):
             raise self.error(node, "a tuple of indices that is no entry", "name an entry")
-        return Window(base.array, base.index(tuple(indices)))
+        return ArrayWindow(base.array, base.index(tuple(indices)))
 
     def part_of_axis(self, axis: Axis, e: ast.expr) -> Any:
         """The entry, or entries, of an axis that an index names."""
@@ -967,7 +973,7 @@ class Lowered:
     def elementwise(self, f: Callable[..., Expr], *values: Any, node: ast.AST) -> Any:
         """A function of numbers, applied to numbers and arrays."""
         for v in values:
-            if not isinstance(v, (Expr, Window, Computed)):
+            if not isinstance(v, (Expr, ArrayWindow, Computed)):
                 raise self.error(node, "an operand that is no number and no array", "use these")
         arrays = [v for v in values if not isinstance(v, Expr)]
         if not arrays:
@@ -989,7 +995,7 @@ class Lowered:
 
     # Arrays of the function's own.
 
-    def new(self, dims: Sequence[Expr], dtype: str, name: str = "array") -> Window:
+    def new(self, dims: Sequence[Expr], dtype: str, name: str = "array") -> ArrayWindow:
         """A new array of zeros."""
         found = self.fresh(name)
         self.unnamed.add(found)
@@ -997,9 +1003,9 @@ class Lowered:
         self.emit(New(found, tuple([self.held(d, "size") for d in dims]), dtype))
         return whole(found, len(dims))
 
-    def copied(self, a: Array) -> Window:
+    def copied(self, a: Array) -> ArrayWindow:
         """An array of its own with these entries."""
-        kind = self.kinds.get(a.array) if isinstance(a, Window) else None
+        kind = self.kinds.get(a.array) if isinstance(a, ArrayWindow) else None
         dtype = kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a)
         new = self.new(a.dims, dtype)
         with self.loops_over(a.dims) as indices:
@@ -1078,7 +1084,7 @@ class Lowered:
 
     def start_of(self, a: Any) -> Expr:
         kinds = {self.kinds[r].scalar for r, _ in _regions(a)}  # type: ignore[union-attr]
-        return ZERO if kinds <= {"i", "b"} and isinstance(a, Window) else NONE
+        return ZERO if kinds <= {"i", "b"} and isinstance(a, ArrayWindow) else NONE
 
     def call_mean(self, node: ast.Call, values: list[Any]) -> Any:
         return Expr("/", (self.call_sum(node, values), functools.reduce(mul, values[0].dims, ONE)))
@@ -1088,7 +1094,9 @@ class Lowered:
 
     def product(self, a: Any, b: Any, node: ast.AST) -> Any:
         """``a @ b``."""
-        if not all([isinstance(v, (Window, Computed)) and len(v.dims) in (1, 2) for v in (a, b)]):
+        if not all(
+            [isinstance(v, (ArrayWindow, Computed)) and len(v.dims) in (1, 2) for v in (a, b)]
+        ):
             raise self.error(node, "a product of what are no vectors or matrices", "write loops")
         a, b = [self.copied(v) if isinstance(v, Computed) else v for v in (a, b)]
         self.check_dims(a.dims[-1:], b.dims[:1], node)
@@ -1107,7 +1115,7 @@ class Lowered:
             self.emit(Put(new.array, tuple(where), mul(a.at(*i, k), b.at(k, *j)), adds=True))
         return new
 
-    def clear(self, a: Window, value: Expr = NONE) -> None:
+    def clear(self, a: ArrayWindow, value: Expr = NONE) -> None:
         """Set all entries."""
         if self.depth or value != NONE:
             kind = self.kinds[a.array]
@@ -1160,7 +1168,7 @@ class Lowered:
             pass
         if isinstance(node, ast.Attribute) and node.attr == "dtype":
             base = self.value(node.value)
-            if isinstance(base, Window):
+            if isinstance(base, ArrayWindow):
                 return self.kinds[base.array].dtype  # type: ignore[union-attr]
         raise self.error(node, "a dtype that is not known", "write np.float64 or np.int64")
 
@@ -1168,14 +1176,14 @@ class Lowered:
         """``x.sum()`` and its kin."""
         base = self.value(f.value)
         values = [self.value(a) for a in node.args]
-        if isinstance(base, (Window, Computed)) and not node.keywords:
+        if isinstance(base, (ArrayWindow, Computed)) and not node.keywords:
             if f.attr == "copy":
                 return self.copied(base)
             if f.attr in ("sum", "mean") and not values:
                 return getattr(self, f"call_{f.attr}")(node, [base])
             if f.attr == "dot" and len(values) == 1:
                 return self.product(base, values[0], node)
-            if f.attr == "fill" and len(values) == 1 and isinstance(base, Window):
+            if f.attr == "fill" and len(values) == 1 and isinstance(base, ArrayWindow):
                 self.fill(base, self.held(self.number(values[0], node)), ast.Pass())
                 return None
         raise self.error(node, f"the method {f.attr}", "write the loop")
@@ -1188,7 +1196,7 @@ class Lowered:
             raise self.error(
                 node, f"{function.__name__} calls itself", "write a loop, with an array"
             )
-        source = Source(function)
+        source = FunctionSource(function)
         frame = Frame(source)
         given = dict(zip(source.parameters, node.args, strict=False))
         for k in node.keywords:
@@ -1213,7 +1221,7 @@ class Lowered:
                     value = var(new)
             elif isinstance(value, Computed):
                 value = self.copied(value)
-            elif isinstance(value, Window):
+            elif isinstance(value, ArrayWindow):
                 value = self.pinned(value)
             frame.scope[name] = value
         self.calling.append(function.__code__)
@@ -1295,7 +1303,7 @@ class Lowered:
                             f"made within a loop or branch; make it before, as long as needed\n"
                             f"  {self.frame.source.file}\n    {s.comment}"
                         )
-                if isinstance(s, (For, While)):
+                if isinstance(s, (For, WhileLoop)):
                     s.body = without(s.body, False)
                 elif isinstance(s, If):
                     s.yes, s.no = without(s.yes, False), without(s.no, False)
@@ -1326,7 +1334,7 @@ def _pruned(body: list[Statement], used: set[str]) -> list[Statement]:
     for s in body:
         if isinstance(s, Let) and s.name not in used:
             continue
-        if isinstance(s, (For, While)):
+        if isinstance(s, (For, WhileLoop)):
             s.body = _pruned(s.body, used)
         if isinstance(s, For) and not s.body:
             continue
@@ -1367,7 +1375,7 @@ def _all(tests: list[Expr]) -> Expr:
 
 
 def _regions(a: Any) -> frozenset[Any]:
-    if isinstance(a, Window):
+    if isinstance(a, ArrayWindow):
         return frozenset([(a.array, a.entries)])
     return a.reads if isinstance(a, Computed) else frozenset()
 

@@ -4,7 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 
 from linad.kernels.expressions import call, mul, num, sub
-from linad.kernels.statements import For, If, Push, Room, Statement, While, bodies, walk
+from linad.kernels.statements import (
+    For,
+    If,
+    PushValue,
+    StackRoom,
+    Statement,
+    WhileLoop,
+    bodies,
+    walk,
+)
 
 
 def with_room(body: Sequence[Statement]) -> list[Statement]:
@@ -18,7 +27,7 @@ def with_room(body: Sequence[Statement]) -> list[Statement]:
 
     def close() -> None:
         counts = pushes(stretch)
-        out.extend([Room(stack, num(n)) for stack, n in counts.items()])
+        out.extend([StackRoom(stack, num(n)) for stack, n in counts.items()])
         out.extend(stretch)
         stretch.clear()
 
@@ -30,11 +39,13 @@ def with_room(body: Sequence[Statement]) -> list[Statement]:
                 turns = call("abs", turns)
             for stack, n in pushes(s.body).items():
                 room = mul(num(n), turns)
-                out.append(Room(stack, room if s.step != num(1) else call("max", num(0), room)))
+                out.append(
+                    StackRoom(stack, room if s.step != num(1) else call("max", num(0), room))
+                )
             out.append(s)
         elif _has_loops([s]):
             close()
-            if isinstance(s, (For, While)):
+            if isinstance(s, (For, WhileLoop)):
                 s.body = with_room(s.body)
             elif isinstance(s, If):
                 s.yes, s.no = with_room(s.yes), with_room(s.no)
@@ -49,7 +60,7 @@ def pushes(body: Sequence[Statement]) -> Counter[str]:
     """How many values statements put on each stack, at most, if loops take one turn."""
     found: Counter[str] = Counter()
     for s in body:
-        if isinstance(s, Push):
+        if isinstance(s, PushValue):
             found[s.stack] += 1
         elif isinstance(s, If):
             found += pushes(s.yes) | pushes(s.no)
@@ -60,4 +71,4 @@ def pushes(body: Sequence[Statement]) -> Counter[str]:
 
 
 def _has_loops(body: Sequence[Statement]) -> bool:
-    return any([isinstance(s, (For, While)) and bool(pushes([s])) for s in walk([*body])])
+    return any([isinstance(s, (For, WhileLoop)) and bool(pushes([s])) for s in walk([*body])])

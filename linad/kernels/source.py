@@ -54,7 +54,7 @@ REFUSED: dict[type, str] = {
 del REFUSED[ast.MatMult]  # a product of arrays is an expression like any other
 
 
-class Source:
+class FunctionSource:
     """The source of a function.
 
     Attributes

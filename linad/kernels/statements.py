@@ -48,7 +48,7 @@ class For(Statement):
 
 
 @dataclass
-class While(Statement):
+class WhileLoop(Statement):
     """``while test``."""
 
     test: Expr
@@ -90,7 +90,7 @@ class Check(Statement):
 
 
 @dataclass
-class Push(Statement):
+class PushValue(Statement):
     """Put a value on a stack."""
 
     stack: str
@@ -98,7 +98,7 @@ class Push(Statement):
 
 
 @dataclass
-class Pop(Statement):
+class PopValue(Statement):
     """Take a scalar from a stack."""
 
     stack: str
@@ -106,7 +106,7 @@ class Pop(Statement):
 
 
 @dataclass
-class Stack(Statement):
+class NewStack(Statement):
     """An empty stack, of floats or integers."""
 
     name: str
@@ -114,7 +114,7 @@ class Stack(Statement):
 
 
 @dataclass
-class Room(Statement):
+class StackRoom(Statement):
     """Make a stack large enough for so many values more."""
 
     stack: str
@@ -123,7 +123,7 @@ class Room(Statement):
 
 def bodies(s: Statement) -> list[list[Statement]]:
     """The lists of statements inside a statement."""
-    if isinstance(s, (For, While)):
+    if isinstance(s, (For, WhileLoop)):
         return [s.body]
     return [s.yes, s.no] if isinstance(s, If) else []
 
@@ -138,15 +138,15 @@ def walk(body: list[Statement]) -> Iterator[Statement]:
 
 def expressions(s: Statement) -> tuple[Expr, ...]:
     """The expressions that a statement itself evaluates."""
-    if isinstance(s, (Let, Push)):
+    if isinstance(s, (Let, PushValue)):
         return (s.value,)
     if isinstance(s, Put):
         return (*s.index, s.value)
     if isinstance(s, For):
         return s.start, s.stop, s.step
-    if isinstance(s, (While, If, Check)):
+    if isinstance(s, (WhileLoop, If, Check)):
         return (s.test,)
-    if isinstance(s, Room):
+    if isinstance(s, StackRoom):
         return (s.count,)
     return s.dims if isinstance(s, New) else ()
 
@@ -163,7 +163,7 @@ def reads(s: Statement) -> set[str]:
 
 def written(s: Statement) -> set[str]:
     """Names that a statement itself assigns."""
-    if isinstance(s, (Let, For, Pop)):
+    if isinstance(s, (Let, For, PopValue)):
         return {s.name}
     if isinstance(s, (Put, New)):
         return {s.array}
@@ -202,7 +202,7 @@ def _lines_of(s: Statement) -> list[str]:
         return [f"{s.array}[{index}] {'+' * s.adds}= {text(s.value)}"]
     if isinstance(s, For):
         return [f"for {s.name} in range({_range(s)}):", *lines(s.body)]
-    if isinstance(s, While):
+    if isinstance(s, WhileLoop):
         return [f"while {text(s.test)}:", *lines(s.body)]
     if isinstance(s, If):
         if not s.yes:
@@ -218,14 +218,14 @@ def _lines_of(s: Statement) -> list[str]:
         return [f"{', '.join(s.targets)} = {', '.join(s.sources)}"]
     if isinstance(s, Check):
         return [f"if not ({text(s.test)}):", f"    raise ValueError({s.message!r})"]
-    if isinstance(s, Stack):
+    if isinstance(s, NewStack):
         return [f"{s.name} = {s.name}_scratch", f"{s.name}_n = 0"]
-    if isinstance(s, Room):
+    if isinstance(s, StackRoom):
         end = f"{s.stack}_n + {text(s.count, 6)}"
         return [f"if {end} > {s.stack}.size:", f"    {s.stack} = grown({s.stack}, {end})"]
-    if isinstance(s, Push):
+    if isinstance(s, PushValue):
         return [f"{s.stack}[{s.stack}_n] = {text(s.value)}", f"{s.stack}_n += 1"]
-    assert isinstance(s, Pop)
+    assert isinstance(s, PopValue)
     return [f"{s.stack}_n -= 1", f"{s.name} = {s.stack}[{s.stack}_n]"]
 
 

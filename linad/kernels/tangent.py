@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
-from linad.kernels.analysis import Program, varied_names
+from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.expressions import NONE, ArrayKind, Expr, get, var
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
@@ -11,21 +11,21 @@ from linad.kernels.statements import (
     If,
     Let,
     New,
-    Pop,
-    Push,
+    NewStack,
+    PopValue,
+    PushValue,
     Put,
-    Room,
-    Stack,
+    StackRoom,
     Statement,
     Swap,
-    While,
+    WhileLoop,
 )
 
 
 class Tangent:
     """Makes the tangent of a program with respect to some of its arguments."""
 
-    def __init__(self, program: Program, active: Sequence[str]) -> None:
+    def __init__(self, program: KernelProgram, active: Sequence[str]) -> None:
         self.program = program
         self.kinds = dict(program.kinds)
         self.varied = varied_names(program, active)
@@ -57,11 +57,11 @@ class Tangent:
             return var(self.of(e.parts[0]))
         return get(self.of(e.parts[0]), *e.parts[1])
 
-    def made(self) -> Program:
+    def made(self) -> KernelProgram:
         """The tangent, as a program."""
         p = self.program
         arguments = [*p.arguments, *self.arguments]
-        return Program(f"{p.name}_tangent", arguments, self.kinds, self.body, p.level + 1)
+        return KernelProgram(f"{p.name}_tangent", arguments, self.kinds, self.body, p.level + 1)
 
     def block(self, body: Sequence[Statement]) -> list[Statement]:
         """The tangents of statements, and these."""
@@ -88,8 +88,8 @@ class Tangent:
             out.append(Put(s.array, index, values.flat(s.value), s.adds))
         elif isinstance(s, For):
             out.append(For(s.name, s.start, s.stop, s.step, self.block(s.body)))
-        elif isinstance(s, While):
-            out.append(While(s.test, self.block(s.body)))
+        elif isinstance(s, WhileLoop):
+            out.append(WhileLoop(s.test, self.block(s.body)))
         elif isinstance(s, If):
             out.append(If(s.test, self.block(s.yes), self.block(s.no)))
         elif isinstance(s, New):
@@ -101,21 +101,21 @@ class Tangent:
             if s.targets[0] in self.varied:
                 targets, sources = [tuple(map(self.of, n)) for n in (s.targets, s.sources)]
                 out.append(Swap(targets, sources))
-        elif isinstance(s, Stack):
+        elif isinstance(s, NewStack):
             out.append(s)
             if s.name in self.varied:
-                out.append(Stack(self.of(s.name), s.dtype))
-        elif isinstance(s, Room):
+                out.append(NewStack(self.of(s.name), s.dtype))
+        elif isinstance(s, StackRoom):
             out.append(s)
             if s.stack in self.varied:
-                out.append(Room(self.of(s.stack), s.count))
-        elif isinstance(s, Push):
+                out.append(StackRoom(self.of(s.stack), s.count))
+        elif isinstance(s, PushValue):
             if s.stack in self.varied:
-                out.append(Push(self.of(s.stack), derivative.push(s.value, self.leaf)))
+                out.append(PushValue(self.of(s.stack), derivative.push(s.value, self.leaf)))
             out.append(s)
-        elif isinstance(s, Pop):
+        elif isinstance(s, PopValue):
             if s.stack in self.varied:
-                out.append(Pop(self.of(s.stack), self.of(s.name)))
+                out.append(PopValue(self.of(s.stack), self.of(s.name)))
                 self.kinds.setdefault(self.of(s.name), "f")
             elif s.name in self.varied:
                 out.append(Let(self.of(s.name), NONE))
@@ -126,7 +126,7 @@ class Tangent:
             out[start].comment = s.comment
 
 
-def tangent_of(program: Program, active: Sequence[str]) -> Program:
+def tangent_of(program: KernelProgram, active: Sequence[str]) -> KernelProgram:
     """The tangent of a program.
 
     Its arguments are those of the program, tangents of the active ones, in their order, and

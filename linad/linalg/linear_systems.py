@@ -43,8 +43,9 @@ from linad.operators.algebra import as_operator, compose, matching, scale
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import bare
 from linad.operators.factors import Cholesky, DenseLU, SparseLU
-from linad.operators.facts import DEFINITE, EVERYTHING
+from linad.operators.facts import DEFINITE
 from linad.operators.foreign import Foreign
+from linad.operators.linear_solves import LinearSolve
 from linad.operators.matrices import Matrix, Solve
 from linad.operators.reordering import Reshape
 from linad.operators.residuals import Recipe, lifted
@@ -107,12 +108,10 @@ iterate = Primitive("solve_by_iteration", _iterate, register=False)
 """A^-1 b, or A^-H b, of the operator that ``recipe`` makes of traced arrays."""
 
 
-class _IteratedInverse(JacobianOperator):
+class _IteratedInverse(LinearSolve):
     """b -> A^-1 b (or A^-H b) by iteration, for rows b (..., n)."""
 
-    unknown = EVERYTHING
-
-    fresh = True
+    axes = (-1,)
 
     def __init__(
         self, arrays: Any, recipe: Recipe, adjoint: bool, options: Options, lead: Shape, op: Any
@@ -121,13 +120,8 @@ class _IteratedInverse(JacobianOperator):
         shape = (*lead, op.shape[0])
         super().__init__(shape, shape, op.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return self._apply(tangent, self.reverse)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return self._apply(cotangent, not self.reverse)
-
-    def _apply(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        adjoint = adjoint != self.reverse
         return iterate(b, *self.arrays, recipe=self.recipe, adjoint=adjoint, options=self.options)
 
 
@@ -151,7 +145,7 @@ def iterate_wrt(
 # The choice.
 
 
-class System:
+class LinearSystem:
     """An operator A with the way to apply its inverse.
 
     Parameters
@@ -321,7 +315,7 @@ def inverse(op: JacobianOperator) -> JacobianOperator:
     m, n = op.shape
     if m != n:
         raise ShapeError(f"inverse: {op._label()} is not square; solve_linear solves least squares")
-    found = System(op).inverse
+    found = LinearSystem(op).inverse
     flat = op.flat
     return matching(found, flat.in_shape, flat.out_shape)  # type: ignore[no-any-return]
 
@@ -409,7 +403,7 @@ def solve_linear(
         )
     if not np.isfinite(concrete(b)).all():
         raise ValueError("solve_linear: b holds infinities or NaNs")
-    system = System(A, method, rtol, maxiter, M)
+    system = LinearSystem(A, method, rtol, maxiter, M)
     flat = b.reshape((m,)) if shaped else b
     rows = flat.T if flat.ndim == 2 else flat
     x = system.inverse._apply_rows(rows, False)

@@ -31,7 +31,7 @@ from linad.operators.provided import ANSWERS
 from linad.operators.sparse_properties import SparseForms
 
 INTERNAL = {
-    *("clinear", "compiled", "flat", "fresh", "scatters", "spreads", "wide", "writes"),
+    *("clinear", "compiled", "flat", "owns_result", "scatters", "spreads", "wide", "writes"),
     *("in_slots", "in_tree", "inputs", "out_slots", "out_tree", "outputs", "steps"),
     *("pull_leaves", "pullback_into", "push_leaves", "pushforward_into"),
     *("copies", "inherits_facts", "scales_at_once", "unknown", *FACTS),
@@ -58,7 +58,7 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
         ``(size of out_shape, size of in_shape)``: the matrix SciPy sees.
     in_dtype, out_dtype : numpy.dtype
         Types of the arrays mapped; `dtype` unless an operator says otherwise.
-    fresh : bool
+    owns_result : bool
         True when both maps return new memory, never a view of a seed or of a residual.
     clinear : bool
         False when the map is linear over the reals only (conjugation, real part), and so
@@ -88,7 +88,7 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
     also takes rows ``(..., n)``, each a vector of its own: one batched sweep.
     """
 
-    fresh = False
+    owns_result = False
     clinear = True
     wide = False
     scatters = False
@@ -240,7 +240,7 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
         else:
             seeds = x.shape[:-1]
             y = apply(x.reshape(seeds + taken)).reshape((*seeds, size_of(given)))
-        if not self.fresh and type(y) is np.ndarray:
+        if not self.owns_result and type(y) is np.ndarray:
             return own(y, {memory_of(x)})
         return y
 

@@ -36,7 +36,7 @@ class BlockTriangularSolve(Typed):
         "inverse_form relation"
     )
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,

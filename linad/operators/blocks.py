@@ -47,7 +47,7 @@ class Blocks(Typed):
 
     unknown = "adjoint_form multiple relation"
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,

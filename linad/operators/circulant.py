@@ -55,7 +55,7 @@ class Circulant(JacobianOperator):
 
     unknown = "triangles"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, eigenvalues: Any, axes: tuple[int, ...], shape: Shape, dtype: Any) -> None:
         self.eigenvalues, self.axes = eigenvalues, axes

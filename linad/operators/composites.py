@@ -55,7 +55,7 @@ class Chain(Composite):
     def __init__(self, factors: tuple[JacobianOperator, ...]) -> None:
         self.factors = factors
         first, last = factors[0], factors[-1]
-        self.fresh = first.fresh and last.fresh
+        self.owns_result = first.owns_result and last.owns_result
         self._out_dtype, self._in_dtype = out_dtype, in_dtype = first.out_dtype, last.in_dtype
         # Real in and real out make a real matrix, whatever happens in between.
         dtype = out_dtype if out_dtype is in_dtype else np.promote_types(out_dtype, in_dtype)
@@ -164,7 +164,7 @@ class Sum(Composite):
 
     unknown = "column_squares spectral_norm multiple relation"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, terms: tuple[JacobianOperator, ...]) -> None:
         self.terms = terms
@@ -180,10 +180,10 @@ class Sum(Composite):
         super().__init__(first.out_shape, first.in_shape, dtype)
 
     def pushforward(self, tangent: Any) -> Any:
-        return _total((t.pushforward(tangent), t.fresh) for t in self.terms)
+        return _total((t.pushforward(tangent), t.owns_result) for t in self.terms)
 
     def pullback(self, cotangent: Any) -> Any:
-        return _total((t.pullback(cotangent), t.fresh) for t in self.terms)
+        return _total((t.pullback(cotangent), t.owns_result) for t in self.terms)
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
         if self.wide:
@@ -223,13 +223,13 @@ class Sum(Composite):
 
 def _total(parts: Iterator[tuple[Any, bool]]) -> Any:
     """Sum of (array, whether it may be written), held in as few arrays as can be."""
-    total, fresh = next(parts)
+    total, owned = next(parts)
     for part, _ in parts:
-        if fresh and type(total) is np.ndarray and type(part) is np.ndarray:
+        if owned and type(total) is np.ndarray and type(part) is np.ndarray:
             total += part
         else:
             total = total + part
-            fresh = True
+            owned = True
     return total
 
 

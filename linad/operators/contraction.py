@@ -52,7 +52,7 @@ class Contraction(JacobianOperator):
     ) -> None:
         self.in_labels, self.out_labels, self.fixed = in_labels, out_labels, list(fixed)
         # An einsum of one operand may be a view of it.
-        self.fresh = bool(self.fixed)
+        self.owns_result = bool(self.fixed)
         known = set(out_labels).union(*[labels for labels, _ in self.fixed])
         # Axes of x the adjoint cannot compute, because no other operand has them.
         self._summed = tuple(k for k, label in enumerate(in_labels) if label not in known)
@@ -147,21 +147,21 @@ class Contraction(JacobianOperator):
 
 
 @product(Diagonal, Contraction, at_once=False)
-def _(a: Diagonal, b: Contraction) -> Contraction:
+def diagonal_times_contraction(a: Diagonal, b: Contraction) -> Contraction:
     # diag(d) C: d is one more fixed operand, with the labels of the result
     fixed = [*b.fixed, (b.out_labels, a.full())]
     return Contraction(b.in_labels, fixed, b.out_labels, b.out_shape, b.in_shape, b.dtype)
 
 
 @product(Contraction, Diagonal, at_once=False)
-def _(a: Contraction, b: Diagonal) -> Contraction:
+def contraction_times_diagonal(a: Contraction, b: Diagonal) -> Contraction:
     # C diag(d): d is one more fixed operand, with the labels of x
     fixed = [*a.fixed, (a.in_labels, b.full())]
     return Contraction(a.in_labels, fixed, a.out_labels, a.out_shape, a.in_shape, a.dtype)
 
 
 @product(Contraction, Contraction, at_once=False)
-def _(a: Contraction, b: Contraction) -> Contraction | None:
+def contraction_times_contraction(a: Contraction, b: Contraction) -> Contraction | None:
     # C_1 C_2: one einsum over the fixed operands of both
     unused = iter([c for c in string.ascii_letters if c not in labels_of(b)])
     # What a calls the axes of its argument, b calls the axes of its result.

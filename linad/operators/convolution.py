@@ -39,7 +39,7 @@ class Convolution(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, convolve: Any, kernel: Any, mode: str, out_shape: Shape, in_shape: Shape, dtype: Any
@@ -81,7 +81,7 @@ class ValidKernel(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, convolve: Any, signal: Any, out_shape: Shape, in_shape: Shape, dtype: Any

@@ -43,7 +43,7 @@ class Fourier(JacobianOperator):
 
     unknown = "triangles definiteness diagonal_entries multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, axes: tuple[int, ...], inverse: bool, norm: Norm, shape: Shape, dtype: Any
@@ -118,7 +118,7 @@ class RealFourier(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, axis: int, norm: Norm, out_shape: Shape, in_shape: Shape, dtype: Any, real_dtype: Any
@@ -163,7 +163,7 @@ class HermitianFourier(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
     clinear = False
 
     def __init__(
@@ -209,7 +209,7 @@ class Fit(JacobianOperator):
     copies = True
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def pushforward(self, tangent: Any) -> Any:
         return _fitted(tangent, self.in_shape, self.out_shape)

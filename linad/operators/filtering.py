@@ -8,6 +8,7 @@ from linad.core.shapes import Shape, sum_to_shape
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import flipped
 from linad.operators.facts import UNSTRUCTURED
+from linad.operators.linear_solves import LinearSolve
 from linad.operators.recurrences import reverse
 from linad.operators.relation_shapes import lanes, windows
 from linad.operators.relations import Prefix, Product, Relation
@@ -43,7 +44,7 @@ class GridConvolution(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class GridKernel(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class GridKernel(JacobianOperator):
         return self.axes
 
 
-class AllPole(JacobianOperator):
+class AllPole(LinearSolve):
     """r -> y with Σ_k a_k y_{n-k} = r_n along the last axis: T(a)^-1, lower triangular Toeplitz.
 
     Parameters
@@ -133,20 +134,15 @@ class AllPole(JacobianOperator):
     T(a)^-H is the filter with conj(a), run from the other end. Both cost O(n m).
     """
 
-    unknown = UNSTRUCTURED
-
-    fresh = True
-
     def __init__(self, solve: Any, a: Any, shape: Shape, dtype: Any) -> None:
         self.solve, self.a = solve, a
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return self.solve(self.a, tangent)
-
-    def pullback(self, cotangent: Any) -> Any:
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        if not adjoint:
+            return self.solve(self.a, b)
         a = np.conj(self.a) if self.a.dtype.kind == "c" else self.a
-        return reverse(self.solve(a, reverse(cotangent, -1)), -1)
+        return reverse(self.solve(a, reverse(b, -1)), -1)
 
     def relation(self) -> Prefix:
         return Prefix(self.in_shape, -1)
@@ -173,7 +169,7 @@ class TruncatedKernel(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, convolve: Any, y: Any, m: int, dtype: Any) -> None:
         self.convolve, self.y = convolve, y
@@ -218,7 +214,7 @@ class RunningMean(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, mean: Any, size: int, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.mean, self.size = mean, size

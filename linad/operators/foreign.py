@@ -44,7 +44,7 @@ class Foreign(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = False  # what SciPy's operator returns may be the vector it was given
+    owns_result = False  # what SciPy's operator returns may be the vector it was given
 
     def __init__(self, op: Any, adjoint: bool = False, lead: Shape = ()) -> None:
         self.op, self.reverse = op, adjoint

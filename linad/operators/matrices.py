@@ -34,6 +34,7 @@ from linad.operators.facts import (
     triangles_of,
 )
 from linad.operators.foreign import Foreign
+from linad.operators.linear_solves import LinearSolve
 from linad.operators.relation_shapes import lanes
 from linad.operators.relations import Product
 from linad.operators.reordering import Permutation, Reshape
@@ -109,7 +110,7 @@ def _unfold(x: Any, lead: Shape, shape: Shape) -> Any:
     return x.transpose((*range(first, first + k), *range(first), x.ndim - 1))
 
 
-class Solve(JacobianOperator):
+class Solve(LinearSolve):
     """x = A^-1 b, column by column.
 
     Parameters
@@ -135,27 +136,18 @@ class Solve(JacobianOperator):
         "triangles definiteness diagonal_entries column_squares spectral_norm adjoint_form multiple"
     )
 
-    fresh = True
-
     def __init__(self, matrix: Any, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.matrix = matrix if isinstance(matrix, SystemMatrix) else SystemMatrix(matrix)
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return self.matrix.solve(align(tangent, len(self.in_shape), len(self.out_shape)))
-
-    def pullback(self, cotangent: Any) -> Any:
-        x = self.matrix.solve(cotangent, adjoint=True)
-        return sum_to_shape(x, self.in_shape, len(self.out_shape))
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        return self.matrix.solve(b, adjoint)
 
     def inverse_form(self) -> JacobianOperator | None:
         # (A^-1)^-1 = A
         if self.in_shape != self.out_shape:
             return None
         return Kronecker(self.matrix.a, None, self.out_shape, self.in_shape, self.dtype)
-
-    def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-2,))
 
 
 class Kronecker(JacobianOperator):
@@ -175,7 +167,7 @@ class Kronecker(JacobianOperator):
     has no batch axes. L ⊗ R itself would hold (m n)(p q) numbers.
     """
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, left: Any, right: Any, out_shape: Shape, in_shape: Shape, dtype: Any
@@ -346,7 +338,7 @@ class Matrix(JacobianOperator):
 
     unknown = "spectral_norm"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, a: Any, dtype: Any = None) -> None:
         self.a = a
@@ -404,7 +396,7 @@ class RowProducts(JacobianOperator):
 
     unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, v: Any, in_shape: Shape, dtype: Any) -> None:
         self.v = v

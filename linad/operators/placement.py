@@ -81,7 +81,7 @@ class Roll(JacobianOperator):
     copies = True
     unknown = "triangles definiteness diagonal_entries multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, shifts: Sequence[int], axes: Sequence[int], shape: Shape, dtype: Any

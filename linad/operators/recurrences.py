@@ -7,6 +7,7 @@ import numpy as np
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED, real_dtype
+from linad.operators.linear_solves import LinearSolve
 from linad.operators.relation_shapes import numbered
 from linad.operators.relations import Prefix, Relation
 
@@ -44,7 +45,7 @@ class CumulativeSum(JacobianOperator):
 
     unknown = "definiteness adjoint_form multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, axis: int, shape: Shape, dtype: Any) -> None:
         self._axis = axis - len(shape)
@@ -99,7 +100,7 @@ class Difference(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, axis: int, in_shape: Shape, dtype: Any) -> None:
         self._axis = axis - len(in_shape)
@@ -143,7 +144,7 @@ class SegmentSum(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, starts: Any, axis: int, in_shape: Shape, dtype: Any) -> None:
         self.starts = starts
@@ -174,7 +175,7 @@ class SegmentSum(JacobianOperator):
         return self._axis, self.starts
 
 
-class Recurrence(JacobianOperator):
+class Recurrence(LinearSolve):
     """h_k = a_k h_{k-1} + b_k along an axis, a linear map of b; h before the first is 0.
 
     Parameters
@@ -198,8 +199,6 @@ class Recurrence(JacobianOperator):
 
     unknown = "definiteness column_squares spectral_norm multiple"
 
-    fresh = True
-
     def __init__(
         self, solve: Any, coefficients: Any, axis: int, backward: bool, shape: Shape, dtype: Any
     ) -> None:
@@ -207,15 +206,11 @@ class Recurrence(JacobianOperator):
         self._axis, self._backward = axis, backward
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        a = self.coefficients
-        return self.solve(a, tangent, axis=self._axis, backward=self._backward)
-
-    def pullback(self, cotangent: Any) -> Any:
-        a = self.moved()
-        if self.dtype.kind == "c":
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        a = self.moved() if adjoint else self.coefficients
+        if adjoint and self.dtype.kind == "c":
             a = np.conj(a)
-        return self.solve(a, cotangent, axis=self._axis, backward=not self._backward)
+        return self.solve(a, b, axis=self._axis, backward=self._backward != adjoint)
 
     def moved(self) -> Any:
         """The coefficients as the recurrence from the other end meets them."""
@@ -262,7 +257,7 @@ class BackwardDifference(JacobianOperator):
 
     unknown = "definiteness column_squares spectral_norm adjoint_form multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, axis: int, shape: Shape, dtype: Any, coefficients: Any = None, backward: bool = False

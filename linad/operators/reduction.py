@@ -29,7 +29,7 @@ class ScaledSum(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, axes: tuple[int, ...], in_shape: Shape, dtype: Any, factor: Any = None
@@ -87,7 +87,7 @@ class WeightedSum(JacobianOperator):
 
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, weights: Any, axes: tuple[int, ...], in_shape: Shape, dtype: Any) -> None:
         self.weights = weights

@@ -27,7 +27,7 @@ class Extract(JacobianOperator):
     copies = True
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, region: Region, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.region = region
@@ -68,7 +68,7 @@ class Insert(JacobianOperator):
     copies = True
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
         self.region = region
@@ -103,7 +103,7 @@ class Erase(JacobianOperator):
     copies = True
     unknown = UNSTRUCTURED
 
-    fresh = True
+    owns_result = True
     writes = True
 
     def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:

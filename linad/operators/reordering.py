@@ -30,7 +30,7 @@ class Broadcast(JacobianOperator):
     copies = True
     unknown = "triangles definiteness diagonal_entries adjoint_form multiple inverse_form"
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, out_shape: Shape, in_shape: Shape, dtype: Any, axes: Sequence[int] | None = None

@@ -19,7 +19,7 @@ DERIVED = ("_adjoint_ref", "_transpose_ref", "_xp", "shape", "ndim", "_factors")
 """Attributes that are made anew."""
 
 
-class Place:
+class Placeholder:
     """Stands where a traced array was taken out."""
 
     def __init__(self, index: int) -> None:
@@ -40,13 +40,13 @@ def lifted(op: JacobianOperator) -> tuple[list[Any], Recipe]:
         Makes the operator of a list of arrays like these.
     """
     arrays: list[Any] = []
-    places: dict[int, Place] = {}
+    places: dict[int, Placeholder] = {}
 
     def take(x: Any) -> Any:
         if not isinstance(x, Traced):
             return x
         if id(x) not in places:
-            places[id(x)] = Place(len(arrays))
+            places[id(x)] = Placeholder(len(arrays))
             arrays.append(x)
         return places[id(x)]
 
@@ -54,7 +54,7 @@ def lifted(op: JacobianOperator) -> tuple[list[Any], Recipe]:
 
     def recipe(values: Sequence[Any]) -> JacobianOperator:
         def put(x: Any) -> Any:
-            return values[x.index] if type(x) is Place else x
+            return values[x.index] if type(x) is Placeholder else x
 
         return _mapped(template, put, {})  # type: ignore[no-any-return]
 

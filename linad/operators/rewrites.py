@@ -194,7 +194,7 @@ def direct(op: JacobianOperator) -> JacobianOperator:
 # Everything.
 
 
-class Simplifier:
+class OperatorSimplifier:
     """Simplify an expression of operators; a part that occurs twice is simplified once."""
 
     def __init__(self) -> None:
@@ -266,4 +266,4 @@ def scaled(alpha: Any, op: JacobianOperator) -> JacobianOperator:
 
 def simplified(op: JacobianOperator) -> JacobianOperator:
     """`JacobianOperator.simplified`."""
-    return Simplifier()(op.flat)
+    return OperatorSimplifier()(op.flat)

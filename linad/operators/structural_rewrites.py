@@ -34,25 +34,25 @@ def as_entries(op: Any) -> Any:
 
 
 @product(Diagonal, Diagonal)
-def _(a: Diagonal, b: Diagonal) -> Diagonal:
+def diagonal_times_diagonal(a: Diagonal, b: Diagonal) -> Diagonal:
     # diag(d) diag(e) = diag(d e)
     return Diagonal(a.entries * b.entries, a.in_shape, a.dtype)
 
 
 @product(Masked, Diagonal, at_once=False)
-def _(a: Masked, b: Diagonal) -> Diagonal:
+def masked_times_diagonal(a: Masked, b: Diagonal) -> Diagonal:
     # diag(m) diag(d) = diag(m d), and 0 wherever m is, even if d is not finite
     return Diagonal(np.where(a.mask, b.entries, np.zeros((), b.dtype)), b.in_shape, b.dtype)
 
 
 @product(Diagonal, Masked, at_once=False)
-def _(a: Diagonal, b: Masked) -> Diagonal:
+def diagonal_times_masked(a: Diagonal, b: Masked) -> Diagonal:
     # diag(d) diag(m) = diag(m d)
     return Diagonal(np.where(b.mask, a.entries, np.zeros((), a.dtype)), a.in_shape, a.dtype)
 
 
 @product(Masked, Masked, at_once=False)
-def _(a: Masked, b: Masked) -> Masked:
+def masked_times_masked(a: Masked, b: Masked) -> Masked:
     # diag(m) diag(n) = diag(m and n)
     return Masked(a.mask & b.mask, a.in_shape, a.dtype)
 
@@ -60,7 +60,7 @@ def _(a: Masked, b: Masked) -> Masked:
 @total(Diagonal, Diagonal)
 @total(Diagonal, Identity)
 @total(Identity, Identity)
-def _add_diagonals(a: Any, b: Any) -> Diagonal:
+def diagonal_plus_diagonal(a: Any, b: Any) -> Diagonal:
     # diag(d) + diag(e) = diag(d + e)
     return Diagonal(as_entries(a) + as_entries(b), a.in_shape, a.dtype)
 
@@ -68,16 +68,16 @@ def _add_diagonals(a: Any, b: Any) -> Diagonal:
 @total(Masked, Masked, at_once=False)
 @total(Masked, Diagonal, at_once=False)
 @total(Masked, Identity, at_once=False)
-def _add_masked(a: Any, b: Any) -> Diagonal:
+def masked_plus_diagonal(a: Any, b: Any) -> Diagonal:
     # diag(m) + diag(d) = diag(m + d)
-    return _add_diagonals(a, b)
+    return diagonal_plus_diagonal(a, b)
 
 
 # Orders of entries. A diagonal in front of one is taken to its left: P diag(d) = diag(P d) P.
 
 
 @product(Permutation, Permutation)
-def _(a: Permutation, b: Permutation) -> JacobianOperator:
+def permutation_times_permutation(a: Permutation, b: Permutation) -> JacobianOperator:
     # P_q P_p = P_{p∘q}
     axes = [b.axes[k] for k in a.axes]
     if axes == sorted(axes):
@@ -86,7 +86,7 @@ def _(a: Permutation, b: Permutation) -> JacobianOperator:
 
 
 @product(Reshape, Reshape)
-def _(a: Reshape, b: Reshape) -> JacobianOperator:
+def reshape_times_reshape(a: Reshape, b: Reshape) -> JacobianOperator:
     # Two reshapes are one.
     if a.out_shape == b.in_shape:
         return Identity(b.in_shape, b.dtype)
@@ -94,7 +94,7 @@ def _(a: Reshape, b: Reshape) -> JacobianOperator:
 
 
 @product(Roll, Roll, at_once=False)
-def _(a: Roll, b: Roll) -> JacobianOperator:
+def roll_times_roll(a: Roll, b: Roll) -> JacobianOperator:
     # Shifts add.
     shifts: dict[int, int] = {}
     for op in (a, b):
@@ -110,7 +110,7 @@ def _(a: Roll, b: Roll) -> JacobianOperator:
 @product(Permutation, Diagonal, at_once=False)
 @product(Reshape, Diagonal, at_once=False)
 @product(Roll, Diagonal, at_once=False)
-def _(a: Any, b: Diagonal) -> Chain:
+def reordering_times_diagonal(a: Any, b: Diagonal) -> Chain:
     moved = b.entries if np.ndim(b.entries) == 0 else a.pushforward(b.full())
     return Chain((Diagonal(moved, a.out_shape, a.dtype), a))
 
@@ -129,7 +129,7 @@ def same_broadcast(a: Any, b: Any) -> bool:
 
 
 @product(Broadcast, Broadcast)
-def _(a: Broadcast, b: Broadcast) -> Broadcast:
+def broadcast_times_broadcast(a: Broadcast, b: Broadcast) -> Broadcast:
     # One broadcast after another. Axes of length 1 carry nothing; the others keep their order.
     outer, inner = a.repeated_axes(), b.repeated_axes()
     carried = [k for k, n in enumerate(a.out_shape) if k not in outer and n != 1]
@@ -139,7 +139,7 @@ def _(a: Broadcast, b: Broadcast) -> Broadcast:
 
 
 @product(Adjoint, Broadcast)
-def _(a: Adjoint, b: Broadcast) -> JacobianOperator | None:
+def broadcast_adjoint_times_broadcast(a: Adjoint, b: Broadcast) -> JacobianOperator | None:
     # B^H B = c I: each entry is repeated c times
     if not same_broadcast(a.op, b):
         return None
@@ -147,14 +147,14 @@ def _(a: Adjoint, b: Broadcast) -> JacobianOperator | None:
 
 
 @product(Pad, Pad, at_once=False)
-def _(a: Pad, b: Pad) -> Pad:
+def pad_times_pad(a: Pad, b: Pad) -> Pad:
     # Offsets add.
     before = [i + j for i, j in zip(a.before, b.before, strict=True)]
     return Pad(before, a.out_shape, b.in_shape, b.dtype)
 
 
 @product(Adjoint, Pad, at_once=False)
-def _(a: Adjoint, b: Pad) -> JacobianOperator | None:
+def pad_adjoint_times_pad(a: Adjoint, b: Pad) -> JacobianOperator | None:
     # E_i^H E_j = I for the same place, 0 for places apart
     if type(a.op) is not Pad:
         return None
@@ -167,13 +167,13 @@ def _(a: Adjoint, b: Pad) -> JacobianOperator | None:
 
 
 @total(Chain, Chain, at_once=False)
-def _(a: Chain, b: Chain) -> Chain | None:
+def scaled_plus_scaled(a: Chain, b: Chain) -> Chain | None:
     # diag(d) B + diag(e) B = diag(d + e) B
     if len(a.factors) == len(b.factors) == 2 and type(a.factors[0]) is type(b.factors[0]):
         d, e = a.factors[0], b.factors[0]
         one = a.factors[1] is b.factors[1] or same_broadcast(a.factors[1], b.factors[1])
         if type(d) is Diagonal and one:
-            return Chain((_add_diagonals(d, e), a.factors[1]))
+            return Chain((diagonal_plus_diagonal(d, e), a.factors[1]))
     return None
 
 
@@ -195,7 +195,7 @@ def _times(left: Any, right: Any) -> Any:
 
 
 @product(Kronecker, Kronecker, at_once=False)
-def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
+def kronecker_times_kronecker(a: Kronecker, b: Kronecker) -> Kronecker | None:
     # (L ⊗ R)(M ⊗ S) = L M ⊗ R S
     pairs = [(a.left, b.left), (a.right, b.right)]
     if any(p is not None and q is not None and not is_smaller(p, q) for p, q in pairs):
@@ -205,7 +205,7 @@ def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
 
 
 @total(Kronecker, Kronecker, at_once=False)
-def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
+def kronecker_plus_kronecker(a: Kronecker, b: Kronecker) -> Kronecker | None:
     # L ⊗ R + L ⊗ S = L ⊗ (R + S), and the same on the left
     if a.in_shape[:-2] != b.in_shape[:-2]:
         return None
@@ -217,34 +217,34 @@ def _(a: Kronecker, b: Kronecker) -> Kronecker | None:
 
 
 @product(Matrix, Matrix, at_once=False)
-def _(a: Matrix, b: Matrix) -> Matrix | None:
+def matrix_times_matrix(a: Matrix, b: Matrix) -> Matrix | None:
     return Matrix(a.a @ b.a, a.dtype) if is_smaller(a.a, b.a) else None
 
 
 @product(Diagonal, Matrix, at_once=False)
-def _(a: Diagonal, b: Matrix) -> Matrix:
+def diagonal_times_matrix(a: Diagonal, b: Matrix) -> Matrix:
     # diag(d) A: rows times d
     return Matrix(a.full()[:, None] * b.a, b.dtype)
 
 
 @product(Matrix, Diagonal, at_once=False)
-def _(a: Matrix, b: Diagonal) -> Matrix:
+def matrix_times_diagonal(a: Matrix, b: Diagonal) -> Matrix:
     # A diag(d): columns times d
     return Matrix(a.a * b.full(), a.dtype)
 
 
 @total(Matrix, Matrix, at_once=False)
-def _(a: Matrix, b: Matrix) -> Matrix:
+def matrix_plus_matrix(a: Matrix, b: Matrix) -> Matrix:
     return Matrix(a.a + b.a, a.dtype)
 
 
 @total(Matrix, Diagonal, at_once=False)
-def _(a: Matrix, b: Diagonal) -> Matrix:
+def matrix_plus_diagonal(a: Matrix, b: Diagonal) -> Matrix:
     return Matrix(a.a + b.full()[:, None] * np.eye(a.shape[0], dtype=a.dtype), a.dtype)
 
 
 @total(Matrix, Identity, at_once=False)
-def _(a: Matrix, b: Identity) -> Matrix:
+def matrix_plus_identity(a: Matrix, b: Identity) -> Matrix:
     return Matrix(a.a + np.eye(a.shape[0], dtype=a.dtype), a.dtype)
 
 
@@ -252,7 +252,7 @@ def _(a: Matrix, b: Identity) -> Matrix:
 
 
 @product(Fourier, Fourier, at_once=False)
-def _(a: Fourier, b: Fourier) -> JacobianOperator | None:
+def fourier_times_fourier(a: Fourier, b: Fourier) -> JacobianOperator | None:
     # F^-1 F = I, and c n I for other normalisations; here as F^H F = n c^2 I
     if a.backward == b.backward or set(a.axes) != set(b.axes):
         return None
@@ -262,14 +262,14 @@ def _(a: Fourier, b: Fourier) -> JacobianOperator | None:
 
 
 @whole
-def _(a: Chain) -> Circulant | None:
+def fourier_sandwich(a: Chain) -> Circulant | None:
     # F^-1 diag(λ) F is circulant
     found = sandwich(a) if a.in_shape == a.out_shape and a.in_dtype == a.out_dtype else None
     return found and Circulant(*found, a.in_shape, a.dtype)
 
 
 @product(Circulant, Circulant, at_once=False)
-def _(a: Circulant, b: Circulant) -> Circulant | None:
+def circulant_times_circulant(a: Circulant, b: Circulant) -> Circulant | None:
     # F^-1 Λ F F^-1 M F = F^-1 Λ M F
     if a.axes != b.axes:
         return None
@@ -277,7 +277,7 @@ def _(a: Circulant, b: Circulant) -> Circulant | None:
 
 
 @total(Circulant, Circulant, at_once=False)
-def _(a: Circulant, b: Circulant) -> Circulant | None:
+def circulant_plus_circulant(a: Circulant, b: Circulant) -> Circulant | None:
     if a.axes != b.axes:
         return None
     return Circulant(a.eigenvalues + b.eigenvalues, a.axes, a.in_shape, a.dtype)
@@ -285,7 +285,7 @@ def _(a: Circulant, b: Circulant) -> Circulant | None:
 
 @total(Circulant, Identity, at_once=False)
 @total(Circulant, Diagonal, at_once=False)
-def _(a: Circulant, b: Any) -> Circulant | None:
+def circulant_plus_scalar(a: Circulant, b: Any) -> Circulant | None:
     # F^-1 Λ F + c I = F^-1 (Λ + c) F
     c = as_entries(b)
     if np.ndim(c):
@@ -298,7 +298,7 @@ def _(a: Circulant, b: Any) -> Circulant | None:
 
 @product(CumulativeSum, BackwardDifference, at_once=False)
 @product(BackwardDifference, CumulativeSum, at_once=False)
-def _(a: Any, b: Any) -> Identity | None:
+def sums_times_differences(a: Any, b: Any) -> Identity | None:
     # Sums of differences, and differences of sums
     steps = a if type(a) is BackwardDifference else b
     if a._axis != b._axis or steps.coefficients is not None or steps._backward:

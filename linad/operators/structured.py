@@ -86,7 +86,7 @@ class Zero(JacobianOperator):
 
     scales_at_once = True
 
-    fresh = True
+    owns_result = True
 
     def pushforward(self, tangent: Any) -> Any:
         return _zeros(tangent, self.in_shape, self.out_shape, self.dtype)
@@ -156,7 +156,7 @@ class Diagonal(JacobianOperator):
 
     scales_at_once = True
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, diagonal: Any, shape: Shape, dtype: Any) -> None:
         self.entries = diagonal
@@ -232,7 +232,7 @@ class Cast(JacobianOperator):
         "adjoint_form multiple inverse_form"
     )
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, shape: Shape, out_dtype: Any, in_dtype: Any) -> None:
         self._out_dtype, self._in_dtype = out_dtype, in_dtype
@@ -268,7 +268,7 @@ class RealPart(JacobianOperator):
 
     unknown = NOT_A_MATRIX
 
-    fresh = True
+    owns_result = True
     clinear = False
 
     def __init__(self, shape: Shape, real_dtype: Any, complex_dtype: Any) -> None:
@@ -298,7 +298,7 @@ class Conjugation(JacobianOperator):
 
     unknown = NOT_A_MATRIX
 
-    fresh = True
+    owns_result = True
     clinear = False
 
     def __init__(self, shape: Shape, dtype: Any) -> None:
@@ -319,7 +319,7 @@ class Masked(JacobianOperator):
 
     unknown = "multiple"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, mask: Any, shape: Shape, dtype: Any) -> None:
         self.mask = mask

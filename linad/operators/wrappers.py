@@ -51,7 +51,7 @@ class Wrapper(Typed):
     ) -> None:
         self.op = op
         self._in_dtype, self._out_dtype = op.in_dtype, op.out_dtype
-        self.fresh, self.clinear, self.wide = op.fresh, op.clinear, op.wide
+        self.owns_result, self.clinear, self.wide = op.owns_result, op.clinear, op.wide
         self.compiled, self.hermitian = op.compiled, op.hermitian
         super().__init__(out_shape, in_shape, op.dtype if dtype is None else dtype)
 
@@ -111,7 +111,7 @@ class _View(Typed):
     def __init__(self, op: JacobianOperator) -> None:
         self.op = op
         self._in_dtype, self._out_dtype = op.out_dtype, op.in_dtype
-        self.fresh, self.compiled = op.fresh, op.compiled
+        self.owns_result, self.compiled = op.owns_result, op.compiled
         if op.dtype.kind == "c":
             self.wide = op.wide or (op.in_dtype.kind != "c" and op.out_dtype.kind == "c")
             self.clinear = op.clinear and not self.wide
@@ -249,17 +249,17 @@ class Scaled(Wrapper):
         self.alpha = alpha
         self._complex = np.iscomplexobj(alpha)
         super().__init__(op, op.out_shape, op.in_shape)
-        self.fresh = op.fresh or not self._complex
+        self.owns_result = op.owns_result or not self._complex
         self.hermitian = op.hermitian and not self._complex
 
     def pushforward(self, tangent: Any) -> Any:
-        return _times(self.alpha, self.op.pushforward(tangent), self.op.fresh)
+        return _times(self.alpha, self.op.pushforward(tangent), self.op.owns_result)
 
     def pullback(self, cotangent: Any) -> Any:
         if self._complex:
             # A may keep the real part, so the number comes first.
             return self.op.pullback(self.alpha.conjugate() * cotangent)
-        return _times(self.alpha, self.op.pullback(cotangent), self.op.fresh)
+        return _times(self.alpha, self.op.pullback(cotangent), self.op.owns_result)
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
         alpha = self.alpha.conjugate() if adjoint else self.alpha
@@ -309,9 +309,9 @@ class Scaled(Wrapper):
         return None if found is None else Scaled(1 / self.alpha, found)
 
 
-def _times(alpha: Any, y: Any, fresh: bool) -> Any:
+def _times(alpha: Any, y: Any, owned: bool) -> Any:
     """``alpha y``, in place if ``y`` is nobody else's."""
-    if fresh and type(y) is np.ndarray and not isinstance(alpha, Traced):
+    if owned and type(y) is np.ndarray and not isinstance(alpha, Traced):
         y *= alpha
         return y
     return alpha * y
@@ -359,13 +359,13 @@ class Extended(Wrapper):
 
     unknown = "adjoint_form multiple inverse_form relation"
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, op: JacobianOperator, in_dtype: Any, out_dtype: Any) -> None:
         super().__init__(op, op.out_shape, op.in_shape, np.promote_types(in_dtype, out_dtype))
         self._in_dtype, self._out_dtype = in_dtype, out_dtype
         # The matrix itself is applied, to whatever numbers.
-        self.fresh, self.clinear, self.wide = True, True, False
+        self.owns_result, self.clinear, self.wide = True, True, False
 
     def pushforward(self, tangent: Any) -> Any:
         return self._apply_shaped(tangent, self.in_shape, self.out_shape, False)

@@ -64,7 +64,7 @@ def _weighted(weights: Any, terms: Sequence[Any]) -> Any:
     return total
 
 
-class Replay:
+class RungeKuttaReplay:
     """An explicit Runge-Kutta method on traced values, along steps that are known.
 
     Parameters
@@ -211,7 +211,7 @@ def replayed(
         lambda t, y: form(plain(t, y)), t_span, form(y0), Recorded, t_eval, **options
     )
     field = _field(fun, args, vectorized, y0.shape[0], dtype)
-    replay = Replay(kind, field, times, y0)
+    replay = RungeKuttaReplay(kind, field, times, y0)
     _hold(replay.stages[0])
     _hold(replay.states[-1])
     states = replay.at(result.t) if t_eval is not None else replay.states[: len(result.t)]

@@ -34,7 +34,7 @@ from linad.core.options import (
 from linad.core.primitive import Traced
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, OptionError, ShapeError, SingularError
-from linad.linalg.linear_systems import System
+from linad.linalg.linear_systems import LinearSystem
 from linad.operators.algebra import as_operator
 from linad.operators.blocks import vstack
 from linad.operators.factors import SparseLU
@@ -166,7 +166,7 @@ def continuation(
             f"continuation: parameter must be within bounds={bounds!r}, got {parameter!r}"
         )
     monitor = Monitor("continuation", callback, disp, COLUMNS)
-    branch = Branch(f, x0, parameter, args, ftol, linear_solver)
+    branch = SolutionBranch(f, x0, parameter, args, ftol, linear_solver)
     try:
         branch.start(direction)
         monitor.report(branch.fields, **branch.shown())
@@ -178,7 +178,7 @@ def continuation(
         return monitor.finish(stop, branch.fields())
 
 
-class Branch:
+class SolutionBranch:
     """A branch of solutions: the points found so far, and the tangent at the last."""
 
     def __init__(
@@ -452,7 +452,7 @@ def bordered_system(matrix: Any, row: Any, b: Any) -> Any:
         found = BorderedSystem(whole)
         found.solve(b)
     except SingularError:
-        return System(as_operator(whole), "sparse", what="the bordered Jacobian")
+        return LinearSystem(as_operator(whole), "sparse", what="the bordered Jacobian")
     return found
 
 

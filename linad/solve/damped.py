@@ -68,7 +68,7 @@ class Factory:
             rows = weights if self.kind == "sparse" else weights[:, None]
             matrix = scipy.sparse.diags_array(rows) @ matrix if rows is weights else rows * matrix
         if free is not None and not (mask := free(matrix.conj().T @ r)).all():
-            return Held((DenseSteps if self.kind == "dense" else SparseSteps), matrix, r, mask)
+            return FreeSteps((DenseSteps if self.kind == "dense" else SparseSteps), matrix, r, mask)
         if self.kind == "dense":
             return DenseSteps(matrix, r)
         steps = SparseSteps(matrix, r)
@@ -219,7 +219,7 @@ class KrylovSteps:
         return float(np.linalg.norm(self.J @ p)) ** 2
 
 
-class Held:
+class FreeSteps:
     """Steps of some unknowns, while the others are held."""
 
     def __init__(self, kind: Any, matrix: Any, r: Any, free: Any) -> None:

@@ -23,18 +23,23 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.core import tree
+from linad.core.former_names import class_from
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
-from linad.operators.facts import EVERYTHING
+from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 
-class Form:
+def __getattr__(name: str) -> Any:
+    return class_from(__name__, name)
+
+
+class VectorForm:
     """How containers that are differentiated lie in one vector.
 
     Floating and complex leaves are packed. Others (integers, text, functions) are kept.
@@ -63,11 +68,11 @@ def _number(x: Any) -> Any:
     return x[()] if type(x) is np.ndarray else x
 
 
-def pack(value: Any) -> tuple[Form, Any]:
+def pack(value: Any) -> tuple[VectorForm, Any]:
     """The form of a container, and its floating and complex leaves as one vector."""
     leaves, structure = tree.flatten(value)
     leaves = [np.float64(x) if type(x) is float else x for x in leaves]
-    form = Form(structure, leaves)
+    form = VectorForm(structure, leaves)
     chosen = [leaf for leaf, p in zip(leaves, form.packed, strict=True) if p]
     return form, joined(chosen, (), form.dtype)
 
@@ -76,7 +81,7 @@ def _has_derivative(leaf: Any) -> bool:
     return isinstance(leaf, (np.ndarray, np.generic, Traced)) and is_inexact(leaf.dtype)
 
 
-class Equation:
+class ImplicitEquation:
     """g(x, θ) = 0, and how it is solved.
 
     Parameters
@@ -99,8 +104,8 @@ class Equation:
         name: str,
         residual: Callable[..., Any],
         solve: Callable[[Any, Any], Any],
-        x0: Form,
-        theta: Form,
+        x0: VectorForm,
+        theta: VectorForm,
         linear_solver: str,
         rtol: float | None,
     ) -> None:
@@ -139,7 +144,7 @@ def _same(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and bool(np.all(a == b))
 
 
-def _solution(x0: Any, theta: Any, *, equation: Equation) -> Any:
+def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
     given = equation.theta.container(theta)
     found = equation.solve(equation.x0.container(x0), given)
     if not (hasattr(found, "success") and hasattr(found, "x")):
@@ -163,17 +168,19 @@ solution.__module__ = __name__  # where a pickle finds it
 
 
 @solution.jacobian(wrt=0)
-def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: Equation) -> JacobianOperator:
+def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) -> JacobianOperator:
     return Zero(y.shape, x0.shape, y.dtype)
 
 
 @solution.jacobian(wrt=1)
-def solution_wrt_theta(y: Any, x0: Any, theta: Any, *, equation: Equation) -> JacobianOperator:
+def solution_wrt_theta(
+    y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
+) -> JacobianOperator:
     J = linearize(lambda theta: equation.residual(y, theta), theta)[1]
     return -(Inverse(equation, y, theta) @ J)
 
 
-def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool) -> Any:
+def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool) -> Any:
     n = x.shape[0]
     A = equation.system(x, theta)
     try:
@@ -191,7 +198,7 @@ apply_inverse.__module__ = __name__
 """A^-1 t, or A^-H t, for rows t (..., n), with A = J_x(x, θ)."""
 
 
-class Inverse(JacobianOperator):
+class Inverse(LinearSolve):
     """z = A^-1 t with A = J_x at a solution.
 
     Parameters
@@ -207,34 +214,24 @@ class Inverse(JacobianOperator):
     The Jacobian is made and factorised at the first application, and kept with the equation.
     """
 
-    unknown = EVERYTHING
+    axes = (-1,)
 
-    fresh = True
-
-    def __init__(self, equation: Equation, x: Any, theta: Any, lead: Shape = ()) -> None:
+    def __init__(self, equation: ImplicitEquation, x: Any, theta: Any, lead: Shape = ()) -> None:
         self.equation, self.x, self.theta = equation, x, theta
         super().__init__(lead + x.shape, lead + x.shape, x.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
-        return apply_inverse(tangent, self.x, self.theta, equation=self.equation, adjoint=False)
-
-    def pullback(self, cotangent: Any) -> Any:
-        return apply_inverse(cotangent, self.x, self.theta, equation=self.equation, adjoint=True)
+    def solve_for(self, b: Any, adjoint: bool) -> Any:
+        return apply_inverse(b, self.x, self.theta, equation=self.equation, adjoint=adjoint)
 
 
-def _inverse(z: Any, x: Any, theta: Any, equation: Equation, adjoint: bool) -> Any:
-    A = Inverse(equation, x, theta, z.shape[:-1])
+def _inverse(
+    z: Any, shape: Shape, t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool
+) -> JacobianOperator:
+    A = Inverse(equation, x, theta, shape[:-1])
     return A.H if adjoint else A
 
 
-@apply_inverse.jacobian(wrt=0)
-def apply_inverse_wrt_t(
-    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
-) -> JacobianOperator:
-    return _inverse(z, x, theta, equation, adjoint)
-
-
-def _product(z: Any, equation: Equation, adjoint: bool) -> Callable[[Any, Any], Any]:
+def _product(z: Any, equation: ImplicitEquation, adjoint: bool) -> Callable[[Any, Any], Any]:
     """(x, θ) -> J_x(x, θ) z, or J_x^H z."""
 
     def product(x: Any, theta: Any) -> Any:
@@ -244,22 +241,26 @@ def _product(z: Any, equation: Equation, adjoint: bool) -> Callable[[Any, Any], 
     return product
 
 
-@apply_inverse.jacobian(wrt=1)
-def apply_inverse_wrt_x(
-    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
+def _change_in_x(
+    z: Any, t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
-    dA = linearize(lambda x: product(x, theta), x)[1]
-    return -(_inverse(z, x, theta, equation, adjoint) @ dA)
+    return -linearize(lambda x: product(x, theta), x)[1]
 
 
-@apply_inverse.jacobian(wrt=2)
-def apply_inverse_wrt_theta(
-    z: Any, t: Any, x: Any, theta: Any, *, equation: Equation, adjoint: bool
+def _change_in_theta(
+    z: Any, t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool
 ) -> JacobianOperator:
     product = _product(z, equation, adjoint)
-    dA = linearize(lambda theta: product(x, theta), theta)[1]
-    return -(_inverse(z, x, theta, equation, adjoint) @ dA)
+    return -linearize(lambda theta: product(x, theta), theta)[1]
+
+
+solution_rules(
+    apply_inverse,
+    right_side=0,
+    inverse=_inverse,
+    changes={1: _change_in_x, 2: _change_in_theta},
+)
 
 
 def solved(
@@ -271,10 +272,10 @@ def solved(
     linear_solver: str,
     rtol: float | None,
 ) -> Any:
-    """The solution of an equation, differentiated in ``theta``; see `Equation`."""
+    """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
     point, start = pack(_start(x0, theta, name))
     parameters, given = pack(theta)
-    equation = Equation(name, residual, solve, point, parameters, linear_solver, rtol)
+    equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol)
     return point.container(solution(start, given, equation=equation))
 
 

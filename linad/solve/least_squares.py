@@ -33,7 +33,7 @@ from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, ShapeError
 from linad.solve.bounds import Box, as_box
-from linad.solve.damped import DenseSteps, Factory, Held
+from linad.solve.damped import DenseSteps, Factory, FreeSteps
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import largest, squared
@@ -439,7 +439,7 @@ class Fit:
             return True
         norms = np.asarray(self.steps.column_norms, float)
         lost = norms <= 1e-8 * self.seen
-        if isinstance(self.steps, Held):
+        if isinstance(self.steps, FreeSteps):
             lost &= self.steps.free
         return bool(lost.any()) and self.cost > 1e-12 * self.first
 
@@ -583,7 +583,7 @@ def _damped_step(fit: Fit) -> float:
 def _along_the_curve(fit: Fit, p: Any, D: Any) -> tuple[Any, bool]:
     """A dense step bent so that the residuals go straight, None where it bends too much; and
     whether the residuals on the way are seen to be finite."""
-    steps = fit.steps.inner if isinstance(fit.steps, Held) else fit.steps
+    steps = fit.steps.inner if isinstance(fit.steps, FreeSteps) else fit.steps
     if not isinstance(steps, DenseSteps) or fit.relative(p) < np.cbrt(fit.eps):
         return p, False  # over so short a way curvature is rounding
     probed = fit.problem.value((fit.x + PROBE * p).astype(fit.x.dtype, copy=False))

@@ -26,7 +26,7 @@ from linad.transforms.spaces import Slot, common_dtype, joined, split
 
 
 @dataclass
-class Counts:
+class Evaluations:
     """What was asked of a function.
 
     Attributes
@@ -46,12 +46,12 @@ class Counts:
     nvjp: int = 0
 
 
-class Counted(Wrapper):
+class CountedOperator(Wrapper):
     """An operator that counts the seeds it is applied to."""
 
     unknown = EVERYTHING  # whatever is asked of it is to be counted
 
-    def __init__(self, op: Any, counts: Counts) -> None:
+    def __init__(self, op: Any, counts: Evaluations) -> None:
         self.bare, self.counts = op, counts
         super().__init__(op.flat, op.flat.out_shape, op.flat.in_shape)
 
@@ -78,7 +78,7 @@ class Counted(Wrapper):
         return int(self.bare.nnz)
 
 
-def count_sweeps(op: Any, counts: Counts) -> None:
+def count_sweeps(op: Any, counts: Evaluations) -> None:
     """Count what making the sparse matrix of an operator has swept."""
     for adjoint, seeds in seeds_of(op):
         if adjoint:
@@ -185,7 +185,7 @@ class Residual:
     def __init__(self, f: Callable[..., Any], x0: Any, args: Any, name: str) -> None:
         self.f, self.args, self.name = f, args_tuple(args), name
         self.x = Unknown(x0, name)
-        self.counts = Counts()
+        self.counts = Evaluations()
         self.out_slots: list[Slot] | None = None
         self.out_tree: Any = None
 
@@ -200,15 +200,15 @@ class Residual:
         with quiet():
             return self._vector(self.f(self.x.container(x), *self.args))
 
-    def linearize(self, x: Any) -> tuple[Any, Counted]:
+    def linearize(self, x: Any) -> tuple[Any, CountedOperator]:
         """F(x) and the Jacobian operator there."""
         self.counts.nfev += 1
         self.counts.njev += 1
         with quiet():
             y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
-        return self._vector(y), Counted(J, self.counts)
+        return self._vector(y), CountedOperator(J, self.counts)
 
-    def entrywise(self, x: Any, J: Counted) -> Counted:
+    def entrywise(self, x: Any, J: CountedOperator) -> CountedOperator:
         """The Jacobian J at x as an operator whose pattern can be told.
 
         That of a function which `linad.jit` made is known as a whole only; so the function beneath
@@ -221,7 +221,7 @@ class Residual:
         self.counts.njev += 1
         with quiet():
             known = linearize(_of_unknown(beneath, self.args), self.x.container(x))[1]
-        return Counted(known, self.counts)
+        return CountedOperator(known, self.counts)
 
     def result(self, vector: Any) -> Any:
         """A vector in the form of what ``f`` returns."""
@@ -299,7 +299,7 @@ class Objective:
             raise DTypeError(
                 f"{name}: x0 is complex; minimise over its real and imaginary parts, as two arrays"
             )
-        self.counts = Counts()
+        self.counts = Evaluations()
 
     @property
     def counted(self) -> dict[str, int]:
@@ -381,7 +381,7 @@ class Objective:
                 f"{self.name}: the Hessian must have shape {(n, n)}, got "
                 f"{getattr(H, 'shape', type(H).__name__)}"
             )
-        return Counted(as_operator(H), self.counts)
+        return CountedOperator(as_operator(H), self.counts)
 
     def _flat(self, g: Any) -> Any:
         leaves = [_result_leaf(leaf, self.f, self.name) for leaf in tree.flatten(g)[0]]
@@ -403,7 +403,7 @@ class _Hessian(Typed):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, J: Any, objective: Objective) -> None:
         self.J, self.objective = J, objective

@@ -16,7 +16,7 @@ from linad.api.sparse_derivatives import operation_by_operation
 from linad.core import tree
 from linad.core.options import Kind, choice
 from linad.errors import OperandError, SingularError, UnsupportedError
-from linad.linalg.linear_systems import DENSE, SMALL, System
+from linad.linalg.linear_systems import DENSE, SMALL, LinearSystem
 from linad.linalg.structure import is_thin
 from linad.solve.right_gmres import right_gmres
 
@@ -68,7 +68,7 @@ def choose(J: Any, linear_solver: str) -> str:
     return "dense" if n <= DENSE else "krylov"
 
 
-def system(J: Any, linear_solver: str, rtol: float) -> System:
+def system(J: Any, linear_solver: str, rtol: float) -> LinearSystem:
     """Make ``J x = b`` ready to be solved.
 
     Parameters
@@ -87,8 +87,8 @@ def system(J: Any, linear_solver: str, rtol: float) -> System:
     kind, n = choose(J, linear_solver), J.shape[1]
     if linear_solver == "auto" and kind != "sparse" and n > SMALL:
         with suppress(UnsupportedError):
-            return System(getattr(J, "bare", J), "closed form", rtol, what="the Jacobian")
-    return System(J, kind, rtol, PRODUCTS, what="the Jacobian")
+            return LinearSystem(getattr(J, "bare", J), "closed form", rtol, what="the Jacobian")
+    return LinearSystem(J, kind, rtol, PRODUCTS, what="the Jacobian")
 
 
 class KeptFactors:

@@ -109,11 +109,11 @@ def trust_region(
         maxiter,
         check_minimum,
     )
-    region = Region(initial_trust_radius, max_trust_radius, float(np.linalg.norm(search.g)))
+    region = TrustRegion(initial_trust_radius, max_trust_radius, float(np.linalg.norm(search.g)))
     return search.run(region.step, Monitor("trust_region", callback, disp, COLUMNS))
 
 
-class Region:
+class TrustRegion:
     """The radius, and the steps within it."""
 
     def __init__(self, radius: float, largest: float, first: float) -> None:

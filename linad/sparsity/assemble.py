@@ -13,7 +13,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled, Transpose
 from linad.sparsity.compress import stored
-from linad.sparsity.pattern_keys import Known, known
+from linad.sparsity.pattern_keys import KnownStructure, known
 from linad.sparsity.replay import Replay, TooDear
 from linad.sparsity.sparse_products import (
     chain_cost,
@@ -32,7 +32,7 @@ FEW = 16
 """Seeds up to which the sweeps of a traced function are not compared with products."""
 
 
-def knowledge_of(op: JacobianOperator) -> Known:
+def knowledge_of(op: JacobianOperator) -> KnownStructure:
     """What is known of an operator's structure, remembered by the operator."""
     found = op.__dict__.get("_sparsity")
     if found is None:
@@ -132,7 +132,7 @@ def _products_pay(op: Any) -> bool:
     return facts.products_pay
 
 
-def _seeds_needed(facts: Known) -> int:
+def _seeds_needed(facts: KnownStructure) -> int:
     """The number of seeds, or a bound from below; rows or columns with at most two entries say
     little, and are quickly coloured."""
     bound = fewest_seeds(facts.compact.sets)

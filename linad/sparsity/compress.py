@@ -84,7 +84,7 @@ class Seeds:
         return results.conj() if self.adjoint and results.dtype.kind == "c" else results
 
 
-class Plan:
+class SeedPlan:
     """How to fill a pattern: the seeds of one or both directions."""
 
     def __init__(self, pattern: Relation, parts: list[Seeds]) -> None:
@@ -119,7 +119,7 @@ def stored(pattern: Relation, data: Any) -> Any:
     return matrix
 
 
-def plan_for(pattern: Relation) -> Plan:
+def plan_for(pattern: Relation) -> SeedPlan:
     """Choose the seeds for a pattern.
 
     Notes
@@ -146,11 +146,11 @@ def _cut(counts: np.ndarray) -> tuple[int, np.ndarray]:
     return int(seeds[cut]), order[:cut]
 
 
-def _plan(pattern: Relation, apart: np.ndarray, adjoint: bool) -> Plan:
+def _plan(pattern: Relation, apart: np.ndarray, adjoint: bool) -> SeedPlan:
     """Colour the columns (rows, of the adjoint), and pull some rows (columns) the other way."""
     coloured = pattern.T if adjoint else pattern
     if not len(apart):
-        return Plan(pattern, [_seeds(pattern, colour_columns(coloured), adjoint, None)])
+        return SeedPlan(pattern, [_seeds(pattern, colour_columns(coloured), adjoint, None)])
     longest = np.zeros(coloured.m, bool)
     longest[apart] = True
     across = np.full(coloured.m, -1)
@@ -161,7 +161,7 @@ def _plan(pattern: Relation, apart: np.ndarray, adjoint: bool) -> Plan:
     if rest.nnz:
         short = np.flatnonzero(~longest[lines])
         parts.append(_seeds(pattern, colour_columns(rest), adjoint, short))
-    return Plan(pattern, parts)
+    return SeedPlan(pattern, parts)
 
 
 def _seeds(pattern: Relation, groups: Any, adjoint: bool, put: np.ndarray | None) -> Seeds:
@@ -173,7 +173,7 @@ def _seeds(pattern: Relation, groups: Any, adjoint: bool, put: np.ndarray | None
     return Seeds(adjoint, groups, groups.astype(dtype)[seeded] * length + read, put)
 
 
-def symmetric_plan_for(pattern: Relation) -> Plan:
+def symmetric_plan_for(pattern: Relation) -> SeedPlan:
     """Seeds for a symmetric matrix of a symmetric pattern, by star colouring.
 
     Notes
@@ -197,4 +197,4 @@ def symmetric_plan_for(pattern: Relation) -> Plan:
     upper = np.where(rows <= columns, alone, alone[mirror])
     first, last = np.minimum(rows, columns), np.maximum(rows, columns)
     take = np.where(upper, groups[last] * n + first, groups[first] * n + last)
-    return Plan(pattern, [Seeds(False, groups, take, None)])
+    return SeedPlan(pattern, [Seeds(False, groups, take, None)])

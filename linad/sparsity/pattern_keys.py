@@ -21,7 +21,7 @@ from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
-from linad.sparsity.compress import Plan, plan_for, symmetric_plan_for
+from linad.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
 from linad.sparsity.reach import Compact
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
@@ -98,7 +98,7 @@ class Structure:
         return object()
 
 
-class Known:
+class KnownStructure:
     """What has been found out for a structure; each part when it is first asked for."""
 
     def __init__(self, structure: Structure, compact: Compact) -> None:
@@ -106,8 +106,8 @@ class Known:
         # Filled in by `linad.sparsity.assemble`; None: not known yet.
         self.products_pay: bool | None = None
         self.replay: Any = None
-        self._plan: Plan | None = None
-        self._symmetric: Plan | None = None
+        self._plan: SeedPlan | None = None
+        self._symmetric: SeedPlan | None = None
 
     @property
     def size(self) -> int:
@@ -121,7 +121,7 @@ class Known:
         return self.compact.relation
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SeedPlan:
         if self._plan is None:
             self._plan = plan_for(self.pattern)
         return self._plan
@@ -136,7 +136,7 @@ class Known:
         return turned.data if Relation.of_matrix(turned) == pattern else None
 
     @property
-    def symmetric_plan(self) -> Plan:
+    def symmetric_plan(self) -> SeedPlan:
         if self._symmetric is None:
             both = self.pattern.matrix + self.pattern.T.matrix
             self._symmetric = symmetric_plan_for(Relation.of_matrix(both))
@@ -147,11 +147,11 @@ KEPT_ENTRIES = 2**24
 """Entries of all patterns that are kept, and of the arrays that say how they are found; about 16
 bytes each."""
 
-_kept: "OrderedDict[Any, Known]" = OrderedDict()
+_kept: "OrderedDict[Any, KnownStructure]" = OrderedDict()
 _lock = Lock()
 
 
-def known(op: JacobianOperator) -> Known:
+def known(op: JacobianOperator) -> KnownStructure:
     """Return what is known of the structure of an operator, found out now or before.
 
     Notes
@@ -164,7 +164,7 @@ def known(op: JacobianOperator) -> Known:
         if found is not None and found.structure.agrees(structure):
             _kept.move_to_end(structure.key)
             return found
-    found = Known(structure, Compact(op))
+    found = KnownStructure(structure, Compact(op))
     with _lock:
         _kept.pop(structure.key, None)
         _kept[structure.key] = found

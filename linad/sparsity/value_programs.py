@@ -12,7 +12,7 @@ from linad.core.shapes import Shape
 Slots = dict[int, Any]
 
 
-class Instruction:
+class ValueInstruction:
     """One step.
 
     Attributes
@@ -41,7 +41,7 @@ class Instruction:
         raise NotImplementedError
 
 
-class Scale(Instruction):
+class Scale(ValueInstruction):
     """All numbers times one factor."""
 
     def __init__(self, out: int, inputs: list[int], leaf: int) -> None:
@@ -53,7 +53,7 @@ class Scale(Instruction):
         return slots[self.inputs[0]] * numbers[self.leaf]
 
 
-class Weigh(Instruction):
+class Weigh(ValueInstruction):
     """Each row times a factor of its own, or masked.
 
     Parameters
@@ -96,7 +96,7 @@ class Weigh(Instruction):
         return (np.where(factors, data, 0) if self.mask else data * factors).ravel()
 
 
-class Combine(Instruction):
+class Combine(ValueInstruction):
     """A product with a sparse matrix: sums of numbers, each perhaps times an entry of it.
 
     Parameters
@@ -136,7 +136,7 @@ class Combine(Instruction):
         return np.bincount(self.target, data, self.size)
 
 
-class Unite(Instruction):
+class Unite(ValueInstruction):
     """Sums of matrices of different patterns, or matrices on top of each other.
 
     Parameters

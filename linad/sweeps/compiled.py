@@ -255,7 +255,7 @@ class CompiledJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
     compiled = True
 
     def __init__(self, primitive: Compiled, values: list[Any], active: tuple[int, ...]) -> None:
@@ -369,7 +369,7 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     Notes
     -----
     From the second call on one function with the residuals in it
-    (`linad.sweeps.target.Target.short_call`): the walk over the steps costs ten times as much.
+    (`SweepProgram.short_call`): the walk over the steps costs ten times as much.
     """
     known = J.__dict__.get("_swept")
     if known is None:
@@ -393,9 +393,7 @@ def _bind_sweep(J: Any, mode: str, op: CompiledJacobian, given: Any, known: dict
     slots = J.in_slots if mode == "pull" else J.out_slots
     leaves, structure = tree.flatten(given)
     if structure == taken and all(type(leaf) in (np.ndarray, float) for leaf in leaves):
-        program = op.program(mode)
-        known[mode] = program.target.short_call(
-            program,
+        known[mode] = op.program(mode).short_call(
             (given,),
             leaves,
             tree.unflatten(made, list(slots)),

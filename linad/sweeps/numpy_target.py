@@ -39,7 +39,7 @@ class NumpyProgram(SweepProgram):
     def _build(self, lowering: Lowering) -> None:
         self.given = [(p.shape, p.dtype) for p in lowering.inputs]
 
-    def _workspace(self) -> NumpyWorkspace:
+    def new_workspace(self) -> NumpyWorkspace:
         return NumpyWorkspace(self.lowering)
 
     def _execute(

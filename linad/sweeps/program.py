@@ -124,12 +124,16 @@ class SweepProgram(ABC):
         """Compile the kernels of the instructions, and count them."""
 
     @abstractmethod
-    def _workspace(self) -> Any:
+    def new_workspace(self) -> Any:
         """Memory for one run."""
 
     @abstractmethod
     def _execute(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
         """Run in a workspace; return the status."""
+
+    def short_call(self, *what: Any, **more: Any) -> Any:
+        """The shortest way through a call, as `linad.sweeps.cpu.short_calls` writes it, or None."""
+        return None
 
     # Runs.
 
@@ -146,7 +150,7 @@ class SweepProgram(ABC):
         try:
             return self.pool.pop()
         except IndexError:
-            return self._workspace()
+            return self.new_workspace()
 
     def give_back(self, workspace: Any) -> None:
         self.pool.append(workspace)

@@ -9,7 +9,7 @@ can compute and how such a loop is written, what else there are routines for, an
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -119,15 +119,6 @@ class Target(ABC):
     @abstractmethod
     def compile(self, tape: Tape, chosen: Settings | None = None) -> "SweepProgram":
         """The program of a tape; it is made at its first run."""
-
-    def short_call(
-        self, program: Any, *like: Any, **more: Any
-    ) -> Callable[[tuple[Any, ...]], Any] | None:
-        """The shortest way through a program, for arguments like the last ones, if there is one.
-
-        Parameters as of `linad.sweeps.cpu.short_calls.short_call`.
-        """
-        return None
 
     def ptx_of(self, source: str) -> str:
         """A kernel as PTX.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from linad.operators.algebra import compose, matching
 from linad.operators.base import JacobianOperator
 from linad.operators.blocks import Blocks
-from linad.operators.rewrites import Simplifier, parts_of
+from linad.operators.rewrites import OperatorSimplifier, parts_of
 from linad.operators.structured import Identity, Zero
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _TooLong(Exception):
     """The expression has more parts than the list."""
 
 
-def folded(op: "TapeOperator", simplify: Simplifier) -> JacobianOperator | None:
+def folded(op: "TapeOperator", simplify: OperatorSimplifier) -> JacobianOperator | None:
     """The operator that a linearized function is, or None where that is no simpler."""
     schedule = op._scheduled()
     limit = min(sum(len(links) for _, links, _ in schedule) + len(op.outputs), MOST_PARTS)
@@ -46,7 +46,7 @@ def folded(op: "TapeOperator", simplify: Simplifier) -> JacobianOperator | None:
 
 
 def _from_input(
-    op: "TapeOperator", schedule: Any, source: int, k: int, limit: int, simplify: Simplifier
+    op: "TapeOperator", schedule: Any, source: int, k: int, limit: int, simplify: OperatorSimplifier
 ) -> list[JacobianOperator]:
     """What leads from an input to each output."""
     slot = op.in_slots[k]
@@ -74,7 +74,7 @@ def _from_input(
 
 
 def _blocks(
-    op: "TapeOperator", found: list[list[JacobianOperator]], simplify: Simplifier
+    op: "TapeOperator", found: list[list[JacobianOperator]], simplify: OperatorSimplifier
 ) -> JacobianOperator | None:
     """The blocks of a function of containers, as an operator on flat vectors."""
     if any(slot.dtype != op.dtype for slot in [*op.in_slots, *op.out_slots]):

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
-from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
+from linad.arrays.buffers import attach_view, lazy_view, refresh_node, write_value
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
@@ -19,7 +18,7 @@ from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact
-from linad.errors import DTypeError, OutputError, UnsupportedError, WrongRuleError
+from linad.errors import WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Erase, Insert
@@ -27,6 +26,12 @@ from linad.operators.structured import Cast, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
+from linad.transforms.traced_values import (
+    read_arguments,
+    read_results,
+    read_written,
+    refuse_objects,
+)
 
 
 class LinearTrace(Trace):
@@ -46,34 +51,17 @@ class LinearTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        if primitive.entrywise:
+        if primitive.elementwise:
             # The most common operation, in as few steps as it can be done in.
             x = args[0]
             if x._trace is self and x._buffer is None and type(x._value) is not Tracer:
-                return self._apply_entrywise(primitive, x)
-        values: list[Any] = []
-        active = []
-        nested = False
-        for a in args:
-            if type(a) is Tracer:
-                if a._buffer is not None:
-                    if primitive.view and a._trace is self and is_private(a):
-                        view = lazy_view(a, primitive, params)
-                        if view is not None:
-                            return view
-                    settle(a)
-                if a._trace is not self:
-                    a = a.frozen()
-                else:
-                    active.append((len(values), a._node))
-                    a = a._value if a._buffer is None else captured(a, primitive)
-                if type(a) is Tracer:
-                    nested = True
-            elif type(a) is np.ndarray and primitive.keeps:
-                a = self.operands.keep(a)
-            values.append(a)
-        if primitive.joint is not None:
-            return self._apply_joint(primitive, values, active, params)
+                return self._apply_elementwise(primitive, x)
+        if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
+            return view
+        keep = self.operands.keep if primitive.captures_args else None
+        values, active, nested = read_arguments(self, primitive, args, keep)
+        if primitive.vjp_rule is not None:
+            return self._apply_vjp_rule(primitive, values, active, params)
         if primitive.whole is not None:
             return self._apply_whole(primitive, values, active)
         # Only a value that is itself traced needs the dispatch that calling it would do.
@@ -85,8 +73,8 @@ class LinearTrace(Trace):
         dtype = y.dtype
         if dtype.hasobject:
             refuse_objects(primitive)
-        if primitive.flat:
-            active = [(i, node) for i, node in active if i not in primitive.flat]
+        if primitive.zero_slope_args:
+            active = [(i, node) for i, node in active if i not in primitive.zero_slope_args]
             self.cut = self.cut or not active
         links = []
         rules = primitive.rules
@@ -103,7 +91,7 @@ class LinearTrace(Trace):
             attach_view(result, args[0], primitive, params)
         return result
 
-    def _apply_entrywise(self, primitive: Primitive, x: Tracer) -> Tracer:
+    def _apply_elementwise(self, primitive: Primitive, x: Tracer) -> Tracer:
         value = x._value
         y = primitive.impl(value)
         J = primitive.rules[0](y, value)
@@ -122,7 +110,7 @@ class LinearTrace(Trace):
             return True
         wanted: set[Node | None] = set()
         for y in results:
-            settle(y)
+            refresh_node(y)
             wanted.add(y._node)
         for node, links in reversed(self.steps):
             if node in wanted if type(node) is int else not wanted.isdisjoint(node):
@@ -133,11 +121,9 @@ class LinearTrace(Trace):
         self.check_alive()
         slot = Slot(root)
         links: list[Link] = []
-        if isinstance(value, Tracer):
-            settle(value)
-            if value._trace is self:
-                links.append((value._node, Insert(region, slot.shape, slot.dtype)))
-                value = value._value
+        node, value = read_written(self, value)
+        if node is not None:
+            links.append((node, Insert(region, slot.shape, slot.dtype)))
         if not region.covers(slot.size):
             links.append((root._node, Erase(region, slot.shape, slot.dtype)))
         self.cut = self.cut or not links
@@ -145,27 +131,6 @@ class LinearTrace(Trace):
         root._node = next(self.nodes)
         self.steps.append((root._node, links))
         self.writes = True
-
-    def outputs(self, result: Any) -> tuple[list[Any], list[Node | None], Any]:
-        """The values and nodes of what the function returned, and its structure."""
-        leaves, out_tree = tree.flatten(result)
-        if not leaves:
-            raise OutputError(
-                f"the function returned {result!r}, which holds no array; return the result to "
-                f"differentiate"
-            )
-        results: list[Any] = []
-        nodes: list[Node | None] = []
-        for leaf in leaves:
-            if isinstance(leaf, Tracer) and leaf._trace is self:
-                settle(leaf)
-                nodes.append(leaf._node)
-                value = leaf._value
-                results.append(value.alias() if isinstance(value, Tracer) else value)
-            else:
-                nodes.append(None)
-                results.append(check_constant(leaf))
-        return results, nodes, out_tree
 
     def _several(
         self, primitive: Primitive, y: Any, values: Any, active: Any, params: dict[str, Any]
@@ -204,7 +169,7 @@ class LinearTrace(Trace):
             return tuple([self._constant(part) for part in y])
         return self.constant(y) if is_inexact(y.dtype) else y
 
-    def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
+    def _apply_vjp_rule(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Split a rule with a pullback closure into the operations the closure does.
 
         The closure is a linear map from cotangents of y to cotangents of the arguments.
@@ -251,7 +216,7 @@ class Entry(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True  # nobody writes into a tuple; its entries are told apart later
+    owns_result = True  # nobody writes into a tuple; its entries are told apart later
 
     def __init__(self, k: int, value: Any, count: int) -> None:
         self.k, self.count = k, count
@@ -266,21 +231,6 @@ class Entry(JacobianOperator):
         return cotangent[self.k]
 
 
-def captured(a: Tracer, primitive: Primitive) -> Any:
-    """The value of a traced argument, as an operation may keep it: it will not change."""
-    if a._buffer is None or primitive.view or not is_private(a):
-        return a._value
-    return a._value.copy("K")
-
-
-def refuse_objects(primitive: Primitive) -> None:
-    """Raise: the result of an operation is an object array, and may hide traced values."""
-    raise UnsupportedError(
-        f"{primitive.name}: an argument is an object array; beside a traced value it must be an "
-        f"array of numbers, made with np.stack([...]), np.zeros_like(x) or linad.numpy"
-    )
-
-
 def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
     """``J``, after the cast that NumPy's promotion made of an argument of dtype x."""
     if x != y and J.in_dtype != x and np.promote_types(x, y) == y:
@@ -291,12 +241,12 @@ def widened(J: JacobianOperator, x: Any, y: Any) -> JacobianOperator:
 def linearize_pullback(
     primitive: Primitive, values: list[Any], active: list[int], params: dict[str, Any]
 ) -> tuple[list[Any], TapeOperator]:
-    """Run a joint rule and linearize the pullback it returns.
+    """Run a VJP rule and linearize the pullback it returns.
 
     Parameters
     ----------
     primitive : Primitive
-        With a rule ``joint(*args, **params) -> (y, pullback)``.
+        With a rule ``vjp_rule(*args, **params) -> (y, pullback)``.
     values : list
         Its arguments.
     active : list of int
@@ -315,8 +265,8 @@ def linearize_pullback(
     WrongRuleError
         If the pullback does not return one cotangent an argument, of its shape.
     """
-    assert primitive.joint is not None
-    y, pullback = primitive.joint(*values, **params)
+    assert primitive.vjp_rule is not None
+    y, pullback = primitive.vjp_rule(*values, **params)
     results = [y] if primitive.outputs is None else list(y)
 
     def pulled(seeds: list[Any]) -> list[Any]:
@@ -346,45 +296,6 @@ def _cotangent(primitive: Primitive, i: int, found: Any, value: Any) -> Any:
             f"argument {i} of shape {value.shape}"
         )
     return found if found.dtype == value.dtype else found.astype(value.dtype)
-
-
-def check_input(value: Any, name: Callable[[], str]) -> Any:
-    """Return one argument leaf as an array that has a derivative.
-
-    Parameters
-    ----------
-    value : object
-    name : callable
-        Returns what messages call it.
-
-    Raises
-    ------
-    DTypeError
-        For integers, booleans, objects and strings, naming the argument.
-    """
-    given = value
-    if isinstance(value, Tracer):
-        dtype = value.dtype
-    else:
-        if type(value) is not np.ndarray:
-            if isinstance(value, OTHER_ARITHMETIC):
-                refuse_arithmetic(value, name())
-            if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
-                value = np.float64(value) if type(value) is float else np.asarray(value)
-        dtype = value.dtype
-    if not is_inexact(dtype):
-        remedy = (
-            "pass floats (x.astype(float)), or leave it out with argnums or a closure"
-            if dtype.kind in "biu"
-            else "only arrays of floats or complex numbers have derivatives"
-        )
-        if given is not value and dtype.kind == "O":
-            raise DTypeError(
-                f"{name()} is a {type(given).__name__}, which is not differentiable; {remedy}, and "
-                f"containers of such"
-            )
-        raise DTypeError(f"{name()} has dtype {dtype}, which is not differentiable; {remedy}")
-    return value
 
 
 @repeated
@@ -418,7 +329,7 @@ def linearize_leaves(
     inputs = [t._node for t in tracers]  # before the function writes into its arguments
     with trace:
         result = function(tracers)
-        results, nodes, out_tree = trace.outputs(result)
+        results, nodes, out_tree = read_results(trace, result)
         trace.operands.check()
     J = TapeOperator(
         trace.steps,
@@ -432,27 +343,3 @@ def linearize_leaves(
         out_tree,
     )
     return results, J
-
-
-def check_constant(leaf: Any) -> Any:
-    """Check a result leaf that the trace does not know."""
-    if isinstance(leaf, Tracer):
-        leaf._trace.check_alive()
-        return leaf.frozen()
-    if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "biufc":
-        return leaf
-    if isinstance(leaf, (bool, int, float, complex)):
-        raise OutputError(
-            f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
-            f"derivative; compute it with NumPy functions of the arguments "
-            f"(linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
-        )
-    if isinstance(leaf, np.ndarray) and leaf.dtype == object:
-        raise OutputError(
-            "the function returned an object array; traced values in a plain NumPy array lose "
-            "their derivative: build it with np.stack([...]) or linad.numpy.array"
-        )
-    words = f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}"
-    if hasattr(leaf, "__array_function__") or hasattr(leaf, "__array__"):
-        words += "; return the array in it (of an xarray.DataArray, its .data)"
-    raise OutputError(words)

@@ -5,25 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.buffers import attach_view, is_private, lazy_view, refresh_node, write_value
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, like
-from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
-from linad.errors import OutputError
-from linad.transforms.linearize import (
-    captured,
-    check_constant,
-    linearize_pullback,
-    refuse_objects,
-    widened,
-)
+from linad.transforms.linearize import linearize_pullback, widened
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import handed_out, push_onto
+from linad.transforms.traced_values import (
+    read_arguments,
+    read_results,
+    read_written,
+    refuse_objects,
+)
 
 
 class PushTrace(Trace):
@@ -32,35 +30,20 @@ class PushTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        values = list(args)
+        if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
+            return view
+        values, nodes, nested = read_arguments(self, primitive, args, None)
         active = []
-        nested = False
         written = False  # tangents of written arrays change later, and none may look into them
-        for i, a in enumerate(args):
-            if type(a) is Tracer:
-                if a._trace is not self:
-                    values[i] = a.frozen()
-                    nested = True
-                    continue
-                if a._buffer is not None:
-                    if primitive.view and is_private(a):
-                        view = lazy_view(a, primitive, params)
-                        if view is not None:
-                            return view
-                    settle(a)
-                value = a._value if a._buffer is None else captured(a, primitive)
-                if type(value) is Tracer:
-                    nested = True
-                values[i] = value
-                tangent = a._node
-                if tangent is not None:
-                    if a._buffer is not None and is_private(a):
-                        written = True
-                        if not primitive.view:  # a trace around this one may keep it
-                            tangent = tangent.copy()
-                    active.append((i, tangent))
-        if primitive.joint is not None and active:
-            return self._apply_joint(primitive, values, active, params)
+        for i, tangent in nodes:
+            if tangent is not None:
+                if args[i]._buffer is not None and is_private(args[i]):
+                    written = True
+                    if not primitive.view:  # a trace around this one may keep it
+                        tangent = tangent.copy()
+                active.append((i, tangent))
+        if primitive.vjp_rule is not None and active:
+            return self._apply_vjp_rule(primitive, values, active, params)
         if primitive.whole is not None and active:
             y, J = primitive.whole(values, [i for i, _ in active])
             pushed = J.pushforward(tuple([t for _, t in active]))
@@ -71,14 +54,16 @@ class PushTrace(Trace):
         total, mine = None, False
         if not primitive.constant:
             rules = primitive.rules
-            if primitive.flat:
-                active = [(i, tangent) for i, tangent in active if i not in primitive.flat]
+            if primitive.zero_slope_args:
+                active = [
+                    (i, tangent) for i, tangent in active if i not in primitive.zero_slope_args
+                ]
             for i, tangent in active:
                 J = (rules.get(i) or primitive.rule_of(i))(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
                     J = widened(J, values[i].dtype, y.dtype)
                 if total is None:
-                    total, mine = J.pushforward(tangent), J.fresh or J.spreads
+                    total, mine = J.pushforward(tangent), J.owns_result or J.spreads
                     if written and not mine:
                         total = _copied(total)
                 else:
@@ -96,16 +81,12 @@ class PushTrace(Trace):
 
     def connects(self, results: list[Tracer], inputs: list[Any]) -> bool:
         for y in results:
-            settle(y)
+            refresh_node(y)
         return any([y._node is not None for y in results])
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
-        tangent = None
-        if isinstance(value, Tracer):
-            settle(value)
-            if value._trace is self:
-                tangent, value = value._node, value._value
+        tangent, value = read_written(self, value)
         write_value(root, region, value)
         if root._node is None and tangent is None:
             return
@@ -121,29 +102,15 @@ class PushTrace(Trace):
     def outputs(self, result: Any, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:
         """The structure of what the function returned, its values and their tangents, in
         memory that neither the caller's tangents nor each other use."""
-        leaves, out_tree = tree.flatten(result)
-        if not leaves:
-            raise OutputError(
-                f"the function returned {result!r}, which holds no array; return the result to "
-                f"differentiate"
-            )
-        results: list[Any] = []
+        results, tangents, out_tree = read_results(self, result)
         pushed: list[Any] = []
         taken = {memory_of(t) for t in given}
-        for leaf in leaves:
-            tangent = None
-            if isinstance(leaf, Tracer) and leaf._trace is self:
-                settle(leaf)
-                tangent, leaf = leaf._node, leaf._value
-                leaf = leaf.alias() if isinstance(leaf, Tracer) else leaf
-            else:
-                leaf = check_constant(leaf)
-            results.append(leaf)
-            tangent = Slot(leaf).zeros() if tangent is None else handed_out(tangent, taken)
-            pushed.append(tangent if leaf.shape else like(leaf, tangent))
+        for y, tangent in zip(results, tangents, strict=True):
+            tangent = Slot(y).zeros() if tangent is None else handed_out(tangent, taken)
+            pushed.append(tangent if y.shape else like(y, tangent))
         return out_tree, results, pushed
 
-    def _apply_joint(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
+    def _apply_vjp_rule(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Push through a rule that has a pullback only: its adjoint is the pushforward."""
         y, L = linearize_pullback(primitive, values, [i for i, _ in active], params)
         results = [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import attach_view, is_private, lazy_view, settle, write_value
+from linad.arrays.buffers import attach_view, lazy_view, refresh_node, write_value
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
@@ -21,14 +21,14 @@ from linad.core.shapes import check_function, is_inexact, name_of
 from linad.core.tape import Equation, Source, Tape, Var, guard, needed, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
-from linad.errors import OutputError
-from linad.transforms.linearize import (
-    captured,
-    check_constant,
+from linad.transforms.plain_operands import PlainOperands
+from linad.transforms.traced_values import (
     check_input,
+    read_arguments,
+    read_results,
+    read_written,
     refuse_objects,
 )
-from linad.transforms.plain_operands import PlainOperands
 
 
 class RecordTrace(Trace):
@@ -56,22 +56,16 @@ class RecordTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         self.check_alive()
         self.errors.look()
-        values, inputs = list(args), list(args)
-        for i, a in enumerate(args):
-            if isinstance(a, Tracer):
-                if primitive.view and a._trace is self and is_private(a):
-                    view = lazy_view(a, primitive, params)
-                    if view is not None:
-                        return view
-                settle(a)
-                if a._trace is self:
-                    values[i], inputs[i] = captured(a, primitive), a._node
-                else:
-                    values[i] = inputs[i] = a.frozen()
-            elif type(a) is np.ndarray:
-                inputs[i] = self.operands.keep(a)
-            elif type(a) is int and not LEAST <= a <= MOST:
-                inputs[i] = as_met(a, args)
+        if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
+            return view
+        values, active, _ = read_arguments(self, primitive, args, self.operands.keep)
+        inputs = values.copy()
+        for i, var in active:
+            inputs[i] = var
+        if len(active) < len(args):
+            for i, a in enumerate(args):
+                if type(a) is int and not LEAST <= a <= MOST:
+                    inputs[i] = as_met(a, args)
         y = primitive(*values, **params)
         several = isinstance(y, tuple)
         if not several and y.dtype.hasobject:
@@ -89,14 +83,9 @@ class RecordTrace(Trace):
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
-        if isinstance(value, Tracer):
-            settle(value)
-            if value._trace is self:
-                node, value = value._node, value._value
-            else:
-                node = value.frozen()
-        else:
-            node = np.array(value)
+        node, value = read_written(self, value)
+        if node is None:
+            node = value.frozen() if isinstance(value, Tracer) else np.array(value)
         write_value(root, region, value)
         var = Var(next(self.numbers), root.shape, root.dtype)
         params = {"region": region}
@@ -105,7 +94,7 @@ class RecordTrace(Trace):
         root._node = var
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
-        settle(tracer)
+        refresh_node(tracer)
         if question is not np.array and tracer.shape:
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
@@ -116,7 +105,7 @@ class RecordTrace(Trace):
         return answer
 
     def looked_at(self, tracer: Tracer) -> None:
-        settle(tracer)
+        refresh_node(tracer)
         self._check(tracer._node, np.array(tracer.concrete), self.line())
 
     def _check(self, node: Var, value: Any, line: Source | None) -> None:
@@ -125,7 +114,7 @@ class RecordTrace(Trace):
             self.equations.append(Equation(guard, (node,), {"expected": value}, (), line))
 
     def shown(self, tracer: Tracer) -> None:
-        settle(tracer)
+        refresh_node(tracer)
         value = np.array(tracer.concrete)
         signs = []
         if value.dtype.kind in "fc" and not value.all():
@@ -229,25 +218,13 @@ def recorded_inputs(recorder: RecordTrace, leaves: list[Any], in_tree: Any) -> l
 
 def recorded_outputs(result: Any, recorder: RecordTrace) -> tuple[list[Any], list[Any], Any]:
     """Values and nodes of the leaves of a result, and its structure."""
-    leaves, out_tree = tree.flatten(result)
-    if not leaves:
-        raise OutputError(f"the function returned {result!r}, which holds no array")
-    values, nodes = [], []
-    for leaf in leaves:
-        if isinstance(leaf, Tracer) and leaf._trace is recorder:
-            settle(leaf)
-            value = leaf._value
-            values.append(value.alias() if isinstance(value, Tracer) else value)
-            nodes.append(leaf._node)
-        else:
-            values.append(check_constant(leaf))
-            nodes.append(values[-1])
-    return values, nodes, out_tree
+    values, nodes, out_tree = read_results(recorder, result)
+    pairs = zip(values, nodes, strict=True)
+    return values, [v if node is None else node for v, node in pairs], out_tree
 
 
 def node_of(recorder: RecordTrace, value: Any) -> Any:
     """What stands for a value on a recorder's tape."""
     if isinstance(value, Tracer) and value._trace is recorder:
-        settle(value)
-        return value._node
+        return read_written(recorder, value)[0]
     return value

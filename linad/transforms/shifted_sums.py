@@ -36,7 +36,7 @@ DEPTH = 32
 """Operations through which an expression is sliced; what is deeper is computed whole."""
 
 
-class Sum(NamedTuple):
+class IntervalSum(NamedTuple):
     """Zeros, with values added at intervals of one axis."""
 
     shape: Shape
@@ -45,7 +45,7 @@ class Sum(NamedTuple):
     parts: tuple[tuple[int, int, Any], ...]  # start, stop, value
 
 
-class Read(NamedTuple):
+class IntervalRead(NamedTuple):
     """What a sum holds at an interval, to be added to."""
 
     of: Any
@@ -57,12 +57,12 @@ class Read(NamedTuple):
 class Added(NamedTuple):
     """That, with a value added: to be written back."""
 
-    read: Read
+    read: IntervalRead
     value: Any
     equation: Equation
 
 
-class Windows:
+class WindowSums:
     """Recognise sums of windows while a tape is simplified.
 
     What may still become part of a sum is pending, and is emitted when something else asks
@@ -71,7 +71,7 @@ class Windows:
 
     def __init__(self, simplifier: Any) -> None:
         self.s = simplifier
-        self.pending: dict[Var, Sum | Read | Added] = {}
+        self.pending: dict[Var, IntervalSum | IntervalRead | Added] = {}
 
     def take(self, eqn: Equation) -> bool:
         """Look at an equation; True where it is pending now."""
@@ -94,7 +94,7 @@ class Windows:
         self.pending[eqn.outputs[0]] = found
         return True
 
-    def _begun(self, eqn: Equation) -> Sum | None:
+    def _begun(self, eqn: Equation) -> IntervalSum | None:
         value, shape = eqn.inputs[0], eqn.params["shape"]
         interval = self._interval(eqn.params["index"], shape)
         if interval is None or size_of(shape) < WORTHWHILE or not isinstance(value, Var):
@@ -102,15 +102,15 @@ class Windows:
         axis, start, stop = interval
         if self._length(value, axis) != stop - start:
             return None
-        self._settle(value)
+        self._emit_pending(value)
         value = self.s.operand(value)
-        return Sum(shape, eqn.outputs[0].dtype, axis, ((start, stop, value),))
+        return IntervalSum(shape, eqn.outputs[0].dtype, axis, ((start, stop, value),))
 
     @staticmethod
     def _length(value: Any, axis: int) -> int:
         return int(value.shape[axis]) if axis < len(value.shape) else -1
 
-    def _read(self, eqn: Equation) -> Read | None:
+    def _read(self, eqn: Equation) -> IntervalRead | None:
         total = self._sum(eqn.inputs[0])
         if total is None:
             return None
@@ -120,19 +120,19 @@ class Windows:
             interval = _interval_of_region(eqn.params["region"], total.shape)
         if interval is None or interval[0] != total.axis:
             return None
-        return Read(eqn.inputs[0], interval[1], interval[2], eqn)
+        return IntervalRead(eqn.inputs[0], interval[1], interval[2], eqn)
 
     def _added(self, eqn: Equation) -> Added | None:
         for k in (0, 1):
             read, value = self._pending(eqn.inputs[k]), eqn.inputs[1 - k]
-            if isinstance(read, Read) and isinstance(value, Var):
+            if isinstance(read, IntervalRead) and isinstance(value, Var):
                 out = eqn.outputs[0]
                 if value.shape == out.shape and value.dtype == out.dtype:
-                    self._settle(value)
+                    self._emit_pending(value)
                     return Added(read, self.s.operand(value), eqn)
         return None
 
-    def _written(self, eqn: Equation) -> Sum | None:
+    def _written(self, eqn: Equation) -> IntervalSum | None:
         x, value = eqn.inputs
         total = self._sum(x)
         added = self._pending(value)
@@ -145,9 +145,9 @@ class Windows:
         parts = (*total.parts, (read.start, read.stop, added.value))
         return total._replace(parts=parts)
 
-    def _sum(self, a: Any) -> Sum | None:
+    def _sum(self, a: Any) -> IntervalSum | None:
         found = self._pending(a)
-        return found if isinstance(found, Sum) else None
+        return found if isinstance(found, IntervalSum) else None
 
     def _pending(self, a: Any) -> Any:
         return self.pending.get(a) if isinstance(a, Var) else None
@@ -166,25 +166,25 @@ class Windows:
 
     # Emission.
 
-    def _settle(self, a: Any) -> None:
+    def _emit_pending(self, a: Any) -> None:
         if isinstance(a, Var) and a in self.pending:
-            self.settle(a)
+            self.emit(a)
 
-    def settle(self, var: Var) -> None:
+    def emit(self, var: Var) -> None:
         """Emit what is pending for a variable."""
         found = self.pending.pop(var)
         s = self.s
-        if isinstance(found, Sum):
+        if isinstance(found, IntervalSum):
             s.stands[var] = self._emitted(found)
-        elif isinstance(found, Read):
-            self._settle(found.of)
+        elif isinstance(found, IntervalRead):
+            self._emit_pending(found.of)
             s.emit_equation(found.equation)
         else:
             for a in found.equation.inputs:
-                self._settle(a)
+                self._emit_pending(a)
             s.emit_equation(found.equation)
 
-    def _emitted(self, total: Sum) -> Any:
+    def _emitted(self, total: IntervalSum) -> Any:
         """The sum, piece by piece along its axis."""
         s = self.s
         n = total.shape[total.axis]

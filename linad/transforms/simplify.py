@@ -25,7 +25,7 @@ from linad.transforms import (
     sums_of_terms as statistics,
 )
 from linad.transforms.rewriting import RULES, params_key, standing_for, value_key
-from linad.transforms.shifted_sums import Windows
+from linad.transforms.shifted_sums import WindowSums
 from linad.transforms.small_arrays import without_overwritten
 
 FOLDED_BYTES = 2**20
@@ -53,10 +53,10 @@ def simplify(tape: Tape) -> Tape:
     identity.
     """
     with collection_paused():
-        return Simplifier(tape).result()
+        return TapeSimplifier(tape).result()
 
 
-class Simplifier:
+class TapeSimplifier:
     """The state of one pass: what stands for each variable, and the equations so far."""
 
     def __init__(self, tape: Tape) -> None:
@@ -72,13 +72,13 @@ class Simplifier:
         )
         self.source: Source | None = None
         self.slices: dict[Any, Any] = {}
-        self.windows = Windows(self)
+        self.windows = WindowSums(self)
 
     def result(self) -> Tape:
         tape = self.tape
         for eqn in tape.equations:
             self._take(eqn)
-        outputs = [self._settled(a) for a in tape.outputs]
+        outputs = [self._emitted(a) for a in tape.outputs]
         equations = needed(self.equations, outputs)
         equations = needed(without_overwritten(equations, outputs, self.new_var), outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
@@ -87,11 +87,11 @@ class Simplifier:
         """What stands for a variable now."""
         return standing_for(a, self.stands)
 
-    def _settled(self, a: Any) -> Any:
+    def _emitted(self, a: Any) -> Any:
         """The same, emitted if it was pending."""
         a = self.operand(a)
         if isinstance(a, Var) and a in self.windows.pending:
-            self.windows.settle(a)
+            self.windows.emit(a)
             a = self.operand(a)
         return a
 
@@ -112,7 +112,7 @@ class Simplifier:
 
     def emit_equation(self, eqn: Equation) -> Any:
         """Add an equation of the tape, with what stands for its operands."""
-        return self._add(eqn.with_inputs(tuple([self._settled(a) for a in eqn.inputs])))
+        return self._add(eqn.with_inputs(tuple([self._emitted(a) for a in eqn.inputs])))
 
     def _inline(self, inner: Tape, inputs: tuple[Any, ...], outputs: tuple[Var, ...]) -> None:
         """Take the equations of a compiled program in the place of its call."""

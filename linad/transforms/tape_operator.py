@@ -54,7 +54,7 @@ class TapeOperator(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class TapeOperator(JacobianOperator):
                         continue
                     if total is None:
                         total = J.pushforward(tangent)
-                        mine = J.fresh or J.spreads
+                        mine = J.owns_result or J.spreads
                         if self.writes and not mine:
                             total = total.copy()
                     else:
@@ -194,7 +194,7 @@ class TapeOperator(JacobianOperator):
                     owned[node] = True
                 elif held is None:
                     slots[node] = J.pullback(cotangent)
-                    owned[node] = J.fresh
+                    owned[node] = J.owns_result
                 else:
                     part = J.pullback(cotangent)
                     if owned[node] and type(held) is type(part) is np.ndarray:
@@ -358,7 +358,7 @@ class _Flat(Wrapper):
         super().__init__(op, (m,), (n,))
         # Real leaves beside complex ones: a sweep drops the imaginary part of the real ones.
         self.wide = self._in_dtype.kind == "c" and any(s.dtype.kind != "c" for s in op.in_slots)
-        self.fresh = False
+        self.owns_result = False
 
     def _label(self) -> str:
         return self.op._label()

@@ -40,7 +40,7 @@ from linad.operators.recurrences import (
 )
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.reordering import Broadcast, Permutation, Reshape
-from linad.operators.rewrites import Simplifier
+from linad.operators.rewrites import OperatorSimplifier
 from linad.operators.structured import Cast, Diagonal, Identity, Masked, Zero
 from linad.operators.tagged import Tagged
 from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
@@ -242,7 +242,7 @@ def test_operators_of_a_known_kind(op):
     multiple = op.multiple(-1.5) if op.in_dtype == op.out_dtype else None
     if multiple is not None:
         np.testing.assert_allclose(zoo.by_columns(multiple), -1.5 * A, **tolerance)
-    plainer = op.plainer(Simplifier())
+    plainer = op.plainer(OperatorSimplifier())
     if plainer is not None:
         np.testing.assert_allclose(plainer.todense(), op.todense(), **tolerance)
     if op.shape[0] != op.shape[1] or np.linalg.matrix_rank(A) < len(A):

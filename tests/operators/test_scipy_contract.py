@@ -126,7 +126,7 @@ def test_rows_to_matvec(J):
 class Counting(JacobianOperator):
     """x -> 2 x, counting its sweeps."""
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, n):
         self.pushed = self.pulled = 0

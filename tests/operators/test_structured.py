@@ -166,6 +166,6 @@ def test_fresh_results_share_no_memory(name):
     for method, shape in ((op.pushforward, op.in_shape), (op.pullback, op.out_shape)):
         seed = array(*shape)
         result = method(seed)
-        if op.fresh:
+        if op.owns_result:
             assert result.flags.writeable
             assert not np.may_share_memory(result, seed)

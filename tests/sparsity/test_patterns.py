@@ -13,6 +13,8 @@ import linad
 from linad.core.indices import Index
 from linad.core.regions import Grid, Positions, Window
 from linad.errors import NotHolomorphicError
+from linad.linalg.iterative_inverses import Options
+from linad.linalg.linear_systems import _IteratedInverse
 from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
 from linad.operators.contraction import Contraction
@@ -27,6 +29,7 @@ from linad.operators.filtering import (
     TruncatedKernel,
 )
 from linad.operators.foreign import Foreign
+from linad.operators.linear_solves import LinearSolve
 from linad.operators.matrices import Kronecker, Matrix, RowProducts, Solve
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import (
@@ -40,13 +43,14 @@ from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.operators.region_writes import Erase, Extract, Insert
 from linad.operators.relations import Sets
 from linad.operators.reordering import Broadcast, Permutation, Reshape
+from linad.operators.residuals import lifted
 from linad.operators.structured import Cast, Conjugation, Diagonal, Identity, Masked, RealPart, Zero
 from linad.rules.banded import BandedProduct, BandedSolve
 from linad.rules.bilinear import CrossProduct
 from linad.rules.cosines import CosineTransform
 from linad.rules.cumulative import recurrence
 from linad.rules.decompositions import CholeskyDerivative, HermitianReading
-from linad.rules.entrywise import Fan
+from linad.rules.elementwise import Fan
 from linad.rules.filters import allpole_, convolve_grid_, running_mean_
 from linad.rules.indexing import Selection
 from linad.rules.matrixfunctions import FrechetDerivative, SylvesterSolve, expm_
@@ -60,6 +64,7 @@ from linad.rules.sparsearrays import (
     SparseProduct,
 )
 from linad.rules.triangular import TriangularSolve
+from linad.solve.implicit import ImplicitEquation, Inverse, pack
 from linad.sparsity.reach import pattern_of, reach
 from linad.testing.derivative_checks import _restricted
 
@@ -138,7 +143,27 @@ def structural(rng):
 DIAGONAL = Pattern(np.arange(2), np.arange(2), (2, 2))
 PLACES = Pattern(np.array([0, 2, 2]), np.array([1, 0, 3]), (3, 4))
 STRUCTURAL = structural(np.random.default_rng(0))
+
+
+def iterated_inverse():
+    _, recipe = lifted(Matrix(np.array([[2.0, 1.0], [0.5, 3.0]]), D))
+    options = Options("gmres", 1e-12, 100)
+    return _IteratedInverse((), recipe, False, options, (2,), recipe(()))
+
+
+def implicit_inverse():
+    form, x = pack(np.array([1.0, 2.0]))
+    parameters, theta = pack((np.array([0.5, 3.0]),))
+    rows = np.array([[2.0, 1.0], [0.5, 3.0]])
+    equation = ImplicitEquation(
+        "test", lambda x, t: rows @ x**2 - t, lambda *_: None, form, parameters, "dense", None
+    )
+    return Inverse(equation, x, theta, (2,))
+
+
 DENSE_IN_LANES = {
+    "iterated inverse": iterated_inverse(),
+    "implicit inverse": implicit_inverse(),
     "cosines": CosineTransform((3, 2), D, "dst", 2, -2),
     "fourier": Fourier((-2,), False, "ortho", (3, 2), COMPLEX[1]),
     "real fourier": RealFourier(-1, "backward", (2, 3), (2, 4), COMPLEX[1], REAL[1]),
@@ -197,7 +222,8 @@ def test_every_relation_has_an_example():
     """And each example says its pattern itself: what is not said counts as dense."""
     examples = {type(op) for op in (*STRUCTURAL.values(), *DENSE_IN_LANES.values())}
     declaring = {kind for kind in every_class() if declares(kind, "relation")}
-    assert examples == declaring - {Fan}  # that has several results
+    declaring -= {Fan, LinearSolve}  # which has several results; is the base of others
+    assert examples == declaring
 
 
 @pytest.mark.parametrize("name", DENSE_IN_LANES)

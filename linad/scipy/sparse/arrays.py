@@ -229,7 +229,7 @@ class SparseArray:
         """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
         if _traced_form_of(other) is not None:
             raise UnsupportedError(
-                "the entrywise product of two sparse arrays is not traced by linad; "
+                "the elementwise product of two sparse arrays is not traced by linad; "
                 "use A.multiply(B.toarray()), or A.data where the patterns are the same"
             )
         return self._with(self._entries * self._read(other, "multiply"))

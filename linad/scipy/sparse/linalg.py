@@ -222,7 +222,7 @@ def spsolve_triangular(
     return _apply_inverse(inverse, b, "spsolve_triangular")
 
 
-class Factors:
+class SparseFactors:
     """What `scipy.sparse.linalg.splu` returns; ``solve`` takes traced right sides."""
 
     def __init__(self, factors: Any) -> None:
@@ -261,7 +261,7 @@ def splu(A: Any, *args: Any, **keywords: Any) -> Any:
     if isinstance(A, SparseArray):
         names = inspect.signature(scipy.sparse.linalg.splu).parameters
         return TracedFactors(A, dict(zip([*names][1:], args, strict=False)) | keywords)
-    return Factors(scipy.sparse.linalg.splu(_plain_matrix(A, "splu"), *args, **keywords))
+    return SparseFactors(scipy.sparse.linalg.splu(_plain_matrix(A, "splu"), *args, **keywords))
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:

@@ -57,7 +57,12 @@ class CpuProgram(SweepProgram):
         """The source of what the CPU runs for a kernel."""
         return call.source
 
-    def _workspace(self) -> "Workspace":
+    def short_call(self, *what: Any, **more: Any) -> Any:
+        from linad.sweeps.cpu.short_calls import short_call
+
+        return short_call(self, *what, **more)
+
+    def new_workspace(self) -> "Workspace":
         return Workspace(self)
 
     def _execute(

@@ -24,11 +24,10 @@ import numpy as np
 from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
-from linad.sweeps.cpu.program import CpuProgram, Workspace
 
 
 def short_call(
-    program: CpuProgram,
+    program: Any,
     args: tuple[Any, ...],
     dynamic: Sequence[Any],
     result: Any,
@@ -87,8 +86,7 @@ def short_call(
         "settings": settings(),
         "OTHER": OTHER,
         "pool": program.pool,
-        "Workspace": Workspace,
-        "program": program,
+        "new_workspace": program.new_workspace,
         "enter": program.enter,
         "empty": np.empty,
         "array": np.array,
@@ -126,7 +124,7 @@ def short_call(
         "    try:",
         "        workspace = pool.pop()",
         "    except IndexError:",
-        "        workspace = Workspace(program)",
+        "        workspace = new_workspace()",
         f"    status = enter(workspace.header, ({arrays},))",
         "    pool.append(workspace)",
         "    if status:",

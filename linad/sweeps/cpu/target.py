@@ -1,6 +1,6 @@
 """The CPU: kernels that Numba compiles, BLAS and LAPACK, several threads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.sweeps.cpu.serial_loops import SerialLoop
-from linad.sweeps.cpu.short_calls import short_call
 from linad.sweeps.cpu.special_functions import address
 from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.data_movement import scatter_in_order
@@ -65,11 +64,6 @@ class CpuTarget(Target):
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
     ) -> None:
         scatter_in_order(lowering, target, numbers, source, add)
-
-    def short_call(
-        self, program: Any, *like: Any, **more: Any
-    ) -> Callable[[tuple[Any, ...]], Any] | None:
-        return short_call(program, *like, **more)
 
     def compile(self, tape: Tape, chosen: Settings | None = None) -> CpuProgram:
         return CpuProgram(tape, self, chosen)

@@ -50,7 +50,7 @@ def shape_of(a: Any) -> Shape:
 def unary(name: str, ufunc: Any, slope: Slope) -> Primitive:
     """A primitive y = f(x) with ``slope(y, x)`` = f'(x)."""
     primitive = Primitive(name, ufunc)
-    primitive.entrywise = True
+    primitive.elementwise = True
 
     def rule(y: Any, x: Any) -> JacobianOperator:
         return diagonal(slope(y, x), y.shape, y.dtype)
@@ -201,7 +201,7 @@ class Fan(JacobianOperator):
 
     unknown = NOT_A_MATRIX
 
-    fresh = True
+    owns_result = True
 
     def __init__(self, diagonals: Any, shape: Shape, out_dtype: Any, in_dtype: Any) -> None:
         self.diagonals = tuple(diagonals)

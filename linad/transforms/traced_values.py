@@ -1,0 +1,191 @@
+"""What a trace reads of traced values: the arguments of an operation, what is written into an
+array, and the results of a function.
+
+The three traces (push, record, linearize) differ in the node that a tracer carries: a tangent, a
+variable of a tape, the number of a step. Taking a tracer apart into node and value is the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.buffers import is_private, refresh_node
+from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.shapes import is_inexact
+from linad.errors import DTypeError, OutputError, UnsupportedError
+
+
+def read_arguments(
+    trace: Trace,
+    primitive: Primitive,
+    args: tuple[Any, ...],
+    keep: Callable[[np.ndarray], np.ndarray] | None,
+) -> tuple[list[Any], list[tuple[int, Any]], bool]:
+    """Take the arguments of an operation apart.
+
+    Parameters
+    ----------
+    trace : Trace
+        Which performs it.
+    primitive : Primitive
+    args : tuple
+        Arrays, some of them traced.
+    keep : callable or None
+        Gives the plain arrays as the operation may keep them; None if it keeps none.
+
+    Returns
+    -------
+    values : list
+        The arguments without this trace, as they are now: later writes do not change them.
+    active : list of (int, node)
+        Which arguments belong to this trace, and their nodes.
+    nested : bool
+        Whether a value is itself traced, by another trace.
+    """
+    values: list[Any] = []
+    active = []
+    nested = False
+    for a in args:
+        if type(a) is Tracer:
+            if a._buffer is not None:
+                refresh_node(a)
+            if a._trace is not trace:
+                a = a.frozen()
+            else:
+                active.append((len(values), a._node))
+                a = a._value if a._buffer is None else _captured(a, primitive)
+            if type(a) is Tracer:
+                nested = True
+        elif keep is not None and type(a) is np.ndarray:
+            a = keep(a)
+        values.append(a)
+    return values, active, nested
+
+
+def _captured(a: Tracer, primitive: Primitive) -> Any:
+    """The value of a traced argument, as an operation may keep it: it will not change."""
+    if a._buffer is None or primitive.view or not is_private(a):
+        return a._value
+    return a._value.copy("K")
+
+
+def refuse_objects(primitive: Primitive) -> None:
+    """Raise: the result of an operation is an object array, and may hide traced values."""
+    raise UnsupportedError(
+        f"{primitive.name}: an argument is an object array; beside a traced value it must be an "
+        f"array of numbers, made with np.stack([...]), np.zeros_like(x) or linad.numpy"
+    )
+
+
+def read_written(trace: Trace, value: Any) -> tuple[Any, Any]:
+    """The node and value of what is written into an array; no node unless it is this trace's."""
+    if isinstance(value, Tracer):
+        refresh_node(value)
+        if value._trace is trace:
+            return value._node, value._value
+    return None, value
+
+
+def read_results(trace: Trace, result: Any) -> tuple[list[Any], list[Any], Any]:
+    """Take what a function returned apart.
+
+    Returns
+    -------
+    values : list
+        Of the leaves, without this trace.
+    nodes : list
+        None for a leaf that the trace does not know.
+    out_tree : structure
+        Of the container.
+
+    Raises
+    ------
+    OutputError
+        If it holds no array, or something that is none.
+    """
+    leaves, out_tree = tree.flatten(result)
+    if not leaves:
+        raise OutputError(
+            f"the function returned {result!r}, which holds no array; return the result to "
+            f"differentiate"
+        )
+    values: list[Any] = []
+    nodes: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, Tracer) and leaf._trace is trace:
+            refresh_node(leaf)
+            nodes.append(leaf._node)
+            value = leaf._value
+            values.append(value.alias() if isinstance(value, Tracer) else value)
+        else:
+            nodes.append(None)
+            values.append(_check_constant(leaf))
+    return values, nodes, out_tree
+
+
+def _check_constant(leaf: Any) -> Any:
+    """Check a result leaf that the trace does not know."""
+    if isinstance(leaf, Tracer):
+        leaf._trace.check_alive()
+        return leaf.frozen()
+    if isinstance(leaf, (np.ndarray, np.generic)) and leaf.dtype.kind in "biufc":
+        return leaf
+    if isinstance(leaf, (bool, int, float, complex)):
+        raise OutputError(
+            f"the function returned the Python {type(leaf).__name__} {leaf!r}, which carries no "
+            f"derivative; compute it with NumPy functions of the arguments "
+            f"(linad.stop_gradient(np.float64({leaf!r})) states that it is meant to be constant)"
+        )
+    if isinstance(leaf, np.ndarray) and leaf.dtype == object:
+        raise OutputError(
+            "the function returned an object array; traced values in a plain NumPy array lose "
+            "their derivative: build it with np.stack([...]) or linad.numpy.array"
+        )
+    words = f"the function returned a {type(leaf).__name__}, not an array: {leaf!r:.80}"
+    if hasattr(leaf, "__array_function__") or hasattr(leaf, "__array__"):
+        words += "; return the array in it (of an xarray.DataArray, its .data)"
+    raise OutputError(words)
+
+
+def check_input(value: Any, name: Callable[[], str]) -> Any:
+    """Return one argument leaf as an array that has a derivative.
+
+    Parameters
+    ----------
+    value : object
+    name : callable
+        Returns what messages call it.
+
+    Raises
+    ------
+    DTypeError
+        For integers, booleans, objects and strings, naming the argument.
+    """
+    given = value
+    if isinstance(value, Tracer):
+        dtype = value.dtype
+    else:
+        if type(value) is not np.ndarray:
+            if isinstance(value, OTHER_ARITHMETIC):
+                refuse_arithmetic(value, name())
+            if not isinstance(value, np.generic):  # which ``s += 1`` replaces, as it does floats
+                value = np.float64(value) if type(value) is float else np.asarray(value)
+        dtype = value.dtype
+    if not is_inexact(dtype):
+        remedy = (
+            "pass floats (x.astype(float)), or leave it out with argnums or a closure"
+            if dtype.kind in "biu"
+            else "only arrays of floats or complex numbers have derivatives"
+        )
+        if given is not value and dtype.kind == "O":
+            raise DTypeError(
+                f"{name()} is a {type(given).__name__}, which is not differentiable; {remedy}, and "
+                f"containers of such"
+            )
+        raise DTypeError(f"{name()} has dtype {dtype}, which is not differentiable; {remedy}")
+    return value
