@@ -17,6 +17,7 @@ version = ".".join(release.split(".")[:2])
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_nb",
 ]
@@ -45,11 +46,17 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "linad"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["linad.css"]
 html_theme_options = {
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # The table of times has twelve columns, and needs the width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "performance": []},
     "show_toc_level": 2,
+    "header_links_before_dropdown": 4,
+    "show_prev_next": True,
 }
+html_sidebars = {page: [] for page in ("index", "changelog", "genindex", "search")}
 
 
 def write_coverage(app):

@@ -13,14 +13,18 @@ from linad.core import former_names
 from linad.core.settings import config
 from linad.jit.jitted import jit
 from linad.linalg import answers as answers  # what operators are asked
+from linad.operators.base import JacobianOperator
 from linad.operators.blocks import block_diag, eye, hstack, vstack
 from linad.sparsity import forms as forms  # the same of zeros
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
+from linad.transforms.tape_operator import TapeOperator
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "JacobianOperator",
+    "TapeOperator",
     "adopt",
     "block_diag",
     "check_derivatives",
@@ -44,6 +48,7 @@ __all__ = [
     "log_compiles",
     "lower",
     "map",
+    "normal_of",
     "onnx",
     "primitive",
     "ravel",
@@ -55,6 +60,7 @@ __all__ = [
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
+    "sum_of",
     "switch",
     "tag",
     "trace",
@@ -73,12 +79,14 @@ _LAZY = {
     "log_compiles": "linad.api.inspection",
     "lower": "linad.export.lowered",
     "map": "linad.control.loops",
+    "normal_of": "linad.shards.normal",
     "onnx": "linad.export.onnx_model",
     "scan": "linad.control.loops",
     "scipy": "linad.scipy",
     "scipy_args": "linad.solve.scipy_arguments",
     "solve": "linad.solve",
     "solve_linear": "linad.linalg.linear_systems",
+    "sum_of": "linad.shards.sums",
     "switch": "linad.control.deciding",
     "tag": "linad.operators.tagged",
     "while_loop": "linad.control.deciding",
@@ -95,6 +103,8 @@ if TYPE_CHECKING:  # what a type checker sees of them
     from linad.export.lowered import lower
     from linad.linalg.linear_systems import solve_linear
     from linad.operators.tagged import tag
+    from linad.shards.normal import normal_of
+    from linad.shards.sums import sum_of
     from linad.solve.scipy_arguments import scipy_args
 else:
 

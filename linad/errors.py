@@ -172,6 +172,14 @@ class LoopLimitError(ConvergenceError):
     """A loop has not come to its end within the stated number of repetitions."""
 
 
+class ShardError(LinadError, RuntimeError):
+    """A term of a sum over shards could not be computed; ``shard`` is its number."""
+
+    def __init__(self, message: str, shard: int = 0) -> None:
+        self.shard = shard
+        super().__init__(message)
+
+
 class WrongTagError(LinadError, ValueError):
     """What a user asserted of an operator is wrong."""
 

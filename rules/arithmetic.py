@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
@@ -107,7 +108,7 @@ register(np.ldexp, ldexp)
 
 
 @ldexp.jacobian(wrt=0)
-def ldexp_wrt_x(y: Any, x: Any, i: Any) -> JacobianOperator:
+def ldexp_wrt_x(y: Array, x: Array, i: Array) -> JacobianOperator:
     slope = Diagonal(np.ldexp(y.dtype.type(1), i), y.shape, y.dtype)
     return slope if x.shape == y.shape else slope @ copied(y, x)
 
@@ -119,12 +120,12 @@ register(np.nextafter, nextafter)
 
 
 @nextafter.jacobian(wrt=0)
-def nextafter_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def nextafter_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return copied(y, a)
 
 
 @nextafter.jacobian(wrt=1)
-def nextafter_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def nextafter_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return Zero(y.shape, b.shape, y.dtype)
 
 
@@ -133,7 +134,7 @@ unwrap_ = Primitive("unwrap", lambda p, **keywords: np.unwrap(p, **keywords))
 
 
 @unwrap_.jacobian(wrt=0)
-def unwrap_wrt_p(y: Any, p: Any, **keywords: Any) -> JacobianOperator:
+def unwrap_wrt_p(y: Array, p: Array, **keywords: Any) -> JacobianOperator:
     return Identity(y.shape, y.dtype)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
@@ -64,7 +65,7 @@ class BandedSolve(LinearSolve):
         self.ab, self.l_and_u = ab, l_and_u
         super().__init__(shape, shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         ab, l_and_u = self.ab, self.l_and_u
         if adjoint:
             ab, l_and_u = adjoint_bands(ab, l_and_u), l_and_u[::-1]
@@ -97,11 +98,11 @@ class BandedProduct(JacobianOperator):
         self._used = used.astype(dtype)
         super().__init__(x.shape, (bands, n), dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         read = tangent[..., self._rows, self._columns]
         return -np.sum(read[..., None] * (self.x[self._columns] * self._exists), axis=-3)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         spread = cotangent[..., self._sources, :]
         return -np.sum(spread * np.conj(self.x), axis=-1) * self._used
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import align, normalize_axis, sum_to_shape
@@ -39,12 +40,12 @@ def _kron_jacobian(y: Any, x: Any, other: Any, first: bool) -> JacobianOperator:
 
 
 @kron_.jacobian(wrt=0)
-def kron_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def kron_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return _kron_jacobian(y, a, b, first=True)
 
 
 @kron_.jacobian(wrt=1)
-def kron_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def kron_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return _kron_jacobian(y, b, a, first=False)
 
 
@@ -83,10 +84,10 @@ class CrossProduct(JacobianOperator):
         self.b = b
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.cross(align(tangent, len(self.in_shape), len(self.out_shape)), self.b)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         b = np.conj(self.b) if self.dtype.kind == "c" else self.b
         return sum_to_shape(np.cross(b, cotangent), self.in_shape, len(self.out_shape))
 
@@ -98,12 +99,12 @@ class CrossProduct(JacobianOperator):
 
 
 @cross_.jacobian(wrt=0)
-def cross_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def cross_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return CrossProduct(b, y.shape, a.shape, y.dtype)
 
 
 @cross_.jacobian(wrt=1)
-def cross_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def cross_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return CrossProduct(-a, y.shape, b.shape, y.dtype)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import gives, number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axes, normalize_axis
@@ -29,7 +30,7 @@ diff_ = Primitive("diff", lambda x, *, axis: np.diff(x, axis=axis))
 
 
 @diff_.jacobian(wrt=0)
-def diff_wrt_x(y: Any, x: Any, *, axis: int) -> JacobianOperator:
+def diff_wrt_x(y: Array, x: Array, *, axis: int) -> JacobianOperator:
     return Difference(axis, x.shape, y.dtype)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
@@ -72,7 +73,7 @@ carlson_ = Primitive("carlson", _family)
 
 
 @carlson_.jacobian(wrt="each")
-def carlson_wrt_z(i: int, y: Any, *z: Any, a: float, b: tuple[float, ...]) -> JacobianOperator:
+def carlson_wrt_z(i: int, y: Array, *z: Array, a: float, b: tuple[float, ...]) -> JacobianOperator:
     more = tuple([power + (k == i) for k, power in enumerate(b)])
     slope = -a * b[i] / sum(b) * carlson_(*z, a=a + 1, b=more)
     diagonal = Diagonal(slope.astype(y.dtype), y.shape, y.dtype)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import array, gives, like
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.operators.algebra import Chain
@@ -36,7 +37,7 @@ implements(np.conjugate)(conjugate)  # the method x.conj()
 
 
 @conjugate.jacobian(wrt=0)
-def conjugate_wrt_x(y: Any, x: Any) -> JacobianOperator:
+def conjugate_wrt_x(y: Array, x: Array) -> JacobianOperator:
     if y.dtype.kind != "c":
         return Identity(y.shape, y.dtype)
     return Conjugation(y.shape, y.dtype)
@@ -48,19 +49,19 @@ def part(slope: Any, y: Any, z: Any) -> JacobianOperator:
 
 
 @real_.jacobian(wrt=0)
-def real_wrt_z(y: Any, z: Any) -> JacobianOperator:
+def real_wrt_z(y: Array, z: Array) -> JacobianOperator:
     if z.dtype.kind != "c":
         return Identity(y.shape, y.dtype)
     return RealPart(y.shape, y.dtype, z.dtype)
 
 
 @imag_.jacobian(wrt=0)
-def imag_wrt_z(y: Any, z: Any) -> JacobianOperator:
+def imag_wrt_z(y: Array, z: Array) -> JacobianOperator:
     return part(-1j, y, z)
 
 
 @absolute.jacobian(wrt=0)
-def absolute_wrt_x(y: Any, x: Any) -> JacobianOperator:
+def absolute_wrt_x(y: Array, x: Array) -> JacobianOperator:
     if x.dtype.kind == "c":
         return part(np.conj(_unit(x)), y, x)
     return Diagonal(side(x), y.shape, y.dtype)

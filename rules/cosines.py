@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 
 
 def _transform(x: Any, *, kind: str, type: int, axis: int) -> Any:
@@ -65,21 +66,21 @@ class CosineTransform(JacobianOperator):
         self._back = {1: 1, 2: 3, 3: 2, 4: 4}[type]
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return cosines_(tangent, kind=self.kind, type=self.type, axis=self.axis)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         weighted = cotangent * self._into
         back = cosines_(weighted, kind=self.kind, type=self._back, axis=self.axis)
         return back * self._out
 
     def relation(self) -> Any:
-        return lanes(self.out_shape, self.in_shape, (self.axis,))
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
 
     def relation_key(self) -> Any:
         return self.axis
 
 
 @cosines_.jacobian(wrt=0)
-def cosines_wrt_x(y: Any, x: Any, *, kind: str, type: int, axis: int) -> JacobianOperator:
+def cosines_wrt_x(y: Array, x: Array, *, kind: str, type: int, axis: int) -> JacobianOperator:
     return CosineTransform(x.shape, y.dtype, kind, type, axis)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axis
@@ -80,12 +81,12 @@ cumprod_ = Primitive("cumprod", lambda x, *, axis: np.multiply.accumulate(x, axi
 
 
 @cumsum_.jacobian(wrt=0)
-def cumsum_wrt_x(y: Any, x: Any, *, axis: int) -> JacobianOperator:
+def cumsum_wrt_x(y: Array, x: Array, *, axis: int) -> JacobianOperator:
     return CumulativeSum(axis, y.shape, y.dtype)
 
 
 @cumprod_.jacobian(wrt=0)
-def cumprod_wrt_x(y: Any, x: Any, *, axis: int) -> JacobianOperator:
+def cumprod_wrt_x(y: Array, x: Array, *, axis: int) -> JacobianOperator:
     k = axis - y.ndim
     before = Diagonal(shift(y, k, 1, 1.0), y.shape, y.dtype)
     return Recurrence(recurrence, x, k, False, y.shape, y.dtype) @ before
@@ -234,7 +235,7 @@ segment_sum = Primitive(
 
 
 @segment_sum.jacobian(wrt=0)
-def segment_sum_wrt_x(y: Any, x: Any, *, starts: Any, axis: int) -> JacobianOperator:
+def segment_sum_wrt_x(y: Array, x: Array, *, starts: Any, axis: int) -> JacobianOperator:
     return SegmentSum(starts, axis, x.shape, y.dtype)
 
 

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape
@@ -32,7 +33,7 @@ from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING, UNSTRUCTURED
 from linad.operators.matrices import SystemMatrix
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Gather
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out
@@ -72,12 +73,12 @@ class HermitianReading(JacobianOperator):
         zero = np.zeros((), self.dtype)
         return np.where(self._strict, x, np.where(self._diagonal, other, zero))
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         real = np.real(tangent) if self.dtype.kind == "c" else tangent
         half = self._parts(tangent, 0.5 * real)
         return half + adjoint(half)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         real = np.real(cotangent) if self.dtype.kind == "c" else cotangent
         return self._parts(cotangent + adjoint(cotangent), real)
 
@@ -99,7 +100,7 @@ hermitian_ = Primitive("hermitian", _read_hermitian)
 
 
 @hermitian_.jacobian(wrt=0)
-def hermitian_wrt_a(y: Any, a: Any, *, lower: bool) -> JacobianOperator:
+def hermitian_wrt_a(y: Array, a: Array, *, lower: bool) -> JacobianOperator:
     return HermitianReading(a.shape, y.dtype, lower)
 
 
@@ -147,22 +148,22 @@ class CholeskyDerivative(JacobianOperator):
         self._half = np.tri(n, dtype=real) - 0.5 * np.eye(n, dtype=real)
         super().__init__(lower.shape, lower.shape, lower.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         x = self.matrix.solve(adjoint(self.matrix.solve(tangent)))
         return self.lower @ (self._half * adjoint(x))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         x = self._half * (adjoint(self.lower) @ cotangent)
         x = adjoint(self.matrix.solve(x, adjoint=True))
         return adjoint(self.matrix.solve(x, adjoint=True))
 
     def relation(self) -> Any:
         """Each matrix of a stack on all entries of its own."""
-        return lanes(self.out_shape, self.in_shape, (-2, -1))
+        return dense_along(self.out_shape, self.in_shape, (-2, -1))
 
 
 @cholesky_.jacobian(wrt=0)
-def cholesky_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def cholesky_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return CholeskyDerivative(y) @ HermitianReading(a.shape, y.dtype, lower=True)
 
 
@@ -223,7 +224,7 @@ class QRDerivative(JacobianOperator):
     def _imaginary_diagonal(self, m: Any) -> Any:
         return 1j * np.where(self._eye, np.imag(m), np.imag(self._zero))
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         q, r, k = self.q, self.r, self._k
         x = self._divide(tangent[..., :k])
         m = adjoint(q) @ x
@@ -236,7 +237,7 @@ class QRDerivative(JacobianOperator):
             dr = np.concatenate([dr, rest], axis=-1)
         return x + q @ (omega - m), dr
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         dq, dr = cotangent
         q, r, k = self.q, self.r, self._k
         m = omega = rest = None
@@ -260,7 +261,7 @@ class QRDerivative(JacobianOperator):
 
 
 @qr_.jacobian(wrt=0)
-def qr_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def qr_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return QRDerivative(*y)
 
 

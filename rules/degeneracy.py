@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import DegenerateError
 from linad.operators.base import JacobianOperator
@@ -71,7 +72,7 @@ settled = Primitive("settled", lambda vectors, weights, values, *, name, strict:
 
 @settled.jacobian(wrt=0)
 def settled_wrt_vectors(
-    y: Any, vectors: Any, weights: Any, values: Any, *, name: str, strict: bool
+    y: Array, vectors: Array, weights: Array, values: Array, *, name: str, strict: bool
 ) -> JacobianOperator:
     # What is decided here, a program that is being recorded checks at each run.
     pairs = _degenerate(values, name == "svd")
@@ -90,7 +91,7 @@ def settled_wrt_vectors(
 
 @settled.jacobian(wrt=1)
 def settled_wrt_weights(
-    y: Any, vectors: Any, weights: Any, values: Any, *, name: str, strict: bool
+    y: Array, vectors: Array, weights: Array, values: Array, *, name: str, strict: bool
 ) -> JacobianOperator:
     if np.any(_degenerate(values, name == "svd")):
         _refuse(values, name, "the part inside of their space is not known")
@@ -99,7 +100,7 @@ def settled_wrt_weights(
 
 @settled.jacobian(wrt=2)
 def settled_wrt_values(
-    y: Any, vectors: Any, weights: Any, values: Any, *, name: str, strict: bool
+    y: Array, vectors: Array, weights: Array, values: Array, *, name: str, strict: bool
 ) -> JacobianOperator:
     return Zero(y.shape, values.shape, y.dtype)
 

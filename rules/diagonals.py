@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, Index
 from linad.core.primitive import Primitive
@@ -35,7 +36,7 @@ masked = Primitive("masked", lambda x, *, mask: np.where(mask, x, x.dtype.type(0
 
 
 @masked.jacobian(wrt=0)
-def masked_wrt_x(y: Any, x: Any, *, mask: Any) -> JacobianOperator:
+def masked_wrt_x(y: Array, x: Array, *, mask: Any) -> JacobianOperator:
     return Masked(mask, y.shape, y.dtype)
 
 
@@ -75,7 +76,7 @@ main_diagonal = Primitive("main_diagonal", lambda x: np.einsum("...ii->...i", x)
 
 
 @diagonal_.jacobian(wrt=0)
-def diagonal_wrt_x(y: Any, x: Any, *, offset: int) -> JacobianOperator:
+def diagonal_wrt_x(y: Array, x: Array, *, offset: int) -> JacobianOperator:
     rows, columns = x.shape[-2:]
     i, j = _positions(rows, columns, offset)
     index = Index((*[WHOLE] * (x.ndim - 2), i, j))
@@ -83,7 +84,7 @@ def diagonal_wrt_x(y: Any, x: Any, *, offset: int) -> JacobianOperator:
 
 
 @main_diagonal.jacobian(wrt=0)
-def main_diagonal_wrt_x(y: Any, x: Any) -> JacobianOperator:
+def main_diagonal_wrt_x(y: Array, x: Array) -> JacobianOperator:
     return diagonal_wrt_x(y, x, offset=0)
 
 

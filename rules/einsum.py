@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out
@@ -34,7 +35,7 @@ einsum_ = Primitive("einsum", _einsum)
 
 @einsum_.jacobian(wrt="each")
 def einsum_wrt_operand(
-    i: int, y: Any, *operands: Any, labels: tuple[str, ...], out: str, optimize: Any
+    i: int, y: Array, *operands: Array, labels: tuple[str, ...], out: str, optimize: Any
 ) -> JacobianOperator:
     fixed = [(labels[k], a) for k, a in enumerate(operands) if k != i]
     return Contraction(labels[i], fixed, out, y.shape, operands[i].shape, y.dtype)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import UFUNC_METHODS, UFUNCS
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
@@ -216,14 +217,14 @@ class Fan(JacobianOperator):
     def out_dtype(self) -> Any:
         return self._out_dtype
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return tuple([self._push(tangent, d) for d in self.diagonals])
 
-    def _push(self, tangent: Any, diagonal: Any) -> Any:
+    def _push(self, tangent: Array, diagonal: Any) -> Any:
         product = tangent * diagonal
         return product if product.dtype == self._out_dtype else product.astype(self._out_dtype)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         total: Any = None
         for ybar, d in zip(cotangent, self.diagonals, strict=True):
             if ybar is not None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import gives, number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out, scatter
@@ -54,17 +55,17 @@ register(clip_.impl, clip_)
 
 
 @clip_.jacobian(wrt=0)
-def clip_wrt_x(y: Any, x: Any, low: Any, high: Any) -> JacobianOperator:
+def clip_wrt_x(y: Array, x: Array, low: Array, high: Array) -> JacobianOperator:
     return masked((low <= x) & (x <= high), y, x)
 
 
 @clip_.jacobian(wrt=1)
-def clip_wrt_low(y: Any, x: Any, low: Any, high: Any) -> JacobianOperator:
+def clip_wrt_low(y: Array, x: Array, low: Array, high: Array) -> JacobianOperator:
     return masked((x < low) & (low <= high), y, low)
 
 
 @clip_.jacobian(wrt=2)
-def clip_wrt_high(y: Any, x: Any, low: Any, high: Any) -> JacobianOperator:
+def clip_wrt_high(y: Array, x: Array, low: Array, high: Array) -> JacobianOperator:
     return masked((x > high) | (low > high), y, high)
 
 
@@ -99,12 +100,12 @@ register(np.heaviside, heaviside)
 
 
 @heaviside.jacobian(wrt=0)
-def heaviside_wrt_x(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
+def heaviside_wrt_x(y: Array, x: Array, at_zero: Array) -> JacobianOperator:
     return Zero(y.shape, x.shape, y.dtype)
 
 
 @heaviside.jacobian(wrt=1)
-def heaviside_wrt_at_zero(y: Any, x: Any, at_zero: Any) -> JacobianOperator:
+def heaviside_wrt_at_zero(y: Array, x: Array, at_zero: Array) -> JacobianOperator:
     return masked(x == 0, y, at_zero)
 
 
@@ -118,12 +119,12 @@ where_indices = Primitive("where_indices", np.where, constant=True)
 
 
 @where_.jacobian(wrt=1)
-def where_wrt_a(y: Any, condition: Any, a: Any, b: Any) -> JacobianOperator:
+def where_wrt_a(y: Array, condition: Array, a: Array, b: Array) -> JacobianOperator:
     return masked(condition, y, a)
 
 
 @where_.jacobian(wrt=2)
-def where_wrt_b(y: Any, condition: Any, a: Any, b: Any) -> JacobianOperator:
+def where_wrt_b(y: Array, condition: Array, a: Array, b: Array) -> JacobianOperator:
     return masked(np.logical_not(condition), y, b)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.operators.base import JacobianOperator
 from linad.operators.filtering import (
@@ -67,14 +68,14 @@ def _repeated(J: JacobianOperator, x: Any) -> JacobianOperator:
 
 
 @convolve_grid_.jacobian(wrt=0)
-def convolve_grid_wrt_a(y: Any, a: Any, v: Any, *, mode: str, axes: int) -> JacobianOperator:
+def convolve_grid_wrt_a(y: Array, a: Array, v: Array, *, mode: str, axes: int) -> JacobianOperator:
     shape = y.shape[:-axes] + a.shape[-axes:]
     J = GridConvolution(convolve_grid_, v, mode, axes, y.shape, shape, y.dtype)
     return _repeated(J, a)
 
 
 @convolve_grid_.jacobian(wrt=1)
-def convolve_grid_wrt_v(y: Any, a: Any, v: Any, *, mode: str, axes: int) -> JacobianOperator:
+def convolve_grid_wrt_v(y: Array, a: Array, v: Array, *, mode: str, axes: int) -> JacobianOperator:
     shape = y.shape[:-axes] + v.shape[-axes:]
     if mode == "full":
         J: JacobianOperator = GridConvolution(
@@ -125,5 +126,5 @@ running_mean_ = Primitive("running_mean", _running_mean)
 
 
 @running_mean_.jacobian(wrt=0)
-def running_mean_wrt_x(y: Any, x: Any, *, size: int) -> JacobianOperator:
+def running_mean_wrt_x(y: Array, x: Array, *, size: int) -> JacobianOperator:
     return RunningMean(running_mean_, size, y.shape, x.shape, y.dtype)

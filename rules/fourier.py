@@ -16,27 +16,28 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
-from linad.operators.dft import OPPOSITE, Fit, Fourier, HermitianFourier, Norm, RealFourier
+from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
 from linad.rules.shaping import as_array
 
 # Crop and pad.
 
 
 def _fit(x: Any, *, shape: Shape) -> Any:
-    return Fit(shape, x.shape, x.dtype).pushforward(x)
+    return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
 
 
 fit_ = Primitive("fit", _fit)
 
 
 @fit_.jacobian(wrt=0)
-def fit_wrt_x(y: Any, x: Any, *, shape: Shape) -> JacobianOperator:
-    return Fit(shape, x.shape, y.dtype)
+def fit_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
+    return CropOrPad(shape, x.shape, y.dtype)
 
 
 def _fitted(x: Any, n: int, axis: int) -> Any:
@@ -62,18 +63,18 @@ irfft_ = Primitive("irfft", lambda x, *, n, axis, norm: np.fft.irfft(x, n, axis,
 
 @fourier_.jacobian(wrt=0)
 def fourier_wrt_x(
-    y: Any, x: Any, *, axes: tuple[int, ...], inverse: bool, norm: Norm
+    y: Array, x: Array, *, axes: tuple[int, ...], inverse: bool, norm: Norm
 ) -> JacobianOperator:
     return Fourier(axes, inverse, norm, y.shape, y.dtype)
 
 
 @rfft_.jacobian(wrt=0)
-def rfft_wrt_x(y: Any, x: Any, *, axis: int, norm: Norm) -> JacobianOperator:
+def rfft_wrt_x(y: Array, x: Array, *, axis: int, norm: Norm) -> JacobianOperator:
     return RealFourier(axis, norm, y.shape, x.shape, y.dtype, x.dtype)
 
 
 @irfft_.jacobian(wrt=0)
-def irfft_wrt_x(y: Any, x: Any, *, n: int, axis: int, norm: Norm) -> JacobianOperator:
+def irfft_wrt_x(y: Array, x: Array, *, n: int, axis: int, norm: Norm) -> JacobianOperator:
     return HermitianFourier(axis, norm, y.shape, x.shape, x.dtype, y.dtype)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import array, gives, is_number, number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, Index, canonical
 from linad.core.primitive import Primitive, Traced
@@ -79,14 +80,14 @@ class Selection(JacobianOperator):
         self.scatters = in_shape != ()
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return tangent[self.index.seeded]
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         return add_at(cotangent, index=self.index, shape=seeds + self.in_shape)
 
-    def pullback_into(self, cotangent: Any, total: Any) -> None:
+    def pullback_into(self, cotangent: Array, total: Array) -> None:
         _accumulate(total, self.index, cotangent)
 
     def relation(self) -> Gather:
@@ -116,12 +117,12 @@ class Selection(JacobianOperator):
 
 
 @getitem_.jacobian(wrt=0)
-def getitem_wrt_x(y: Any, x: Any, *, index: Any) -> JacobianOperator:
+def getitem_wrt_x(y: Array, x: Array, *, index: Any) -> JacobianOperator:
     return Selection(index, y.shape, x.shape, y.dtype)
 
 
 @add_at.jacobian(wrt=0)
-def add_at_wrt_values(y: Any, values: Any, *, index: Any, shape: Any) -> JacobianOperator:
+def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Any) -> JacobianOperator:
     return Selection(index, values.shape, shape, y.dtype).H
 
 

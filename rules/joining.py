@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axis
@@ -41,7 +42,7 @@ concatenate_ = Primitive(
 
 
 @concatenate_.jacobian(wrt="each")
-def concatenate_wrt_array(i: int, y: Any, *arrays: Any, axis: int) -> JacobianOperator:
+def concatenate_wrt_array(i: int, y: Array, *arrays: Array, axis: int) -> JacobianOperator:
     before = [0] * y.ndim
     before[axis] = sum([a.shape[axis] for a in arrays[:i]])
     return Pad(before, y.shape, arrays[i].shape, y.dtype)

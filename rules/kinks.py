@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero, diagonal
@@ -41,7 +42,7 @@ root = unary("root", _sqrt, lambda y, x: _at_zero(x, 0.0, 0.5, y) / tip(y))
 
 
 @side_.jacobian(wrt=0)
-def side_wrt_x(y: Any, x: Any) -> JacobianOperator:
+def side_wrt_x(y: Array, x: Array) -> JacobianOperator:
     """Zero, without an operation, where it is seen that no entry is at the tip."""
     if not isinstance(x, Traced) and (x != 0).all():
         return Zero(y.shape, x.shape, y.dtype)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose
@@ -44,7 +45,7 @@ pinv_ = Primitive("pinv", lambda a, *, rcond: np.linalg.pinv(a, rcond))
 
 
 @pinv_.jacobian(wrt=0)
-def pinv_wrt_a(y: Any, a: Any, *, rcond: Any) -> JacobianOperator:
+def pinv_wrt_a(y: Array, a: Array, *, rcond: Any) -> JacobianOperator:
     p, ph = y, adjoint(y)
     shape, dtype = y.shape, y.dtype
     transposed = _adjoint_of(a.shape, dtype)
@@ -75,7 +76,7 @@ lstsq_ = Primitive("lstsq", lambda a, b, *, rcond: np.linalg.lstsq(a, b, rcond)[
 
 
 @lstsq_.jacobian(wrt=0)
-def lstsq_wrt_a(y: Any, a: Any, b: Any, *, rcond: Any) -> JacobianOperator:
+def lstsq_wrt_a(y: Array, a: Array, b: Array, *, rcond: Any) -> JacobianOperator:
     p = np.linalg.pinv(a, rcond)
     ph = adjoint(p)
     shape, dtype = y.shape, y.dtype
@@ -90,7 +91,7 @@ def lstsq_wrt_a(y: Any, a: Any, b: Any, *, rcond: Any) -> JacobianOperator:
 
 
 @lstsq_.jacobian(wrt=1)
-def lstsq_wrt_b(y: Any, a: Any, b: Any, *, rcond: Any) -> JacobianOperator:
+def lstsq_wrt_b(y: Array, a: Array, b: Array, *, rcond: Any) -> JacobianOperator:
     return Kronecker(np.linalg.pinv(a, rcond), None, y.shape, b.shape, y.dtype)
 
 

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose, size_of
@@ -120,7 +121,7 @@ inv_ = Primitive("inv", lambda a: np.linalg.inv(a))
 
 
 @inv_.jacobian(wrt=0)
-def inv_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def inv_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return Kronecker(-y, matrix_transpose(y), y.shape, a.shape, y.dtype)
 
 
@@ -156,7 +157,7 @@ det_ = Primitive("det", lambda a: np.linalg.det(a))
 
 
 @det_.jacobian(wrt=0)
-def det_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def det_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return trace_of_product(adjugate_(a), y, a)
 
 
@@ -229,17 +230,17 @@ class AdjugateDerivative(JacobianOperator):
         self._eye = np.eye(shape[-1], dtype=dtype)
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         diagonal = np.sum(tangent * self._eye, axis=-1)
         sums = np.sum(self.products * diagonal[..., None, :], axis=-1)
         return sums[..., None] * self._eye - self.products * tangent
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.pushforward(cotangent)  # p is real and symmetric
 
 
 @adjugate_.jacobian(wrt=0)
-def adjugate_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def adjugate_wrt_a(y: Array, a: Array) -> JacobianOperator:
     if not a.size:
         return Zero(y.shape, a.shape, y.dtype)
     u, s, vh = np.linalg.svd(a)
@@ -274,13 +275,13 @@ class LogDeterminant(JacobianOperator):
         self.clinear = not self._complex
         super().__init__(sign.shape, inverse.shape, inverse.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         t = np.sum(tangent * matrix_transpose(self.inverted), axis=(-2, -1))
         if not self._complex:
             return None, t
         return 1j * self.sign * np.imag(t), np.real(t)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         ds, dl = cotangent
         if not self._complex:
             # The sign of a real determinant is constant.
@@ -295,7 +296,7 @@ class LogDeterminant(JacobianOperator):
 
 
 @slogdet_.jacobian(wrt=0)
-def slogdet_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def slogdet_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return LogDeterminant(y[0], np.linalg.inv(a))
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose
 from linad.errors import DegenerateError
@@ -30,7 +31,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.matrices import Kronecker
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.rules import linalg
 from linad.rules.linalg import adjoint, minus_product
 from linad.rules.shaping import form
@@ -89,15 +90,15 @@ class FrechetDerivative(JacobianOperator):
         y = self.function(np.concatenate([top, bottom], axis=-2))[..., :n, n:] * scale
         return np.real(y) if y.dtype.kind == "c" and self.dtype.kind != "c" else y
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._frechet(self.a, tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return np.conj(self._frechet(matrix_transpose(self.a), np.conj(cotangent)))
 
     def relation(self) -> Any:
         """Each matrix of a stack on all entries of its own."""
-        return lanes(self.out_shape, self.in_shape, (-2, -1))
+        return dense_along(self.out_shape, self.in_shape, (-2, -1))
 
 
 def matrix_function(name: str, function: Function) -> Primitive:
@@ -244,7 +245,7 @@ class SylvesterSolve(LinearSolve):
         shape = (a.shape[0], b.shape[0])
         super().__init__(shape, shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         matrices = [self.a, self.b]
         if adjoint:
             matrices = [linalg.adjoint(a) for a in matrices]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.python_operators import rooted
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import keep_axes, normalize_axes
@@ -40,7 +41,7 @@ p_norm_ = Primitive("p_norm", _p_norm)
 
 
 @p_norm_.jacobian(wrt=0)
-def p_norm_wrt_x(y: Any, x: Any, *, p: float, axes: tuple[int, ...]) -> JacobianOperator:
+def p_norm_wrt_x(y: Array, x: Array, *, p: float, axes: tuple[int, ...]) -> JacobianOperator:
     norm = reshape(y, keep_axes(x.shape, axes))
     if p == 2:
         slope = np.conj(x) / tip(norm)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.errors import ShapeError, UnsupportedError
@@ -26,7 +27,7 @@ pad_ = Primitive("pad", lambda x, *, widths, values: np.pad(x, widths, constant_
 
 
 @pad_.jacobian(wrt=0)
-def pad_wrt_x(y: Any, x: Any, *, widths: Any, values: Any) -> JacobianOperator:
+def pad_wrt_x(y: Array, x: Array, *, widths: Any, values: Any) -> JacobianOperator:
     return Pad([before for before, _ in widths], y.shape, x.shape, y.dtype)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -85,13 +86,13 @@ def _after_repeat(J: JacobianOperator, x: Any) -> JacobianOperator:
 
 
 @convolve_.jacobian(wrt=0)
-def convolve_wrt_a(y: Any, a: Any, v: Any, *, mode: str) -> JacobianOperator:
+def convolve_wrt_a(y: Array, a: Array, v: Array, *, mode: str) -> JacobianOperator:
     shape = (*y.shape[:-1], a.shape[-1])
     return _after_repeat(Convolution(convolve_, v, mode, y.shape, shape, y.dtype), a)
 
 
 @convolve_.jacobian(wrt=1)
-def convolve_wrt_v(y: Any, a: Any, v: Any, *, mode: str) -> JacobianOperator:
+def convolve_wrt_v(y: Array, a: Array, v: Array, *, mode: str) -> JacobianOperator:
     shape = (*y.shape[:-1], v.shape[-1])
     if mode == "full":
         return _after_repeat(Convolution(convolve_, a, mode, y.shape, shape, y.dtype), v)
@@ -164,14 +165,14 @@ def _powers(x: Any, n: int) -> Any:
 
 
 @polyval_.jacobian(wrt=0)
-def polyval_wrt_p(y: Any, p: Any, x: Any) -> JacobianOperator:
+def polyval_wrt_p(y: Array, p: Array, x: Array) -> JacobianOperator:
     labels = "abcdefghijklmnopqrstuvwxy"[: x.ndim]
     table = _powers(np.astype(x, y.dtype) if x.dtype != y.dtype else x, p.shape[0])
     return Contraction("z", [(labels + "z", table)], labels, y.shape, p.shape, y.dtype)
 
 
 @polyval_.jacobian(wrt=1)
-def polyval_wrt_x(y: Any, p: Any, x: Any) -> JacobianOperator:
+def polyval_wrt_x(y: Array, p: Array, x: Array) -> JacobianOperator:
     slope = polyval_(_derived(p), x) if p.shape[0] > 1 else 0
     return Diagonal(slope, y.shape, y.dtype)
 
@@ -309,7 +310,7 @@ roots_ = Primitive("roots", np.roots)
 
 
 @roots_.jacobian(wrt=0)
-def roots_wrt_p(y: Any, p: Any) -> JacobianOperator:
+def roots_wrt_p(y: Array, p: Array) -> JacobianOperator:
     slope = np.polyval(_derived(p), y).reshape((-1, 1))
     return Matrix(-_powers(y, p.shape[0]) / slope, y.dtype)
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import gives, number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive
 from linad.core.shapes import matrix_transpose, normalize_axis, size_of
@@ -38,32 +39,32 @@ dot_ = Primitive("dot", np.matmul)  # a (n,), b (n,)
 
 
 @matmul_.jacobian(wrt=0)
-def matmul_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def matmul_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return Kronecker(None, matrix_transpose(b), y.shape, a.shape, y.dtype)
 
 
 @matmul_.jacobian(wrt=1)
-def matmul_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def matmul_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return Kronecker(a, None, y.shape, b.shape, y.dtype)
 
 
 @matvec_.jacobian(wrt=0)
-def matvec_wrt_a(y: Any, a: Any, x: Any) -> JacobianOperator:
+def matvec_wrt_a(y: Array, a: Array, x: Array) -> JacobianOperator:
     return RowProducts(x, a.shape, y.dtype)
 
 
 @matvec_.jacobian(wrt=1)
-def matvec_wrt_x(y: Any, a: Any, x: Any) -> JacobianOperator:
+def matvec_wrt_x(y: Array, a: Array, x: Array) -> JacobianOperator:
     return Matrix(a, y.dtype)
 
 
 @dot_.jacobian(wrt=0)
-def dot_wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
+def dot_wrt_a(y: Array, a: Array, b: Array) -> JacobianOperator:
     return RowProducts(b, a.shape, y.dtype)
 
 
 @dot_.jacobian(wrt=1)
-def dot_wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
+def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return RowProducts(a, b.shape, y.dtype)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from linad.arrays.zero_dim import as_its_method
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, normalize_axes, normalize_axis, size_of
@@ -38,7 +39,7 @@ roll_ = Primitive("roll", lambda x, *, shifts, axes: np.roll(x, shifts, axes))
 
 
 @roll_.jacobian(wrt=0)
-def roll_wrt_x(y: Any, x: Any, *, shifts: Any, axes: Any) -> JacobianOperator:
+def roll_wrt_x(y: Array, x: Array, *, shifts: Any, axes: Any) -> JacobianOperator:
     return Roll(shifts, axes, y.shape, y.dtype)
 
 
@@ -100,7 +101,7 @@ spread = Primitive("spread", lambda x, *, shape: np.array(np.broadcast_to(x, sha
 
 
 @spread.jacobian(wrt=0)
-def spread_wrt_x(y: Any, x: Any, *, shape: Any) -> JacobianOperator:
+def spread_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
     return Broadcast(y.shape, x.shape, y.dtype)
 
 
@@ -211,10 +212,10 @@ class Windows(JacobianOperator):
         self.window, self.axes = window, axes
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return windows_(tangent, window=self.window, axes=self.axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         shape = cotangent.shape[: cotangent.ndim - len(self.out_shape)] + self.in_shape
         return overlap_add(cotangent, window=self.window, axes=self.axes, shape=shape)
 
@@ -226,13 +227,13 @@ class Windows(JacobianOperator):
 
 
 @windows_.jacobian(wrt=0)
-def windows_wrt_x(y: Any, x: Any, *, window: Any, axes: Any) -> JacobianOperator:
+def windows_wrt_x(y: Array, x: Array, *, window: Any, axes: Any) -> JacobianOperator:
     return Windows(window, axes, y.shape, x.shape, y.dtype)
 
 
 @overlap_add.jacobian(wrt=0)
 def overlap_add_wrt_windows(
-    y: Any, windows: Any, *, window: Any, axes: Any, shape: Any
+    y: Array, windows: Array, *, window: Any, axes: Any, shape: Any
 ) -> JacobianOperator:
     return Windows(window, axes, windows.shape, shape, y.dtype).H
 

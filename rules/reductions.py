@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import drop_axes, keep_axes, normalize_axes, size_of
@@ -86,7 +87,7 @@ sum_ = Primitive("sum", lambda x, *, axes: np.add.reduce(x, axis=axes))
 
 
 @sum_.jacobian(wrt=0)
-def sum_wrt_x(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
+def sum_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
     return ScaledSum(axes, x.shape, y.dtype)
 
 
@@ -101,7 +102,7 @@ mean_ = Primitive("mean", _mean)
 
 
 @mean_.jacobian(wrt=0)
-def mean_wrt_x(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
+def mean_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
     return ScaledSum(axes, x.shape, y.dtype, 1 / max(lane_size(x, axes), 1))
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.arrays.zero_dim import array as no_number, gives, is_number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
@@ -42,27 +43,27 @@ copy_ = Primitive("copy", lambda x, *, layout: np.array(x, order=layout))
 
 
 @reshape_.jacobian(wrt=0)
-def reshape_wrt_x(y: Any, x: Any, *, shape: Any) -> JacobianOperator:
+def reshape_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
     return Reshape(y.shape, x.shape, y.dtype)
 
 
 @transpose_.jacobian(wrt=0)
-def transpose_wrt_x(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
+def transpose_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
     return Permutation(axes, x.shape, y.dtype)
 
 
 @broadcast_to_.jacobian(wrt=0)
-def broadcast_to_wrt_x(y: Any, x: Any, *, shape: Any) -> JacobianOperator:
+def broadcast_to_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
     return Broadcast(y.shape, x.shape, y.dtype)
 
 
 @astype_.jacobian(wrt=0)
-def astype_wrt_x(y: Any, x: Any, *, dtype: Any) -> JacobianOperator:
+def astype_wrt_x(y: Array, x: Array, *, dtype: Any) -> JacobianOperator:
     return Cast(x.shape, y.dtype, x.dtype)
 
 
 @copy_.jacobian(wrt=0)
-def copy_wrt_x(y: Any, x: Any, *, layout: Any) -> JacobianOperator:
+def copy_wrt_x(y: Array, x: Array, *, layout: Any) -> JacobianOperator:
     return Identity(y.shape, y.dtype)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
@@ -120,10 +121,10 @@ class SparseProduct(JacobianOperator):
         m, n = pattern.shape
         super().__init__((*lead, m), (*lead, n), dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return sparse_product(self.data, tangent, pattern=self.places)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         data = np.conj(self.data) if self.dtype.kind == "c" else self.data
         return sparse_product(data, cotangent, pattern=self.places.T)
 
@@ -162,11 +163,11 @@ class EntryProducts(JacobianOperator):
         self._lead = x.ndim - 1
         super().__init__((*x.shape[:-1], pattern.shape[0]), pattern.rows.shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         entries = tangent.reshape(tangent.shape[:-1] + (1,) * self._lead + tangent.shape[-1:])
         return self.places.gather(entries * self.x[..., self.places.cols])
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         x = np.conj(self.x) if self.dtype.kind == "c" else self.x
         terms = cotangent[..., self.places.rows] * x[..., self.places.cols]
         return np.sum(terms, axis=tuple(range(-1 - self._lead, -1))) if self._lead else terms
@@ -187,12 +188,14 @@ def _places(op: Any) -> Any:
 
 
 @sparse_product.jacobian(wrt=0)
-def sparse_product_wrt_data(y: Any, data: Any, x: Any, *, pattern: Pattern) -> JacobianOperator:
+def sparse_product_wrt_data(
+    y: Array, data: Array, x: Array, *, pattern: Pattern
+) -> JacobianOperator:
     return EntryProducts(x, pattern, y.dtype)
 
 
 @sparse_product.jacobian(wrt=1)
-def sparse_product_wrt_x(y: Any, data: Any, x: Any, *, pattern: Pattern) -> JacobianOperator:
+def sparse_product_wrt_x(y: Array, data: Array, x: Array, *, pattern: Pattern) -> JacobianOperator:
     return SparseProduct(data, pattern, x.shape[:-1], y.dtype)
 
 
@@ -319,7 +322,7 @@ class SparseInverse(LinearSolve):
         shape = (*lead, system.pattern.shape[0])
         super().__init__(shape, shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         data = np.conj(self.data) if adjoint and self.dtype.kind == "c" else self.data
         return sparse_solve(data, b, system=self.system, transposed=self.transposed != adjoint)
 

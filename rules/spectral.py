@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.errors import UnsupportedError
@@ -138,12 +139,12 @@ class HermitianEigen(JacobianOperator):
         self.clinear = vectors.dtype.kind != "c"
         super().__init__(vectors.shape, vectors.shape, vectors.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         v = settle(self.vectors, self.values, None, "eigh")
         e = adjoint(v) @ tangent @ v
         return np.real(_diagonal(e)) + 0.0, v @ (self.gaps * e)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         values, vectors = cotangent
         v = settle(self.vectors, self.values, values if vectors is None else None, "eigh")
         e = None if values is None else _embedded(values, self._eye)
@@ -168,15 +169,15 @@ class Read(JacobianOperator):
         self.clinear = op.clinear
         super().__init__(op.out_shape, reading.in_shape, op.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.op.pushforward(self.reading.pushforward(tangent))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.reading.pullback(self.op.pullback(cotangent))
 
 
 @eigh_.jacobian(wrt=0)
-def eigh_wrt_a(y: Any, a: Any, *, UPLO: str) -> JacobianOperator:
+def eigh_wrt_a(y: Array, a: Array, *, UPLO: str) -> JacobianOperator:
     return Read(HermitianEigen(*y), HermitianReading(a.shape, y[1].dtype, UPLO == "L"))
 
 
@@ -251,7 +252,7 @@ class GeneralEigen(JacobianOperator):
         """1 / v at the largest entry of each column v, 0 elsewhere."""
         return _reciprocal(np.real(self.vectors), ~self._largest)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         v, matrix = self._settled(None)
         c = matrix.solve(tangent @ v)
         dv = v @ np.where(self._defective[..., None, :], np.nan, self.gaps * c)
@@ -265,7 +266,7 @@ class GeneralEigen(JacobianOperator):
         """Tangents or cotangents of eigenvalues: NaN where a defective one is not left out."""
         return np.where(self._defective & (values != 0), np.nan, values) + 0.0
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         values, vectors = cotangent
         v, matrix = self._settled(values if vectors is None else None)
         c = None if values is None else _embedded(self._known(values), self._eye)
@@ -286,7 +287,7 @@ class GeneralEigen(JacobianOperator):
 
 
 @eig_.jacobian(wrt=0)
-def eig_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def eig_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return GeneralEigen(y[0], y[1], a.dtype)
 
 
@@ -307,16 +308,16 @@ class GeneralEigenvalues(GeneralEigen):
         self.out_shape = values.shape
         self.clinear = True  # unlike vectors, with their norm and their phase
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         v, matrix = self._settled(None)
         return self._known(_diagonal(matrix.solve(tangent @ v)))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return super().pullback((cotangent, None))
 
 
 @eigvals_.jacobian(wrt=0)
-def eigvals_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def eigvals_wrt_a(y: Array, a: Array) -> JacobianOperator:
     values, vectors = np.linalg.eig(a)
     return GeneralEigenvalues(y, _in_order(y, values, vectors), a.dtype)
 
@@ -366,7 +367,7 @@ class SingularDerivative(JacobianOperator):
         shape = (*u.shape[:-1], vh.shape[-1])
         super().__init__(shape, shape, u.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         u, vh = settle(self.u, self.s, None, "svd"), self.vh
         v = adjoint(vh)
         inverse = self._inverse[..., None, :]
@@ -384,7 +385,7 @@ class SingularDerivative(JacobianOperator):
         ds = np.where(self._positive, np.real(_diagonal(p)), np.zeros((), self.s.dtype))
         return du, ds, adjoint(dv)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         du, ds, dvh = cotangent
         only = ds if du is None and dvh is None else None
         u, vh = settle(self.u, self.s, only, "svd"), self.vh
@@ -412,7 +413,7 @@ class SingularDerivative(JacobianOperator):
 
 
 @svd_.jacobian(wrt=0)
-def svd_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def svd_wrt_a(y: Array, a: Array) -> JacobianOperator:
     return SingularDerivative(*y)
 
 

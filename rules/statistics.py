@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.arrays.python_operators import rooted
 from linad.arrays.zero_dim import gives, number
+from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS, implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact, keep_axes
@@ -52,13 +53,13 @@ def _deviation(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 @var_.jacobian(wrt=0)
-def var_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
+def var_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator:
     weights = _deviation(x, axes) * (2 * _factor(x, axes, ddof))
     return _deviation_row(y, x, weights, axes)
 
 
 @std_.jacobian(wrt=0)
-def std_wrt_x(y: Any, x: Any, *, axes: Any, ddof: float) -> JacobianOperator:
+def std_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator:
     y_kept = y.reshape(keep_axes(x.shape, axes))
     weights = _deviation(x, axes) * (_factor(x, axes, ddof) / tip(y_kept))
     return _deviation_row(y, x, weights, axes)

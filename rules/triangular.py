@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, matrix_transpose
 from linad.operators.base import JacobianOperator
@@ -81,7 +82,7 @@ class TriangularSolve(LinearSolve):
         self.a, self.lower, self.unit = a, lower, unit
         super().__init__(out_shape, in_shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         a = linalg.adjoint(self.a) if adjoint else self.a
         return solve_triangular_(a, b, lower=self.lower != adjoint, unit=self.unit)
 
@@ -179,7 +180,7 @@ class LUDerivative(JacobianOperator):
         self.upper = np.triu(lu)
         super().__init__(lu.shape, lu.shape, lu.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         f = permute_rows(tangent, self.order)
         f = solve_triangular_(self.lu, f, lower=True, unit=True)
         f = matrix_transpose(
@@ -189,7 +190,7 @@ class LUDerivative(JacobianOperator):
         )
         return self.lower @ np.tril(f, -1) + np.triu(f) @ self.upper, None
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         w, _ = cotangent
         f = np.tril(adjoint(self.lower) @ w, -1) + np.triu(w @ adjoint(self.upper))
         f = solve_triangular_(adjoint(self.lu), f, lower=False, unit=True)
@@ -198,6 +199,6 @@ class LUDerivative(JacobianOperator):
 
 
 @lu_.jacobian(wrt=0)
-def lu_wrt_a(y: Any, a: Any) -> JacobianOperator:
+def lu_wrt_a(y: Array, a: Array) -> JacobianOperator:
     lu, pivots = y
     return LUDerivative(lu, permutation(pivots))

@@ -9,6 +9,7 @@ While a function runs, the write itself happens in place; see `linad.arrays.buff
 
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.core.regions import insert_region, read_region, view_region, write_region
 from linad.operators.base import JacobianOperator
 from linad.operators.region_writes import Erase, Extract
@@ -16,27 +17,27 @@ from linad.operators.reordering import broadcast
 
 
 @read_region.jacobian(wrt=0)
-def read_region_wrt_x(y: Any, x: Any, *, region: Any) -> JacobianOperator:
+def read_region_wrt_x(y: Array, x: Array, *, region: Any) -> JacobianOperator:
     return Extract(region, y.shape, x.shape, x.dtype)
 
 
 @view_region.jacobian(wrt=0)
-def view_region_wrt_x(y: Any, x: Any, *, region: Any) -> JacobianOperator:
+def view_region_wrt_x(y: Array, x: Array, *, region: Any) -> JacobianOperator:
     return Extract(region, y.shape, x.shape, x.dtype)
 
 
 @write_region.jacobian(wrt=0)
-def write_region_wrt_x(y: Any, x: Any, value: Any, *, region: Any) -> JacobianOperator:
+def write_region_wrt_x(y: Array, x: Array, value: Array, *, region: Any) -> JacobianOperator:
     return Erase(region, y.shape, y.dtype)
 
 
 @write_region.jacobian(wrt=1)
-def write_region_wrt_value(y: Any, x: Any, value: Any, *, region: Any) -> JacobianOperator:
+def write_region_wrt_value(y: Array, x: Array, value: Array, *, region: Any) -> JacobianOperator:
     shape = y.shape[: y.ndim - region.ndim] + region.shape
     insert = Extract(region, shape, y.shape, y.dtype).H
     return insert @ broadcast(shape, value.shape, region.dtype_in(y.dtype))
 
 
 @insert_region.jacobian(wrt=0)
-def insert_region_wrt_value(y: Any, value: Any, *, region: Any, shape: Any) -> JacobianOperator:
+def insert_region_wrt_value(y: Array, value: Array, *, region: Any, shape: Any) -> JacobianOperator:
     return Extract(region, value.shape, y.shape, y.dtype).H

@@ -5,6 +5,7 @@ recorded), so tests of these are left out: the back end's, the documentation's b
 show compiled programs, and those marked ``compiles``.
 """
 
+import gc
 import os
 import shutil
 import zlib
@@ -27,6 +28,19 @@ def pytest_addoption(parser):
         metavar="FRACTION[:SEED]",
         help="run only this part of the tests marked full, another one for each seed",
     )
+
+
+def pytest_itemcollected(item):
+    """Of a grid marked ``sweep``, a part stays in the default run: by name, so always the same."""
+    sweep = item.get_closest_marker("sweep")
+    if sweep and zlib.crc32(item.nodeid.encode()) >= sweep.kwargs["part"] * 2**32:
+        item.add_marker(pytest.mark.full)
+
+
+def pytest_collection_finish():
+    """What has been collected stays: the garbage collector need not look at it during each test."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -185,6 +185,10 @@ class Kernel:
             return 0
 
 
+KEPT = []
+"""All kernels: a program may be called after the test that made it."""
+
+
 @contextlib.contextmanager
 def kernels_in_python():
     """Within, kernels that no user's function takes part in run in Python."""
@@ -192,7 +196,10 @@ def kernels_in_python():
     compiled = cache._load
 
     def load(source, fast, called):
-        return compiled(source, fast, called) if called else Kernel(source, called, raised)
+        if called:
+            return compiled(source, fast, called)
+        KEPT.append(Kernel(source, called, raised))
+        return KEPT[-1]
 
     with mock.patch.object(cache, "_load", load), mock.patch.object(cache, "_kernels", {}):
         yield

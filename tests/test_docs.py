@@ -154,8 +154,9 @@ CONSOLE = re.compile(r"^```console\n\$ (linad [^\n]*)\n(.*?)^```$", re.MULTILINE
 
 # What rounding and the machine decide: errors, orders, times, and how often a solver asks.
 VARIES = re.compile(
-    r"(?<=off by )\S+|(?<=at most )\S+|(?<=order )\d\.\d\d|[\d.]+(?= s | times)"
-    r"|\de-\d+(?= )|\d+(?= (?:linearizations|JVPs|VJPs|runs of the model))"
+    r"(?<=off by )\S+|(?<=at most )\S+|(?<=order )\d\.\d\d|[\d.]+(?= m?s\b| times)"
+    r"|(?<=differ by )\S+|\de-\d+(?= )|\d+(?= (?:Jacobians|runs of the model))"
+    r"|\d+ kernels? compiled|\d+(?= from disk)"
 )
 
 

@@ -330,6 +330,7 @@ def pelts():
     return found, example.sensitivities(found)
 
 
+@pytest.mark.full
 class TestPelts:
     example = load("pelts")
 

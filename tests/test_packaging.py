@@ -84,6 +84,7 @@ def test_every_package_has_an_init():
     assert [str(f) for f in sorted(folders) if not (f / "__init__.py").exists()] == []
 
 
+@pytest.mark.full
 def test_wheel_holds_every_module(wheel):
     expected = {Path("linad") / p for p in python_files(ROOT / "linad")}
     expected |= {Path("linad", "rules") / p for p in python_files(ROOT / "rules")}
@@ -93,12 +94,14 @@ def test_wheel_holds_every_module(wheel):
     assert Path("linad/py.typed") in names
 
 
+@pytest.mark.full
 def test_wheel_adds_only_linad_to_the_top_level(wheel):
     with zipfile.ZipFile(wheel) as archive:
         top = {Path(name).parts[0] for name in archive.namelist()}
     assert top == {"linad", f"linad-{linad.__version__}.dist-info"}
 
 
+@pytest.mark.full
 def test_wheel_carries_its_license_and_command(wheel):
     with zipfile.ZipFile(wheel) as archive:
         info = f"linad-{linad.__version__}.dist-info"
@@ -108,6 +111,7 @@ def test_wheel_carries_its_license_and_command(wheel):
         assert "linad = linad.command.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
 
 
+@pytest.mark.full
 def test_wheel_imports_alone(wheel, tmp_path):
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
@@ -122,6 +126,7 @@ def test_wheel_imports_alone(wheel, tmp_path):
     assert Path(printed.strip()) == site / "linad" / "rules" / "__init__.py"
 
 
+@pytest.mark.full
 def test_sdist_holds_tests_and_documentation(sdist):
     with tarfile.open(sdist) as archive:
         names = {Path(*Path(name).parts[1:]) for name in archive.getnames()}

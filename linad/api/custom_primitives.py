@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from linad.api.opaque import Opaque, PlainRule, is_opaque
 from linad.api.overwriting_primitives import Overwriting
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.marks import Attempt
 from linad.core.options import FUNCTION, POSITIVE_COUNT, TEXT, Kind, is_integer, takes
 from linad.core.primitive import Primitive, Rule, Traced, innermost_trace
@@ -94,7 +95,7 @@ class UserPrimitive(Primitive):
             def rule(y: Any, *args: Any, **params: Any) -> Any:
                 _, pull = vjp_rule(*args, **params)
 
-                def pull_one(cotangent: Any) -> Any:
+                def pull_one(cotangent: Array) -> Any:
                     found = pull(cotangent)
                     part = (found if isinstance(found, (tuple, list)) else (found,))[wrt]
                     return np.zeros(np.shape(args[wrt])) if part is None else part
@@ -282,10 +283,10 @@ class Tried(JacobianOperator):
         self.J, self.instead = J, instead
         super().__init__(J.out_shape, J.in_shape, J.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._apply("pushforward", tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self._apply("pullback", cotangent)
 
     def _apply(self, how: str, seeds: Any) -> Any:
@@ -313,10 +314,10 @@ class FromFunctions(JacobianOperator):
         self.push, self.pull, self.name = push, pull, name
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._each(self.push, tangent, self.in_shape, self.out_shape, "pushforward")
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self._each(self.pull, cotangent, self.out_shape, self.in_shape, "pullback")
 
     def _each(self, function: Any, seeds: Any, taken: Shape, given: Shape, what: str) -> Any:
@@ -359,7 +360,7 @@ class FromPullback(JacobianOperator):
             attempt.forget()
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         if self.L is not None:
             return self.L.pullback(tangent)
         if self.matrix is None:
@@ -370,7 +371,7 @@ class FromPullback(JacobianOperator):
         rows = tangent.reshape((*lead, size_of(self.in_shape)))
         return (rows @ self.matrix.T).reshape(lead + self.out_shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return (self.pulled.pullback if self.L is None else self.L.pushforward)(cotangent)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.errors import LinadError, OpaqueRuleError, RefusalError
 from linad.operators.base import JacobianOperator
@@ -74,10 +75,10 @@ class Opaque(JacobianOperator):
         self.rule, self.point, self.turned = rule, point, turned
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return product(tangent, *self.point, rule=self.rule, adjoint=self.turned)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return product(cotangent, *self.point, rule=self.rule, adjoint=not self.turned)
 
 

@@ -211,6 +211,9 @@ def _of_numpy(name: str) -> str:
 
 def _of_scipy(module: str, name: str) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
+    if module.startswith("scipy.stats.rv_"):  # the class of a distribution has no name of its own
+        names = ", ".join(importlib.import_module("linad.scipy.stats").__all__)
+        return f"use linad.scipy.stats, which traces, for {names}; for others {WRAP}"
     try:  # by name: the mirrors stand above, and a room of SciPy may have none
         mirror = importlib.import_module(f"linad.{module}")
     except ModuleNotFoundError:

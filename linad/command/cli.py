@@ -1,4 +1,4 @@
-"""The command line: `linad demo`, `linad check`, `linad show`.
+"""The command line: `linad demo`, `linad check`, `linad show`, `linad explain`.
 
 Exit status: 0 when all is well, 1 when a check fails or linad cannot differentiate the
 function, 2 when the command cannot be run as it was given.
@@ -17,13 +17,14 @@ from linad.command.checks import Finding, run_checks
 from linad.command.loading import Problem, UsageError, describe, line_of, load_problem
 from linad.command.terminal import Terminal
 from linad.core import tree
+from linad.core.callers import user_frame
 from linad.errors import LinadError
 
 GOOD, FAILED, USAGE = 0, 1, 2
 
 EXAMPLES = """\
 examples:
-  linad demo                       fit the Lotka-Volterra equations to lynx and hare pelts
+  linad demo                       solve a nonlinear equation, fit lynx and hare pelts
   linad demo --plot pelts.png      and draw the fit with matplotlib
   linad check model.py:loss --at "np.linspace(0, 1, 5)"
                                    is the derivative of loss right there?
@@ -31,6 +32,8 @@ examples:
                                    a tuple is the arguments; names are those of model.py
   linad show model.py:loss --at point.npz
                                    the forward and reverse programs, line by line
+  linad explain model.py:loss --at "np.zeros(3)"
+                                   what linad.jit makes of them: loops, memory, what falls back
 """
 
 
@@ -47,10 +50,11 @@ def parser() -> argparse.ArgumentParser:
 
     demo = commands.add_parser(
         "demo",
-        help="fit the Lotka-Volterra equations to real data",
-        description="Fit the Lotka-Volterra equations to the lynx and hare pelts of the "
-        "Hudson's Bay Company, 1900-1920, with scipy.optimize.least_squares and linad's "
-        "Jacobian operator.",
+        help="solve a nonlinear equation and fit real data, with times",
+        description="Solve Bratu's equation, 576 unknowns, by Newton's method; then fit the "
+        "Lotka-Volterra equations to the lynx and hare pelts of the Hudson's Bay Company, "
+        "1900-1920, with scipy.optimize.least_squares and a compiled Jacobian. Both beside "
+        "finite differences.",
     )
     demo.add_argument("--plot", metavar="FILE", help="write the fit as an image (PNG, PDF, SVG)")
     demo.set_defaults(run=run_demo)
@@ -81,6 +85,16 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_problem(show)
     show.set_defaults(run=run_show)
+
+    explain = commands.add_parser(
+        "explain",
+        help="print what linad.jit makes of a function and of its derivative",
+        description="Compile a function and its gradient (its Jacobian, if it is not a real "
+        "scalar) at a point; print the steps of a call, the memory they touch, what runs in "
+        "NumPy, and the decisions that are checked.",
+    )
+    _add_problem(explain)
+    explain.set_defaults(run=run_explain)
     return top
 
 
@@ -102,10 +116,10 @@ def run_demo(options: argparse.Namespace, terminal: Terminal) -> int:
 
     if options.plot:
         demo.check_plot(options.plot)
-    fits = demo.all_fits()
-    print(demo.report(fits, terminal))
+    for k, part in enumerate(demo.parts(terminal)):
+        print("\n" * bool(k) + part, flush=True)
     if options.plot:
-        demo.save_plot(fits[0].theta, options.plot)
+        demo.save_plot(demo.fit_by_matrix().theta, options.plot)
         print(f"\n  wrote {options.plot}")
     return GOOD
 
@@ -158,6 +172,32 @@ def run_show(options: argparse.Namespace, terminal: Terminal) -> int:
         print(terminal.paint(f"# {title}: {len(tape)} equations", "faint"))
         print(f"{tape}\n")
     return GOOD
+
+
+def run_explain(options: argparse.Namespace, terminal: Terminal) -> int:
+    """`linad explain`."""
+    problem = load_problem(options.function, options.at)
+    y = evaluate(problem)
+    argnums = tuple(range(len(problem.point)))
+    scalar = isinstance(y, np.ndarray | np.generic | float) and np.shape(y) == ()
+    derivative = linad.grad if scalar else linad.jacobian
+    for title, function in (
+        ("value", problem),
+        ("gradient" if scalar else "Jacobian", derivative(problem, argnums)),
+    ):
+        print(terminal.paint(f"# {title}", "faint"))
+        report = linad.explain(function)(*problem.point)
+        for step in report.steps:
+            if step.source is not None and step.source.filename == _entry():
+                step.source = None  # a step of the derivative alone: no line of the user's
+        print(f"{report}\n")
+    return GOOD
+
+
+def _entry() -> str | None:
+    """The file that the command was started from."""
+    frame = user_frame()
+    return frame and frame.f_code.co_filename
 
 
 def evaluate(problem: Problem) -> Any:

@@ -1,11 +1,13 @@
-"""`linad demo`: lynxes, hares and the Lotka-Volterra equations.
+"""`linad demo`: an equation with hundreds of unknowns; then lynxes and hares.
+
+The first part is in `bratu.py`. The second fits the Lotka-Volterra equations,
 
 du/dt =  alpha u - beta  u v       u  hare pelts, thousands
 dv/dt = -gamma v + delta u v       v  lynx pelts, thousands
 
 In logarithms, z = (log u, log v),
 
-dz/dt = r + A exp(z)       r = (alpha, -gamma)       A = [[0, -beta], [delta, 0]]
+dz/dt = a - b exp(z reversed)       a = (alpha, -gamma)       b = (beta, -delta)
 
 which keeps the populations positive, and is the scale of the fit: the numbers of a pelt
 count are off by a factor rather than by a difference.
@@ -16,17 +18,17 @@ the Lotka-Volterra model in Stan", 2018 (posterior means).
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator
 
 import linad
+from linad.command.bratu import SIDE, Solved, solved
 from linad.command.loading import UsageError
 from linad.command.terminal import Series, Terminal, legend, plot
 
@@ -46,10 +48,7 @@ PUBLISHED = {"alpha": 0.55, "beta": 0.028, "gamma": 0.80, "delta": 0.024}
 START = np.log([1.0, 0.05, 1.0, 0.05, HARE[0], LYNX[0]])
 STEPS_A_YEAR = 5
 
-# Where beta and delta stand in A.
-ON_HARE = np.array([[0.0, -1.0], [0.0, 0.0]])
-ON_LYNX = np.array([[0.0, 0.0], [1.0, 0.0]])
-SIGNS = np.array([[1.0], [-1.0]])
+SIGNS = np.array([1.0, -1.0])
 
 
 def states(theta: Any, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
@@ -65,19 +64,17 @@ def states(theta: Any, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
 
     Returns
     -------
-    list of array (2, 1)
+    list of array (2,)
         Log populations of hare and lynx at the start and after each step.
     """
     # Rates a step instead of rates a year: h enters once here, not in every stage.
-    parameters = np.exp(theta)
-    rates = parameters[:4] / steps
-    r = SIGNS * rates[0:3:2].reshape(2, 1)
-    A = rates[1] * ON_HARE + rates[3] * ON_LYNX
+    rates = np.exp(theta[:4]) / steps
+    growth, eaten = SIGNS * rates[0::2], SIGNS * rates[1::2]
 
     def slope(z: Any) -> Any:
-        return r + A @ np.exp(z)
+        return growth - eaten * np.exp(z[::-1])
 
-    z = theta[4:].reshape(2, 1)
+    z = theta[4:]
     found = [z]
     for _ in range(years * steps):
         k1 = slope(z)
@@ -91,7 +88,7 @@ def states(theta: Any, steps: int = STEPS_A_YEAR, years: int = 20) -> list[Any]:
 
 def model(theta: Any) -> Any:
     """Log populations of hare and lynx in each of YEARS, (21, 2)."""
-    return np.concatenate(states(theta)[::STEPS_A_YEAR], axis=1).T
+    return np.stack(states(theta)[::STEPS_A_YEAR])
 
 
 def residual(theta: Any) -> Any:
@@ -112,8 +109,10 @@ class PopulationFit:
     jacobian : array (42, 6)
         At ``theta``.
     work : str
-        The runs and sweeps it took.
+        The Jacobians or runs it took.
     seconds : float
+    compiling : float
+        Seconds that went by before the Jacobian was compiled.
     """
 
     name: str
@@ -122,6 +121,7 @@ class PopulationFit:
     cost: float
     work: str
     seconds: float
+    compiling: float = 0.0
 
     @property
     def estimates(self) -> Any:
@@ -137,49 +137,23 @@ class PopulationFit:
         return self.estimates * np.sqrt(np.diag(covariance))
 
 
-class CountedProducts(LinearOperator):
-    """An operator that counts the vectors it is applied to."""
-
-    def __init__(self, operator: Any, counts: dict[str, int]) -> None:
-        self.operator, self.counts = operator, counts
-        super().__init__(operator.dtype, operator.shape)
-
-    def _matvec(self, x: Any) -> Any:
-        self.counts["JVPs"] += 1
-        return self.operator.matvec(x)
-
-    def _rmatvec(self, x: Any) -> Any:
-        self.counts["VJPs"] += 1
-        return self.operator.rmatvec(x)
-
-    def _matmat(self, X: Any) -> Any:
-        self.counts["JVPs"] += X.shape[-1]
-        return self.operator.matmat(X)
-
-    def _rmatmat(self, X: Any) -> Any:
-        self.counts["VJPs"] += X.shape[-1]
-        return self.operator.rmatmat(X)
-
-
-def fit_by_operator() -> PopulationFit:
-    """Fit with the Jacobian as linad gives it: an operator, never a matrix."""
-    counts = {"linearizations": 0, "JVPs": 0, "VJPs": 0}
-
-    def jacobian(theta: Any) -> CountedProducts:
-        counts["linearizations"] += 1
-        return CountedProducts(linad.linearize(residual, theta)[1], counts)
-
+def fit_compiled() -> PopulationFit:
+    """Fit with the Jacobian as a compiled program: the same function, and `linad.jit`."""
+    jacobian = linad.jit(linad.jacobian(residual))
+    begun = time.perf_counter()
+    for _ in range(2):  # the first call records what the function does, the second compiles it
+        jacobian(START)
+    compiling = time.perf_counter() - begun
     result, seconds = _least_squares(jacobian)
-    work = ", ".join(f"{count} {what}" for what, count in counts.items())
-    J = result.jac.operator.todense()
-    return PopulationFit("linad, operator", result.x, J, result.cost, work, seconds)
+    work = f"{result.njev} Jacobians"
+    return PopulationFit("linad.jit", result.x, result.jac, result.cost, work, seconds, compiling)
 
 
 def fit_by_matrix() -> PopulationFit:
     """Fit with the Jacobian as a matrix: its 6 columns in one forward sweep of linad."""
     result, seconds = _least_squares(linad.jacobian(residual))
-    work = f"{result.njev} linearizations, {result.njev * len(START)} JVPs"
-    return PopulationFit("linad, matrix", result.x, result.jac, result.cost, work, seconds)
+    work = f"{result.njev} Jacobians"
+    return PopulationFit("linad, uncompiled", result.x, result.jac, result.cost, work, seconds)
 
 
 def fit_by_differences(scheme: str) -> PopulationFit:
@@ -207,17 +181,63 @@ def exact_jacobian(theta: Any) -> Any:
 
 def all_fits() -> list[PopulationFit]:
     """The fit in four ways, each from the same start; the first is the demonstration."""
-    linad.linearize(residual, START)  # so that nothing below is the first of its kind
+    linad.jacobian(residual)(START)  # so that nothing below is the first of its kind
     return [
-        fit_by_operator(),
+        fit_compiled(),
         fit_by_matrix(),
         fit_by_differences("2-point"),
         fit_by_differences("3-point"),
     ]
 
 
+NEXT = """\
+Your own function, in a file model.py that defines loss(x), at a point:
+
+  linad check model.py:loss --at "np.ones(3)"      is its derivative right?
+  linad explain model.py:loss --at "np.ones(3)"    what linad.jit makes of it
+
+In Python:
+
+  import linad
+  linad.grad(loss)(x)                              the gradient
+  linad.jit(linad.grad(loss))                      compiled, from the second call on
+  linad.solve.curve_fit(model, t, y, p0)           a fit with standard errors"""
+
+
+def parts(terminal: Terminal) -> Iterator[str]:
+    """The demonstration as text, part by part, each as soon as it is known."""
+    yield report_of_equation(solved(), terminal)
+    yield "Fitting a model to data; the first time its Jacobian is compiled, for some seconds ..."
+    yield report(all_fits(), terminal)
+    yield terminal.paint("What to type next", "bold") + f"\n\n{NEXT}"
+
+
+def report_of_equation(found: Solved, terminal: Terminal) -> str:
+    """The first part as text."""
+    n = SIDE * SIDE
+    ratio = found.seconds_by_differences / found.seconds
+    milliseconds = 1e3 * found.seconds_by_differences
+    other = f"{milliseconds:.0f} ms, with differences: {ratio:.1f} times as long"
+    return "\n".join([
+        terminal.paint(f"Bratu's equation on a square, {n} unknowns", "bold"),
+        "",
+        "  def bratu(u, lam=6.0):          # a Laplacian and an exponential, plain NumPy",
+        "      v = np.pad(u, 1)",
+        "      around = v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:]",
+        "      return (around - 4 * u) * (len(u) + 1) ** 2 + lam * np.exp(u)",
+        "",
+        f"  linad.solve.newton(bratu, np.zeros(({SIDE}, {SIDE})))",
+        "",
+        f"  largest u                     {found.u.max():.6f}, after {found.steps} steps",
+        f"  the Jacobian, {n} x {n}:     {found.entries} entries, found from the code",
+        f"  time                          {1e3 * found.seconds:.0f} ms",
+        f"  scipy.optimize.root           {other}",
+        f"  the two solutions differ by   {found.apart:.0e}",
+    ])  # fmt: skip
+
+
 def report(fits: list[PopulationFit], terminal: Terminal) -> str:
-    """The demonstration as text."""
+    """The second part as text."""
     best = fits[0]
     strong = partial(terminal.paint, colour="bold")
     misfit = np.sqrt(2 * best.cost / (LOG_PELTS.size - len(START)))
@@ -230,12 +250,12 @@ def report(fits: list[PopulationFit], terminal: Terminal) -> str:
         "  dv/dt = -gamma v + delta u v      v  lynx",
         "",
         f"  fitted to {LOG_PELTS.size} numbers in the log scale, which scatter by {misfit:.2f};",
-        f"  Runge-Kutta of order 4 in plain NumPy, {STEPS_A_YEAR} steps a year",
+        f"  Runge-Kutta of order 4 in a loop of plain NumPy, {STEPS_A_YEAR} steps a year",
         "",
         strong("              estimate   std. error    published"),
         *_estimates(best),
         "",
-        strong("The Jacobian, 42 x 6: what least_squares was given, and what it cost"),
+        strong("The Jacobian, 42 x 6: what least_squares was given, and what the fit cost"),
         "",
         *_costs(fits),
     ]
@@ -259,31 +279,23 @@ def _aligned(value: float, digits: int) -> str:
 
 
 def _costs(fits: list[PopulationFit]) -> list[str]:
-    lines = [f"  {'':<21}{'time':>7}   {'J off by':>8}   work"]
+    lines = [f"  {'':<21}{'time':>8}   {'J off by':>8}   work"]
     for fit in fits:
         exact = exact_jacobian(fit.theta)
         error = np.abs(fit.jacobian - exact).max() / np.abs(exact).max()
-        lines.append(f"  {fit.name:<21}{fit.seconds:>5.2f} s   {error:>8.0e}   {fit.work}")
-    return [*lines, "", _verdict(fits)]
-
-
-def _verdict(fits: list[PopulationFit]) -> str:
-    """Say in words how linad's times compare, whichever way that is."""
-    operator, matrix, two_point, _ = (fit.seconds for fit in fits)
-    text = (
-        f"The operator took {operator / two_point:.1f} times as long as 2-point differences, "
-        f"the matrix {matrix / two_point:.1f} times. A run of this model is 2000 operations on "
-        f"2 numbers each, and differences need 6 runs a Jacobian. For n parameters they need "
-        f"n; a product with J or its transpose takes one sweep, whatever n is. linad.jit "
-        f"compiles such loops: a run of this one then takes microseconds."
-    )
-    return fill(text, 78, initial_indent="  ", subsequent_indent="  ")
+        lines.append(f"  {fit.name:<21}{1e3 * fit.seconds:>5.0f} ms   {error:>8.0e}   {fit.work}")
+    return [
+        *lines,
+        "",
+        f"  Until it was compiled {fits[0].compiling:.1f} s went by; that stays on disk.",
+        "  Loops over small arrays want linad.jit; large arrays do well without.",
+    ]
 
 
 def _series(theta: Any) -> tuple[Series, Series]:
     """Data and fitted curves of both animals, in thousands."""
     steps = 20
-    curves = np.exp(np.concatenate(states(theta, steps), axis=1))
+    curves = np.exp(np.stack(states(theta, steps), axis=1))
     when = YEARS[0] + np.arange(curves.shape[1]) / steps
     return (
         Series("hare", "yellow", (YEARS, HARE), (when, curves[0]), "●", "o", "."),

@@ -25,16 +25,22 @@ from linad.core.tape import Var
 from linad.errors import ExportError, LinadError
 from linad.export import (
     onnx_compositions as _compositions,
+    onnx_exponentials as _exponentials,
     onnx_matrices as _matrices,
     onnx_nodes as _nodes,
+    onnx_reductions as _reductions,
     onnx_searching as _searching,
     onnx_selections as _selections,
     onnx_special as _special,
+    onnx_trigonometry as _trigonometry,
 )
 from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
-FORM_MODULES = (_nodes, _selections, _searching, _matrices, _compositions, _special)
+FORM_MODULES = (
+    *(_nodes, _selections, _searching, _matrices),
+    *(_exponentials, _trigonometry, _compositions, _reductions, _special),
+)
 """They register how primitives are written."""
 
 LENGTHS = (11, 14, 18)

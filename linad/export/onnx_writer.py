@@ -1,10 +1,9 @@
 """A tape as nodes of an ONNX graph.
 
 One equation becomes one node, or a few. The forms of the primitives are rows of `FORMS`, a
-function of the writer and the equation each; the modules `onnx_nodes`, `onnx_selections`,
-`onnx_matrices`, `onnx_compositions` and `onnx_special` fill it. Many forms are compositions: a
-NumPy function of primitives that have forms. It is recorded like a user's function, and its
-tape is written in the place of the equation.
+function of the writer and the equation each; the modules that `onnx_graph` names fill it. Many
+forms are compositions: a NumPy function of primitives that have forms. It is recorded like a
+user's function, and its tape is written in the place of the equation.
 """
 
 import warnings

@@ -258,7 +258,7 @@ class ProgramJacobian(JacobianOperator):
 
     unknown = EVERYTHING
 
-    fresh = True
+    owns_result = True
 
     def __init__(
         self, call: ProgramCall, values: list[Any], y: tuple[Any, ...], active: tuple[int, ...]

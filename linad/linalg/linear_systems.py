@@ -27,6 +27,7 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.options import FLAG, POSITIVE_COUNT, TOLERANCE, choice, takes
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact
@@ -120,7 +121,7 @@ class _IteratedInverse(LinearSolve):
         shape = (*lead, op.shape[0])
         super().__init__(shape, shape, op.dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         adjoint = adjoint != self.reverse
         return iterate(b, *self.arrays, recipe=self.recipe, adjoint=adjoint, options=self.options)
 

@@ -20,13 +20,14 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, OperandError, ShapeError
 from linad.operators.facts import FACTS, Facts
-from linad.operators.properties import Questions
+from linad.operators.properties import OperatorProperties
 from linad.operators.provided import ANSWERS
 from linad.operators.sparse_properties import SparseForms
 
@@ -42,7 +43,7 @@ INTERNAL = {
 NUMBERS = (int, float, complex, np.generic)
 
 
-class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
+class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
     Parameters
@@ -123,21 +124,21 @@ class JacobianOperator(Facts, Questions, SparseForms, LinearOperator):
 
     # The two methods a subclass writes.
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         """Map tangents ``(*seeds, *in_shape)`` to ``(*seeds, *out_shape)``."""
         raise NotImplementedError
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         """Map cotangents ``(*seeds, *out_shape)`` to ``(*seeds, *in_shape)``: the adjoint."""
         raise NotImplementedError
 
     # What some subclasses override.
 
-    def pullback_into(self, cotangent: Any, total: Any) -> None:
+    def pullback_into(self, cotangent: Array, total: Array) -> None:
         """Add the pullback to the array ``total`` ``(*seeds, *in_shape)``; see `scatters`."""
         total += self.pullback(cotangent)
 
-    def pushforward_into(self, tangent: Any, total: Any) -> None:
+    def pushforward_into(self, tangent: Array, total: Array) -> None:
         """Add the pushforward to the array ``total`` ``(*seeds, *out_shape)``; see `spreads`."""
         total += self.pushforward(tangent)
 

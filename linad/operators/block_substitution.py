@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import both
 from linad.operators.wrappers import Typed
@@ -51,7 +52,7 @@ class BlockTriangularSolve(Typed):
         self._in_dtype, self._out_dtype = first.in_dtype, first.out_dtype
         super().__init__((n,), (n,), np.result_type(*[op.dtype for op in inverses]))
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         order = range(len(self.sizes)) if self.lower else range(len(self.sizes))[::-1]
         parts = self._parts(tangent)
         for i in order:
@@ -61,7 +62,7 @@ class BlockTriangularSolve(Typed):
             parts[i] = self.inverses[i].pushforward(parts[i])
         return np.concatenate(parts, axis=-1)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         order = range(len(self.sizes))[::-1] if self.lower else range(len(self.sizes))
         parts = self._parts(cotangent)
         for j in order:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.options import COUNT, DTYPE, takes
 from linad.errors import DTypeError, OperandError, ShapeError, SingularError
 from linad.operators.algebra import as_operator, common_dtypes, fitted, matching
@@ -64,10 +65,10 @@ class Blocks(Typed):
         self.wide = any(op.wide for op in ops)
         super().__init__((sum(heights),), (sum(widths),), np.result_type(*[op.dtype for op in ops]))
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._apply(tangent, False, lambda op, x: op.pushforward(x))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self._apply(cotangent, True, lambda op, x: op.pullback(x))
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.errors import SingularError
@@ -28,7 +29,7 @@ from linad.operators.facts import (
     triangle_names,
 )
 from linad.operators.placement import Roll
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.structured import Cast, Diagonal, Identity, RealPart, Zero
 from linad.operators.wrappers import Adjoint, Scaled, Transpose
@@ -61,10 +62,10 @@ class Circulant(JacobianOperator):
         self.eigenvalues, self.axes = eigenvalues, axes
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._apply(tangent, self.eigenvalues)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self._apply(cotangent, np.conj(self.eigenvalues))
 
     def _apply(self, x: Any, eigenvalues: Any) -> Any:
@@ -115,7 +116,7 @@ class Circulant(JacobianOperator):
         return Circulant(1 / self.eigenvalues, self.axes, self.in_shape, self.dtype)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, self.axes)
+        return dense_along(self.out_shape, self.in_shape, self.axes)
 
     def relation_key(self) -> Any:
         return self.axes

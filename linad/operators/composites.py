@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import former_names
+from linad.core.array_type import Array
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import (
     HERMITIAN,
@@ -69,12 +70,12 @@ class Chain(Composite):
                 dtype = np.promote_types(dtype, f.dtype)
         super().__init__(first.out_shape, last.in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         for factor in reversed(self.factors):
             tangent = factor.pushforward(tangent)
         return tangent
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         for factor in self.factors:
             cotangent = factor.pullback(cotangent)
         return cotangent
@@ -179,10 +180,10 @@ class Sum(Composite):
                 dtype = np.promote_types(dtype, t.dtype)
         super().__init__(first.out_shape, first.in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _total((t.pushforward(tangent), t.owns_result) for t in self.terms)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return _total((t.pullback(cotangent), t.owns_result) for t in self.terms)
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, keep_axes, matrix_transpose, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
@@ -63,10 +64,10 @@ class Contraction(JacobianOperator):
         arrays = [np.conj(a) if conjugate else a for _, a in self.fixed]
         return np.einsum(f"{labels}->...{wanted}", x, *arrays, optimize=bool(arrays))
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._contract(self.in_labels, self.out_labels, tangent, False)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         wanted = "".join(c for k, c in enumerate(self.in_labels) if k not in self._summed)
         total = self._contract(self.out_labels, wanted, cotangent, self.dtype.kind == "c")
         if not self._summed:

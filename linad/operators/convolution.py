@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes, windows
+from linad.operators.relation_shapes import dense_along, windows
 from linad.operators.relations import Product, Relation
 
 
@@ -47,10 +48,10 @@ class Convolution(JacobianOperator):
         self.convolve, self.kernel, self.mode = convolve, kernel, mode
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.convolve(tangent, self.kernel, mode=self.mode)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         mode = "valid" if self.mode == "full" else "full"
         return self.convolve(cotangent, flipped(self.kernel), mode=mode)
 
@@ -89,11 +90,11 @@ class ValidKernel(JacobianOperator):
         self.convolve, self.signal = convolve, signal
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.convolve(self.signal, tangent, mode="valid")
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.convolve(flipped(self.signal), cotangent, mode="valid")
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-1,))
+        return dense_along(self.out_shape, self.in_shape, (-1,))

@@ -10,10 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from linad.core.array_type import Array
+from linad.core.former_names import class_from
 from linad.core.shapes import Shape, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED, real_dtype
-from linad.operators.relation_shapes import lanes, moved
+from linad.operators.relation_shapes import dense_along, moved
 from linad.operators.relations import Gather, Product
 
 Norm = Literal["backward", "ortho", "forward"]
@@ -51,11 +53,11 @@ class Fourier(JacobianOperator):
         self.axes, self.backward, self.norm = axes, inverse, norm
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         transform = np.fft.ifftn if self.backward else np.fft.fftn
         return transform(tangent, axes=self.axes, norm=self.norm)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         transform = np.fft.fftn if self.backward else np.fft.ifftn
         return transform(cotangent, axes=self.axes, norm=OPPOSITE[self.norm])
 
@@ -92,7 +94,7 @@ class Fourier(JacobianOperator):
         return Fourier(self.axes, not self.backward, self.norm, self.in_shape, self.dtype)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, self.axes)
+        return dense_along(self.out_shape, self.in_shape, self.axes)
 
     def relation_key(self) -> Any:
         return self.axes
@@ -131,15 +133,15 @@ class RealFourier(JacobianOperator):
     def in_dtype(self) -> Any:
         return self._real
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.fft.rfft(tangent, axis=self.axis, norm=self.norm)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         n = self.in_shape[self.axis]
         return np.fft.irfft(cotangent * self._halves, n, self.axis, OPPOSITE[self.norm])
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (self.axis,))
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
 
     def relation_key(self) -> Any:
         return self.axis
@@ -177,15 +179,15 @@ class HermitianFourier(JacobianOperator):
     def out_dtype(self) -> Any:
         return self._real
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.fft.irfft(tangent, self.out_shape[self.axis], self.axis, self.norm)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         transform = np.fft.rfft(cotangent, axis=self.axis, norm=OPPOSITE[self.norm])
         return transform * self._twice
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (self.axis,))
+        return dense_along(self.out_shape, self.in_shape, (self.axis,))
 
     def relation_key(self) -> Any:
         return self.axis
@@ -203,7 +205,7 @@ def multiplicity(n: int, axis: int, dtype: Any) -> Any:
     return times.reshape((-1, *(1,) * (-axis - 1)))
 
 
-class Fit(JacobianOperator):
+class CropOrPad(JacobianOperator):
     """Crop or pad with zeros at the end of each axis; the adjoint does the opposite."""
 
     copies = True
@@ -211,10 +213,10 @@ class Fit(JacobianOperator):
 
     owns_result = True
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _fitted(tangent, self.in_shape, self.out_shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return _fitted(cotangent, self.out_shape, self.in_shape)
 
     def relation(self) -> Gather:
@@ -227,3 +229,7 @@ def _fitted(x: Any, before: Shape, after: Shape) -> Any:
     kept = x[(..., *[slice(min(m, n)) for m, n in zip(before, after, strict=True)])]
     missing = [(0, max(n - m, 0)) for m, n in zip(before, after, strict=True)]
     return np.pad(kept, [(0, 0)] * seeds + missing)
+
+
+def __getattr__(name: str) -> Any:
+    return class_from(__name__, name)

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, sum_to_shape
 from linad.operators.base import JacobianOperator
 from linad.operators.convolution import flipped
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.linear_solves import LinearSolve
 from linad.operators.recurrences import reverse
-from linad.operators.relation_shapes import lanes, windows
+from linad.operators.relation_shapes import dense_along, windows
 from linad.operators.relations import Prefix, Product, Relation
 
 
@@ -59,10 +60,10 @@ class GridConvolution(JacobianOperator):
         self.convolve, self.kernel, self.mode, self.axes = convolve, kernel, mode, axes
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.convolve(tangent, self.kernel, mode=self.mode, axes=self.axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         mode = "valid" if self.mode == "full" else "full"
         return self.convolve(cotangent, turned(self.kernel, self.axes), mode=mode, axes=self.axes)
 
@@ -103,15 +104,15 @@ class GridKernel(JacobianOperator):
         self.convolve, self.signal, self.axes = convolve, signal, axes
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.convolve(self.signal, tangent, mode="valid", axes=self.axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         signal = turned(self.signal, self.axes)
         return self.convolve(signal, cotangent, mode="valid", axes=self.axes)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
+        return dense_along(self.out_shape, self.in_shape, tuple(range(-self.axes, 0)))
 
     def relation_key(self) -> Any:
         return self.axes
@@ -138,7 +139,7 @@ class AllPole(LinearSolve):
         self.solve, self.a = solve, a
         super().__init__(shape, shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         if not adjoint:
             return self.solve(self.a, b)
         a = np.conj(self.a) if self.a.dtype.kind == "c" else self.a
@@ -175,13 +176,13 @@ class TruncatedKernel(JacobianOperator):
         self.convolve, self.y = convolve, y
         super().__init__(y.shape, (m,), dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds, [m] = tangent.shape[:-1], self.in_shape
         lead = (1,) * (len(self.out_shape) - 1)
         product = self.convolve(self.y, tangent.reshape((*seeds, *lead, m)), mode="full")
         return product[..., : self.out_shape[-1]]
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         [m] = self.in_shape
         zeros = np.zeros((*cotangent.shape[:-1], m - 1), cotangent.dtype)
         longer = np.concatenate([cotangent, zeros], axis=-1)
@@ -220,10 +221,10 @@ class RunningMean(JacobianOperator):
         self.mean, self.size = mean, size
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.mean(tangent, size=self.size)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         edge = np.zeros((*cotangent.shape[:-1], self.size - 1), cotangent.dtype)
         return self.mean(np.concatenate([edge, cotangent, edge], axis=-1), size=self.size)
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Relation
 
 
@@ -54,10 +55,10 @@ class Foreign(JacobianOperator):
         dtype = dtype if is_inexact(dtype) else np.dtype(float)
         super().__init__((*lead, m), (*lead, n), dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return apply_operator(tangent, op=self.op, adjoint=self.reverse)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return apply_operator(cotangent, op=self.op, adjoint=not self.reverse)
 
     def matrix(self) -> Any:
@@ -73,7 +74,7 @@ class Foreign(JacobianOperator):
     def relation(self) -> Any:
         matrix = self.matrix()
         if matrix is None:
-            return lanes(self.out_shape, self.in_shape, (-1,))
+            return dense_along(self.out_shape, self.in_shape, (-1,))
         one = Relation.of_matrix(matrix)
         count = size_of(self.in_shape[:-1])
         if count == 1:
@@ -89,5 +90,5 @@ class Foreign(JacobianOperator):
 
 
 @apply_operator.jacobian(wrt=0)
-def apply_operator_wrt_x(y: Any, x: Any, *, op: Any, adjoint: bool) -> JacobianOperator:
+def apply_operator_wrt_x(y: Array, x: Array, *, op: Any, adjoint: bool) -> JacobianOperator:
     return Foreign(op, adjoint, x.shape[:-1])

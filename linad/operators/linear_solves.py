@@ -14,11 +14,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Rule
 from linad.core.shapes import align, sum_to_shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 
 
 class LinearSolve(JacobianOperator):
@@ -38,19 +39,19 @@ class LinearSolve(JacobianOperator):
 
     axes: tuple[int, ...] = (-2,)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         """Return A^-1 b or A^-H b; there may be axes of seeds in front."""
         raise NotImplementedError
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.solve_for(align(tangent, len(self.in_shape), len(self.out_shape)), False)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         x = self.solve_for(cotangent, True)
         return sum_to_shape(x, self.in_shape, len(self.out_shape))
 
     def relation(self) -> Any:
-        return lanes(self.out_shape, self.in_shape, self.axes)
+        return dense_along(self.out_shape, self.in_shape, self.axes)
 
 
 def solution_rules(

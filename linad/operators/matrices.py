@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs, lu_solve
 
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, align, matrix_transpose, size_of, sum_to_shape
 from linad.errors import SingularError
@@ -35,7 +36,7 @@ from linad.operators.facts import (
 )
 from linad.operators.foreign import Foreign
 from linad.operators.linear_solves import LinearSolve
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.reordering import Permutation, Reshape
 
@@ -140,7 +141,7 @@ class Solve(LinearSolve):
         self.matrix = matrix if isinstance(matrix, SystemMatrix) else SystemMatrix(matrix)
         super().__init__(out_shape, in_shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         return self.matrix.solve(b, adjoint)
 
     def inverse_form(self) -> JacobianOperator | None:
@@ -175,7 +176,7 @@ class Kronecker(JacobianOperator):
         self.left, self.right = left, right
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         tangent = align(tangent, len(self.in_shape), len(self.out_shape))
         if self.left is not None:
             tangent = _from_left(self.left, tangent)
@@ -183,7 +184,7 @@ class Kronecker(JacobianOperator):
             tangent = _from_right(tangent, matrix_transpose(self.right))
         return tangent
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         complex_ = self.dtype.kind == "c"
         if self.left is not None:
             left = np.conj(self.left) if complex_ else self.left
@@ -298,7 +299,7 @@ class Kronecker(JacobianOperator):
     def relation(self) -> Product:
         left = () if self.left is None else (-2,)
         axes = left if self.right is None else (*left, -1)
-        return lanes(self.out_shape, self.in_shape, axes)
+        return dense_along(self.out_shape, self.in_shape, axes)
 
     def relation_key(self) -> Any:
         return self.left is None, self.right is None
@@ -345,10 +346,10 @@ class Matrix(JacobianOperator):
         m, n = a.shape
         super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return tangent @ matrix_transpose(self.a)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return cotangent @ (np.conj(self.a) if self.dtype.kind == "c" else self.a)
 
     def pattern_names(self) -> set[str]:
@@ -376,7 +377,7 @@ class Matrix(JacobianOperator):
         return _solving_rows(self.a, (), self.dtype)
 
     def relation(self) -> Product:
-        return lanes(self.out_shape, self.in_shape, (-1,))
+        return dense_along(self.out_shape, self.in_shape, (-1,))
 
     def diagonal_after(self, left: Any) -> Any:
         return np.einsum("ij,ji->i", left.a, self.a) if type(left) is Matrix else None
@@ -402,10 +403,10 @@ class RowProducts(JacobianOperator):
         self.v = v
         super().__init__(in_shape[:-1], in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return tangent @ self.v
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         v = np.conj(self.v) if self.dtype.kind == "c" else self.v
         return np.multiply.outer(cotangent, v)
 
@@ -417,7 +418,7 @@ class RowProducts(JacobianOperator):
         return np.linalg.norm(self.v)
 
     def relation(self) -> Product:
-        return lanes((*self.out_shape, 1), self.in_shape, (-1,))
+        return dense_along((*self.out_shape, 1), self.in_shape, (-1,))
 
 
 def solver(a: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
@@ -43,7 +44,7 @@ class Pad(JacobianOperator):
         )
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         lead = tangent.ndim - len(self.in_shape)
         traced = isinstance(tangent, Traced)
         if traced:
@@ -53,10 +54,10 @@ class Pad(JacobianOperator):
         full[self._inner] = tangent
         return full
 
-    def pushforward_into(self, tangent: Any, total: Any) -> None:
+    def pushforward_into(self, tangent: Array, total: Array) -> None:
         total[self._inner] += tangent
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return cotangent[self._inner]
 
     def column_squares(self) -> Any:
@@ -91,10 +92,10 @@ class Roll(JacobianOperator):
         self._axes = tuple([k - len(shape) for k in axes])
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.roll(tangent, self.shifts, self._axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return np.roll(cotangent, tuple([-s for s in self.shifts]), self._axes)
 
     def pattern_names(self) -> set[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXACT = FLAG.optional
 
 
-class Questions:
+class OperatorProperties:
     """The part of `JacobianOperator` that asks."""
 
     def simplified(self) -> "JacobianOperator":
@@ -173,7 +173,7 @@ class Questions:
 
         Notes
         -----
-        The estimate is the root of the mean of |J^H z|^2 over random signs z.
+        The estimate is the root of the mean of ``|J^H z|^2`` over random signs z.
         """
         return ANSWERS.column_norms(self, exact, samples, rng)  # type: ignore[no-any-return]
 

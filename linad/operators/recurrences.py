@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED, real_dtype
@@ -51,10 +52,10 @@ class CumulativeSum(JacobianOperator):
         self._axis = axis - len(shape)
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.add.accumulate(tangent, axis=self._axis)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         total = np.add.accumulate(reverse(cotangent, self._axis), axis=self._axis)
         return reverse(total, self._axis)
 
@@ -108,10 +109,10 @@ class Difference(JacobianOperator):
         shape[axis] = max(shape[axis] - 1, 0)
         super().__init__(tuple(shape), in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.diff(tangent, axis=self._axis)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         shape = list(cotangent.shape)
         if self.in_shape[self._axis] == 0:
             return cotangent.reshape(shape)
@@ -153,10 +154,10 @@ class SegmentSum(JacobianOperator):
         shape[axis] = len(starts)
         super().__init__(tuple(shape), in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.add.reduceat(tangent, self.starts, axis=self._axis)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         n, first = self.in_shape[self._axis], int(self.starts[0])
         shape = list(cotangent.shape)
         shape[self._axis] = first
@@ -206,7 +207,7 @@ class Recurrence(LinearSolve):
         self._axis, self._backward = axis, backward
         super().__init__(shape, shape, dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         a = self.moved() if adjoint else self.coefficients
         if adjoint and self.dtype.kind == "c":
             a = np.conj(a)
@@ -265,11 +266,11 @@ class BackwardDifference(JacobianOperator):
         self._axis, self.coefficients, self._backward = axis, coefficients, backward
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         before = shift(tangent, self._axis, -1 if self._backward else 1)
         return tangent - (before if self.coefficients is None else self.coefficients * before)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         if self.coefficients is None:
             taken = cotangent
         elif self.dtype.kind == "c":

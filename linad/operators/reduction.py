@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, drop_axes, keep_axes
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
-from linad.operators.relation_shapes import lanes
+from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Product
 from linad.operators.reordering import Broadcast
 from linad.operators.wrappers import Scaled
@@ -40,11 +41,11 @@ class ScaledSum(JacobianOperator):
         self.factor = factor
         super().__init__(drop_axes(in_shape, axes), in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         total = np.add.reduce(tangent, axis=self._axes)
         return total if self.factor is None else total * self.factor
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         if self.factor is not None:
             cotangent = cotangent * self.factor
@@ -62,7 +63,7 @@ class ScaledSum(JacobianOperator):
         return total if self.factor is None else Scaled(self.factor, total)
 
     def relation(self) -> Product:
-        return lanes(self._kept, self.in_shape, self._axes)
+        return dense_along(self._kept, self.in_shape, self._axes)
 
     def relation_key(self) -> Any:
         return self._axes
@@ -95,16 +96,16 @@ class WeightedSum(JacobianOperator):
         self._kept = keep_axes(in_shape, axes)
         super().__init__(drop_axes(in_shape, axes), in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.add.reduce(tangent * self.weights, axis=self._axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         weights = np.conj(self.weights) if self.dtype.kind == "c" else self.weights
         return cotangent.reshape(seeds + self._kept) * weights
 
     def relation(self) -> Product:
-        return lanes(self._kept, self.in_shape, self._axes)
+        return dense_along(self._kept, self.in_shape, self._axes)
 
     def relation_key(self) -> Any:
         return self._axes

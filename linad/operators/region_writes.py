@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.regions import Part, Region, insert_region, read_region, write_region
 from linad.core.shapes import Shape
@@ -39,17 +40,17 @@ class Extract(JacobianOperator):
     def out_dtype(self) -> Any:
         return self.region.dtype_in(self.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return read_region(tangent, region=self.region).copy()
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return insert_region(cotangent, region=self.region, shape=self._inner())
 
     def _inner(self) -> Shape:
         """Shape of the array that the region is of; axes of x before it are seeds."""
         return self.in_shape[len(self.in_shape) - self.region.ndim :]
 
-    def pullback_into(self, cotangent: Any, total: Any) -> None:
+    def pullback_into(self, cotangent: Array, total: Array) -> None:
         if isinstance(total, Traced) or total.flags.c_contiguous:
             self.region.add(total, cotangent)
         else:
@@ -80,11 +81,11 @@ class Insert(JacobianOperator):
     def in_dtype(self) -> Any:
         return self.region.dtype_in(self.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         shape = self.out_shape[len(self.out_shape) - self.region.ndim :]
         return insert_region(tangent, region=self.region, shape=shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return read_region(cotangent, region=self.region).copy()
 
     def relation(self) -> Gather:
@@ -111,10 +112,10 @@ class Erase(JacobianOperator):
         self.clinear = type(region) is not Part
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return write_region(tangent, 0, region=self.region)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return write_region(cotangent, 0, region=self.region)
 
     def relation(self) -> Gather:

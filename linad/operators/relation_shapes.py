@@ -15,7 +15,7 @@ def numbered(shape: Shape) -> np.ndarray:
     return np.arange(size_of(shape)).reshape(shape)
 
 
-def lanes(out_shape: Shape, in_shape: Shape, axes: tuple[int, ...]) -> Product:
+def dense_along(out_shape: Shape, in_shape: Shape, axes: tuple[int, ...]) -> Product:
     """Dense along some axes, counted from the end; the others broadcast as in NumPy."""
     ndim = len(out_shape)
     dense_axes = [k + ndim for k in axes]

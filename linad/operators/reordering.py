@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, keep_axes, size_of
 from linad.operators.base import JacobianOperator
@@ -46,7 +47,7 @@ class Broadcast(JacobianOperator):
         self._axes = tuple([k - len(out_shape) for k in axes])
         super().__init__(out_shape, in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
         kept = tangent.reshape(seeds + self._kept)
         if isinstance(tangent, Traced):
@@ -55,7 +56,7 @@ class Broadcast(JacobianOperator):
         full[...] = kept
         return full
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         total = np.add.reduce(cotangent, axis=self._axes)
         return total.reshape(seeds + self.in_shape)
@@ -93,11 +94,11 @@ class Reshape(IdentityMatrix):
 
     unknown = "multiple"
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
         return tangent.reshape(seeds + self.out_shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         return cotangent.reshape(seeds + self.in_shape)
 
@@ -122,10 +123,10 @@ class Permutation(JacobianOperator):
         self._inverse = tuple(sorted(range(len(self.axes)), key=self.axes.__getitem__))
         super().__init__(tuple(in_shape[k] for k in self.axes), in_shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _permute(tangent, self.axes)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return _permute(cotangent, self._inverse)
 
     def pattern_names(self) -> set[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from linad.arrays.buffers import concrete
 from linad.core import former_names
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, size_of
 from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
@@ -65,10 +66,10 @@ class Identity(IdentityMatrix):
         self.out_shape = self.in_shape = shape
         self.dtype = dtype
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return tangent
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return cotangent
 
     def adjoint_form(self, conj: Any) -> JacobianOperator:
@@ -88,10 +89,10 @@ class Zero(JacobianOperator):
 
     owns_result = True
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _zeros(tangent, self.in_shape, self.out_shape, self.dtype)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return _zeros(cotangent, self.out_shape, self.in_shape, self.dtype)
 
     def pattern_names(self) -> set[str]:
@@ -163,10 +164,10 @@ class Diagonal(JacobianOperator):
         self.out_shape = self.in_shape = shape
         self.dtype = dtype
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return tangent * self.entries
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         if self.dtype.kind == "c":
             # The method, since np.conj would make a double of a Python number.
             return cotangent * self.entries.conjugate()
@@ -247,10 +248,10 @@ class Cast(JacobianOperator):
     def out_dtype(self) -> Any:
         return self._out_dtype
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _cast(tangent, self._out_dtype)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return _cast(cotangent, self._in_dtype)
 
     def relation(self) -> Any:
@@ -283,10 +284,10 @@ class RealPart(JacobianOperator):
     def out_dtype(self) -> Any:
         return self._real
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.real(tangent) * np.ones((), self._real)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return cotangent.astype(self._complex)
 
     def relation(self) -> Any:
@@ -304,10 +305,10 @@ class Conjugation(JacobianOperator):
     def __init__(self, shape: Shape, dtype: Any) -> None:
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.conj(tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return np.conj(cotangent)
 
     def relation(self) -> Any:
@@ -325,10 +326,10 @@ class Masked(JacobianOperator):
         self.mask = mask
         super().__init__(shape, shape, dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.where(self.mask, tangent, np.zeros((), self.dtype))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.pushforward(cotangent)
 
     def pattern_names(self) -> set[str]:

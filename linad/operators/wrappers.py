@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, size_of
 from linad.errors import SingularError
@@ -63,10 +64,10 @@ class SameMatrix(Wrapper):
 
     inherits_facts = True
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.op.pushforward(tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.op.pullback(cotangent)
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
@@ -152,10 +153,10 @@ class Adjoint(_View):
         flat = self.op.flat
         return self if flat is self.op else flat.H
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self.op.pullback(tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.op.pushforward(cotangent)
 
     @property
@@ -166,10 +167,10 @@ class Adjoint(_View):
     def spreads(self) -> bool:  # type: ignore[override]
         return self.op.scatters
 
-    def pushforward_into(self, tangent: Any, total: Any) -> None:
+    def pushforward_into(self, tangent: Array, total: Array) -> None:
         self.op.pullback_into(tangent, total)
 
-    def pullback_into(self, cotangent: Any, total: Any) -> None:
+    def pullback_into(self, cotangent: Array, total: Array) -> None:
         self.op.pushforward_into(cotangent, total)
 
     def _matvec(self, x: Any) -> Any:
@@ -213,10 +214,10 @@ class Transpose(_View):
         flat = self.op.flat
         return self if flat is self.op else flat.T
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return np.conj(self.op.pullback(np.conj(tangent)))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return np.conj(self.op.pushforward(np.conj(cotangent)))
 
     def _apply_rows(self, x: Any, adjoint: bool) -> Any:
@@ -252,10 +253,10 @@ class Scaled(Wrapper):
         self.owns_result = op.owns_result or not self._complex
         self.hermitian = op.hermitian and not self._complex
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return _times(self.alpha, self.op.pushforward(tangent), self.op.owns_result)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         if self._complex:
             # A may keep the real part, so the number comes first.
             return self.op.pullback(self.alpha.conjugate() * cotangent)
@@ -323,12 +324,12 @@ class Reshaped(SameMatrix):
     def __init__(self, op: JacobianOperator, out_shape: Shape, in_shape: Shape) -> None:
         super().__init__(op, out_shape, in_shape)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[: tangent.ndim - len(self.in_shape)]
         result = self.op.pushforward(tangent.reshape(seeds + self.op.in_shape))
         return result.reshape(seeds + self.out_shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[: cotangent.ndim - len(self.out_shape)]
         result = self.op.pullback(cotangent.reshape(seeds + self.op.out_shape))
         return result.reshape(seeds + self.in_shape)
@@ -367,10 +368,10 @@ class Extended(Wrapper):
         # The matrix itself is applied, to whatever numbers.
         self.owns_result, self.clinear, self.wide = True, True, False
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         return self._apply_shaped(tangent, self.in_shape, self.out_shape, False)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self._apply_shaped(cotangent, self.out_shape, self.in_shape, True)
 
     def _apply_shaped(self, x: Any, taken: Shape, given: Shape, adjoint: bool) -> Any:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from linad.core.array_type import Array
 from linad.core.options import (
     COUNT,
     FLAG,
@@ -211,7 +212,7 @@ class SolutionBranch:
         self.points: list[Any] = []
         self.slopes: list[float] = []
         self.folds: list[Any] = []
-        self.tangent: Any = np.zeros_like(self.z)
+        self.tangent: Array = np.zeros_like(self.z)
         self.tangent[-1] = 1.0
         self.steps = np.nan
         self.r: Any = None
@@ -331,7 +332,7 @@ class SolutionBranch:
         z, t, count = self.correct(z, fixed)
         return z, t if self.inner(t, self.tangent) > 0 else -t, count
 
-    def _fold(self, step: float, tangent: Any) -> Any:
+    def _fold(self, step: float, tangent: Array) -> Any:
         """The fold between the last point and the next, by the secant method with bisection."""
         low, high = 0.0, step
         below, above = float(self.tangent[-1]), float(tangent[-1])
@@ -354,7 +355,7 @@ class SolutionBranch:
         x, parameter = self.problem.x.container(z)
         return make_result(x=x, parameter=float(parameter), slope=float(t[-1]))
 
-    def _keep(self, z: Any, tangent: Any) -> None:
+    def _keep(self, z: Any, tangent: Array) -> None:
         self.points.append(z)
         self.slopes.append(float(tangent[-1]))
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.former_names import class_from
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
@@ -220,7 +221,7 @@ class Inverse(LinearSolve):
         self.equation, self.x, self.theta = equation, x, theta
         super().__init__(lead + x.shape, lead + x.shape, x.dtype)
 
-    def solve_for(self, b: Any, adjoint: bool) -> Any:
+    def solve_for(self, b: Array, adjoint: bool) -> Array:
         return apply_inverse(b, self.x, self.theta, equation=self.equation, adjoint=adjoint)
 
 

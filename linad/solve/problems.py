@@ -16,6 +16,7 @@ from linad.api.derivatives import linearize
 from linad.api.gradients import value_and_grad
 from linad.api.sparse_derivatives import operation_by_operation
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
@@ -58,11 +59,11 @@ class CountedOperator(Wrapper):
     def _label(self) -> str:
         return str(self.bare._label())
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         self.counts.njvp += size_of(tangent.shape[: tangent.ndim - len(self.in_shape)])
         return self.op.pushforward(tangent)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         self.counts.nvjp += size_of(cotangent.shape[: cotangent.ndim - len(self.out_shape)])
         return self.op.pullback(cotangent)
 
@@ -412,13 +413,13 @@ class _Hessian(Typed):
         n = objective.x.start.size
         super().__init__((n,), (n,), dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[:-1]
         self.objective.counts.njvp += size_of(seeds)
         pushed = self.J.push_leaves(split(tangent, self.objective.x.slots), seeds)
         return joined(pushed[1:], seeds, self.dtype)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return self.pushforward(cotangent)  # it is symmetric
 
     def tosparse(self, format: str = "csr") -> Any:

@@ -67,6 +67,7 @@ class Compiled(Primitive):
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
         self.plans: dict[Any, Any] = {}  # programs of operators with its derivative
+        self.clinear: dict[tuple[int, ...], bool] = {}  # whether its derivative is, by arguments
 
     @property
     def example(self) -> Sequence[Any]:
@@ -277,8 +278,22 @@ class CompiledJacobian(JacobianOperator):
         self.plain = innermost_trace(tuple(residuals)) is None
         self._known = {(mode, ()): (derived.sweeps[mode], residuals) for mode in MODES}
 
+    @property
+    def clinear(self) -> bool:  # type: ignore[override]
+        """Whether the rules on the way are linear over the complex numbers; the tape says so."""
+        if not any(slot.dtype.kind == "c" for slot in self.in_slots):
+            return True
+        known = self.primitive.clinear
+        if self.active not in known:
+            known[self.active] = self._by_rules()[1].clinear
+        return known[self.active]
+
     def _interpret(self) -> list[Any]:
         """Linearize the tape by its rules; return the results."""
+        results, self._interpreted = self._by_rules()
+        return results
+
+    def _by_rules(self) -> tuple[list[Any], Any]:
         chosen = [self.values[i] for i in self.active]
 
         def run(leaves: list[Any]) -> list[Any]:
@@ -287,8 +302,7 @@ class CompiledJacobian(JacobianOperator):
                 given[i] = leaf
             return self.primitive.tape.run(given)
 
-        results, self._interpreted = linearize_leaves(run, chosen, tree.flatten(chosen)[1])
-        return results
+        return linearize_leaves(run, chosen, tree.flatten(chosen)[1])
 
     def program(self, mode: str) -> SweepProgram:
         """The program that pushes or pulls one seed."""

@@ -15,6 +15,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact
@@ -58,8 +59,8 @@ class LinearTrace(Trace):
                 return self._apply_elementwise(primitive, x)
         if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
             return view
-        keep = self.operands.keep if primitive.captures_args else None
-        values, active, nested = read_arguments(self, primitive, args, keep)
+        operands = self.operands if primitive.captures_args else None
+        values, active, nested = read_arguments(self, primitive, args, operands)
         if primitive.vjp_rule is not None:
             return self._apply_vjp_rule(primitive, values, active, params)
         if primitive.whole is not None:
@@ -222,12 +223,12 @@ class Entry(JacobianOperator):
         self.k, self.count = k, count
         super().__init__(value.shape, value.shape, value.dtype)
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         entries: list[Any] = [None] * self.count
         entries[self.k] = tangent
         return tuple(entries)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         return cotangent[self.k]
 
 

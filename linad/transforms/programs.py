@@ -5,6 +5,7 @@ from typing import Any
 
 from linad.core import tree
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.shapes import name_of
 from linad.core.tape import Source, Tape, Var, needed
@@ -44,7 +45,7 @@ class Sourced(SameMatrix):
         self.source, self.recorder = source, recorder
         super().__init__(op, op.out_shape, op.in_shape)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         line = self.recorder.line
         self.recorder.line = lambda: self.source
         try:

@@ -10,6 +10,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, like
 from linad.core.adopted import repeated
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
@@ -119,11 +120,11 @@ class PushTrace(Trace):
         ]
         return results[0] if primitive.outputs is None else tuple(results)
 
-    def _result(self, y: Any, tangent: Any) -> Any:
+    def _result(self, y: Any, tangent: Array) -> Any:
         return Tracer(self, tangent, y) if is_inexact(y.dtype) else y
 
 
-def _copied(tangent: Any) -> Any:
+def _copied(tangent: Array) -> Any:
     if isinstance(tangent, tuple):
         return tuple([None if t is None else t.copy() for t in tangent])
     return tangent.copy()

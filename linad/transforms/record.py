@@ -58,7 +58,7 @@ class RecordTrace(Trace):
         self.errors.look()
         if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
             return view
-        values, active, _ = read_arguments(self, primitive, args, self.operands.keep)
+        values, active, _ = read_arguments(self, primitive, args, self.operands)
         inputs = values.copy()
         for i, var in active:
             inputs[i] = var

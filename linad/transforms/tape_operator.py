@@ -12,6 +12,7 @@ import numpy as np
 from linad.arrays.buffers import concrete, root_of
 from linad.arrays.tracer import Tracer
 from linad.core import tree
+from linad.core.array_type import Array
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
 from linad.operators.facts import EVERYTHING
@@ -28,28 +29,30 @@ the nodes it came from, each with the operator that leads here."""
 
 
 class TapeOperator(JacobianOperator):
-    """The derivative of a traced function at a point.
-
-    Parameters
-    ----------
-    steps : list of (node, links)
-        What the trace kept, in the order it happened.
-    writes : bool
-        Whether the function wrote into arrays.
-    count : int
-        Number of nodes.
-    inputs, outputs : list of int
-        Their nodes; an output that depends on no input has None.
-    in_slots, out_slots : list of Slot
-    in_tree, out_tree : structure
-        Containers that `pushforward` takes and gives, `pullback` gives and takes.
+    """The derivative of a function at a point: ``J`` in ``y, J = linad.linearize(f, x)``.
 
     Notes
     -----
-    `pushforward` and `pullback` take and give containers; ``J @ v`` and ``J.T @ w`` flat
-    vectors, the leaves one after the other in C order. Leading axes are seeds. One
-    application costs one application of each operator in ``steps``; it allocates its
-    results and frees intermediate tangents as it goes.
+    A `scipy.sparse.linalg.LinearOperator`. ``J @ v`` is forward mode, ``J.T @ w`` reverse mode,
+    on flat vectors: the leaves one after the other in C order. `pushforward` and `pullback` take
+    and give containers like the arguments and the result; leading axes are seeds. One
+    application costs about as much as the function; it allocates its results and frees
+    intermediate tangents as it goes.
+
+    See Also
+    --------
+    linad.linearize : makes it.
+    linad.solve_linear : solves systems with it.
+
+    Examples
+    --------
+    >>> import numpy as np, linad
+    >>> y, J = linad.linearize(lambda x: x[1:] * x[:-1], np.array([1.0, 2.0, 3.0]))
+    >>> J @ np.ones(3)
+    array([3., 5.])
+    >>> J.todense()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
     """
 
     unknown = EVERYTHING
@@ -68,6 +71,22 @@ class TapeOperator(JacobianOperator):
         in_tree: Any = tree.LEAF,
         out_tree: Any = tree.LEAF,
     ) -> None:
+        """Make it of what a trace kept.
+
+        Parameters
+        ----------
+        steps : list of (node, links)
+            In the order it happened.
+        writes : bool
+            Whether the function wrote into arrays.
+        count : int
+            Number of nodes.
+        inputs, outputs : list of int
+            Their nodes; an output that depends on no input has None.
+        in_slots, out_slots : list of Slot
+        in_tree, out_tree : structure
+            Containers that `pushforward` takes and gives, `pullback` gives and takes.
+        """
         self.steps, self.writes, self.count = steps, writes, count
         self.inputs, self.outputs = inputs, outputs
         self.in_slots, self.out_slots = in_slots, out_slots
@@ -108,14 +127,14 @@ class TapeOperator(JacobianOperator):
 
     # Containers.
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         """Map a tangent, a container like the input, to one like the output."""
         if self.compiled and (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
             return found
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
         return tree.unflatten(self.out_tree, self.push_leaves(tangents, seeds))
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         """Map a cotangent, a container like the output, to one like the input."""
         if self.compiled and (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
             return found
@@ -228,7 +247,7 @@ class TapeOperator(JacobianOperator):
         return total
 
     def _pull_write(
-        self, out: Node, cotangent: Any, links: Sequence[Link], slots: list[Any], owned: bytearray
+        self, out: Node, cotangent: Array, links: Sequence[Link], slots: list[Any], owned: bytearray
     ) -> None:
         """Pull back through a write, into the cotangent itself where that is allowed."""
         for node, J in links:
@@ -303,7 +322,7 @@ def handed_out(value: Any, taken: set[int]) -> Any:
     return value
 
 
-def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Any) -> Any:
+def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> Any:
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
         plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
@@ -363,12 +382,12 @@ class _Flat(Wrapper):
     def _label(self) -> str:
         return self.op._label()
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Array) -> Array:
         seeds = tangent.shape[:-1]
         leaves = split(tangent, self.op.in_slots)
         return joined(self.op.push_leaves(leaves, seeds), seeds, self.out_dtype)
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Array) -> Array:
         seeds = cotangent.shape[:-1]
         leaves = split(cotangent, self.op.out_slots)
         return joined(self.op.pull_leaves(leaves, seeds), seeds, self.in_dtype)

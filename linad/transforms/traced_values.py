@@ -18,13 +18,14 @@ from linad.core import tree
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact
 from linad.errors import DTypeError, OutputError, UnsupportedError
+from linad.transforms.plain_operands import PlainOperands
 
 
 def read_arguments(
     trace: Trace,
     primitive: Primitive,
     args: tuple[Any, ...],
-    keep: Callable[[np.ndarray], np.ndarray] | None,
+    operands: PlainOperands | None,
 ) -> tuple[list[Any], list[tuple[int, Any]], bool]:
     """Take the arguments of an operation apart.
 
@@ -35,8 +36,8 @@ def read_arguments(
     primitive : Primitive
     args : tuple
         Arrays, some of them traced.
-    keep : callable or None
-        Gives the plain arrays as the operation may keep them; None if it keeps none.
+    operands : PlainOperands or None
+        Where the operation keeps its plain arrays; None if it keeps none.
 
     Returns
     -------
@@ -61,8 +62,8 @@ def read_arguments(
                 a = a._value if a._buffer is None else _captured(a, primitive)
             if type(a) is Tracer:
                 nested = True
-        elif keep is not None and type(a) is np.ndarray:
-            a = keep(a)
+        elif operands is not None and type(a) is np.ndarray:
+            a = operands.keep(a)
         values.append(a)
     return values, active, nested
 

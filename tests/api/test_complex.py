@@ -122,9 +122,10 @@ def with_real_part(z):
     return y
 
 
+@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", NOT_HOLOMORPHIC)
-def test_what_is_linear_over_the_reals_only_has_no_matrix(name):
-    f = NOT_HOLOMORPHIC[name]
+def test_what_is_linear_over_the_reals_only_has_no_matrix(name, compiled, kernels):
+    f = linad.jit(NOT_HOLOMORPHIC[name]) if compiled else NOT_HOLOMORPHIC[name]
     y, J = linad.linearize(f, Z)
     for call in (
         lambda: J @ DZ.ravel(),

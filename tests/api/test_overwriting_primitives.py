@@ -92,7 +92,9 @@ def test_it_is_what_numpy_does(form):
 
 
 @pytest.mark.compiles
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", [pytest.param(f, marks=pytest.mark.full if f == "numba" else ()) for f in FORMS]
+)
 def test_compiled_programs_call_it(form):
     g = FORMS[form]
     gradient = linad.jit(linad.grad(lambda *args: loss(g, *args), argnums=(0, 1, 2)))

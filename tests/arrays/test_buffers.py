@@ -13,7 +13,7 @@ from linad.core.primitive import Primitive
 from linad.core.regions import Grid, Part, Positions, Window, region_of, repeats
 from linad.errors import UnsupportedError
 from linad.operators.region_writes import Erase, Extract, Insert
-from linad.transforms import linearize, push, tape_operator
+from linad.transforms import push, tape_operator, traced_values
 
 rng = np.random.default_rng(0)
 BASE = rng.standard_normal((3, 4, 2))
@@ -277,8 +277,7 @@ def copied(monkeypatch):
         primitive = Primitive.registry[name]
         monkeypatch.setattr(primitive, "impl", counted(primitive.impl))
     monkeypatch.setattr(tape_operator, "_buffer", counted(tape_operator._buffer))
-    monkeypatch.setattr(linearize, "captured", counted_copy(linearize.captured))
-    monkeypatch.setattr(push, "captured", counted_copy(push.captured))
+    monkeypatch.setattr(traced_values, "_captured", counted_copy(traced_values._captured))
     monkeypatch.setattr(push, "_copied", counted(push._copied))
     storage = buffers.own_storage
 
@@ -315,6 +314,7 @@ MODES = {
 }
 
 
+@pytest.mark.sweep(part=0.3)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_bytes_copied_grow_linearly(f, mode, copied):
@@ -347,7 +347,7 @@ def test_memory_grows_linearly(f):
             tracemalloc.stop()
 
     peak(10)
-    assert peak(2000) < 2.3 * peak(1000)
+    assert peak(1000) < 2.3 * peak(500)
 
 
 def test_regions_are_primitives():

@@ -218,6 +218,7 @@ def program(expression, first, order):
     return f
 
 
+@pytest.mark.sweep(part=0.3)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("first", [False, True], ids=["untouched", "written"])
 @pytest.mark.parametrize("name", EXPRESSIONS)

@@ -12,6 +12,7 @@ import pytest
 import scipy.integrate
 import scipy.interpolate
 import scipy.optimize
+import scipy.stats
 
 import linad
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
@@ -51,6 +52,7 @@ REFUSALS = [
     (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
     (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
     (lambda x: scipy.interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(x), "CubicSpline", "which trac"),
+    (lambda x: scipy.stats.norm.cdf(x[0]), "^scipy.stats.rv_cont", "use linad.scipy.stats.* norm,"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),
 ]
 

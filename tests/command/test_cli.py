@@ -296,6 +296,20 @@ def test_show(model, capsys):
     assert "cli.main" not in reverse
 
 
+@pytest.mark.compiles
+@pytest.mark.parametrize(
+    "function, at, title", [("scalar", "x0", "# gradient"), ("vector", "(x0, 2.0)", "# Jacobian")]
+)
+def test_explain(model, capsys, function, at, title):
+    assert cli.main(["explain", f"model.py:{function}", "--at", at]) == 0
+    out = capsys.readouterr().out
+    value, derivative = out.split(title)
+    for part in (value, derivative):
+        assert re.search(r"steps? a call", part)
+        assert "# model.py:" in part
+    assert "test_cli.py" not in out  # the command is no line of the user's
+
+
 def test_version_and_help():
     run = [sys.executable, "-m", "linad"]
     version = subprocess.run([*run, "--version"], capture_output=True, text=True, check=True)

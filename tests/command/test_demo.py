@@ -1,6 +1,9 @@
 """The demonstration: the numbers it finds, what it prints, the image it writes."""
 
+import functools
+import inspect
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import linad
 from linad import demo
-from linad.command import cli
+from linad.command import bratu, cli
 from linad.command.terminal import Terminal
 from linad.testing.derivative_checks import check_derivatives
 
@@ -17,6 +21,11 @@ from linad.testing.derivative_checks import check_derivatives
 @pytest.fixture(scope="module")
 def fits():
     return demo.all_fits()
+
+
+@pytest.fixture(scope="module")
+def equation():
+    return bratu.solved()
 
 
 def test_estimates_are_the_published_ones(fits):
@@ -35,11 +44,11 @@ def test_every_jacobian_leads_to_the_same_estimates(fits):
 
 
 def test_the_jacobian_is_exact_to_rounding(fits):
-    operator, matrix, two_point, three_point = (
+    compiled, matrix, two_point, three_point = (
         np.abs(fit.jacobian - demo.exact_jacobian(fit.theta)).max() for fit in fits
     )
-    assert max(operator, matrix) < 1e-12
-    assert two_point > three_point > 10 * operator
+    assert max(compiled, matrix) < 1e-12
+    assert two_point > three_point > 10 * compiled
 
 
 def test_the_gradient_vanishes(fits):
@@ -58,7 +67,7 @@ def test_the_integrator_is_of_order_four():
 def test_the_orbit_keeps_its_invariant():
     theta = np.log([0.55, 0.028, 0.80, 0.024, 33.0, 6.0])
     alpha, beta, gamma, delta = np.exp(theta[:4])
-    z = np.concatenate(demo.states(theta), axis=1)
+    z = np.stack(demo.states(theta), axis=1)
     u, v = np.exp(z)
     invariant = delta * u - gamma * z[0] + beta * v - alpha * z[1]
     np.testing.assert_allclose(invariant, invariant[0], rtol=1e-5)
@@ -71,11 +80,11 @@ def test_derivatives_of_a_short_run():
     check_derivatives(end, demo.START)
 
 
-def test_work_is_counted(fits):
-    count = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", fits[0].work)}
-    assert count["linearizations"] >= 5
-    assert count["JVPs"] > count["linearizations"]
-    assert count["VJPs"] > count["linearizations"]
+def test_the_equation_is_solved_in_both_ways(equation):
+    assert np.abs(bratu.bratu(equation.u)).max() < 1e-9
+    assert equation.apart < 1e-8
+    n = bratu.SIDE
+    assert equation.entries == 5 * n * n - 4 * n
 
 
 @pytest.mark.parametrize("terminal", [Terminal(80, True), Terminal(80), Terminal(40, True)])
@@ -84,17 +93,33 @@ def test_report(fits, terminal):
     for name in demo.NAMES:
         assert re.search(rf"^  {re.escape(name)} +\d+\.\d+", text, re.MULTILINE)
     assert re.search(r"alpha +0\.54\d +0\.0\d\d +0\.55\n", text)
-    assert "linad, operator" in text
+    assert "linad.jit" in text
     assert "differences, 2-point" in text
     assert "●" in text or text.isascii()
     if terminal.width == 80:
         assert max(map(len, text.splitlines())) <= 80
 
 
-def test_times_are_told_as_they_are(fits):
-    slow, fast = (replace(fits[0], seconds=seconds) for seconds in (3.0, 1.5))
-    told = " ".join(demo._verdict([slow, fast, replace(slow, seconds=2.0), slow]).split())
-    assert "The operator took 1.5 times as long as 2-point differences, the matrix 0.8" in told
+def test_the_equation_is_reported(equation):
+    slow = replace(equation, seconds=0.1, seconds_by_differences=0.35)
+    text = demo.report_of_equation(slow, Terminal(80))
+    assert "100 ms" in text
+    assert "350 ms, with differences: 3.5 times as long" in text
+    source = inspect.getsource(bratu.bratu).splitlines()[2:]
+    assert [line for line in source if line not in text] == []  # what is shown is what was run
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_is_told_to_type_next_runs(tmp_path, monkeypatch, capsys):
+    """The commands as printed; the names of the Python lines exist."""
+    (tmp_path / "model.py").write_text("import numpy as np\ndef loss(x): return np.sum(x**2)\n")
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^  linad (\w.*?)(?:   .*)?$", demo.NEXT, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        assert cli.main(shlex.split(command)) == 0
+    for name in re.findall(r"linad\.([\w.]+)\(", demo.NEXT):
+        assert functools.reduce(getattr, name.split("."), linad) is not None
 
 
 def test_plot_writes_an_image(fits, tmp_path):
@@ -104,8 +129,9 @@ def test_plot_writes_an_image(fits, tmp_path):
 
 class TestCommand:
     @pytest.fixture(autouse=True)
-    def quick(self, fits, monkeypatch):
+    def quick(self, fits, equation, monkeypatch):
         monkeypatch.setattr(demo, "all_fits", lambda: fits)
+        monkeypatch.setattr(demo, "solved", lambda: equation)
 
     def test_demo(self, capsys):
         assert cli.main(["demo"]) == 0

@@ -60,6 +60,8 @@ CALLS = {
     "sparse_jacobian": lambda **options: linad.sparse_jacobian(g, X, **options),
     "sparse_hessian": lambda **options: linad.sparse_hessian(f, X, **options),
     "jit": lambda **options: linad.jit(f, **options)(X),
+    "sum_of": lambda **options: linad.sum_of(f, [1.0], **options),
+    "normal_of": lambda **options: linad.normal_of(f, [1.0], **options),
     "scan": lambda **options: linad.scan(lambda c, _: (2 * c, c), X, **{"length": 3} | options),
     "while_loop": lambda **options: linad.while_loop(
         lambda x: x[0] < 9.0, lambda x: 2 * x, X, **options

@@ -16,6 +16,7 @@ import linad.solve
 from linad.core import tree
 from linad.scipy import linalg, ndimage, stats
 
+pytestmark = pytest.mark.usefixtures("kernels")
 TICKS = np.linspace(0, 5, 6)
 
 

@@ -67,6 +67,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.usefixtures("kernels")
 class TestInputs:
     @pytest.mark.parametrize("layout", LAYOUTS)
     def test_layouts(self, layout):
@@ -208,6 +209,7 @@ class Pair(NamedTuple):
     second: object
 
 
+@pytest.mark.usefixtures("kernels")
 class TestContainers:
     def test_nested(self):
         def g(a, *, scale, **more):
@@ -575,6 +577,7 @@ class TestErrors:
                 assert jitted(np.zeros(1))[0] == np.inf
 
 
+@pytest.mark.usefixtures("kernels")
 class TestGuards:
     def test_conditions(self):
         def g(x):
@@ -643,6 +646,7 @@ def cubic(x):
     return np.sum(np.sin(x) * x * x) + np.prod(x[:2])
 
 
+@pytest.mark.usefixtures("kernels")
 class TestDerivatives:
     x = np.linspace(0.3, 1.7, 4)
 

@@ -87,6 +87,7 @@ def _check(f, names):
             np.testing.assert_allclose(found, slopes, atol=1e-7, err_msg=f"{what} {name}")
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_recorded_in_c_order_and_called_in_others(f):
     _check(f, ["C", "C", *LAYOUTS])

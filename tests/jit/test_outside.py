@@ -259,6 +259,7 @@ def _parts(value):
     return value if isinstance(value, tuple) else (value,)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
 def test_changes_between_calls_are_seen(kind, transform):
@@ -273,6 +274,7 @@ def test_changes_after_one_call_or_three(kind, transform, calls):
     _check(kind, (TRANSFORMS | MORE)[transform], calls)
 
 
+@pytest.mark.usefixtures("kernels")
 class TestOperands:
     """An array that only meets traced values is read at each call: nothing runs again."""
 

@@ -409,6 +409,7 @@ def states():
         yield lambda x=x: np.stack([x, x], 1)[:, 0]
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "f, name",
     [

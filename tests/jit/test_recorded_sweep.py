@@ -141,6 +141,7 @@ CASES = [(topic, k, case) for topic, cases in TOPICS.items() for k, case in enum
 SAMPLE = set(np.random.default_rng(10).choice(len(CASES), 24, replace=False).tolist())
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "case",
     [

@@ -156,6 +156,7 @@ def test_numpys_own_function_is_right_or_raises(title, name, call):
         check_derivatives(whole, args[i], order=1)
 
 
+@pytest.mark.sweep(part=0.4)
 @pytest.mark.parametrize("title, name, call", ENTRIES)
 def test_traced_form(title, name, call):
     numpy_function = getattr(importlib.import_module(f"numpy.polynomial.{title}"), name)

@@ -4,7 +4,7 @@ import numpy as np
 import operator_zoo as zoo
 import pytest
 
-from linad.operators.dft import Fit, Fourier, HermitianFourier, RealFourier
+from linad.operators.dft import CropOrPad, Fourier, HermitianFourier, RealFourier
 
 rng = np.random.default_rng(0)
 F8, C16 = np.dtype(float), np.dtype(complex)
@@ -48,7 +48,7 @@ def test_transforms_of_real_entries(n, norm):
 
 
 def test_fit():
-    op = Fit((3, 2), (2, 4), F8)
+    op = CropOrPad((3, 2), (2, 4), F8)
     check_adjoint(op)
     x = rng.standard_normal((2, 4))
     np.testing.assert_array_equal(op.pushforward(x), np.vstack([x[:, :2], np.zeros((1, 2))]))

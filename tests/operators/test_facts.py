@@ -159,6 +159,7 @@ def examples(dtype, rng):
         Blocks([(0, 0, matrix), (1, 0, Matrix(r(2, 3))), (1, 1, Matrix(b))], [3, 2], [3, 2]),
         Blocks([(0, 0, Matrix(low)), (1, 1, Matrix(hermitian))], [3, 3], [3, 3]),
         BlockTriangularSolve([Matrix(low), Matrix(low)], [(1, 0, matrix)], [3, 3], True),
+        linad.normal_of(lambda w, X: X @ w, [r(3, 4), r(1, 4)], jit=False)(r(4)),
     ]
     if dtype.kind == "c":
         found += [

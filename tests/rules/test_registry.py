@@ -24,21 +24,28 @@ def topics():
 
 
 TOPICS = topics()
-CASES = [
-    pytest.param(case, id=f"{topic}-{k}-{case!r}")
-    for topic, cases in TOPICS.items()
-    for k, case in enumerate(cases)
-]
 FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in reversed(cases)}
+
+
+def is_first(case):
+    return FIRST[id(case.function)] is case
+
+
+def cases(marks):
+    """All cases; those that are not the first of a function are marked."""
+    return [
+        pytest.param(case, id=f"{topic}-{k}-{case!r}", marks=() if is_first(case) else marks)
+        for topic, found in TOPICS.items()
+        for k, case in enumerate(found)
+    ]
 
 
 def order_of(case):
     """Second order for the first case of each primitive."""
-    first = isinstance(case.function, Primitive) and FIRST[id(case.function)] is case
-    return 2 if first else 1
+    return 2 if isinstance(case.function, Primitive) and is_first(case) else 1
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(marks=pytest.mark.sweep(part=0.5)))
 def test_case(case):
     """With programs to the same order, whose kernels Python runs."""
     with kernels_in_python():
@@ -46,7 +53,7 @@ def test_case(case):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(marks=()))
 def test_compiled_case(case):
     case.check(compiled=order_of(case))
 

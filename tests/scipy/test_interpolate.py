@@ -112,6 +112,7 @@ def check_traced(f, *args):
     assert found.dtype == expected.dtype
 
 
+@pytest.mark.sweep(part=0.4)
 @pytest.mark.parametrize("name", CASES)
 def test_traces(name):
     f, *args = CASES[name]

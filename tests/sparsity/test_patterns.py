@@ -19,7 +19,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.circulant import Circulant
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
-from linad.operators.dft import Fit, Fourier, HermitianFourier, RealFourier
+from linad.operators.dft import CropOrPad, Fourier, HermitianFourier, RealFourier
 from linad.operators.facts import declares
 from linad.operators.filtering import (
     AllPole,
@@ -84,7 +84,7 @@ def structural(rng):
         "windows": Windows((2, 3), (-2, -1), (2, 2, 2, 3), (3, 4), D),
         "pad": Pad((1, 0), (4, 3), (2, 3), D),
         "roll": Roll((1, -2), (0, 1), (2, 3), D),
-        "fit": Fit((2, 4), (3, 3), D),
+        "fit": CropOrPad((2, 4), (3, 3), D),
         "window": Extract(Window(1, (2, 2), (4, 1), 2), (2, 2), (3, 4), D),
         "grid": Extract(Grid((0, 1), ((1, 0), (0, 2)), (2, 2)), (2, 2), (3, 4), D),
         "insert": Insert(Positions(np.array([5, 2]), 2), (3, 4), D),

@@ -169,7 +169,14 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+LONG = ("400 products", "Lotka-Volterra")
+"""Programs that take seconds to record."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.full if n in LONG else ()) for n in PROGRAMS],
+)
 def test_program(name):
     f, inputs, bounds = PROGRAMS[name]
     jitted = linad.jit(f)

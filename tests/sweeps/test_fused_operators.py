@@ -69,6 +69,7 @@ def operators():
     }
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", operators())
 def test_is_the_matrix(name):
     op, matrix = operators()[name]
@@ -139,6 +140,7 @@ def test_containers():
         np.testing.assert_allclose((J.T @ J) @ v, matrix.T @ (matrix @ v), rtol=1e-11)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_single_precision():
     a = A.astype("f4")
     jitted = linad.jit(lambda x: np.tanh(a @ x))
@@ -150,6 +152,7 @@ def test_single_precision():
     np.testing.assert_allclose(y, H.todense() @ X, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_complex_numbers():
     c = A + 1j * rng.normal(size=A.shape)
     jitted = linad.jit(lambda z: np.exp(c @ z))

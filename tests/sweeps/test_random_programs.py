@@ -67,7 +67,7 @@ class TestRandomPrograms:
         with kernels_in_python():
             check_derivatives(program)
 
-    @examples(8)
+    @examples(2)
     @given(VALUES)
     def test_compiled(self, program):
         check_values(program)

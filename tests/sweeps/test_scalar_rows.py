@@ -100,7 +100,11 @@ LEFT = {
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize(
-    "dtype", [np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.bool_]
+    "dtype",
+    [
+        *(np.float64, np.complex128, np.int64, np.bool_),
+        *[pytest.param(t, marks=pytest.mark.full) for t in (np.float32, np.complex64, np.int32)],
+    ],
 )
 def test_rows_agree_with_numpy(dtype, count):
     arrays = operands(dtype, count)

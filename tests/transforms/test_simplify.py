@@ -155,9 +155,23 @@ def test_identity(name, seed):
     assert len(simplify(simple)) <= len(simple)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32), length=st.integers(10, 30))
+RANDOM = given(seed=st.integers(0, 2**32), length=st.integers(10, 30))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@RANDOM
 def test_random_tapes(seed, length):
+    check_random_tape(seed, length)
+
+
+@pytest.mark.full
+@settings(max_examples=500, deadline=None, derandomize=True)
+@RANDOM
+def test_many_random_tapes(seed, length):
+    check_random_tape(seed, length)
+
+
+def check_random_tape(seed, length):
     with np.errstate(all="ignore"):
         f, inputs = make(seed, length, DTYPES)
         if near_a_jump(f, inputs):

@@ -71,6 +71,7 @@ def copied(warm, tmp_path):
 
 
 class TestSharing:
+    @FULL
     def test_a_second_process_compiles_nothing(self, warm):
         folder, count = warm
         assert run(folder)[:2] == (0, count)
@@ -147,9 +148,8 @@ class TestDamage:
             assert not cache.is_sealed(source)
             assert not cache.machine_code_of(source)
 
-    @pytest.mark.parametrize(
-        "suffix, how", [("nbc", "flipped"), pytest.param("py", "garbage", marks=FULL)]
-    )
+    @FULL
+    @pytest.mark.parametrize("suffix, how", [("nbc", "flipped"), ("py", "garbage")])
     def test_files_are_made_again(self, copied, suffix, how):
         folder, count = copied
         for file in folder.rglob(f"*.{suffix}"):
@@ -261,12 +261,8 @@ class TestPlanted:
     @pytest.mark.parametrize(
         "opened",
         [
-            "nothing",
             "home",
-            *[
-                pytest.param(name, marks=pytest.mark.full)
-                for name in ("shared", "functions", "inner")
-            ],
+            *[pytest.param(c, marks=FULL) for c in ("nothing", "shared", "functions", "inner")],
         ],
     )
     def test_in_a_folder_of_all(self, tmp_path, opened):
@@ -323,7 +319,7 @@ class TestOwnFunctions:
         exec(compile("def twice(x):\n    return 2 * x\n", "/nowhere/at/all.py", "exec"), scope)
         assert kept()(scope["twice"])(4) == 8
 
-    @pytest.mark.parametrize("given", [False, True])
+    @pytest.mark.parametrize("given", [False, pytest.param(True, marks=FULL)])
     def test_no_home_can_be_found(self, tmp_path, given):
         """A user number without an entry, as containers have it, and no ``HOME``."""
         code = """
@@ -354,6 +350,7 @@ class TestOwnFunctions:
         if sys.platform != "win32":
             assert list(places()) == [tmp_path / "kernels" / "functions"]
 
+    @FULL
     def test_in_a_process_without_a_home(self, tmp_path, warm):
         compiled, loaded, _ = run(warm[0], HOME="/nowhere", NUMBA_CACHE_DIR=str(tmp_path / "n"))
         assert compiled + loaded == warm[1]

@@ -67,7 +67,7 @@ def test_short_axes(name, n):
     check_compiled(f, x, v, s, rtol=1e-6 if "dtype" in name else 1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 3, SHORT])
+@pytest.mark.parametrize("n", [3, *[pytest.param(n, marks=pytest.mark.full) for n in (2, SHORT)]])
 def test_short_axes_of_stacks(n):
     """Three axes, and enough of them that sums are taken piece by piece."""
     x, v = normal(3, 5, n), normal(5, n)

@@ -1,0 +1,247 @@
+"""What lowering writes with: names that nothing else has, statements, and loops over arrays."""
+
+import ast
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from linad.errors import KernelError
+from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, whole
+from linad.kernels.expressions import (
+    CANONICAL,
+    NONE,
+    ONE,
+    ZERO,
+    ArrayKind,
+    Expr,
+    Kind,
+    names,
+    num,
+    var,
+)
+from linad.kernels.reach import loop_names
+from linad.kernels.source import FunctionSource
+from linad.kernels.statements import Check, For, Let, New, Put, Statement
+
+
+class Frame:
+    """One function that is being lowered: the kernel, or one that it calls.
+
+    Attributes
+    ----------
+    scope : dict
+        What a name stands for: an `Expr`, an array, a tuple of these, or a function.
+    done : str or None
+        The scalar that says the function has returned, where it can return early.
+    flags : list of (str, str)
+        For each loop around, the scalars that say it was left, and that this turn was.
+    """
+
+    def __init__(self, source: FunctionSource) -> None:
+        self.source = source
+        self.scope: dict[str, Any] = {}
+        self.done: str | None = None
+        self.results: list[str] | None = None
+        self.flags: list[tuple[str, str]] = []
+        self.counters = loop_names(source.tree)
+        self.stored = {
+            n.id
+            for n in ast.walk(source.tree)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+
+
+class StatementBuilder:
+    """Statements that are being written.
+
+    Attributes
+    ----------
+    parameters : list of str
+        In the order of the function's; those that stand for functions are left out.
+    kinds : dict
+        Of all scalars and arrays.
+    out : list of Statement
+        Where statements go.
+    constants : dict
+        Arrays from outside of the function, by name.
+    """
+
+    def __init__(self, source: FunctionSource) -> None:
+        self.parameters: list[str] = []
+        self.kinds: dict[str, Kind] = {}
+        self.constants: dict[str, np.ndarray] = {}
+        self.taken: set[str] = set(CANONICAL) | {"np", "math", "grown", "range", "min", "max"}
+        self.out: list[Statement] = []
+        self.depth = 0
+        self.calling: list[Any] = []
+        self.read_in_loop: list[set[str]] = []
+        self.unnamed: set[str] = set()  # new arrays that the user has no name for yet
+        self.sole: Any = None
+        self.comment = ""
+        self.frame = Frame(source)
+
+    def function(self, frame: Frame) -> Any:
+        """Lower the body of a function; returns what it returns."""
+        raise NotImplementedError
+
+    # Names, and what is written down.
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing else has."""
+        name = name if name.isascii() and not name.endswith("_n") else f"{name}_"
+        found, k = name, 1
+        while found in self.taken or _is_derived(found):
+            found, k = f"{name}_{k}", k + 1
+        self.taken.add(found)
+        return found
+
+    def emit(self, s: Statement) -> None:
+        """Add a statement."""
+        s.comment = self.comment
+        self.out.append(s)
+
+    @contextmanager
+    def into(self, inside: bool = True) -> Iterator[list[Statement]]:
+        """Statements emitted in the block go to a list of their own."""
+        before, self.out = self.out, []
+        self.depth += inside
+        try:
+            yield self.out
+        finally:
+            self.out = before
+            self.depth -= inside
+
+    def held(self, e: Expr, name: str = "t") -> Expr:
+        """A scalar that has the value of an expression."""
+        if e.op == "num":
+            return e
+        new = self.fresh(name)
+        self.emit(Let(new, e))
+        return var(new)
+
+    def error(self, node: ast.AST, problem: str, remedy: str) -> KernelError:
+        """An error that names the user's line."""
+        return self.frame.source.error(node, problem, remedy)
+
+    # Arrays, entry by entry.
+
+    def pinned(self, w: ArrayWindow) -> ArrayWindow:
+        """The window as it is now, whatever becomes of the scalars it was made with."""
+        loops = set().union(*[{v.parts[0]} for v in self._loop_vars()])
+
+        def pin(e: Expr) -> Expr:
+            return e if names(e) <= loops else self.held(e)
+
+        entries: list[Any] = []
+        for e in w.entries:
+            if isinstance(e, Axis):
+                entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole))
+            else:
+                entries.append(pin(e))
+        return ArrayWindow(w.array, tuple(entries))
+
+    def _loop_vars(self) -> list[Expr]:
+        return [
+            v for v in self.frame.scope.values() if isinstance(v, Expr) and v.parts[0] in self.loops
+        ]
+
+    @functools.cached_property
+    def loops(self) -> set[str]:
+        """Variables of loops, which nothing assigns."""
+        return set()
+
+    def fill(self, window: ArrayWindow, value: Any, s: ast.stmt) -> None:
+        """Write an array, or a number, into all entries of a window."""
+        if isinstance(value, (ArrayWindow, Computed)):
+            mine = (window.array, window.entries)
+            if any([a == window.array and (a, e) != mine for a, e in regions_of(value)]):
+                value = self.copied(value)
+            self.check_dims(window.dims, value.dims, s)
+            if len(value.dims) > len(window.dims):
+                raise self.error(s, "the value has more axes than the place", "index it")
+        elif not isinstance(value, Expr):
+            raise self.error(s, "writes what is no number and no array", "write numbers")
+        elif names(value) & {window.array}:
+            value = self.held(value)
+        with self.loops_over(window.dims) as indices:
+            if isinstance(value, Expr):
+                entry = value
+            else:
+                entry = value.at(*indices[len(indices) - len(value.dims) :])
+            self.emit(Put(window.array, window.index(indices), entry))
+
+    def check_dims(self, a: Sequence[Expr], b: Sequence[Expr], node: ast.AST) -> None:
+        """Check, when the kernel runs, that axes have the same lengths."""
+        for m, n in zip(reversed(a), reversed(b), strict=False):
+            if m != n:
+                self.emit(
+                    Check(
+                        Expr("==", (m, n)),
+                        f"kernel {self.frame.source.name}: axes of different lengths in "
+                        f"`{self.comment}`; kernels do not stretch an axis of length 1",
+                    )
+                )
+
+    @contextmanager
+    def loops_over(self, dims: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:
+        """Emit loops, one in the other; what is emitted in the block is their body."""
+        counters = [self.fresh("k") for _ in dims]
+        self.loops.update(counters)
+        with self.into() as inner:
+            yield tuple([var(c) for c in counters])
+        for c, n in reversed([*zip(counters, dims, strict=True)]):
+            loop = For(c, ZERO, n, ONE, inner)
+            loop.comment = self.comment
+            inner = [loop]
+        self.out += inner
+
+    def new(self, dims: Sequence[Expr], dtype: str, name: str = "array") -> ArrayWindow:
+        """A new array of zeros."""
+        found = self.fresh(name)
+        self.unnamed.add(found)
+        self.kinds[found] = ArrayKind(dtype, len(dims))
+        self.emit(New(found, tuple([self.held(d, "size") for d in dims]), dtype))
+        return whole(found, len(dims))
+
+    def copied(self, a: Array) -> ArrayWindow:
+        """An array of its own with these entries."""
+        kind = self.kinds.get(a.array) if isinstance(a, ArrayWindow) else None
+        dtype = kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a)
+        new = self.new(a.dims, dtype)
+        with self.loops_over(a.dims) as indices:
+            self.emit(Put(new.array, indices, a.at(*indices)))
+        return new
+
+    def dtype_of(self, a: Any) -> str:
+        known = {self.kinds[r].dtype for r, _ in regions_of(a)}  # type: ignore[union-attr]
+        floats = {d for d in known if d.startswith("float")}
+        return floats.pop() if len(floats) == 1 and len(known) == 1 else "float64"
+
+    def clear(self, a: ArrayWindow, value: Expr = NONE) -> None:
+        """Set all entries."""
+        if self.depth or value != NONE:
+            kind = self.kinds[a.array]
+            if value == NONE and isinstance(kind, ArrayKind) and kind.scalar != "f":
+                value = ZERO if kind.scalar == "i" else num(False)
+            with self.loops_over(a.dims) as indices:
+                self.emit(Put(a.array, indices, value))
+
+
+def _is_derived(name: str) -> bool:
+    head, _, tail = name.rpartition("_")
+    return bool(head) and tail[:1] in ("b", "d") and tail[1:].isdigit()
+
+
+def all_of(tests: list[Expr]) -> Expr:
+    """All of the tests, joined by ``and``."""
+    return functools.reduce(lambda a, b: Expr("and", (a, b)), tests)
+
+
+def regions_of(a: Any) -> frozenset[Any]:
+    """What is read of which arrays."""
+    if isinstance(a, ArrayWindow):
+        return frozenset([(a.array, a.entries)])
+    return a.reads if isinstance(a, Computed) else frozenset()

@@ -1,0 +1,337 @@
+"""Expressions of the user's source: numbers, arrays, slices and products of these."""
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.errors import KernelError
+from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, length_of, whole
+from linad.kernels.building import StatementBuilder, all_of, regions_of
+from linad.kernels.expressions import (
+    NONE,
+    ONE,
+    ZERO,
+    ArrayKind,
+    Expr,
+    add,
+    binary,
+    call,
+    mul,
+    negative,
+    num,
+    sub,
+    var,
+)
+from linad.kernels.statements import If, Let, Put
+
+OPERATORS: dict[type, str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+class ExpressionLowering(StatementBuilder):
+    """Finds what expressions stand for: ``of_<node>`` for each kind of them."""
+
+    def scalar(self, node: ast.expr) -> Expr:
+        """The value of an expression that must be a number."""
+        return self.number(self.value(node), node)
+
+    def number(self, value: Any, node: ast.AST) -> Expr:
+        if isinstance(value, (ArrayWindow, Computed)) and not value.dims:
+            return value.at()
+        if not isinstance(value, Expr):
+            raise self.error(node, "an array or tuple where a number is needed", "name an entry")
+        return value
+
+    def array_of(self, node: ast.expr) -> Any:
+        value = self.value(node)
+        if not isinstance(value, (ArrayWindow, Computed, list)):
+            raise self.error(node, "an index on what is no array", "use arrays")
+        return value
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression: an `Expr`, an array, a list of values, or a function."""
+        handler = getattr(self, f"of_{type(node).__name__}", None)
+        if handler is None:
+            what = type(node).__name__
+            raise self.error(
+                node, f"{what} is not in the language of kernels", "write it otherwise"
+            )
+        return handler(node)
+
+    def of_Constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, (bool, int, float)):
+            return num(node.value)
+        raise self.error(node, f"the constant {node.value!r}", "use numbers")
+
+    def of_Name(self, node: ast.Name) -> Any:
+        return self.name(node)
+
+    def name(self, node: ast.Name) -> Any:
+        if node.id in self.frame.scope:
+            value = self.frame.scope[node.id]
+            if value is KernelError:
+                raise self.error(node, f"{node.id} is one of two arrays", "use an array for each")
+            if isinstance(value, ArrayWindow):
+                for read in self.read_in_loop:
+                    read.add(node.id)
+            return value
+        if node.id in self.frame.stored:
+            found = self.frame.scope[node.id] = var(self.fresh(node.id))
+            return found  # assigned later in a loop, or not at all
+        try:
+            value = self.frame.source.outside(node.id)
+        except KeyError:
+            raise self.error(node, f"{node.id} is not defined", "define it") from None
+        return self.outside(value, node)
+
+    def outside(self, value: Any, node: ast.AST) -> Any:
+        """A value from outside of the function."""
+        if isinstance(value, (bool, int, float, np.number, np.bool_)):
+            return num(value)
+        if isinstance(value, np.ndarray):
+            for name, known in self.constants.items():
+                if known is value:
+                    return whole(name, value.ndim)
+            new = self.fresh("constant")
+            self.constants[new] = value
+            self.kinds[new] = ArrayKind(value.dtype.name, value.ndim)
+            return whole(new, value.ndim)
+        if isinstance(value, tuple):
+            return [self.outside(v, node) for v in value]
+        return value
+
+    def of_Tuple(self, node: ast.Tuple) -> Any:
+        return [self.value(e) for e in node.elts]
+
+    def of_Attribute(self, node: ast.Attribute) -> Any:
+        try:
+            value = self.frame.source.resolved(node)
+        except (KeyError, AttributeError):
+            pass
+        else:
+            return self.outside(value, node)
+        base = self.value(node.value)
+        if isinstance(base, (ArrayWindow, Computed)):
+            if node.attr == "shape":
+                return list(base.dims)
+            if node.attr == "ndim":
+                return num(len(base.dims))
+            if node.attr == "size":
+                return functools.reduce(mul, base.dims, ONE)
+            if node.attr == "T":
+                return _transposed(base)
+            if node.attr == "dtype":
+                return base
+        raise self.error(node, f"the attribute {node.attr}", "use shape, size, ndim or T")
+
+    def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        value = self.value(node.operand)
+        if isinstance(node.op, ast.UAdd):
+            return value
+        if isinstance(node.op, ast.Not):
+            return Expr("not", (self.number(value, node),))
+        if isinstance(node.op, ast.USub):
+            return self.elementwise(negative, value, node=node)
+        raise self.error(node, "~ is not in the language of kernels", "use `not`")
+
+    def of_BinOp(self, node: ast.BinOp) -> Any:
+        a, b = self.value(node.left), self.value(node.right)
+        if isinstance(node.op, ast.MatMult):
+            return self.product(a, b, node)
+        op = OPERATORS.get(type(node.op))
+        if op is None:
+            name = type(node.op).__name__
+            raise self.error(node, f"{name} is not in the language of kernels", "use arithmetic")
+        if isinstance(a, list) or isinstance(b, list):
+            raise self.error(node, "arithmetic with tuples", "name the parts")
+        return self.elementwise(lambda x, y: binary(op, x, y), a, b, node=node)
+
+    def of_Compare(self, node: ast.Compare) -> Any:
+        left, tests = self.scalar(node.left), []
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            b = self.scalar(right)
+            tests.append(Expr(OPERATORS[type(op)], (left, b)))
+            left = b
+        return all_of(tests)
+
+    def of_BoolOp(self, node: ast.BoolOp) -> Any:
+        op = "and" if isinstance(node.op, ast.And) else "or"
+        found = self.scalar(node.values[0])
+        for part in node.values[1:]:
+            with self.into() as before:
+                value = self.scalar(part)
+            if before:  # evaluated only where it decides
+                flag = self.fresh("flag")
+                self.emit(Let(flag, found))
+                before.append(Let(flag, value))
+                yes = op == "and"
+                self.emit(If(var(flag), before if yes else [], [] if yes else before))
+                found = var(flag)
+            else:
+                found = Expr(op, (found, value))
+        return found
+
+    def of_IfExp(self, node: ast.IfExp) -> Any:
+        test = self.scalar(node.test)
+        new = self.fresh("chosen")
+        with self.into() as yes:
+            self.emit(Let(new, self.scalar(node.body)))
+        with self.into() as no:
+            self.emit(Let(new, self.scalar(node.orelse)))
+        self.emit(If(test, yes, no))
+        return var(new)
+
+    def of_Subscript(self, node: ast.Subscript) -> Any:
+        found = self.subscripted(self.array_of(node.value), node.slice)
+        return found.at() if isinstance(found, ArrayWindow) and not found.axes else found
+
+    def subscripted(self, base: Any, where: ast.expr) -> Any:
+        """The part of an array, or of a tuple, that an index names."""
+        if isinstance(base, list):
+            k = self.scalar(where)
+            if k.op != "num":
+                raise self.error(where, "a tuple at an index that varies", "use an array")
+            return base[int(k.parts[0])]
+        if isinstance(base, Computed):
+            base = self.copied(base)
+        given = list(where.elts) if isinstance(where, ast.Tuple) else [where]
+        if len(given) == 1 and not isinstance(given[0], ast.Slice):
+            one = self.value(given[0])
+            if isinstance(one, list):
+                return self.at_scalars(base, one, where)
+        dots = [isinstance(e, ast.Constant) and e.value is Ellipsis for e in given]
+        if any(dots):
+            at = dots.index(True)
+            given[at : at + 1] = [ast.Slice()] * (len(base.dims) - len(given) + 1)
+        if len(given) > len(base.dims):
+            raise self.error(where, "more indices than axes", "count the axes")
+        left = iter([*given, *[ast.Slice()] * (len(base.dims) - len(given))])
+        entries: list[Any] = [
+            self.part_of_axis(e, next(left)) if isinstance(e, Axis) else e for e in base.entries
+        ]
+        return ArrayWindow(base.array, tuple(entries))
+
+    def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
+        if len(indices) != len(base.dims):
+            raise self.error(node, "a tuple of indices that is no entry", "name an entry")
+        return ArrayWindow(base.array, base.index(tuple(indices)))
+
+    def part_of_axis(self, axis: Axis, e: ast.expr) -> Any:
+        """The entry, or entries, of an axis that an index names."""
+        if not isinstance(e, ast.Slice):
+            value = self.value(e)
+            if not isinstance(value, Expr):
+                raise self.error(e, "an index that is no integer", "write a loop")
+            if value.op == "num" and value.parts[0].startswith("-"):
+                value = add(axis.length, value)
+            elif not axis.whole and value.op != "num" and value.parts[0] not in self.loops:
+                value = self.held(value)
+                turned = add(value, axis.length)
+                value = Expr("if", (Expr("<", (value, ZERO)), turned, value))
+            return add(axis.start, mul(axis.step, value))
+        step = self.scalar(e.step) if e.step else ONE
+        if step == num(-1) and e.lower is None and e.upper is None:
+            return Axis(
+                add(axis.start, mul(axis.step, sub(axis.length, ONE))),
+                negative(axis.step) if axis.step.op != "num" else mul(num(-1), axis.step),
+                axis.length,
+            )
+        if step.op != "num" or int(step.parts[0]) < 1:
+            raise self.error(
+                e, "a slice with a step that is not a positive constant", "write a loop"
+            )
+        start = self.bound(e.lower, ZERO, axis)
+        stop = self.bound(e.upper, axis.length, axis)
+        length = length_of(start, stop, int(step.parts[0]))
+        if start == ZERO and stop == axis.length and step == ONE:
+            return axis
+        return Axis(add(axis.start, mul(axis.step, start)), mul(axis.step, step), length)
+
+    def bound(self, e: ast.expr | None, default: Expr, axis: Axis) -> Expr:
+        """A bound of a slice, within the axis."""
+        if e is None:
+            return default
+        value = self.scalar(e)
+        if value.op == "num":
+            k = int(value.parts[0])
+            if k == 0:
+                return value
+            if k < 0:
+                return call("max", ZERO, add(axis.length, value))
+            return call("min", value, axis.length)
+        value = self.held(value)
+        turned = Expr("if", (Expr("<", (value, ZERO)), add(value, axis.length), value))
+        return call("min", call("max", turned, ZERO), axis.length)
+
+    def elementwise(self, f: Callable[..., Expr], *values: Any, node: ast.AST) -> Any:
+        """A function of numbers, applied to numbers and arrays."""
+        for v in values:
+            if not isinstance(v, (Expr, ArrayWindow, Computed)):
+                raise self.error(node, "an operand that is no number and no array", "use these")
+        arrays = [v for v in values if not isinstance(v, Expr)]
+        if not arrays:
+            return f(*values)
+        longest = max(arrays, key=lambda a: len(a.dims))
+        for a in arrays:
+            self.check_dims(longest.dims, a.dims, node)
+        fixed = [self.held(v) if isinstance(v, Expr) else v for v in values]
+
+        def at(*indices: Expr) -> Expr:
+            parts = [
+                v if isinstance(v, Expr) else v.at(*indices[len(indices) - len(v.dims) :])
+                for v in fixed
+            ]
+            return f(*parts)
+
+        reads = frozenset().union(*[regions_of(a) for a in arrays])
+        return Computed(longest.dims, at, reads)
+
+    def product(self, a: Any, b: Any, node: ast.AST) -> Any:
+        """``a @ b``."""
+        if not all(
+            [isinstance(v, (ArrayWindow, Computed)) and len(v.dims) in (1, 2) for v in (a, b)]
+        ):
+            raise self.error(node, "a product of what are no vectors or matrices", "write loops")
+        a, b = [self.copied(v) if isinstance(v, Computed) else v for v in (a, b)]
+        self.check_dims(a.dims[-1:], b.dims[:1], node)
+        rows, columns = a.dims[:-1], b.dims[1:]
+        if not rows and not columns:
+            total = self.fresh("total")
+            self.emit(Let(total, NONE))
+            with self.loops_over(a.dims) as (k,):
+                self.emit(Let(total, Expr("+", (var(total), mul(a.at(k), b.at(k))))))
+            return var(total)
+        new = self.new([*rows, *columns], self.dtype_of(a))
+        self.clear(new)
+        with self.loops_over([*rows, *columns, a.dims[-1]]) as indices:
+            *where, k = indices
+            i, j = where[: len(rows)], where[len(rows) :]
+            self.emit(Put(new.array, tuple(where), mul(a.at(*i, k), b.at(k, *j)), adds=True))
+        return new
+
+
+def _transposed(a: Array) -> Array:
+    if len(a.dims) < 2:
+        return a
+    return Computed(a.dims[::-1], lambda *i: a.at(*i[::-1]), _transposed_regions(a))
+
+
+def _transposed_regions(a: Array) -> frozenset[Any]:
+    # Another order of the same entries is another region.
+    return frozenset([(array, "transposed") for array, _ in regions_of(a)])

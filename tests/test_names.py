@@ -1,0 +1,36 @@
+"""One name for one thing: classes and functions have names of their own that say what they are."""
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SWEEPS = str(Path("linad/sweeps"))
+
+
+@cache
+def definitions():
+    """Where classes and functions are defined: (kind, name) -> [place, ...]."""
+    found = defaultdict(list)
+    for folder in ("linad", "rules"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                    place = f"{path.relative_to(ROOT)}:{node.lineno}"
+                    found[type(node).__name__, node.name].append(place)
+    return found
+
+
+def test_no_two_classes_have_one_name():
+    """The back end may have a name in common with what it serves: its classes stay inside."""
+    above = {
+        name: [place for place in places if not place.startswith(SWEEPS)]
+        for (kind, name), places in definitions().items()
+        if kind == "ClassDef"
+    }
+    assert {name: places for name, places in above.items() if len(places) > 1} == {}
+
+
+def test_every_function_has_a_name():
+    assert definitions()["FunctionDef", "_"] == []
