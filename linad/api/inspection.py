@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from linad.core.options import choice, takes
 from linad.core.settings import require_compiler
 from linad.core.shapes import check_function, name_of
 from linad.jit.jitted import Jitted, jit
@@ -13,13 +14,17 @@ from linad.jit.jitted import Jitted, jit
 log = logging.getLogger("linad")
 
 
-def explain(f: Callable[..., Any]) -> Callable[..., Any]:
+@takes(target=choice("cpu", "cuda"))
+def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]:
     """Describe the program that `linad.jit` makes of a function.
 
     Parameters
     ----------
     f : callable
         Plain or jitted.
+    target : "cpu" or "cuda", optional
+        What the program is for. With "cuda", the program is planned for a GPU and described; it
+        is not compiled, needs no GPU, and cannot be run.
 
     Returns
     -------
@@ -47,8 +52,12 @@ def explain(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def explained(*args: Any, **kwargs: Any) -> Any:
         require_compiler()
-        from linad.sweeps.explain import report_of
+        from linad.sweeps.explain import plan_of, report_of
 
+        if target == "cuda":
+            from linad.sweeps.cuda.target import CUDA
+
+            return plan_of(jitted.variant(*args, **kwargs).tape, CUDA, name_of(jitted.function))
         return report_of(jitted.variant(*args, **kwargs).compiled, name_of(jitted.function))
 
     return explained

@@ -1,14 +1,17 @@
 """What a program does, in words: kernels, memory, what runs in NumPy, what is checked."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Source, type_of
+from linad.core.tape import Equation, Source, Tape, type_of
 from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place
-from linad.sweeps.program import SweepProgram
+from linad.sweeps.program import SweepProgram, simplified
+from linad.sweeps.target import Target
 
 SHOWN = 40
 """Most steps that a report lists; of longer programs it shows the beginning and the end."""
@@ -43,17 +46,21 @@ class Step:
 
 
 class Report:
-    """A compiled program, described; ``print`` it.
+    """A program, described; ``print`` it.
 
     Attributes
     ----------
     name : str
+    target : str
+        What it is for: "CPU", "CUDA".
     steps : list of Step
         What a call runs, in order.
     kernels : int
         Different kernels among them.
+    sources : list of str
+        Of the kernel of each step that has one.
     fallbacks : list of Step
-        The steps that run in NumPy.
+        The steps that run in NumPy. A program for CUDA that has any could not run at all.
     guards : list of Equation
         Decisions of Python that each call checks.
     inputs, outputs : list of str
@@ -62,23 +69,29 @@ class Report:
         Scratch memory of a workspace, arrays that the program holds, and an estimate of what
         a call reads and writes.
     seconds : float
-        What compiling took.
+        What compiling took; zero where only the plan was made.
     compiled, loaded : int
         Kernels that were compiled for it, and that were found on disk.
     derivatives : list of Report
         Programs that were made to differentiate it.
     """
 
-    def __init__(self, program: SweepProgram, name: str, derivatives: list["Report"]) -> None:
-        program.give_back(program.borrow())
-        lowering = program.lowering
+    def __init__(
+        self,
+        lowering: Lowering,
+        name: str,
+        derivatives: Sequence["Report"] = (),
+        program: SweepProgram | None = None,
+    ) -> None:
+        self._target, self.target = lowering.target, lowering.target.name
         kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
-        self.name, self.derivatives = name, derivatives
+        self.name, self.derivatives = name, list(derivatives)
         self.steps = [Step(i) for i in lowering.instructions]
+        self.sources = [i.source for i in kernels]
         self.kernels = len({(i.source, i.fast, i.function) for i in kernels})
         self.fallbacks = [s for s in self.steps if s.in_numpy]
         self.guards: list[Equation] = [
-            e for e in program.tape.equations if e.primitive.name == "guard"
+            e for e in lowering.tape.equations if e.primitive.name == "guard"
         ]
         self.inputs = [type_of(p) for p in lowering.inputs]
         self.outputs = [type_of(p) for p in lowering.outputs]
@@ -88,8 +101,22 @@ class Report:
         }
         self.constant_bytes = sum(constants.values())
         self.moved_bytes = sum([s.bytes for s in self.steps])
-        self.seconds = program.seconds
-        self.compiled, self.loaded = program.compiled, program.loaded
+        self.seconds, self.compiled, self.loaded = 0.0, 0, 0
+        if program is not None:
+            self.seconds = program.seconds
+            self.compiled, self.loaded = program.compiled, program.loaded
+
+    def ptx(self) -> list[str]:
+        """The kernels of a program for CUDA as PTX, for compute capability 9.0; needs no GPU.
+
+        Raises
+        ------
+        FallbackError
+            If the program is for another target.
+        ImportError
+            If numba-cuda is not installed: ``pip install linad[cuda]``.
+        """
+        return [self._target.ptx_of(source) for source in dict.fromkeys(self.sources)]
 
     def __str__(self) -> str:
         given, made = ", ".join(self.inputs), ", ".join(self.outputs)
@@ -101,7 +128,9 @@ class Report:
             f"{self.name}({given}) -> {made or 'nothing'}",
             "",
             f"  {steps} a call, {kernels}; {in_numpy}",
-            f"  made in {1e3 * self.seconds:.0f} ms: {compiled} compiled, {self.loaded} from disk",
+            f"  made in {1e3 * self.seconds:.0f} ms: {compiled} compiled, {self.loaded} from disk"
+            if self.seconds
+            else f"  planned for {self.target}; not compiled, and not run",
             f"  memory: {scratch} of scratch, {constants} of constants",
             f"  a call reads and writes about {_bytes(self.moved_bytes)}",
             "",
@@ -188,4 +217,15 @@ def report_of(compiled: Any, name: str) -> Report:
     programs: dict[int, SweepProgram] = {}
     for derived in compiled.programs():
         programs.setdefault(id(derived.program), derived.program)
-    return Report(compiled.program, name, [Report(p, p.tape.name, []) for p in programs.values()])
+    derivatives = [_of_program(p, p.tape.name) for p in programs.values()]
+    return _of_program(compiled.program, name, derivatives)
+
+
+def _of_program(program: SweepProgram, name: str, derivatives: Sequence[Report] = ()) -> Report:
+    program.give_back(program.borrow())
+    return Report(program.lowering, name, derivatives, program)
+
+
+def plan_of(tape: Tape, target: Target, name: str) -> Report:
+    """Describe the program that a tape would be for a target, without compiling anything."""
+    return Report(Lowering(simplified(tape), target), name)

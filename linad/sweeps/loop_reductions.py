@@ -28,12 +28,16 @@ class Reduction(NamedTuple):
         Kinds of results, by the letters of `numpy.dtype.kind`.
     tests : bool
         Whether a term is whether the entry is not zero.
+    joined : str
+        The reduction that combines the results of parts, where that is another one: counts are
+        added up.
     """
 
     combined: str
     identity: Any
     kinds: str
     tests: bool = False
+    joined: str = ""
 
 
 REDUCTIONS = {
@@ -43,7 +47,7 @@ REDUCTIONS = {
     "min": Reduction("select(({0} <= {1}) | ({0} != {0}), {0}, {1})", "greatest", "bif"),
     "fmax_reduce": Reduction("select(({0} >= {1}) | ({1} != {1}), {0}, {1})", np.nan, "f"),
     "fmin_reduce": Reduction("select(({0} <= {1}) | ({1} != {1}), {0}, {1})", np.nan, "f"),
-    "count_nonzero": Reduction("{0} + {1}", 0, "i", tests=True),
+    "count_nonzero": Reduction("{0} + {1}", 0, "i", tests=True, joined="sum"),
     "all": Reduction("{0} & {1}", True, "b", tests=True),
     "any": Reduction("{0} | {1}", False, "b", tests=True),
     "logical_and_reduce": Reduction("{0} & {1}", True, "b", tests=True),

@@ -21,6 +21,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import piece, scatter_write
 from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.loop_reductions import REDUCTIONS
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
     Buffer,
@@ -33,7 +34,7 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import Planner
-from linad.sweeps.steps import WRITE, CallStep, Loop, operands_of
+from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
 NAN_TESTS = {"isnan", "isfinite", "isinf"}
@@ -250,7 +251,7 @@ class Lowering:
                 else:
                     self._settle(out, new_place(out.shape, out.dtype))
                 stored.add(out)
-        loop = Loop(loop.shape, _needed(loop.equations, stored))
+        loop = Loop(loop.shape, needed_equations(loop.equations, stored))
         if not loop.equations:
             return
         places: dict[Any, Place] = {}
@@ -280,7 +281,8 @@ class Lowering:
         for name, part, target in source.partials:
             # What the pieces of the loop found, combined in their order.
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
-            eqn = Equation(Primitive.registry[name], (x,), {"axes": (0,)}, (y,))
+            joined = Primitive.registry[REDUCTIONS[name].joined or name]
+            eqn = Equation(joined, (x,), {"axes": (0,)}, (y,))
             self._emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
 
     def _write_that_takes(self, out: Var, k: int, loop: Loop) -> Equation | None:
@@ -477,15 +479,3 @@ class Lowering:
 def _is_reduced(loop: Loop, var: Var) -> bool:
     """Whether a loop makes a variable by a reduction."""
     return var not in loop.made
-
-
-def _needed(equations: list[Equation], stored: set[Var]) -> list[Equation]:
-    """The equations of a loop that what is stored depends on."""
-    live = set(stored)
-    kept = []
-    for eqn in reversed(equations):
-        if eqn.outputs[0] in live:
-            live.update(a for a in eqn.inputs if isinstance(a, Var))
-            kept.append(eqn)
-    kept.reverse()
-    return kept

@@ -61,6 +61,7 @@ class NumpyTarget(Target):
     """NumPy: it computes everything, so nothing is fused, and no kernel is ever written."""
 
     name = "NUMPY"
+    reorders = False  # NumPy warns and raises: guards come first, as where they were recorded
 
     def has(self, primitive: str, row: Scalar) -> bool:
         return False

@@ -202,7 +202,7 @@ class Planner:
         for eqn, level in self.level.items():
             if self.group.get(eqn) is None:
                 found.append((level, number[eqn], CallStep(eqn, self.more.get(eqn, ()))))
-        found.sort(key=lambda entry: entry[:2])
+        found.sort(key=lambda entry: entry[:2] if self.target.reorders else entry[1:2])
         return [step for _, _, step in found]
 
 

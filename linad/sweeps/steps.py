@@ -62,3 +62,15 @@ def operands_of(eqn: Equation) -> list[Any]:
     if eqn.primitive.name == "masked":
         return [np.asarray(eqn.params["mask"]), *eqn.inputs]
     return list(eqn.inputs)
+
+
+def needed_equations(equations: list[Equation], stored: set[Var]) -> list[Equation]:
+    """The equations of a loop that what is stored depends on."""
+    live = set(stored)
+    kept = []
+    for eqn in reversed(equations):
+        if eqn.outputs[0] in live:
+            live.update(a for a in eqn.inputs if isinstance(a, Var))
+            kept.append(eqn)
+    kept.reverse()
+    return kept

@@ -5,6 +5,7 @@ can compute and how such a loop is written, what else there are routines for, an
 
     linad.sweeps.cpu.target       kernels by Numba, BLAS and LAPACK
     linad.sweeps.numpy_target     no kernels: NumPy runs every equation
+    linad.sweeps.cuda.target      kernels for a grid of threads
 """
 
 from abc import ABC, abstractmethod
@@ -16,6 +17,7 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
+from linad.errors import FallbackError
 from linad.sweeps import scalar_rows
 from linad.sweeps.arena import plan_arena
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -36,9 +38,12 @@ class Target(ABC):
     ----------
     name : str
         What errors and reports call it, and the name of the object in its module.
+    reorders : bool
+        Whether equations may run in another order than that of the tape.
     """
 
     name: ClassVar[str]
+    reorders: ClassVar[bool] = True
 
     # What loops compute.
 
@@ -114,6 +119,19 @@ class Target(ABC):
     @abstractmethod
     def compile(self, tape: Tape, chosen: Settings | None = None) -> "SweepProgram":
         """The program of a tape; it is made at its first run."""
+
+    def ptx_of(self, source: str) -> str:
+        """A kernel as PTX.
+
+        Raises
+        ------
+        FallbackError
+            If the kernels of this target are not for GPUs of NVIDIA's.
+        """
+        raise FallbackError(
+            f"ptx: expected a program for CUDA, got one for {self.name}; "
+            "linad.explain(f, target='cuda') plans one"
+        )
 
     def __reduce__(self) -> str:
         return self.name  # the one object of that name

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import aslinearoperator, cg
 
 import linad
 from linad.operators.structured import Diagonal
-from linad.sweeps.fused_operators import Plan
+from linad.sweeps.fused_operators import FusedProgram
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(7, 5)), rng.normal(size=(5, 7))
@@ -89,7 +89,7 @@ def test_is_the_matrix(name):
 def recorded(monkeypatch):
     """The programs that are made, by the number of residuals, diagonals and numbers in them."""
     found = []
-    make = Plan.run
+    make = FusedProgram.run
 
     def run(self, form, adjoint, seed):
         before = self.program
@@ -98,7 +98,7 @@ def recorded(monkeypatch):
             found.append(len(form.arrays))
         return y
 
-    monkeypatch.setattr(Plan, "run", run)
+    monkeypatch.setattr(FusedProgram, "run", run)
     return found
 
 

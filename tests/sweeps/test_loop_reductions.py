@@ -85,6 +85,13 @@ def test_large_sums_are_accurate():
     np.testing.assert_allclose(y, 100.0, rtol=2e-5)
 
 
+def test_large_counts():
+    """Parts of a long loop are counted one by one; their counts are added up."""
+    x = np.arange(300_000.0) - 1000
+    check_compiled(lambda x: np.count_nonzero(x > 0), x)
+    check_compiled(lambda x: [np.all(x > -1e6), np.any(x < -999), np.all(x > 0)], x)
+
+
 def test_arguments_by_position():
     x = np.arange(6.0).reshape(2, 3) - 2
     check_compiled(lambda x: [np.all(x, 0), np.any(x > 3, 1), np.all(x, (0, 1))], x)

@@ -2,23 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from kernels_in_python import kernels_in_python
 from random_programs import assert_same, near_a_jump, programs, rounding
+from sweeps_of_examples import examples, inexact, poison
 
 import linad
 from linad.core import tree
 from linad.sweeps.cpu.target import CPU
 from linad.transforms.simplify import simplify
-
-
-def examples(count):
-    return settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    )
 
 
 def check_values(program):
@@ -114,14 +106,3 @@ class TestRandomPrograms:
             for versions in jitted[k].variants.values():
                 for variant in versions:
                     poison(variant.compiled.program)
-
-
-def inexact(values):
-    return [v for v in values if v.dtype.kind in "fc"]
-
-
-def poison(program):
-    """Fill the memory of the next run with NaN."""
-    workspace = program.borrow()
-    workspace.arena[...] = 0xFF
-    program.give_back(workspace)

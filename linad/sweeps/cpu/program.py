@@ -45,13 +45,17 @@ class CpuProgram(SweepProgram):
         before = counts.compiled, counts.loaded
         kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
         self.addresses = [
-            cache.kernel(i.source, i.fast, i.function) if isinstance(i, KernelCall) else 0
+            cache.kernel(self._source_of(i), i.fast, i.function) if isinstance(i, KernelCall) else 0
             for i in lowering.instructions
         ]
         self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
         work = sum([max(i.extent, i.work // WORK_OF_AN_ENTRY) for i in kernels])
         self.enter = engine.enter_long if work > LONG_RUN else engine.enter
         self.shared = max([i.work for i in kernels], default=0) >= SHARED_WORK
+
+    def _source_of(self, call: KernelCall) -> str:
+        """The source of what the CPU runs for a kernel."""
+        return call.source
 
     def short_call(self, *what: Any, **more: Any) -> Any:
         from linad.sweeps.cpu.short_calls import short_call

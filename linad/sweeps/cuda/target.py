@@ -1,0 +1,78 @@
+"""NVIDIA's GPUs as a target, and the same kernels on the CPU."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core.settings import Settings
+from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.cuda.compiler import ptx_of
+from linad.sweeps.cuda.grid_loops import GridLoop
+from linad.sweeps.cuda.host_program import HostProgram
+from linad.sweeps.cuda.routines import ROUTINES, scatter
+from linad.sweeps.loop_reductions import axes_of, is_reduction
+from linad.sweeps.loop_templates import WrittenLoop, written
+from linad.sweeps.places import Place
+from linad.sweeps.routines import Routine
+from linad.sweeps.scalar_rows import Scalar
+from linad.sweeps.steps import Loop, needed_equations
+from linad.sweeps.target import Target
+
+
+class CudaTarget(Target):
+    """A GPU: what its kernels compute, and how they are written.
+
+    Its programs run on the CPU, kernel by kernel, thread by thread (`HostProgram`): this is how
+    they are tested where there is no GPU.
+    """
+
+    name = "CUDA"
+
+    def has(self, primitive: str, row: Scalar) -> bool:
+        return not row.needs
+
+    def parts(self, loop: Loop, stored: set[Var]) -> list[tuple[Loop, set[Var]]]:
+        """A kernel for each set of axes that are summed; the stores go with the last one.
+
+        The others must run before: a store may go over what the loop reads.
+        """
+        kinds: dict[Any, set[Var]] = {}
+        for eqn in loop.equations:
+            if is_reduction(eqn):
+                kinds.setdefault(axes_of(eqn), set()).add(eqn.outputs[0])
+        groups = list(kinds.values()) or [set()]
+        groups[-1] = groups[-1] | (stored & loop.made)
+        return [
+            (Loop(loop.shape, needed_equations(loop.equations, group)), group) for group in groups
+        ]
+
+    def write_loop(
+        self, loop: Loop, places: dict[Any, Place], stored: set[Var], chosen: Settings
+    ) -> WrittenLoop:
+        def write() -> WrittenLoop:
+            return GridLoop(self, loop, places, stored).written
+
+        return written(self.name, write, loop, places, stored)
+
+    def lower(self, lowering: Any, eqn: Equation) -> bool:
+        primitive = eqn.primitive
+        if hasattr(primitive, "overwrites") or hasattr(primitive, "lower_into"):
+            return False  # functions of the user's, and loops, for the CPU
+        return super().lower(lowering, eqn)
+
+    def routine_of(self, primitive: str) -> Routine | None:
+        return ROUTINES.get(primitive)
+
+    def scatter(
+        self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
+    ) -> None:
+        scatter(lowering, target, numbers, source, add)
+
+    def ptx_of(self, source: str) -> str:
+        return ptx_of(source)
+
+    def compile(self, tape: Tape, chosen: Settings | None = None) -> HostProgram:
+        return HostProgram(tape, self, chosen)
+
+
+CUDA = CudaTarget()
