@@ -177,7 +177,9 @@ class TestInputs:
         with pytest.raises(DTypeError, match="got dtype object"):
             jitted(np.zeros(2), np.array([1, None]))
 
-    @pytest.mark.parametrize("odd", [np.matrix(np.eye(2)), np.ma.array([1.0, 2.0], mask=[0, 1])])
+    @pytest.mark.parametrize(
+        "odd", [np.eye(2).view(np.matrix), np.ma.array([1.0, 2.0], mask=[0, 1])]
+    )
     def test_other_arithmetic_is_refused(self, odd):
         with pytest.raises(UnsupportedError, match="jit: an argument is a"):
             linad.jit(lambda x: x * x)(odd)
