@@ -5,7 +5,6 @@ recorded), so tests of these are left out: the back end's, the documentation's b
 show compiled programs, and those marked ``compiles``.
 """
 
-import gc
 import os
 import shutil
 import zlib
@@ -35,12 +34,6 @@ def pytest_itemcollected(item):
     sweep = item.get_closest_marker("sweep")
     if sweep and zlib.crc32(item.nodeid.encode()) >= sweep.kwargs["part"] * 2**32:
         item.add_marker(pytest.mark.full)
-
-
-def pytest_collection_finish():
-    """What has been collected stays: the garbage collector need not look at it during each test."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -44,10 +44,10 @@ def state_of(frame: types.FrameType, traced: Callable[[Any], Any]) -> dict[str, 
         By name, as ``self.steps`` or ``path[2]``, something that is equal if and only if the
         thing is the same.
     """
-    return _Walk(traced).state(frame)
+    return _StateWalk(traced).state(frame)
 
 
-class _Walk:
+class _StateWalk:
     def __init__(self, traced: Callable[[Any], Any]) -> None:
         self.traced = traced
         self.found: dict[str, Any] = {}

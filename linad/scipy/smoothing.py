@@ -129,7 +129,8 @@ def savgol_filter(
 ) -> Any:
     x = inexact(x)
     axis = normalize_axis(axis, x.ndim, "savgol_filter")
-    coefficients = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta)
+    real = np.finfo(x.dtype).dtype
+    coefficients = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta).astype(real)
     if mode != "interp":
         return convolve1d(x, coefficients, axis=axis, mode=mode, cval=cval)
     x = np.moveaxis(x, axis, -1)
@@ -144,7 +145,7 @@ def savgol_filter(
     start = _fitted_at(np.arange(half), window, polyorder, deriv, delta)
     end = _fitted_at(np.arange(window - half, window), window, polyorder, deriv, delta)
     ends = [
-        np.einsum("...j,ij->...i", part, M)
+        np.einsum("...j,ij->...i", part, M.astype(real))
         for part, M in ((x[..., :window], start), (x[..., n - window :], end))
     ]
     return np.moveaxis(np.concatenate([ends[0], middle, ends[1]], axis=-1), -1, axis)

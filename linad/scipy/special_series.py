@@ -27,7 +27,7 @@ import scipy.special
 
 from linad.core.primitive import Traced
 from linad.errors import DTypeError, UnsupportedError
-from linad.rules.shaping import still
+from linad.rules.shaping import astype, still
 from linad.scipy.mirror import inexact, traced_form
 
 
@@ -83,7 +83,7 @@ def _spherical(name: str, function: Any, below: float, above: float) -> Any:
             y = function(n, z)
         known = np.isfinite(plain)
         y = np.where(known, y, 0.0)
-        return plain + np.where(known, y - still(y), 0.0)
+        return plain + astype(np.where(known, y - still(y), 0.0), plain.dtype, copy=False)
 
     return form
 
@@ -125,7 +125,7 @@ def _carried(name: str, plain: Any, s: Any, q: Any) -> Any:
             f"equation, https://dlmf.nist.gov/25.4"
         )
     y = _by_euler_maclaurin(np.where(known, s, 2.0), np.where(known, q, 1.0))
-    return plain + np.where(known, y - still(y), 0.0)
+    return plain + astype(np.where(known, y - still(y), 0.0), plain.dtype, copy=False)
 
 
 @traced_form(scipy.special.zeta)

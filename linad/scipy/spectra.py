@@ -8,6 +8,7 @@ Source: P. Welch, "The use of the fast Fourier transform for the estimation of p
 Transactions on Audio and Electroacoustics 15, 1967.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,9 @@ class Segments:
         self.length, self.step, self.fs, self.detrend = length, length - overlap, fs, detrend
         self.onesided = return_onesided and not complex_data
         if scaling == "density":
-            self.scale = 1 / (fs * np.sum(self.window**2))
+            self.scale = 1 / float(fs * np.sum(self.window**2))
         elif scaling == "spectrum":
-            self.scale = 1 / np.sum(self.window) ** 2
+            self.scale = 1 / float(np.sum(self.window)) ** 2
         else:
             raise ValueError(f"{name}: scaling must be 'density' or 'spectrum', got {scaling!r}")
         frequencies = np.fft.rfftfreq if self.onesided else np.fft.fftfreq
@@ -83,7 +84,7 @@ class Segments:
         elif self.detrend:
             parts = without_trend(parts, type=self.detrend)
         transform = rfft if self.onesided else fft
-        return transform(parts * self.window, n=self.nfft)
+        return transform(parts * self.window.astype(np.finfo(x.dtype).dtype), n=self.nfft)
 
     def density(self, x: Any, y: Any = None) -> Any:
         """conj(X) Y, scaled: (..., frequencies, segments)."""
@@ -92,7 +93,7 @@ class Segments:
             P = np.real(X) ** 2 + np.imag(X) ** 2
         else:
             P = np.conj(X) * self.transformed(y)
-        factors = np.full(self.frequencies.shape, self.scale)
+        factors = np.full(self.frequencies.shape, self.scale, np.finfo(P.dtype).dtype)
         if self.onesided:
             factors[1 : None if self.nfft % 2 else -1] *= 2
         return np.moveaxis(P * factors, -2, -1)
@@ -290,6 +291,6 @@ def stft(
     [window] = _named((window,))
     given = (window, length, overlap, nfft, detrend, return_onesided, kind)
     cut = Segments("stft", x.shape[-1], _is_complex(x), fs, *given)
-    Z = np.moveaxis(cut.transformed(x) * np.sqrt(cut.scale), -2, -1)
+    Z = np.moveaxis(cut.transformed(x) * math.sqrt(cut.scale), -2, -1)
     times = (cut.starts + cut.length / 2 - edge) / fs
     return cut.frequencies, times, np.moveaxis(Z, -2, axis if axis >= 0 else axis - 1)

@@ -13,6 +13,7 @@ import scipy.integrate
 from linad.api.derivatives import stop_gradient
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
+from linad.rules.shaping import astype
 from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
 from linad.scipy.mirror import holds_traced
 
@@ -40,7 +41,7 @@ def quad_vec(
             f"the integrand is singular; substitute until it is smooth",
             value,
         )
-    y = value + (total - stop_gradient(total))
+    y = value + astype(total - stop_gradient(total), np.asarray(value).dtype, copy=False)
     return (y, error, info) if full_output else (y, error)
 
 

@@ -30,6 +30,7 @@ def solver(function, of=g):
 
 CALLS = {
     "newton": solver(linad.solve.newton),
+    "explain": lambda **options: linad.explain(np.sin, **options),
     "newton_krylov": solver(linad.solve.newton_krylov),
     "gauss_newton": solver(linad.solve.gauss_newton),
     "levenberg_marquardt": solver(linad.solve.levenberg_marquardt),

@@ -51,8 +51,11 @@ CASES = {
         rng.standard_normal((2, 3, 2)),
     ),
     "filtfilt": (lambda m, b, a, x: m.filtfilt(b, a, x, padlen=4), B, A, X),
-    "filtfilt-axis": (lambda m, x: m.filtfilt(B, A, x.T, axis=0, padtype="even", padlen=2), X),
-    "filtfilt-constant": (lambda m, x: m.filtfilt(B, A, x, padtype="constant", padlen=3), X),
+    "filtfilt-plain-axis": (
+        lambda m, x: m.filtfilt(B, A, x.T, axis=0, padtype="even", padlen=2),
+        X,
+    ),
+    "filtfilt-plain-constant": (lambda m, x: m.filtfilt(B, A, x, padtype="constant", padlen=3), X),
     "sosfiltfilt": (lambda m, x: m.sosfiltfilt(SOS, x, padlen=5), X),
     "savgol": (lambda m, x: m.savgol_filter(x, 5, 2), X),
     "savgol-slope": (lambda m, x: m.savgol_filter(x.T, 5, 3, 1, 0.5, axis=0), X),

@@ -207,8 +207,13 @@ _SCALED: dict[str, tuple[float, ...]] = {
 
 
 def _scaled(shapes: tuple[float, ...]) -> Call:
-    """The density next to a point of the support, as it moves with the scale."""
-    return lambda f, a: f.logpdf(1.45 * f.ppf(0.37, *shapes), *shapes, scale=1.5 + 0.1 * np.sin(a))
+    """The density next to a point of the support, as it moves with the point and the scale."""
+
+    def call(f, a):
+        x = (1.45 + 0.01 * np.cos(a)) * f.ppf(0.37, *shapes)
+        return f.logpdf(x, *shapes, scale=1.5 + 0.1 * np.sin(a))
+
+    return call
 
 
 for _name, _shapes in _SCALED.items():

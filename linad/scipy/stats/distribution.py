@@ -260,7 +260,8 @@ class Continuous(Distribution):
             + plain["scale"] * self._standard_point(*[plain[name] for name in self.shapes]),
         )
         for _ in range(2):
-            slope = self.traced("pdf", x, parameters)
+            with np.errstate(all="ignore"):  # of what comes out it is told below
+                slope = self.traced("pdf", x, parameters)
             if np.any(known & ((still(slope) == 0) | ~np.isfinite(still(slope)))):
                 raise UnsupportedError(
                     f"{self.name}.{function}: where the density is 0 or infinite a quantile has no "

@@ -20,7 +20,7 @@ from linad.scipy.special import logsumexp
 from linad.scipy.stats.continuous import HALF_LOG_2PI
 
 
-class Estimate:
+class KernelEstimate:
     """A traced density: what `gaussian_kde` makes of traced arguments.
 
     Parameters
@@ -109,15 +109,15 @@ class Estimate:
 
 
 class gaussian_kde(scipy.stats.gaussian_kde):
-    """As `scipy.stats.gaussian_kde`; a traced argument makes an `Estimate`."""
+    """As `scipy.stats.gaussian_kde`; a traced argument makes an `KernelEstimate`."""
 
     def __new__(cls, dataset: Any, bw_method: Any = None, weights: Any = None) -> Any:
         if not holds_traced((dataset, bw_method, weights)):
             return super().__new__(cls)
-        return Estimate(dataset, bw_method, weights)
+        return KernelEstimate(dataset, bw_method, weights)
 
-    def _traced(self) -> Estimate:
-        return Estimate(self.dataset, self.factor, self.weights)
+    def _traced(self) -> KernelEstimate:
+        return KernelEstimate(self.dataset, self.factor, self.weights)
 
     def evaluate(self, points: Any) -> Any:
         if holds_traced(points):
