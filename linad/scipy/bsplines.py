@@ -20,7 +20,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
+from linad.scipy.mirror import check_real, holds_traced, inexact, refuse, traced_form
 from linad.scipy.piecewise import column, increasing
 
 
@@ -297,6 +297,7 @@ def splrep(
 ) -> Any:
     refuse("splrep", w=(w, None), xb=(xb, None), xe=(xe, None), task=(task, 0), t=(t, None))
     refuse("splrep", full_output=(full_output, 0), per=(per, 0))
+    check_real("splrep", x=x, y=y)
     if s:
         raise UnsupportedError(
             f"splrep: s={s!r}: the knots of a smoothing spline depend on the data and are not "
@@ -332,6 +333,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     t, c, k = tck
     if isinstance(c, (list, tuple)) or np.ndim(c) > 1:
         return [splev(x, (t, part, k), der, ext) for part in c]
+    check_real("splev", x=x, t=t, c=c)
     return _evaluated(tck, x, der, EXTENSIONS[ext], "splev")
 
 
@@ -340,6 +342,7 @@ def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
     refuse("splint", full_output=(full_output, 0))
     if not isinstance(tck, Spline):
         t, c, k = tck.tck if isinstance(tck, scipy.interpolate.BSpline) else tck
+        check_real("splint", a=a, b=b, t=t, c=c)
         tck = Spline(asarray(t), asarray(c), k)
     return tck.integrate(a, b, extrapolate=False)
 
@@ -377,6 +380,7 @@ class Univariate:
 
 
 def _univariate(name: str, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Univariate:
+    check_real(name, x=x, y=y)
     refuse(name, w=(w, None), bbox=(list(bbox), [None, None]))
     x = increasing(name, x)
     return Univariate(interpolated(x, y, k, knots_of(x, k)), EXTENSIONS[ext])

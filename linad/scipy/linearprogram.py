@@ -15,7 +15,7 @@ import scipy.optimize
 from linad.errors import ConvergenceError
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import check_real, inexact, refuse, traced_form
 
 NEAR = 1e-7
 """Within which slack, relative to the size of the numbers, a constraint holds with equality."""
@@ -36,6 +36,7 @@ def linprog(
     integrality: Any = None,
 ) -> Any:
     refuse("linprog", integrality=(integrality, None))
+    check_real("linprog", c=c, A_ub=A_ub, b_ub=b_ub, A_eq=A_eq, b_eq=b_eq)
     given = [plain(v) for v in (c, A_ub, b_ub, A_eq, b_eq, bounds)]
     found = scipy.optimize.linprog(*given, method, callback, options, plain(x0))
     if not found.success:

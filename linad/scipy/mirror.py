@@ -10,7 +10,7 @@ from linad.core.frames import package_of
 from linad.core.options import FLAG, Kind, choice, is_integer
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
-from linad.errors import ArgumentError, UnsupportedError
+from linad.errors import ArgumentError, DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
 
@@ -107,6 +107,13 @@ def check_finite(wanted: bool, *arrays: Any) -> None:
     if wanted:
         for a in arrays:
             require_finite(a)
+
+
+def check_real(name: str, **given: Any) -> None:
+    """Raise for complex numbers where SciPy's function is one of real ones, and drops the rest."""
+    for key, value in given.items():
+        if value is not None and inexact(value).dtype.kind == "c":
+            raise DTypeError(f"{name}: {key} must be real, got {inexact(value).dtype}")
 
 
 def refuse(name: str, **keywords: Any) -> None:

@@ -17,7 +17,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
 from linad.scipy.linearfilters import lfilter, lfilter_zi, sosfilt
-from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
 from linad.scipy.ndimage import convolve1d
 
 
@@ -128,6 +128,7 @@ def savgol_filter(
     cval: Any = 0.0,
 ) -> Any:
     x = inexact(x)
+    check_real("savgol_filter", x=x)
     axis = normalize_axis(axis, x.ndim, "savgol_filter")
     real = np.finfo(x.dtype).dtype
     coefficients = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, delta).astype(real)

@@ -247,6 +247,9 @@ def test_second_derivatives_of_holomorphic_functions(name):
 # Eigenvectors and singular vectors are known up to a factor: see the conventions.
 UP_TO_A_FACTOR = {"numpy.linalg.eigh", "numpy.linalg.svd", "scipy.linalg.svd"}
 REFUSED = {"airye", "digamma", "psi", "scipy.special.logsumexp"}
+REFUSED |= {f"scipy.interpolate.{name}" for name in ("splrep", "splev", "splint")}
+REFUSED |= {f"scipy.interpolate.{kind}UnivariateSpline" for kind in ("", "Interpolated")}
+REFUSED |= {"scipy.signal.savgol_filter"}
 REFUSED |= {f"scipy.special.spherical_{kind}n" for kind in "jiyk"} | {"scipy.special.zeta"}
 REAL = ("scipy.optimize.", "scipy.spatial.", "scipy.integrate.", "scipy.stats.")
 """Where complex numbers have no meaning; SciPy computes some formulas with them all the same."""
