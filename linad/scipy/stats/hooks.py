@@ -5,10 +5,12 @@ and their kind of the standard variable, in NumPy and `scipy.special`. Those of 
 here trace as they stand; masks, loc, scale, quantiles and moments are those of `Continuous`.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.special as sp
 import scipy.stats
 
 from linad.rules.shaping import still
@@ -72,6 +74,18 @@ MOMENTS: dict[str, Callable[..., tuple[Any, Any]]] = {
 """Mean and variance, where SciPy's class writes them by cases into an array."""
 
 
+def _log_exponnorm(x: Any, K: Any) -> Any:
+    """log of 1/K exp(1/2K² - x/K) Φ(x - 1/K); where that cancels, by the scaled erfc."""
+    u = (1 / K - x) / math.sqrt(2)
+    far = (still(u) >= 0) & (still(K) < 1)
+    tail = np.log(0.5 * sp.erfcx(np.where(far, u, 0.0))) - 0.5 * x * x
+    return np.where(far, tail, (0.5 / K - x) / K + sp.log_ndtr(x - 1 / K)) - np.log(K)
+
+
+LOG_DENSITIES: dict[str, Callable[..., Any]] = {"exponnorm": _log_exponnorm}
+"""Densities that SciPy 1.18 writes by cases into an array."""
+
+
 class Hooked(Continuous):
     """A distribution by SciPy's formulas for it."""
 
@@ -97,7 +111,7 @@ class Hooked(Continuous):
             return np.isfinite(self.original._logpdf(z, *shapes))
 
     def _logpdf(self, z: Any, *shapes: Any) -> Any:
-        return self.original._logpdf(z, *shapes)
+        return LOG_DENSITIES.get(self.name, self.original._logpdf)(z, *shapes)
 
     def _mean_and_variance(self, *shapes: Any) -> tuple[Any, Any]:
         if self.name in MOMENTS:
