@@ -18,7 +18,7 @@ from linad.scipy.stats.distribution import Continuous
 
 NAMES = (
     *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dgamma", "dweibull"),
-    *("erlang", "exponnorm", "exponpow", "exponweib", "f", "fatiguelife", "foldcauchy"),
+    *("erlang", "exponpow", "exponweib", "f", "fatiguelife", "foldcauchy"),
     *("foldnorm", "genexpon", "genlogistic", "gennorm", "genpareto", "gompertz", "gumbel_l"),
     *("halfcauchy", "halflogistic", "halfnorm", "hypsecant", "invgamma", "invgauss", "invweibull"),
     *("johnsonsb", "johnsonsu", "laplace_asymmetric", "levy", "levy_l", "loggamma", "loglaplace"),
@@ -74,18 +74,6 @@ MOMENTS: dict[str, Callable[..., tuple[Any, Any]]] = {
 """Mean and variance, where SciPy's class writes them by cases into an array."""
 
 
-def _log_exponnorm(x: Any, K: Any) -> Any:
-    """log of 1/K exp(1/2K² - x/K) Φ(x - 1/K); where that cancels, by the scaled erfc."""
-    u = (1 / K - x) / math.sqrt(2)
-    far = (still(u) >= 0) & (still(K) < 1)
-    tail = np.log(0.5 * sp.erfcx(np.where(far, u, 0.0))) - 0.5 * x * x
-    return np.where(far, tail, (0.5 / K - x) / K + sp.log_ndtr(x - 1 / K)) - np.log(K)
-
-
-LOG_DENSITIES: dict[str, Callable[..., Any]] = {"exponnorm": _log_exponnorm}
-"""Densities that SciPy 1.18 writes by cases into an array."""
-
-
 class Hooked(Continuous):
     """A distribution by SciPy's formulas for it."""
 
@@ -111,7 +99,7 @@ class Hooked(Continuous):
             return np.isfinite(self.original._logpdf(z, *shapes))
 
     def _logpdf(self, z: Any, *shapes: Any) -> Any:
-        return LOG_DENSITIES.get(self.name, self.original._logpdf)(z, *shapes)
+        return self.original._logpdf(z, *shapes)
 
     def _mean_and_variance(self, *shapes: Any) -> tuple[Any, Any]:
         if self.name in MOMENTS:
@@ -125,4 +113,27 @@ class Hooked(Continuous):
         return self.original._sf(z, *shapes)
 
 
-HOOKED = {name: Hooked(name) for name in NAMES}
+class ExponNormal(Hooked):
+    """A normal and an exponential variable, added; SciPy 1.18 writes it by cases into an array.
+
+    Density T / K, distribution function Φ(x) - T, T = exp(1/2K² - x/K) Φ(x - 1/K).
+    """
+
+    def _log_tail(self, x: Any, K: Any) -> Any:
+        """log T; where the two factors cancel, by the scaled erfc."""
+        u = (1 / K - x) / math.sqrt(2)
+        far = (still(u) >= 0) & (still(K) < 1)
+        scaled = np.log(0.5 * sp.erfcx(np.where(far, u, 0.0))) - 0.5 * x * x
+        return np.where(far, scaled, (0.5 / K - x) / K + sp.log_ndtr(x - 1 / K))
+
+    def _logpdf(self, z: Any, K: Any) -> Any:
+        return self._log_tail(z, K) - np.log(K)
+
+    def _cdf(self, z: Any, K: Any) -> Any:
+        return sp.ndtr(z) - np.exp(self._log_tail(z, K))
+
+    def _sf(self, z: Any, K: Any) -> Any:
+        return sp.ndtr(-z) + np.exp(self._log_tail(z, K))
+
+
+HOOKED = {name: Hooked(name) for name in NAMES} | {"exponnorm": ExponNormal("exponnorm")}
