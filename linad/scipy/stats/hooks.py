@@ -17,7 +17,7 @@ from linad.rules.shaping import still
 from linad.scipy.stats.distribution import Continuous
 
 NAMES = (
-    *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dgamma", "dweibull"),
+    *("alpha", "anglit", "arcsine", "argus", "bradford", "burr12", "chi", "dweibull"),
     *("erlang", "exponpow", "exponweib", "f", "fatiguelife", "foldcauchy"),
     *("foldnorm", "genexpon", "genlogistic", "gennorm", "genpareto", "gompertz", "gumbel_l"),
     *("halfcauchy", "halflogistic", "halfnorm", "hypsecant", "invgamma", "invgauss", "invweibull"),
@@ -136,4 +136,20 @@ class ExponNormal(Hooked):
         return sp.ndtr(-z) + np.exp(self._log_tail(z, K))
 
 
-HOOKED = {name: Hooked(name) for name in NAMES} | {"exponnorm": ExponNormal("exponnorm")}
+class DoubleGamma(Hooked):
+    """Gamma's distribution on both sides of 0.
+
+    SciPy's F takes both sides at all points: the other one is NaN, and its derivative spoils sums.
+    """
+
+    def _cdf(self, z: Any, a: Any) -> Any:
+        right = still(z) > 0
+        above = 0.5 + 0.5 * sp.gammainc(a, np.where(right, z, 1.0))
+        return np.where(right, above, 0.5 * sp.gammaincc(a, np.where(right, 1.0, -z)))
+
+    def _sf(self, z: Any, a: Any) -> Any:
+        return self._cdf(-z, a)
+
+
+HOOKED = {name: Hooked(name) for name in NAMES}
+HOOKED |= {"exponnorm": ExponNormal("exponnorm"), "dgamma": DoubleGamma("dgamma")}
