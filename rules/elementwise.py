@@ -22,6 +22,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import NOT_A_MATRIX
 from linad.operators.reordering import Broadcast
 from linad.operators.structured import Diagonal, Identity, Masked, diagonal
+from linad.operators.typed import Typed
 
 Slope = Callable[..., Any]
 
@@ -187,7 +188,7 @@ def constant(name: str, *ufuncs: Any) -> Primitive:
     return primitive
 
 
-class Fan(JacobianOperator):
+class Fan(Typed):
     """Several results of one argument: y_k = d_k x, entry by entry.
 
     Parameters
@@ -208,14 +209,6 @@ class Fan(JacobianOperator):
         self.diagonals = tuple(diagonals)
         self._out_dtype, self._in_dtype = out_dtype, in_dtype
         super().__init__(shape, shape, np.promote_types(out_dtype, in_dtype))
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return tuple([self._push(tangent, d) for d in self.diagonals])

@@ -21,6 +21,7 @@ from linad.operators.structured import (
     RealPart,
     Zero,
 )
+from linad.operators.typed import Typed
 
 REAL = [np.dtype(np.float32), np.dtype(np.float64)]
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
@@ -132,7 +133,7 @@ def tolerance(dtype):
     return 200 * np.finfo(dtype).eps
 
 
-ABSTRACT = {wrappers.Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
+ABSTRACT = {Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
 ABSTRACT |= {IdentityMatrix}
 
 

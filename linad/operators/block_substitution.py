@@ -8,7 +8,7 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import both
-from linad.operators.wrappers import Typed
+from linad.operators.typed import Typed
 
 
 class BlockTriangularSolve(Typed):

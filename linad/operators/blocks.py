@@ -27,7 +27,8 @@ from linad.operators.facts import (
     triangle_names,
 )
 from linad.operators.structured import Identity, Zero
-from linad.operators.wrappers import Typed, matched
+from linad.operators.typed import Typed
+from linad.operators.wrappers import matched
 
 
 class Blocks(Typed):

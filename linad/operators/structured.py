@@ -25,6 +25,7 @@ from linad.operators.facts import (
     squares,
 )
 from linad.operators.relations import Gather
+from linad.operators.typed import Typed
 
 
 class IdentityMatrix(JacobianOperator):
@@ -225,7 +226,7 @@ def diagonal(entries: Any, shape: Shape, dtype: Any) -> Diagonal:
     return J
 
 
-class Cast(JacobianOperator):
+class Cast(Typed):
     """y = x in another dtype; from real to complex it is the embedding, whose adjoint is Re."""
 
     unknown = (
@@ -239,14 +240,6 @@ class Cast(JacobianOperator):
         self._out_dtype, self._in_dtype = out_dtype, in_dtype
         super().__init__(shape, shape, np.promote_types(out_dtype, in_dtype))
         self.clinear = not (in_dtype.kind == "c" and out_dtype.kind != "c")
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return _cast(tangent, self._out_dtype)

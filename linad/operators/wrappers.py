@@ -22,21 +22,7 @@ from linad.operators.facts import (
 )
 from linad.operators.provided import ANSWERS
 from linad.operators.reordering import Reshape
-
-
-class Typed(JacobianOperator):
-    """An operator whose argument and result may differ in dtype."""
-
-    _in_dtype: Any
-    _out_dtype: Any
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
+from linad.operators.typed import Typed
 
 
 class Wrapper(Typed):

@@ -22,6 +22,7 @@ from linad.core.shapes import name_of
 from linad.errors import ArgumentError, OutputError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
+from linad.operators.typed import Typed
 from linad.shards import worker
 from linad.shards.engines import Engine, Progress, engine_of, is_dask, pickled
 from linad.shards.packing import Layout, pack
@@ -96,7 +97,7 @@ class Shards:
         return total(nodes, len(self.shards))[()]
 
 
-class SumJacobian(JacobianOperator):
+class SumJacobian(Typed):
     """The derivative of a sum over shards in one packed argument: Σ_k J_k.
 
     Parameters
@@ -126,14 +127,6 @@ class SumJacobian(JacobianOperator):
         super().__init__(
             np.shape(y), np.shape(args[i]), np.promote_types(self._in_dtype, self._out_dtype)
         )
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
 
     @property
     def clinear(self) -> bool:  # type: ignore[override]

@@ -21,7 +21,8 @@ from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
 from linad.operators.facts import EVERYTHING
-from linad.operators.wrappers import Typed, Wrapper
+from linad.operators.typed import Typed
+from linad.operators.wrappers import Wrapper
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 

@@ -18,6 +18,7 @@ from linad.operators.base import JacobianOperator, own
 from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.region_writes import Insert
+from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
@@ -28,7 +29,7 @@ Step = tuple[Any, Sequence[Link]]
 the nodes it came from, each with the operator that leads here."""
 
 
-class TapeOperator(JacobianOperator):
+class TapeOperator(Typed):
     """The derivative of a function at a point: ``J`` in ``y, J = linad.linearize(f, x)``.
 
     Notes
@@ -101,14 +102,6 @@ class TapeOperator(JacobianOperator):
             flat_shape(in_slots, in_tree),
             np.promote_types(self._in_dtype, self._out_dtype),
         )
-
-    @property
-    def in_dtype(self) -> Any:
-        return self._in_dtype
-
-    @property
-    def out_dtype(self) -> Any:
-        return self._out_dtype
 
     @property
     def clinear(self) -> bool:  # type: ignore[override]
