@@ -7,9 +7,8 @@ import numpy as np
 
 from linad.control.bodies import Body, cast, known, run_tape, tape_of
 from linad.control.closures import plain
+from linad.control.control_primitive import ControlPrimitive
 from linad.core import tree
-from linad.core.primitive import Primitive
-from linad.core.settings import compiler_is_off
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import needed
 from linad.operators.base import JacobianOperator
@@ -19,7 +18,7 @@ from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.spaces import Slot
 
 
-class Branch(Primitive):
+class Branch(ControlPrimitive):
     """One of several programs, by an index that is the first operand.
 
     Parameters
@@ -29,12 +28,9 @@ class Branch(Primitive):
     """
 
     def __init__(self, bodies: tuple[Body, ...]) -> None:
-        self.body = bodies[0]
         name = f"branch({', '.join(b.tape.name for b in bodies)})"
-        super().__init__(name, self._run, outputs=len(self.body.outputs), register=False)
+        super().__init__(name, bodies[0], len(bodies[0].outputs))
         self.bodies = bodies
-        self.whole = self._linearized
-        self._runner: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return branch_of, (self.bodies,)
@@ -49,15 +45,6 @@ class Branch(Primitive):
     def results(self) -> list[tuple[Shape, Any]]:
         """Shape and dtype of each result."""
         return [(v.shape, v.dtype) for v in self.body.outputs]
-
-    def _run(self, *values: Any) -> tuple[Any, ...]:
-        if compiler_is_off():
-            return self.by_numpy(values)
-        if self._runner is None:
-            from linad.control.running import Runner
-
-            self._runner = Runner(self)
-        return self._runner(values)  # type: ignore[no-any-return]
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the choice to a program that is being compiled."""

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, run_tape
-from linad.core.primitive import Primitive
-from linad.core.settings import compiler_is_off
+from linad.control.control_primitive import ControlPrimitive
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.spaces import Slot
 
 
-class Repeat(Primitive):
+class Repeat(ControlPrimitive):
     """``n`` repetitions of a body.
 
     Parameters
@@ -36,10 +35,8 @@ class Repeat(Primitive):
 
     def __init__(self, body: Body, n: int, reverse: bool = False, counted: bool = False) -> None:
         name = f"repeat({body.tape.name})"
-        super().__init__(name, self._run, outputs=len(body.outputs), register=False)
-        self.body, self.n, self.reverse, self.counted = body, n, reverse, counted
-        self.whole = self._linearized
-        self._runner: Any = None
+        super().__init__(name, body, len(body.outputs))
+        self.n, self.reverse, self.counted = n, reverse, counted
 
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)
@@ -60,15 +57,6 @@ class Repeat(Primitive):
         found[:nc] = [(v.shape, v.dtype) for v in self.body.tape.inputs[:nc]]
         found[nc:] = [((self.n, *shape), d) for shape, d in found[nc:]]
         return found
-
-    def _run(self, *values: Any) -> tuple[Any, ...]:
-        if compiler_is_off():
-            return self.by_numpy(values)
-        if self._runner is None:
-            from linad.control.running import Runner
-
-            self._runner = Runner(self)
-        return self._runner(values)  # type: ignore[no-any-return]
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, known, run_tape, tape_of
+from linad.control.control_primitive import ControlPrimitive
 from linad.control.repeat import repeat
-from linad.core.primitive import Primitive
-from linad.core.settings import compiler_is_off
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import needed
 from linad.errors import LoopLimitError
@@ -40,7 +39,7 @@ SMALL = 2**18
 INTEGER = np.dtype(np.int64)
 
 
-class While(Primitive):
+class While(ControlPrimitive):
     """Repetitions of a body, as long as a test says so.
 
     Parameters
@@ -63,14 +62,12 @@ class While(Primitive):
     def __init__(self, test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> None:
         count = body.carries + 1 + (1 + body.carries if kept else 0)
         name = f"while({body.tape.name})"
-        super().__init__(name, self._run, outputs=count, register=False)
-        self.test, self.body, self.kept, self.limit = test, body, kept, limit
+        super().__init__(name, body, count)
+        self.test, self.kept, self.limit = test, kept, limit
         self.capacity = capacity
         size = carry_bytes(body)
         self.segment = max(capacity, SEGMENT if SEGMENT * size <= SMALL else 1)
         self.first = FIRST_STRIDE if self.segment >= FIRST_STRIDE else 1
-        self.whole = self._linearized
-        self._runner: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return while_, (self.test, self.body, self.kept, self.limit, self.capacity)
@@ -88,15 +85,6 @@ class While(Primitive):
         if self.kept:
             found += [((), INTEGER), *[((self.kept, *s), d) for s, d in carries]]
         return found
-
-    def _run(self, *values: Any) -> tuple[Any, ...]:
-        if compiler_is_off():
-            return self.by_numpy(values)
-        if self._runner is None:
-            from linad.control.running import Runner
-
-            self._runner = Runner(self)
-        return self._runner(values)  # type: ignore[no-any-return]
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""

@@ -1,0 +1,45 @@
+"""What loops and branches have in common as primitives."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from linad.control.bodies import Body
+from linad.core.primitive import Primitive
+from linad.core.settings import compiler_is_off
+
+
+class ControlPrimitive(Primitive):
+    """A primitive made of bodies: compiled where it can be, and differentiated as a whole.
+
+    Attributes
+    ----------
+    body : Body
+        The one whose operands are those of the primitive.
+    """
+
+    def __init__(self, name: str, body: Body, outputs: int) -> None:
+        super().__init__(name, self._run, outputs=outputs, register=False)
+        self.body = body
+        self.whole = self._linearized
+        self._runner: Any = None
+
+    def _run(self, *values: Any) -> tuple[Any, ...]:
+        if compiler_is_off():
+            return self.by_numpy(values)
+        if self._runner is None:
+            from linad.control.running import Runner
+
+            self._runner = Runner(self)
+        return self._runner(values)  # type: ignore[no-any-return]
+
+    def lower_into(self, lowering: Any, eqn: Any) -> bool:
+        """Add it to a program that is being compiled, if there are instructions for it."""
+        raise NotImplementedError
+
+    def by_numpy(self, values: Sequence[Any], runs: Any = None) -> tuple[Any, ...]:
+        """Run the bodies by NumPy, or by ``runs(body, values)``."""
+        raise NotImplementedError
+
+    def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
+        """The results, and the Jacobian from the active operands to all of them."""
+        raise NotImplementedError
