@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, takes
+from linad.core.options import FUNCTION, takes
 from linad.core.shapes import size_of
 from linad.errors import ArgumentError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING, SEMIDEFINITE
 from linad.shards.engines import Progress
 from linad.shards.packing import Layout, Slice, is_array, pack
-from linad.shards.report import Report
-from linad.shards.sums import Shards, is_clinear
+from linad.shards.sums import OPTIONS, OverShards, Shards, is_clinear
 
 
 class NormalOperator(JacobianOperator):
@@ -60,12 +59,8 @@ class NormalOperator(JacobianOperator):
         return SEMIDEFINITE
 
 
-class NormalOf:
+class NormalOf(OverShards):
     """A function that gives the Gauss-Newton matrix at a point; made by `normal_of`."""
-
-    def __init__(self, shards: Shards) -> None:
-        self._shards = shards
-        self.__name__ = self.__qualname__ = shards.name
 
     def __call__(self, w: Any, *args: Any) -> NormalOperator:
         """The operator at ``w``; nothing is computed before it is applied."""
@@ -79,13 +74,6 @@ class NormalOf:
         shape = own[0].shape if len(own) == 1 else packed[0].shape
         return NormalOperator(self._shards, packed, layout, shape)
 
-    def report(self) -> Report:
-        """What has been computed so far, by whom, and what is kept; ``print`` shows it."""
-        return self._shards.report
-
-    def __repr__(self) -> str:
-        return f"<{self.__name__} over {len(self._shards.shards)} shards>"
-
 
 def _as_arrays(w: Any) -> Any:
     """A container with Python's floats as NumPy's, in the precision of the arrays beside them."""
@@ -97,13 +85,7 @@ def _as_arrays(w: Any) -> Any:
     )
 
 
-@takes(
-    residual=FUNCTION,
-    kept_bytes=COUNT,
-    jit=FLAG,
-    tasks=POSITIVE_COUNT.optional,
-    progress=FUNCTION.optional,
-)
+@takes(residual=FUNCTION, **OPTIONS)
 def normal_of(
     residual: Callable[..., Any],
     shards: Iterable[Any],

@@ -187,8 +187,8 @@ def _copied(leaf: Any) -> Any:
     return leaf
 
 
-class SumOf:
-    """A function that adds another one up over shards; made by `sum_of`.
+class OverShards:
+    """A function of arguments and shards, as a function of the arguments.
 
     Notes
     -----
@@ -199,11 +199,6 @@ class SumOf:
         self._shards = shards
         self.__name__ = self.__qualname__ = shards.name
 
-    def __call__(self, *args: Any) -> Any:
-        """The sum of ``f(*args, *shard)`` over the shards."""
-        packed, layout = pack(args, self._shards.name)
-        return self._shards.sum(())(*packed, layout=layout)
-
     def report(self) -> Report:
         """What has been computed so far, by whom, and what is kept; ``print`` shows it."""
         return self._shards.report
@@ -212,13 +207,25 @@ class SumOf:
         return f"<{self.__name__} over {len(self._shards.shards)} shards>"
 
 
-@takes(
-    loss=FUNCTION,
-    kept_bytes=COUNT,
-    jit=FLAG,
-    tasks=POSITIVE_COUNT.optional,
-    progress=FUNCTION.optional,
-)
+class SumOf(OverShards):
+    """A function that adds another one up over shards; made by `sum_of`."""
+
+    def __call__(self, *args: Any) -> Any:
+        """The sum of ``f(*args, *shard)`` over the shards."""
+        packed, layout = pack(args, self._shards.name)
+        return self._shards.sum(())(*packed, layout=layout)
+
+
+OPTIONS = {
+    "kept_bytes": COUNT,
+    "jit": FLAG,
+    "tasks": POSITIVE_COUNT.optional,
+    "progress": FUNCTION.optional,
+}
+"""What the options of `sum_of` and `linad.normal_of` may be."""
+
+
+@takes(loss=FUNCTION, **OPTIONS)
 def sum_of(
     loss: Callable[..., Any],
     shards: Iterable[Any],
