@@ -297,7 +297,7 @@ def splrep(
 ) -> Any:
     refuse("splrep", w=(w, None), xb=(xb, None), xe=(xe, None), task=(task, 0), t=(t, None))
     refuse("splrep", full_output=(full_output, 0), per=(per, 0))
-    check_real("splrep", x=x, y=y)
+    check_real("splrep", y=y)
     if s:
         raise UnsupportedError(
             f"splrep: s={s!r}: the knots of a smoothing spline depend on the data and are not "
@@ -380,7 +380,7 @@ class Univariate:
 
 
 def _univariate(name: str, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Univariate:
-    check_real(name, x=x, y=y)
+    check_real(name, y=y)
     refuse(name, w=(w, None), bbox=(list(bbox), [None, None]))
     x = increasing(name, x)
     return Univariate(interpolated(x, y, k, knots_of(x, k)), EXTENSIONS[ext])

@@ -22,11 +22,11 @@ import numpy as np
 import scipy.interpolate
 
 from linad.core.shapes import normalize_axis
-from linad.errors import DTypeError, ShapeError, UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.mirror import check_real, holds_traced, inexact
 
 
 def interval(knots: Any, x: Any) -> Any:
@@ -37,9 +37,8 @@ def interval(knots: Any, x: Any) -> Any:
 
 def increasing(name: str, x: Any) -> Any:
     """Breakpoints, as a row of strictly increasing real numbers."""
+    check_real(name, x=x)
     x = inexact(x)
-    if x.dtype.kind == "c":
-        raise DTypeError(f"{name}: x must be real, got {x.dtype}")
     if x.ndim != 1 or x.shape[0] < 2:
         raise ShapeError(f"{name}: x must be a row of at least 2 numbers, got shape {x.shape}")
     if not np.all(np.isfinite(still(x))):
@@ -241,8 +240,7 @@ class PchipInterpolator(scipy.interpolate.PchipInterpolator):
         if not holds_traced((x, y)):
             return super().__new__(cls)
         x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
-        if y.dtype.kind == "c":
-            raise DTypeError(f"PchipInterpolator: y must be real, got {y.dtype}")
+        check_real("PchipInterpolator", y=y)
         return _hermite(x, y, _monotone_slopes(x, y), _extrapolation(extrapolate), axis)
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:

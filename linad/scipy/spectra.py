@@ -21,6 +21,13 @@ from linad.scipy.linearfilters import detrend as without_trend
 from linad.scipy.mirror import inexact, refuse, traced_form
 
 
+def _named(window: Any) -> Any:
+    """A window by the name that older versions of SciPy know a periodic one by, too."""
+    if isinstance(window, tuple):
+        return (_named(window[0]), *window[1:])
+    return window.removesuffix("_periodic") if isinstance(window, str) else window
+
+
 class Segments:
     """How data is cut, weighed and transformed.
 
@@ -49,7 +56,7 @@ class Segments:
     ) -> None:
         if isinstance(window, (str, tuple)) or np.isscalar(window):
             length = min(256, n) if nperseg is None else min(int(nperseg), n)
-            self.window = scipy.signal.get_window(window, length)
+            self.window = scipy.signal.get_window(_named(window), length)
         else:
             self.window = np.asarray(window)
             length = self.window.shape[0]
@@ -160,7 +167,7 @@ def csd(
     average: str = "mean",
 ) -> Any:
     given = (window, nperseg, noverlap, nfft, detrend, return_onesided, scaling)
-    return _cross("csd", x, y, axis, average, fs, *_named(given))
+    return _cross("csd", x, y, axis, average, fs, *given)
 
 
 @traced_form(scipy.signal.welch)
@@ -178,12 +185,7 @@ def welch(
     average: str = "mean",
 ) -> Any:
     given = (window, nperseg, noverlap, nfft, detrend, return_onesided, scaling)
-    return _cross("welch", x, None, axis, average, fs, *_named(given))
-
-
-def _named(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Older versions of SciPy know the periodic window as "hann"."""
-    return ("hann" if given[0] == "hann_periodic" else given[0], *given[1:])
+    return _cross("welch", x, None, axis, average, fs, *given)
 
 
 @traced_form(scipy.signal.periodogram)
@@ -221,7 +223,7 @@ def coherence(
     detrend: Any = "constant",
     axis: int = -1,
 ) -> Any:
-    given = _named((window, nperseg, noverlap, nfft, detrend, True, "density"))
+    given = (window, nperseg, noverlap, nfft, detrend, True, "density")
     f, xx = _cross("coherence", x, None, axis, "mean", fs, *given)
     _, yy = _cross("coherence", y, None, axis, "mean", fs, *given)
     _, xy = _cross("coherence", x, y, axis, "mean", fs, *given)
@@ -243,8 +245,6 @@ def spectrogram(
     mode: str = "psd",
 ) -> Any:
     refuse("spectrogram", mode=(mode, "psd"))
-    if isinstance(window, tuple) and window[0] == "tukey_periodic":
-        window = ("tukey", *window[1:])
     x, _, axis = _data("spectrogram", x, None, axis)
     n = x.shape[-1]
     length = min(256 if nperseg is None else int(nperseg), n)
@@ -288,7 +288,6 @@ def stft(
     widths = [(0, 0)] * (x.ndim - 1) + [(edge, edge + behind)]
     x = np.pad(x, widths)
     kind = "spectrum" if scaling == "spectrum" else "density"
-    [window] = _named((window,))
     given = (window, length, overlap, nfft, detrend, return_onesided, kind)
     cut = Segments("stft", x.shape[-1], _is_complex(x), fs, *given)
     Z = np.moveaxis(cut.transformed(x) * math.sqrt(cut.scale), -2, -1)
