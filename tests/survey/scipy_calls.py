@@ -1,6 +1,7 @@
 """One call of each function of SciPy that needs more than a matrix: see `survey.numpy_calls`."""
 
 import numpy as np
+from distribution_shapes import FURTHER
 from scipy.sparse import csc_array, csr_array
 
 from survey.numpy_calls import INDICES, MATRIX, Call, positive
@@ -131,80 +132,6 @@ for _name in ("poisson", "bernoulli", "geom"):
     CALLS[f"scipy.stats.{_name}"] = lambda f, a: [f.pmf(1, a), f.cdf(1, a[0])]
 CALLS["scipy.stats.binom"] = lambda f, a: f.pmf(INDICES, 4, a)
 
-_SCALED: dict[str, tuple[float, ...]] = {
-    "alpha": (2.2,),
-    "anglit": (),
-    "arcsine": (),
-    "argus": (1.2,),
-    "betaprime": (3.0, 4.0),
-    "bradford": (0.7,),
-    "burr": (2.5, 1.5),
-    "burr12": (2.5, 1.5),
-    "chi": (3.2,),
-    "cosine": (),
-    "dgamma": (1.7,),
-    "dweibull": (2.1,),
-    "erlang": (3.0,),
-    "exponnorm": (1.2,),
-    "exponpow": (1.6,),
-    "exponweib": (1.5, 1.2),
-    "f": (5.0, 7.0),
-    "fatiguelife": (0.6,),
-    "fisk": (3.1,),
-    "foldcauchy": (1.1,),
-    "foldnorm": (1.1,),
-    "genexpon": (1.0, 1.2, 0.5),
-    "genextreme": (0.2,),
-    "gengamma": (2.1, 1.3),
-    "genlogistic": (0.8,),
-    "gennorm": (1.7,),
-    "genpareto": (0.3,),
-    "gompertz": (0.9,),
-    "gumbel_l": (),
-    "halfcauchy": (),
-    "halflogistic": (),
-    "halfnorm": (),
-    "hypsecant": (),
-    "invgamma": (3.2,),
-    "invgauss": (0.8,),
-    "invweibull": (2.2,),
-    "jf_skew_t": (4.0, 5.0),
-    "johnsonsb": (0.5, 1.2),
-    "johnsonsu": (0.5, 1.2),
-    "laplace_asymmetric": (1.3,),
-    "levy": (),
-    "levy_l": (),
-    "loggamma": (1.4,),
-    "loglaplace": (2.2,),
-    "loguniform": (0.2, 2.5),
-    "lomax": (2.4,),
-    "maxwell": (),
-    "mielke": (2.1, 3.1),
-    "moyal": (),
-    "nakagami": (1.7,),
-    "pareto": (2.5,),
-    "powerlaw": (1.8,),
-    "powerlognorm": (2.2, 0.7),
-    "powernorm": (2.2,),
-    "rayleigh": (),
-    "rdist": (2.6,),
-    "reciprocal": (0.2, 2.5),
-    "rel_breitwigner": (3.0,),
-    "rice": (0.9,),
-    "semicircular": (),
-    "skewcauchy": (0.3,),
-    "skewnorm": (1.5,),
-    "trapezoid": (0.2, 0.7),
-    "triang": (0.4,),
-    "truncexpon": (2.0,),
-    "truncnorm": (-1.0, 2.0),
-    "truncweibull_min": (1.6, 0.3, 3.0),
-    "vonmises": (1.3,),
-    "wald": (),
-    "weibull_max": (1.7,),
-    "wrapcauchy": (0.4,),
-}
-
 
 def _scaled(shapes: tuple[float, ...]) -> Call:
     """The density next to a point of the support, as it moves with the point and the scale."""
@@ -216,5 +143,5 @@ def _scaled(shapes: tuple[float, ...]) -> Call:
     return call
 
 
-for _name, _shapes in _SCALED.items():
+for _name, _shapes in FURTHER.items():
     CALLS[f"scipy.stats.{_name}"] = _scaled(_shapes)
