@@ -1,7 +1,7 @@
 """Integrals whose integrand, or whose ends, hold traced values.
 
-QUADPACK chooses the intervals on plain values. The integral is then the sum of Gauss and Kronrod's
-rule of 21 nodes over those intervals, of the traced integrand: a fixed rule, that any trace sees
+QUADPACK chooses the intervals on plain values. The integral is then the sum of Gauss's rule of 21
+nodes over halves of those intervals, of the traced integrand: a fixed rule, that any trace sees
 through. An end that is traced moves the nodes with it. The value stays QUADPACK's.
 
 Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK does.
@@ -22,10 +22,6 @@ from linad.scipy.mirror import holds_traced
 
 _HALVES = 2
 """Each interval is cut into so many, for the integrand's derivatives vary more than it does."""
-
-
-def _rule() -> tuple[Any, Any]:
-    return np.polynomial.legendre.leggauss(21)
 
 
 @while_tracing(theirs.quad)
@@ -72,21 +68,22 @@ def _integral(f: Watched, a: Any, b: Any, starts: Any, ends: Any) -> Any:
     if np.isfinite(low) and np.isfinite(high):
         places = (starts - low) / (high - low), (ends - low) / (high - low)
         width = b - a
-        return sum(w * f.values(a + width * u).reshape(()) for u, w in _nodes(*places)) * width
+        return sum(w * f.values(a + width * u).reshape(()) for u, w in nodes(*places)) * width
     sign = 1.0
     if low > high:
         a, b, low, high, sign = b, a, high, low, -1.0
-    nodes = list(_nodes(starts, ends))
+    known = list(nodes(starts, ends))
     if np.isfinite(low):
-        return sign * sum(w / u**2 * f.values(a + (1 - u) / u).reshape(()) for u, w in nodes)
+        return sign * sum(w / u**2 * f.values(a + (1 - u) / u).reshape(()) for u, w in known)
     if np.isfinite(high):
-        return sign * sum(w / u**2 * f.values(b - (1 - u) / u).reshape(()) for u, w in nodes)
-    both = [(w / u**2, (1 - u) / u) for u, w in nodes]
+        return sign * sum(w / u**2 * f.values(b - (1 - u) / u).reshape(()) for u, w in known)
+    both = [(w / u**2, (1 - u) / u) for u, w in known]
     return sign * sum(w * (f.values(t) + f.values(-t)).reshape(()) for w, t in both)
 
 
-def _nodes(starts: Any, ends: Any) -> Any:
-    x, w = _rule()
+def nodes(starts: Any, ends: Any) -> Any:
+    """The nodes and weights of the rule on halves of intervals."""
+    x, w = np.polynomial.legendre.leggauss(21)
     for start, end in zip(starts, ends, strict=True):
         edges = np.linspace(start, end, _HALVES + 1)
         for left, right in itertools.pairwise(edges):

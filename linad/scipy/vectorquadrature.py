@@ -1,10 +1,10 @@
 """scipy.integrate.quad_vec with traced integrands and ends.
 
-SciPy chooses the intervals on plain values; the integral is then a sum of Gauss's rule of 21 nodes
-over the halves of those, of the traced integrand, and carries the derivative. The value is SciPy's.
+SciPy chooses the intervals on plain values; the integral is then the sum of the rule of
+`linad.scipy.quadrature` over those, of the traced integrand, and carries the derivative. The value
+is SciPy's.
 """
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from linad.rules.creation import asarray
 from linad.rules.shaping import astype
 from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
 from linad.scipy.mirror import holds_traced
+from linad.scipy.quadrature import nodes
 
 
 @while_tracing(scipy.integrate.quad_vec)
@@ -47,11 +48,4 @@ def quad_vec(
 
 def _sum(f: Watched, a: Any, b: Any, intervals: Any) -> Any:
     """The integral over [0, 1] of f(a + (b - a) u)."""
-    nodes, weights = np.polynomial.legendre.leggauss(21)
-    total: Any = 0.0
-    for start, end in intervals:
-        for left, right in itertools.pairwise(np.linspace(start, end, 3)):
-            half = (right - left) / 2
-            for x, w in zip((left + right) / 2 + half * nodes, half * weights, strict=True):
-                total = total + w * f.values(a + (b - a) * x)
-    return total
+    return sum(w * f.values(a + (b - a) * x) for x, w in nodes(*intervals.T))
