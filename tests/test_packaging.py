@@ -111,8 +111,9 @@ def test_wheel_imports_alone(wheel, info, tmp_path):
         archive.extractall(site)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
+    script = "import linad.rules; print(linad.__version__, linad.rules.__file__)"
     printed = run_python(
-        *("-W", "error", "-c", "import linad.rules; print(linad.__version__, linad.rules.__file__)"),
+        *("-W", "error", "-c", script),
         cwd=elsewhere,
         PYTHONPATH=str(site),
     )
