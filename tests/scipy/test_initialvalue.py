@@ -192,11 +192,11 @@ def test_compiled_the_steps_are_chosen_anew(method, span):
 
     compiled = linad.jit(lambda p: f(si, p))
     gradient = linad.jit(linad.grad(lambda p: np.sum(f(si, p)[0] ** 2)))
-    for scale in (1.0, 1.1, 1.3, 0.2):
+    for scale in (1.0, 1.1, 0.7, 0.2):
         p = scale * np.array([1.8, 0.2, 1.0])
         runs.clear()
         y, nfev = compiled(p)
-        assert bool(runs) == (scale >= 1 and scale < 1.1)
+        assert bool(runs) == (scale == 1.0)
         expected, evaluations = f(scipy.integrate, p)
         np.testing.assert_allclose(y, expected, rtol=1e-9, atol=1e-12)
         assert nfev == evaluations
