@@ -2,9 +2,9 @@
 A conductivity from temperatures
 ================================
 
-A plate is heated from four places in turn, and thermometers show the steady temperatures. Where does it
-conduct badly? The heat equation -div(k grad u) = f is a sparse linear system whose matrix depends on
-the unknown field k; the fit is differentiated through its solution.
+A plate is heated from four places in turn, and thermometers show the steady temperatures. Where
+does it conduct badly? The heat equation -div(k grad u) = f is a sparse linear system whose matrix
+depends on the unknown field k; the fit is differentiated through its solution.
 """
 
 import matplotlib.pyplot as plt
@@ -44,8 +44,8 @@ def temperatures(log_k, heat):
 
 
 # %%
-# The truth, a plate with a crack and a well conducting spot, the four burners, and what some hundred
-# thermometers show:
+# The truth, a plate with a crack and a well conducting spot, the four burners, and what some
+# hundred thermometers show:
 rng = np.random.default_rng(0)
 s = np.linspace(h, 1 - h, n)
 x, y = np.meshgrid(s, s, indexing="ij")
@@ -69,8 +69,8 @@ def misfit(log_k):
 
 
 # %%
-# A gradient in 576 unknowns solves two systems for each burner: one for the temperatures, one with the
-# transposed matrix.
+# A gradient in 576 unknowns solves two systems for each burner: one for the temperatures, one
+# with the transposed matrix.
 fit = minimize(
     linad.value_and_grad(misfit),
     np.zeros(n * n),
@@ -79,7 +79,8 @@ fit = minimize(
     options={"maxiter": 200},
 )
 found = fit.x.reshape(n, n)
-print(f"{fit.nfev} gradients; correlation with the truth {np.corrcoef(found.ravel(), truth.ravel())[0, 1]:.3f}")
+likeness = np.corrcoef(found.ravel(), truth.ravel())[0, 1]
+print(f"{fit.nfev} gradients; correlation with the truth {likeness:.3f}")
 
 fig, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
 axes[0].contourf(s, s, temperatures(truth, heat)[:, 0].reshape(n, n).T, 15, cmap="inferno")
@@ -95,5 +96,5 @@ plt.show()
 
 # %%
 # **Try next.** Leave out a burner and see what can no longer be told. Or let
-# ``linad.solve.trust_region`` use exact products with the Hessian, which differentiate the solution
-# twice.
+# ``linad.solve.trust_region`` use exact products with the Hessian, which differentiate the
+# solution twice.

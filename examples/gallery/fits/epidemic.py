@@ -2,9 +2,9 @@
 An epidemic: a fit of differential equations
 ============================================
 
-The course of an influenza in a school of 763 boys, as numbers in bed on fourteen days (British Medical
-Journal, 4 March 1978). The model has those who may fall ill, those who are ill, and those who have
-recovered; its rates are found by a fit through 1300 steps of a Runge-Kutta method.
+The course of an influenza in a school of 763 boys, as numbers in bed on fourteen days (British
+Medical Journal, 4 March 1978). The model has those who may fall ill, those who are ill, and those
+who have recovered; its rates are found by a fit through 1300 steps of a Runge-Kutta method.
 """
 
 import matplotlib.pyplot as plt
@@ -41,14 +41,14 @@ def ill(day, infection, recovery):
 
 
 # %%
-# ``linad.scan`` is the loop over time. Its body is compiled once, and so is its derivative. In everything
-# else it is a fit like any other:
+# ``linad.scan`` is the loop over time. Its body is compiled once, and so is its derivative. In
+# everything else it is a fit like any other:
 found = linad.solve.curve_fit(ill, day, in_bed, {"infection": 1.0, "recovery": 0.3})
 print(found.report())
 
 # %%
-# An ill boy infects this many others in the beginning, before he is well again. The error is that of a
-# function of the two rates, J Σ Jᵀ:
+# An ill boy infects this many others in the beginning, before he is well again. The error is that
+# of a function of the two rates, J Σ Jᵀ:
 
 
 def basic_number(p):
@@ -59,7 +59,6 @@ _, J = linad.linearize(basic_number, found.x)
 variance = J @ found.covariance @ J.T.todense()
 print(f"basic reproduction number: {basic_number(found.x):.2f} ± {np.sqrt(variance.item()):.2f}")
 
-fine = np.linspace(0, 13, 200)
 fig, ax = plt.subplots(figsize=(7, 3.5))
 band = 2 * found.prediction_errors(day)
 ax.fill_between(day, found.predict(day) - band, found.predict(day) + band, color="C3", alpha=0.2)
@@ -70,5 +69,5 @@ ax.legend()
 plt.show()
 
 # %%
-# **Try next.** Let the number who are ill on the first day be a third parameter, or count those who stay
-# in bed after they have ceased to be infectious: a third equation and one more rate.
+# **Try next.** Let the number who are ill on the first day be a third parameter, or count those
+# who stay in bed after they have ceased to be infectious: a third equation and one more rate.

@@ -2,8 +2,8 @@
 Peaks on a background
 =====================
 
-A spectrum of counts: three lines, two of which overlap, on a background that falls. Where are they, how
-strong, and how sure is that?
+A spectrum of counts: three lines, two of which overlap, on a background that falls. Where are
+they, how strong, and how sure is that?
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,8 @@ truth = {
 counts = rng.poisson(spectrum(x, truth)).astype(float)
 
 # %%
-# Parameters are a dict; arrays are parameters like numbers. The error of a count is its square root.
+# Parameters are a dict; arrays are parameters like numbers. The error of a count is its square
+# root.
 start = {
     "centres": np.array([2.8, 4.8, 6.2]),
     "areas": np.array([50.0, 50.0, 50.0]),
@@ -50,21 +51,25 @@ print(found.report())
 # The areas of the lines that overlap are known less well than their sum: the covariance says so.
 sum_of_two = np.zeros(len(found.names))
 sum_of_two[[found.names.index(name) for name in ("areas[1]", "areas[2]")]] = 1
-print(f"errors: {found.errors['areas'][1:].round(2)}, of the sum "
-      f"{np.sqrt(sum_of_two @ found.covariance @ sum_of_two):.2f}")
+print(
+    f"errors: {found.errors['areas'][1:].round(2)}, of the sum "
+    f"{np.sqrt(sum_of_two @ found.covariance @ sum_of_two):.2f}"
+)
 
-fig, (ax, matrix_ax) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2), layout="constrained")
+fig, (ax, matrix_ax) = plt.subplots(
+    1, 2, figsize=(10, 3.6), width_ratios=(3, 2), layout="constrained"
+)
 ax.errorbar(x, counts, np.sqrt(counts), fmt=".", color="0.7", markersize=3, label="counts")
 ax.plot(x, spectrum(x, found.x), "C3", label="fit")
 ax.plot(x, spectrum(x, found.x | {"areas": np.zeros(3)}), "C0--", label="background")
 ax.legend()
 picture = matrix_ax.imshow(found.correlation, cmap="RdBu", vmin=-1, vmax=1)
-matrix_ax.set_xticks(range(8), found.names, rotation=90)
-matrix_ax.set_yticks(range(8), found.names)
+matrix_ax.set_xticks(range(len(found.names)), found.names, rotation=90)
+matrix_ax.set_yticks(range(len(found.names)), found.names)
 matrix_ax.set_title("correlation")
 fig.colorbar(picture, ax=matrix_ax)
 plt.show()
 
 # %%
-# **Try next.** Voigt lines: ``scipy.special.voigt_profile`` is differentiated as it is. Or compare
-# ``found.confidence_intervals()`` with ``found.profile_intervals()``.
+# **Try next.** Voigt lines: ``scipy.special.voigt_profile`` is differentiated as it is. Or
+# compare ``found.confidence_intervals()`` with ``found.profile_intervals()``.

@@ -24,7 +24,7 @@ def rays(angles, offsets, samples=200):
     y = offset * np.sin(angle) + s * np.cos(angle)
     i, j = np.rint((x + 1) / 2 * (n - 1)).astype(int), np.rint((y + 1) / 2 * (n - 1)).astype(int)
     ray = np.arange(angle.size) // samples
-    inside = ((0 <= i) & (i < n) & (0 <= j) & (j < n)).ravel()
+    inside = ((i >= 0) & (i < n) & (j >= 0) & (j < n)).ravel()
     where = ray[inside], (i * n + j).ravel()[inside]
     lengths = np.full(inside.sum(), 2.8 / samples)
     return scipy.sparse.csr_array((lengths, where), shape=(len(angles) * len(offsets), n * n))
@@ -52,8 +52,8 @@ def misfit(u, price):
 
 
 # %%
-# ``lbfgs`` is SciPy's with the gradient by linad; a picture is never darker than nothing. Without the
-# price, and with it:
+# ``lbfgs`` is SciPy's with the gradient by linad; a picture is never darker than nothing. Without
+# the price, and with it:
 pictures = {}
 for price in (0.0, 0.003):
     found = linad.solve.lbfgs(
@@ -67,10 +67,12 @@ fig, axes = plt.subplots(1, 4, figsize=(10, 2.8), layout="constrained")
 axes[0].imshow(seen.reshape(16, -1), aspect="auto", cmap="gray")
 for ax, picture in zip(axes[1:], [slice_, *pictures.values()], strict=True):
     ax.imshow(picture, vmin=0, vmax=1.8, cmap="gray")
-for ax, title in zip(axes, ("16 directions", "the slice", "least squares", "with a price on edges"), strict=True):
+for ax, title in zip(
+    axes, ("16 directions", "the slice", "least squares", "with a price on edges"), strict=True
+):
     ax.set(title=title, xticks=[], yticks=[])
 plt.show()
 
 # %%
-# **Try next.** Eight directions. Or find the price by the gradient of an error on rays that were left
-# out: ``linad.solve.minimum`` is differentiated through.
+# **Try next.** Eight directions. Or find the price by the gradient of an error on rays that were
+# left out: ``linad.solve.minimum`` is differentiated through.

@@ -2,8 +2,8 @@
 Gaussian process
 ================
 
-A curve that nobody has a formula for: a slow trend, a season, and noise. How smooth, how regular and how
-noisy it is, the likelihood says, whose gradient goes through a Cholesky factor.
+A curve that nobody has a formula for: a slow trend, a season, and noise. How smooth, how regular
+and how noisy it is, the likelihood says, whose gradient goes through a Cholesky factor.
 """
 
 import matplotlib.pyplot as plt
@@ -62,5 +62,5 @@ ax.legend()
 plt.show()
 
 # %%
-# **Try next.** Let the period be a parameter as well. ``linad.jit`` of the gradient pays for a thousand
-# such fits of small data.
+# **Try next.** Let the period be a parameter as well. ``linad.jit`` of the gradient pays for a
+# thousand such fits of small data.

@@ -2,12 +2,13 @@
 Hamiltonian Monte Carlo
 =======================
 
-Fifteen lines of NumPy sample any log-density that has a gradient. linad differentiates the likelihood,
-a regression with outliers here, and compiles it: each step costs microseconds.
+Fifteen lines of NumPy sample any log-density that has a gradient. linad differentiates the
+likelihood, a regression with outliers here, and compiles it: each step costs microseconds.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.special import gammaln
 
 import linad
 
@@ -33,10 +34,8 @@ def sample(log_density, start, draws, step, leaps, rng):
 
 
 # %%
-# The data: a line, and now and then a wild value. The likelihood is Student's, whose degrees of freedom
-# are a parameter like the others.
-from scipy.special import gammaln
-
+# The data: a line, and now and then a wild value. The likelihood is Student's, whose degrees of
+# freedom are a parameter like the others.
 rng = np.random.default_rng(0)
 x = np.linspace(-1, 1, 40)
 y = 0.5 + 2.0 * x + 0.15 * rng.standard_t(2, 40)
@@ -72,5 +71,5 @@ fig.tight_layout()
 plt.show()
 
 # %%
-# **Try next.** Your own likelihood: everything but ``log_posterior`` stays. Samplers from packages take
-# ``linad.jit(linad.value_and_grad(log_posterior))`` as well.
+# **Try next.** Your own likelihood: everything but ``log_posterior`` stays. Samplers from
+# packages take ``linad.jit(linad.value_and_grad(log_posterior))`` as well.
