@@ -2,8 +2,8 @@
 
     python docs/screenshots.py HTML_FOLDER PICTURE_FOLDER [PAGE ...]
 
-A page is named as its file, without the suffix; the default is all that are not generated,
-and the index of the gallery. Needs Chromium (Debian's package ``chromium``), run without a window and
+A page is named as its file, without the suffix; the default is all that are not generated, and
+the index of the gallery. Needs Chromium (Debian's package ``chromium``), run without a window and
 without the network.
 """
 

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 import linad
 
 CART, POLE, LENGTH, GRAVITY = 1.0, 0.3, 0.5, 9.81
-STEPS, DURATION = 60, 2.0
+STEPS, DURATION = 100, 2.0
 h = DURATION / STEPS
 
 
@@ -84,7 +84,7 @@ print(f"equations hold to {np.abs(constraints(z)).max():.0e}")
 
 state, force = unpack(z)
 fig, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained")
-for k in range(0, STEPS + 1, 3):
+for k in range(0, STEPS + 1, 5):
     place, angle = state[k, :2]
     tip = place + LENGTH * np.sin(angle), -LENGTH * np.cos(angle)
     colour = plt.cm.viridis(k / STEPS)

@@ -46,7 +46,7 @@ print(f"the hand is off by {max(misses):.0e} at most")
 # The Jacobian of the hand in each pose maps angular velocities to velocities; its singular values
 # are the axes of the ellipse that velocities of size 1 can reach. A thin ellipse warns of a
 # straight arm.
-fig, ax = plt.subplots(figsize=(6, 4.5))
+fig, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
 sphere = np.stack([np.cos(np.linspace(0, 2 * np.pi, 60)), np.sin(np.linspace(0, 2 * np.pi, 60))])
 for k in range(0, 24, 4):
     ax.plot(*joints(poses[k]).T, "o-", color=plt.cm.viridis(k / 24), markersize=4)

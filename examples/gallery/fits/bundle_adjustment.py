@@ -78,7 +78,7 @@ fit = least_squares(
     x_scale=np.concatenate([np.tile([1] * 6 + [400, 1, 1], 5), np.ones(90)]),
 )
 r, J = linad.linearize(misfit, fit.x)
-fig, ax = plt.subplots(figsize=(6, 4))
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.spy(J.todense(), markersize=0.7, aspect="auto")
 ax.set(
     title=f"pixels off by {np.std(misfit(start)):.0f}, then {np.std(r):.2f}",

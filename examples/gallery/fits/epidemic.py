@@ -59,7 +59,7 @@ _, J = linad.linearize(basic_number, found.x)
 variance = J @ found.covariance @ J.T.todense()
 print(f"basic reproduction number: {basic_number(found.x):.2f} ± {np.sqrt(variance.item()):.2f}")
 
-fig, ax = plt.subplots(figsize=(7, 3.5))
+fig, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 band = 2 * found.prediction_errors(day)
 ax.fill_between(day, found.predict(day) - band, found.predict(day) + band, color="C3", alpha=0.2)
 ax.plot(day, found.predict(day), "C3", label="model ± 2 σ")

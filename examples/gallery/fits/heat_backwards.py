@@ -40,7 +40,7 @@ def misfit(u):
 
 
 fit = minimize(misfit, now, jac=linad.grad(misfit), method="L-BFGS-B", options={"maxiter": 100})
-fig, ax = plt.subplots(figsize=(6, 3.5))
+fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.plot(x, before, "0.5", label="before")
 ax.plot(x, now, "C0", label="seen after 60 steps")
 ax.plot(x, fit.x, "C3--", label="before, by least squares")
@@ -62,7 +62,7 @@ def diffuse_plate(u, steps, dt=0.2):
 # What one sensor reads in the end depends on the plate at the start, through a gradient that is
 # heat flowing backwards. An edge is held at its temperature, and so has a say at every step:
 plate = np.zeros((40, 60))
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.4))
+fig, axes = plt.subplots(1, 3, figsize=(9, 2.4), layout="constrained")
 for ax, k in zip(axes, (5, 50, 200), strict=True):
     g = linad.grad(lambda u, k=k: diffuse_plate(u, k)[25, 20])(plate)
     ax.imshow(g, cmap="inferno")

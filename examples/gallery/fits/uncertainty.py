@@ -53,7 +53,7 @@ for k in (3, 12):
     print(f"t = {t[k]:.2f}: axes {formula.round(4)}, sampled {sampled.round(4)}")
 
 circle = np.stack([np.cos(np.linspace(0, 2 * np.pi, 60)), np.sin(np.linspace(0, 2 * np.pi, 60))])
-fig, ax = plt.subplots(figsize=(6, 4.5))
+fig, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
 ax.plot(*positions(elements, np.linspace(0, 2.3, 300)).T, "0.8")
 for k in range(13):
     ellipse = where[k][:, np.newaxis] + 2 * np.linalg.cholesky(spread[k, :, k]) @ circle

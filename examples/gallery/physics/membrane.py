@@ -35,7 +35,7 @@ while np.abs(g := slope(u)).max() > 1e-8:
 
 print("force left:", f"{np.abs(g).max():.0e}")
 
-fig, axes = plt.subplots(1, 2, figsize=(7, 3))
+fig, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
 axes[0].contourf(s, s, u.reshape(n, n), 20)
 axes[0].set_title("height")
 axes[1].spy(linad.sparse_hessian(energy, u), markersize=0.2)

@@ -52,7 +52,7 @@ fit = minimize(
     hessp=lambda x, p: linad.hvp(chain, (x,), (p,)),
     callback=lambda x: shapes.append(x.copy()),
 )
-fig, ax = plt.subplots(figsize=(5, 4))
+fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 for shape in shapes:
     nodes = np.concatenate([hooks[:1], shape.reshape(-1, 2), hooks[1:]])
     ax.plot(*nodes.T, "0.8")

@@ -62,7 +62,7 @@ for _ in range(120):
     orbit.append(state[0])
     growth.append(np.linalg.norm(disturbance))
 
-fig, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(8, 3.5))
+fig, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
 for body in np.swapaxes(orbit, 0, 1):
     left_ax.plot(body[:, 0], body[:, 1])
 left_ax.set(title="orbits", aspect="equal")

@@ -40,7 +40,7 @@ for found, matrix in [(x, A), (J @ right, A), (J.T @ right, A.T)]:
 
 # %%
 # Written out, the operator of the solution in the right side is the inverse matrix:
-fig, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(8, 3.2))
+fig, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 left_ax.plot(right, "0.6", label="right side")
 left_ax.plot(x, "C3", label="solution")
 left_ax.legend()

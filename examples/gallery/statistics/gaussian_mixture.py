@@ -2,7 +2,8 @@
 Gaussian mixture
 ================
 
-
+Points of three clusters, whose means, covariances and shares are found by the likelihood. Its
+gradient goes through Cholesky factors.
 """
 
 import matplotlib.pyplot as plt
@@ -58,7 +59,7 @@ fit = minimize(misfit, start, jac=linad.grad(misfit), method="L-BFGS-B")
 model = unpack(fit.x)
 
 circle = np.stack([np.cos(np.linspace(0, 2 * np.pi, 60)), np.sin(np.linspace(0, 2 * np.pi, 60))])
-fig, ax = plt.subplots(figsize=(5, 4))
+fig, ax = plt.subplots(figsize=(5, 4), layout="constrained")
 ax.plot(*points.T, ".", color="0.6")
 for mean, covariance in zip(model["means"], model["covariances"], strict=True):
     ax.plot(*(mean[:, np.newaxis] + 2 * np.linalg.cholesky(covariance) @ circle), "C3")

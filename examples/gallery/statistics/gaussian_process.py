@@ -51,7 +51,7 @@ ahead = np.linspace(0, 11, 400)
 solved = np.linalg.solve(covariance(fit.x), np.column_stack([y, kernel(fit.x, t, ahead)]))
 mean = kernel(fit.x, ahead, t) @ solved[:, 0]
 variance = np.diag(kernel(fit.x, ahead, ahead) - kernel(fit.x, ahead, t) @ solved[:, 1:])
-fig, ax = plt.subplots(figsize=(8, 3.5))
+fig, ax = plt.subplots(figsize=(8, 3.5), layout="constrained")
 band = 2 * np.sqrt(np.maximum(variance, 0))
 ax.fill_between(ahead, mean - band, mean + band, color="C0", alpha=0.25, label="± 2 σ")
 ax.plot(ahead, mean, "C0")

@@ -61,13 +61,12 @@ by_time = states | {"emission": states["emission"][:, symbols]}
 posterior = linad.grad(log_likelihood)(by_time, np.arange(T))["emission"]
 print("sums over the states:", posterior.sum(axis=0).min(), posterior.sum(axis=0).max())
 
-fig, ax = plt.subplots(figsize=(8, 3))
+fig, ax = plt.subplots(figsize=(8, 3), layout="constrained")
 ax.fill_between(np.arange(T), hidden, step="mid", color="0.85", label="hidden state")
 ax.plot(posterior[1], "C3", label="probability of state 1")
 ax.plot(symbols / 2, "k.", markersize=3, label="symbols 0, 1, 2")
 ax.set(xlabel="time")
 ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
-fig.tight_layout()
 
 plt.show()
 

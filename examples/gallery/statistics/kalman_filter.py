@@ -63,8 +63,8 @@ print("drift, noise:", np.exp(fit.x).round(3), "after", fit.njev, "gradients")
 # The inverse of the Hessian there says how well the data determine the two.
 spread = np.sqrt(np.diag(np.linalg.inv(linad.hessian(misfit)(fit.x))))
 
-q, r = np.linspace(-5, 2, 20), np.linspace(-1, 3, 20)
-fig, ax = plt.subplots(figsize=(6, 4))
+q, r = np.linspace(-5, 2, 15), np.linspace(-1, 3, 12)
+fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 surface = [[misfit(np.array([a, b])) - fit.fun for a in q] for b in r]
 ax.contour(q, r, surface, [0.5, 2, 8, 20, 50, 100, 200], cmap="viridis_r")
 ax.plot(*np.transpose(path), "k.-", label="BFGS, gradient by linad")

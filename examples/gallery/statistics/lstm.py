@@ -54,7 +54,7 @@ gradient = linad.grad(loss)(weights, inputs, targets)
 print({name: g.shape for name, g in gradient.items()})
 
 # %%
-fig, ax = plt.subplots(figsize=(6, 3))
+fig, ax = plt.subplots(figsize=(6, 3), layout="constrained")
 for bias in (0.0, 1.0, 2.0, 4.0):
     weights["b"][8:16] = bias
     by_input = linad.grad(loss, 1)(weights, inputs, targets)
