@@ -72,5 +72,5 @@ right_ax.set(title="size of the disturbance", xlabel="time")
 plt.show()
 
 # %%
-# **Try next.** Begin at ``p + 1e-3 * d`` for several random ``d``, and see where ``J`` at the
-# start says that the orbits will go. When does the linear prediction fail?
+# **Try next.** Begin at ``positions + 1e-3 * d`` for several random ``d``, and see where
+# ``linad.jvp`` said that the orbits would go. When does the linear prediction fail?

@@ -75,5 +75,5 @@ ax.legend()
 plt.show()
 
 # %%
-# **Try next.** Let the filter see the speed as well (``H = np.eye(2)``), or compile the gradient
-# with ``linad.jit(linad.grad(misfit))`` and give it a thousand observations.
+# **Try next.** Let the filter see the speed as well (``H`` and ``R`` of two rows and columns), or
+# compile the gradient with ``linad.jit(linad.grad(misfit))`` and give it a thousand observations.
