@@ -92,7 +92,7 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
-@pytest.mark.parametrize("path", [pytest.param(path, id=path.name) for path in PAGES])
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_page(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(path, {"__name__": "__main__"})
@@ -101,7 +101,8 @@ def test_page(path, tmp_path, monkeypatch):
 def modules():
     """Names of linad's modules, the rules included."""
     found = ["linad"]
-    found += [m.name for m in pkgutil.walk_packages(linad.__path__, "linad.")]
+    # In a checkout the path has a second folder, where rules/ lies, and linad/ itself.
+    found += [m.name for m in pkgutil.walk_packages(linad.__path__[:1], "linad.")]
     found += [f"linad.rules.{m.name}" for m in pkgutil.iter_modules([str(ROOT / "rules")])]
     return sorted(set(found) - {"linad.__main__"})
 
