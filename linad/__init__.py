@@ -25,6 +25,8 @@ from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 from linad.transforms.tape_operator import TapeOperator
 
+del __path__[1:]  # linad/ lies beside rules/, and would be found once more as linad.linad
+
 __all__ = [
     "JacobianOperator",
     "TapeOperator",

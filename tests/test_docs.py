@@ -92,14 +92,7 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        # The gallery runs the examples.
-        pytest.param(path, id=path.name, marks=pytest.mark.full if path.stem == "gallery" else ())
-        for path in PAGES
-    ],
-)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_page(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(path, {"__name__": "__main__"})
