@@ -40,6 +40,7 @@ __all__ = [
     "hessian_operator",
     "hstack",
     "hvp",
+    "interop",
     "jacobian",
     "jit",
     "jvp",
@@ -76,6 +77,7 @@ _LAZY = {
     "cond": "linad.control.deciding",
     "explain": "linad.api.inspection",
     "fori_loop": "linad.control.loops",
+    "interop": "linad.interop",
     "kernel": "linad.kernels.kernel",
     "log_compiles": "linad.api.inspection",
     "loop": "linad.control.python_loop",
@@ -100,7 +102,7 @@ former_names.install({*__all__})
 
 
 if TYPE_CHECKING:  # what a type checker sees of them
-    from linad import scipy as scipy, solve as solve
+    from linad import interop as interop, scipy as scipy, solve as solve
     from linad.api.inspection import explain, log_compiles
     from linad.export.lowered import lower
     from linad.linalg.linear_systems import solve_linear
