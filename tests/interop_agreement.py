@@ -1,4 +1,4 @@
-"""NumPy functions as operations of PyTorch, JAX and PyTensor: run by ``tox -e interop``.
+"""linad beside other libraries, with the libraries themselves: run by ``tox -e interop``.
 
 Not collected by the default run, which needs none of these libraries. Derivatives are compared
 with those that each library takes of the same function written in its own terms, or with
@@ -7,6 +7,8 @@ differences by its own checks.
 
 import numpy as np
 import pytest
+import test_docs
+from needing_libraries import ELSEWHERE
 
 import linad
 from linad.errors import ArgumentError, DTypeError, OutputError, ShapeError
@@ -23,6 +25,11 @@ def cubic(x):
 
 def complex_parts(z):
     return z**2 * np.conj(z), np.abs(z) ** 2, np.real(z), np.sqrt(z) * 3
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_docstrings(name):
+    test_docs.test_docstrings(name)
 
 
 @pytest.fixture
@@ -392,3 +399,66 @@ class TestPyMC:
         np.testing.assert_allclose(samples.mean(0), mean, atol=0.15 * deviations.min())
         np.testing.assert_allclose(samples.std(0), deviations, rtol=0.1)
         assert drawn.sample_stats["diverging"].sum() == 0
+
+
+class TestPoints:
+    """Their arrays as points, through DLPack."""
+
+    @pytest.fixture(params=["torch", "jax"])
+    def made(self, request):
+        if request.param == "torch":
+            return pytest.importorskip("torch").tensor
+        return pytest.importorskip("jax").numpy.asarray
+
+    def test_points(self, made):
+        x, y = np.array([0.3, -1.0], np.float32), np.array([2.0, 5.0], np.float32)
+
+        def f(x, y):
+            return np.sum(np.exp(x) * y)
+
+        for gradient in (linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
+            found = gradient(made(x), made(y))
+            assert found.dtype == np.float32
+            np.testing.assert_allclose(found, np.exp(x) * y, rtol=1e-6)
+
+    def test_results_are_handed_on(self):
+        torch, jnp = pytest.importorskip("torch"), pytest.importorskip("jax.numpy")
+        y = linad.jit(np.exp)(np.ones(3))
+        assert torch.from_dlpack(y).data_ptr() == y.ctypes.data
+        np.testing.assert_allclose(jnp.from_dlpack(y), np.e, rtol=1e-6)
+
+    def test_a_tensor_that_needs_a_gradient(self):
+        torch = pytest.importorskip("torch")
+        with pytest.raises(ArgumentError, match=r"use tensor\.detach.*linad\.interop makes"):
+            linad.grad(np.sum)(torch.ones(3, requires_grad=True))
+
+
+class TestArrayApiCompat:
+    compat = pytest.importorskip("array_api_compat")
+
+    def test_one_namespace_of_traced_and_plain_arrays(self):
+        A = np.array([[1.0, 2.5, -0.5], [0.3, -1.2, 4.0]])
+        B = np.ones((2, 3))
+
+        def f(x, *others):
+            xp = self.compat.array_namespace(x, *others)
+            size = self.compat.size(x)
+            x = xp.permute_dims(xp.concat([x, B], axis=0), (1, 0))
+            return xp.sum(xp.std(x, axis=1, correction=1) ** 2) * size + xp.linalg.matrix_norm(x)
+
+        linad.check_derivatives(f, A)
+        alone, beside = linad.grad(f)(A), linad.grad(f)(A, B)
+        np.testing.assert_allclose(alone, beside, rtol=1e-14)
+        np.testing.assert_allclose(linad.jit(linad.grad(f))(A, B), alone, rtol=1e-12)
+
+    def test_its_own_names_for_values(self):
+        seen = []
+
+        def f(x):
+            seen.append((self.compat.is_array_api_obj(x), self.compat.device(x)))
+            xp = self.compat.array_namespace(x)
+            assert xp.isdtype(x.dtype, "real floating")
+            return xp.sum(xp.sort(x, descending=True) * xp.asarray([3.0, 2.0, 1.0]))
+
+        np.testing.assert_array_equal(linad.grad(f)(np.array([1.0, 3.0, 2.0])), [1.0, 3.0, 2.0])
+        assert seen == [(True, "cpu")]

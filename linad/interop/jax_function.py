@@ -65,9 +65,9 @@ def jax(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> import numpy as np, jax, linad  # doctest: +SKIP
-    >>> norm = linad.interop.jax(lambda x: np.sqrt(np.sum(x**2)))  # doctest: +SKIP
-    >>> jax.jit(jax.grad(norm))(jax.numpy.array([3.0, 4.0]))  # doctest: +SKIP
+    >>> import numpy as np, jax, linad
+    >>> norm = linad.interop.jax(lambda x: np.sqrt(np.sum(x**2)))
+    >>> jax.jit(jax.grad(norm))(jax.numpy.array([3.0, 4.0]))
     Array([0.6, 0.8], dtype=float32)
     """
     check_function("interop.jax", f)

@@ -171,8 +171,8 @@ def _same_bits(a: Any, b: np.ndarray) -> bool:
     a = np.asarray(a)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    rows = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (a, b))
-    return np.array_equal(*rows)
+    left, right = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (a, b))
+    return np.array_equal(left, right)
 
 
 def check_result(value: Any, f: Any, library: str) -> Any:

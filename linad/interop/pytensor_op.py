@@ -58,10 +58,10 @@ def pytensor(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]
 
     Examples
     --------
-    >>> import numpy as np, pytensor, pytensor.tensor as pt, linad  # doctest: +SKIP
-    >>> norm = linad.interop.pytensor(lambda x: np.sqrt(np.sum(x**2)))  # doctest: +SKIP
-    >>> x = pt.dvector("x")  # doctest: +SKIP
-    >>> pytensor.function([x], pytensor.grad(norm(x), x))([3.0, 4.0])  # doctest: +SKIP
+    >>> import numpy as np, pytensor, pytensor.tensor as pt, linad
+    >>> norm = linad.interop.pytensor(lambda x: np.sqrt(np.sum(x**2)))
+    >>> x = pt.dvector("x")
+    >>> pytensor.function([x], pytensor.grad(norm(x), x))([3.0, 4.0])
     array([0.6, 0.8])
     """
     check_function("interop.pytensor", f)

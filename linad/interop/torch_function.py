@@ -48,11 +48,11 @@ def torch(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Examples
     --------
-    >>> import numpy as np, torch, linad  # doctest: +SKIP
-    >>> norm = linad.interop.torch(lambda x: np.sqrt(np.sum(x**2)))  # doctest: +SKIP
-    >>> x = torch.tensor([3.0, 4.0], requires_grad=True)  # doctest: +SKIP
-    >>> norm(x).backward()  # doctest: +SKIP
-    >>> x.grad  # doctest: +SKIP
+    >>> import numpy as np, torch, linad
+    >>> norm = linad.interop.torch(lambda x: np.sqrt(np.sum(x**2)))
+    >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+    >>> norm(x).backward()
+    >>> x.grad
     tensor([0.6000, 0.8000])
     """
     check_function("interop.torch", f)
