@@ -71,7 +71,7 @@ def jax(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]:
     Array([0.6, 0.8], dtype=float32)
     """
     check_function("interop.jax", f)
-    programs: dict[Any, _Flat] = {}
+    programs: dict[Any, _TypedProgram] = {}
 
     @functools.wraps(f)
     def operation(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +80,7 @@ def jax(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]:
         key = structure, fixed  # with types, since 1 == True
         try:
             if key not in programs:
-                programs[key] = _Flat(f, structure, fixed, result)
+                programs[key] = _TypedProgram(f, structure, fixed, result)
         except TypeError as error:
             raise ArgumentError(
                 f"interop.jax: {name_of(f)} was given something that is neither an array nor "
@@ -94,7 +94,7 @@ def jax(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]:
     return operation
 
 
-class _Flat(Program):
+class _TypedProgram(Program):
     """A function of containers as one of the arrays in them.
 
     Attributes
@@ -163,7 +163,7 @@ def _result_types(program: Program, arguments: Any) -> Types:
         return [y for y in results if is_inexact(y.dtype)]
     if isinstance(program, Pulled):
         return _types([arguments[i] for i in program.wrt])
-    assert isinstance(program, _Flat)
+    assert isinstance(program, _TypedProgram)
     return program.types(arguments)
 
 

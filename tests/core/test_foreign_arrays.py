@@ -35,7 +35,7 @@ EXPECTED = np.exp(X) * W
 
 @pytest.mark.parametrize("w", [W, Foreign(W)])
 @pytest.mark.parametrize("x", [X, Foreign(X)])
-def test_points(x, w):
+def test_points(x, w, kernels):
     y = {"w": w}
     transforms = [linad.grad(f), linad.jit(linad.grad(f)), linad.grad(linad.jit(f))]
     for gradient in transforms:
