@@ -325,8 +325,9 @@ class TestHandTracking:
         R = Rotation.from_rotvec(theta[:3]).as_matrix()
         np.testing.assert_allclose(ht.axis_rotation(theta[:3]), R, atol=1e-14)
         angles = ht.bends(theta, 22)
-        np.testing.assert_array_equal(angles[1], theta[6:8])
-        np.testing.assert_array_equal(angles[[2, 3, 4, 0], 0], [*theta[8:10], 0, 0])
+        np.testing.assert_array_equal(angles[2], theta[6:8])
+        np.testing.assert_array_equal(angles[[3, 4, 0, 1, 5], 0], [*theta[8:10], 0, 0, 0])
+        np.testing.assert_array_equal(angles[18], theta[22:24])
         absolute, hand = [], 0.0
         for k, parent in enumerate(model["parents"]):
             turn = np.eye(4)

@@ -13,7 +13,7 @@ import linad
 
 FINGERS = 5
 BONES_BEFORE = 1  # the wrist
-BONES_OF_A_FINGER = 4  # the last of which does not bend
+BONES_OF_A_FINGER = 4  # the first of which does not bend
 ANGLES = 4
 
 
@@ -31,7 +31,7 @@ def bends(theta, bones):
     """The angles (bones, 2) of bones about x and z."""
     angles = np.zeros_like(theta, shape=(bones, 2))
     for finger in range(FINGERS):
-        first = BONES_BEFORE + BONES_OF_A_FINGER * finger
+        first = BONES_BEFORE + BONES_OF_A_FINGER * finger + 1
         given = theta[6 + ANGLES * finger : 6 + ANGLES * (finger + 1)]
         angles[first] = given[:2]
         angles[first + 1 : first + 3, 0] = given[2:]
