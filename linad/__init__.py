@@ -25,6 +25,8 @@ from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 from linad.transforms.tape_operator import TapeOperator
 
+del __path__[1:]  # linad.rules is found; what else lies in a checkout is no part of linad
+
 __all__ = [
     "JacobianOperator",
     "TapeOperator",
