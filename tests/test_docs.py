@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from needing_libraries import ELSEWHERE
 from test_layers import FLOOR_OF
 
 import linad
@@ -103,7 +104,7 @@ def modules():
     found = ["linad"]
     found += [m.name for m in pkgutil.walk_packages(linad.__path__, "linad.")]
     found += [f"linad.rules.{m.name}" for m in pkgutil.iter_modules([str(ROOT / "rules")])]
-    return sorted(set(found) - {"linad.__main__"})
+    return sorted(set(found) - {"linad.__main__"} - ELSEWHERE)
 
 
 def is_ours(test, module):
