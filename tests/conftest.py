@@ -5,11 +5,15 @@ recorded), so tests of these are left out: the back end's, the documentation's b
 show compiled programs, and those marked ``compiles``.
 """
 
+import gc
 import os
 import shutil
 import zlib
 
 import pytest
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""The tests run side by side, on small matrices: more threads of BLAS would wait for each other."""
 
 MOST_KERNELS = 5000
 """About what four full runs of changed back ends leave; 200 MB."""
@@ -50,6 +54,16 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         items[:] = [item for item in items if is_wanted(item)]
         config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Thousands of tests are made, and all of them stay: the garbage collector has no work here."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def folder_of(config, tmp_path_factory):

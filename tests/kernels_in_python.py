@@ -165,13 +165,24 @@ def _rebound(function):
     return types.FunctionType(function.__code__, {**names, "complex": complex_of})
 
 
+@functools.cache
+def names_in_python():
+    """What stands for the names that the source of a kernel may use."""
+    return {name: in_python(value) for name, value in cache.NAMESPACE.items()}
+
+
+@functools.cache
+def _compiled(source):
+    """Many programs have the same kernels."""
+    return compile(source, "<kernel>", "exec")
+
+
 class Kernel:
     """A source as a C function; what it raises is kept, since nothing passes through C."""
 
     def __init__(self, source, called, raised):
-        scope = {name: in_python(value) for name, value in cache.NAMESPACE.items()}
-        scope |= {"complex": complex_of, "function": called}
-        exec(compile(source, "<kernel>", "exec"), scope)
+        scope = names_in_python() | {"complex": complex_of, "function": called}
+        exec(_compiled(source), scope)
         self.function, self.raised = scope["kernel"], raised
         self.kept = FUNCTION(self.run)
         self.address = ctypes.cast(self.kept, ctypes.c_void_p).value

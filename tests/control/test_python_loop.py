@@ -126,6 +126,7 @@ def twice(f, x):
     return g(x)
 
 
+@pytest.mark.sweep(part=0.5)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("n", [0, 4, 6])
 @pytest.mark.parametrize("check_loops", [False, True])

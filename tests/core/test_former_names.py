@@ -47,6 +47,17 @@ def test_old_pickles_load():
     assert primitive is linad.core.primitive.Primitive
 
 
+def test_classes_are_found_where_they_were():
+    for module, name in [
+        ("linad.operators.composites", "Adjoint"),
+        ("linad.operators.structured", "Matrix"),
+        ("linad.operators.dft", "Fit"),
+        ("linad.solve.implicit", "Equation"),
+    ]:
+        assert name in CLASSES[module]
+        assert isinstance(getattr(importlib.import_module(module), name), type)
+
+
 @pytest.mark.parametrize("module", CLASSES)
 def test_a_former_class_is_the_same_class(module):
     for name, where in CLASSES[module].items():

@@ -6,21 +6,17 @@ in one state and run in others.
 """
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
+from rule_cases import TOPICS
 from survey import table as coverage
 from survey.numpy_calls import MATRIX, quiet
 
 import linad
 from linad.core.primitive import Primitive, Traced
 from linad.errors import LinadError
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "rules"))
-from test_registry import TOPICS  # the cases of the rules' tests
 
 
 class Lent:

@@ -75,6 +75,7 @@ def weak(number):
 
 
 PRECISIONS = {"single": [F4, C8], "double": [F8, C16], "mixed": [F4, F8, C8, C16]}
+EACH = [pytest.param("single", marks=pytest.mark.full), "double", "mixed"]
 
 
 def expressions(precision):
@@ -86,7 +87,7 @@ def rounding(precision):
     return 100 * np.finfo(np.float64 if precision == "double" else np.float32).eps
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", EACH)
 @settings(deadline=None, max_examples=60)
 @given(st.data(), st.booleans())
 def test_expressions(precision, data, complex_vector):
@@ -118,7 +119,7 @@ def test_expressions(precision, data, complex_vector):
         np.testing.assert_allclose(found, expected, **close)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("precision", EACH)
 @settings(deadline=None, max_examples=30)
 @given(st.data(), st.integers(0, 3))
 def test_maps_are_adjoint(precision, data, n_seeds):

@@ -1,29 +1,12 @@
 """Every primitive has cases, and every case of every topic passes."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from kernels_in_python import kernels_in_python
+from rule_cases import TOPICS
 
 from linad.core.primitive import Primitive
 from linad.testing.derivative_checks import Case
 
-
-def topics():
-    """The CASES of each test file beside this one, by topic."""
-    found = {}
-    for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        if path.name == Path(__file__).name:
-            continue
-        spec = importlib.util.spec_from_file_location(f"cases_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        found[path.stem.removeprefix("test_")] = getattr(module, "CASES", [])
-    return found
-
-
-TOPICS = topics()
 FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in reversed(cases)}
 
 
@@ -45,7 +28,7 @@ def order_of(case):
     return 2 if isinstance(case.function, Primitive) and is_first(case) else 1
 
 
-@pytest.mark.parametrize("case", cases(marks=pytest.mark.sweep(part=0.5)))
+@pytest.mark.parametrize("case", cases(marks=pytest.mark.sweep(part=0.25)))
 def test_case(case):
     """With programs to the same order, whose kernels Python runs."""
     with kernels_in_python():

@@ -86,10 +86,12 @@ OTHERS = {
     ).as_quat(),
     "rotation-apply": lambda x: Rotation.from_rotvec(x).apply(POINTS),
 }
+METRICS = "euclidean sqeuclidean cityblock chebyshev minkowski cosine correlation canberra"
+METRICS += " braycurtis seuclidean mahalanobis jensenshannon"
 DISTANCES = {
     **{
         m: lambda x, m=m: distance.cdist(POINTS * x + 1, POINTS[:2] + x**2, m)
-        for m in distance.METRICS
+        for m in METRICS.split()
     },
     "pdist": lambda x: distance.squareform(distance.pdist(POINTS * x + 1)),
 }

@@ -56,6 +56,18 @@ def test_what_scipy_returns(method, t_eval, span):
         np.testing.assert_array_equal(getattr(found[0], key), getattr(expected, key))
 
 
+@pytest.mark.parametrize("method", [*METHODS, "Radau", "BDF", "LSODA"])
+def test_a_method_by_its_class(method):
+    def end(y0, method):
+        return si.solve_ivp(linear, (0.0, 0.1), y0, method, args=(A,)).y[:, -1]
+
+    by_name, by_class = [
+        linad.grad(lambda y0, m=m: np.sum(end(y0, m)))(Y0)
+        for m in (method, getattr(scipy.integrate, method))
+    ]
+    np.testing.assert_array_equal(by_class, by_name)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_linear_systems(method):
     """y(2) = exp(2A) y0: first and second derivatives, in y0 and in A."""

@@ -76,6 +76,7 @@ def check_form(solver, found):
     assert found.message.startswith(f"{solver}: ")
 
 
+@pytest.mark.sweep(part=0.5)
 @pytest.mark.parametrize("solver", ROOTS)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_roots(solver, name):
@@ -90,6 +91,7 @@ def test_roots(solver, name):
     assert np.all(np.abs(F) <= 1e-7 * rows + 1e-20 * np.abs(f(np.array(x0)))), found.message
 
 
+@pytest.mark.sweep(part=0.5)
 @pytest.mark.parametrize("solver", FITS)
 @pytest.mark.parametrize("name", EQUATIONS)
 def test_fits(solver, name):
@@ -108,6 +110,7 @@ def test_fits(solver, name):
     assert promise <= 1e-6 * found.cost or found.optimality <= 1e-6 * first, found.message
 
 
+@pytest.mark.sweep(part=0.5)
 @pytest.mark.parametrize("solver", MINIMA)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_minima(solver, name):

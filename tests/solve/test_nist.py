@@ -22,6 +22,7 @@ def test_certificates(name):
     assert squares == pytest.approx(run.squares, rel=1e-8, abs=1e-20)
 
 
+@pytest.mark.sweep(part=0.5)
 @pytest.mark.parametrize("name, start", RUNS)
 def test_six_digits(name, start):
     run = Regression(name)

@@ -1,13 +1,11 @@
 """Patterns of operators: they contain every entry of the matrix, and no more where that is
 structural."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse
 from operator_zoo import COMPLEX, REAL, every_class, everything
+from rule_cases import TOPICS
 
 import linad
 from linad.core.indices import Index
@@ -281,21 +279,10 @@ def test_a_subclass_is_not_taken_for_its_base():
     check_sparse(Reversed(np.arange(1.0, 4.0), (3,), D))
 
 
-def topics():
-    return sorted(
-        path
-        for path in (Path(__file__).parents[1] / "rules").glob("test_*.py")
-        if path.name != "test_registry.py"
-    )
-
-
-@pytest.mark.parametrize("path", topics(), ids=lambda p: p.stem.removeprefix("test_"))
-def test_every_rule(path):
+@pytest.mark.parametrize("topic", [topic for topic, cases in TOPICS.items() if cases])
+def test_every_rule(topic):
     """The pattern of each case of each rule contains its dense matrix; the values agree."""
-    spec = importlib.util.spec_from_file_location(f"sparse_{path.stem}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for case in getattr(module, "CASES", []):
+    for case in TOPICS[topic]:
         wrt = case.options.get("wrt", range(len(case.args)))
         arrays = [i for i in wrt if isinstance(case.args[i], (np.ndarray, np.generic))]
         active = [i for i in arrays if case.args[i].dtype.kind in "fc"]

@@ -14,6 +14,7 @@ empty. ``python tests/survey/table.py`` prints the table in Markdown.
 """
 
 import contextlib
+import functools
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -266,6 +267,7 @@ def array_attributes() -> list[str]:
     return [*public, *[n for n in dir(np.ndarray) if n in specimens.OPERATORS]]
 
 
+@functools.cache
 def entries() -> dict[str, list[Entry]]:
     """All functions with their calls, by section."""
     sections: dict[str, list[Entry]] = {

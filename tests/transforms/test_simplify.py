@@ -77,6 +77,7 @@ IDENTITIES = {
         lambda x, v: np.broadcast_to(x, (3, 3)) * v,
         {"broadcast_to": 0},
     ),
+    "filled with an array of its shape": (lambda x, v: np.full_like(x, x) * v, {"spread": 0}),
     "reshape of reshape": (lambda x, v: x.reshape(9).reshape(1, 9) * 2, {"reshape": 1}),
     "reshape there and back": (lambda x, v: x.reshape(9).reshape(3, 3) * v, {"reshape": 0}),
     "transpose of transpose": (lambda x, v: swap(swap(x)) * v, {"transpose": 0}),

@@ -1,0 +1,18 @@
+"""The cases of all rules, by the topics of the tests beside them: for sweeps over every rule."""
+
+import importlib.util
+from pathlib import Path
+
+
+def _cases_of(path):
+    spec = importlib.util.spec_from_file_location(f"cases_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, "CASES", [])
+
+
+TOPICS = {
+    path.stem.removeprefix("test_"): _cases_of(path)
+    for path in sorted((Path(__file__).parent / "rules").glob("test_*.py"))
+    if path.stem != "test_registry"
+}
