@@ -2,7 +2,7 @@
 
 SciPy chooses the intervals on plain values; the integral is then the sum of the rule of
 `linad.scipy.quadrature` over those, of the traced integrand, and carries the derivative. The value
-is SciPy's, to a tolerance that the integrand's precision can hold.
+is SciPy's.
 """
 
 from typing import Any
@@ -18,25 +18,16 @@ from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracin
 from linad.scipy.mirror import holds_traced
 from linad.scipy.quadrature import nodes
 
-_HELD_IN_SINGLE = 1e-5
-"""SciPy's relative tolerance of 1e-8 lies below the rounding of single precision: intervals would
-be cut until there are 10,000 of them."""
-
 
 @while_tracing(scipy.integrate.quad_vec)
 def quad_vec(
     f: Any, a: Any, b: Any, args: Any = (), full_output: bool = False, **options: Any
 ) -> Any:
     watched, low, high = Watched(f, args_of(args)), plain(a), plain(b)
-    finite = np.isfinite(low) and np.isfinite(high)
-    if "epsrel" not in options and finite:
-        middle = np.asarray(watched((low + high) / 2))
-        if middle.dtype in (np.float32, np.complex64):
-            options["epsrel"] = _HELD_IN_SINGLE
     value, error, info = scipy.integrate.quad_vec(watched, low, high, full_output=True, **options)
     if not (watched.traced or holds_traced((a, b))):
         return (value, error, info) if full_output else (value, error)
-    if not finite:
+    if not (np.isfinite(low) and np.isfinite(high)):
         raise UnsupportedError(
             "quad_vec: an infinite range is not traced by linad; substitute, or use quad, whose "
             "infinite ranges are"
