@@ -4,25 +4,21 @@ Large plain arrays do as well, so that a program holds no copy of them and sees 
 when it runs.
 """
 
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
+from linad.core.moving_regions import Moving, in_a_body
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
-from linad.errors import OverwrittenError
+from linad.errors import OverwrittenError, TracerError
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.record import RecordTrace
 
 SMALL = 256
 """Bytes up to which a plain array becomes part of the program."""
-
-
-in_a_body: ContextVar[bool] = ContextVar("in_a_body", default=False)
-"""Whether the body of a loop is being recorded."""
 
 
 class ClosureTrace(RecordTrace):
@@ -54,7 +50,17 @@ class ClosureTrace(RecordTrace):
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
+        if any([t is root for _, t in self.captured]):
+            raise TracerError(
+                "an array that was made outside of the body of a loop is written in it; give it "
+                "to the loop as a carry"
+            )
+        if isinstance(region, Moving):
+            region = Moving(region.inner, self.lifted(region.at))
         super().write(root, region, self.lifted(value))
+
+    def own(self, x: Tracer) -> Tracer:
+        return self.lifted(x)  # type: ignore[no-any-return]
 
     def lifted(self, a: Any) -> Any:
         """The input that stands for a value of another trace; any other value as it is."""

@@ -8,10 +8,11 @@ import numpy as np
 from linad.arrays.traces import running_trace
 from linad.control.bodies import Body, known, tape_of
 from linad.control.branches import branch
-from linad.control.closures import ClosureTrace, in_a_body, plain
+from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import RecordedBody, leaf_of
 from linad.control.whiles import affordable, while_
 from linad.core import tree
+from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
