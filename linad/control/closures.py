@@ -13,6 +13,7 @@ from linad.arrays.tracer import Tracer
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
+from linad.core.tape import Var, guard
 from linad.errors import OverwrittenError, TracerError
 from linad.transforms.plain_operands import same_bits
 from linad.transforms.record import RecordTrace
@@ -92,6 +93,31 @@ class ClosureTrace(RecordTrace):
         self.operands.check()
         for a, copy in self._arrays:
             _check_same(a, copy)
+
+
+    def asked(self) -> set[Var]:
+        """The inputs whose integers Python has learned, or integers computed from them: a plain
+        array was indexed by them, or a list. Values of traces around are asked there as well."""
+        waiting = [
+            e.inputs[0]
+            for e in self.equations
+            if e.primitive is guard and isinstance(e.inputs[0], Var)
+        ]
+        waiting = [v for v in waiting if v.dtype.kind in "iu"]
+        if not waiting:
+            return set()
+        makers = {v: e for e in self.equations for v in e.outputs}
+        found: set[Var] = set()
+        while waiting:
+            v = waiting.pop()
+            if v not in found:
+                found.add(v)
+                read = makers[v].inputs if v in makers else ()
+                waiting += [a for a in read if isinstance(a, Var)]
+        for held, stands in self.captured:
+            if stands._node in found and isinstance(held, Tracer) and held.dtype.kind in "iu":
+                held._trace.answer(held, np.array if held.ndim else int)
+        return found
 
 
 def _check_same(a: np.ndarray, copy: np.ndarray) -> None:

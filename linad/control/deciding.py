@@ -10,7 +10,7 @@ from linad.control.bodies import Body, known, tape_of
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import RecordedBody, leaf_of
-from linad.control.whiles import affordable, while_
+from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
@@ -86,11 +86,23 @@ def while_loop(
             return body(carry), (go,)
 
     recorded = RecordedBody("while_loop", name_of(body), step, init, [])
+    if recorded.by_python:
+        return _while_by_python(test, body, recorded.first_carry(), limit)
     bodies = _parts(recorded, cuts[-1])
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
     run = while_(*bodies, 0, None if limit is None else int(limit), rows)
     found = run(*recorded.init, *recorded.captured)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
+
+
+def _while_by_python(test: Any, body: Any, carry: Any, limit: int | None) -> Any:
+    """Every repetition, one by one: Python asks for integers that are others in each."""
+    k = 0
+    while test(carry):
+        if k == limit:
+            raise too_many(name_of(body), k)
+        carry, k = body(carry), k + 1
+    return carry
 
 
 def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:

@@ -100,6 +100,8 @@ def scan(
         return made
 
     recorded = RecordedBody("scan", name_of(f), step, init, rows_example)
+    if recorded.by_python and n:
+        return recorded.run_by_python(step, rows, n, reverse)
     if n == 0:
         if recorded.results:
             raise ShapeError(
@@ -214,6 +216,12 @@ class RecordedBody:
     init : container
     rows : list
         Of the first repetition.
+
+    Attributes
+    ----------
+    by_python : bool
+        Whether Python asks for integers that are others in other repetitions, to read a list or
+        a plain array there: then it has to run them all.
     """
 
     def __init__(self, name: str, called: str, step: Any, init: Any, rows: list[Any]) -> None:
@@ -261,6 +269,11 @@ class RecordedBody:
         self.captured = [held for held, _ in recorder.captured]
         inputs = [*nodes, *[t._node for _, t in recorder.captured]]
         example = [*[plain(c) for c in self.init], *rows, *[t._value for _, t in recorder.captured]]
+        asked = recorder.asked()
+        count = len(self.init)
+        pairs = zip(nodes[:count], outputs[:count], strict=True)
+        changing = [before for before, after in pairs if before is not after]
+        self.by_python = not asked.isdisjoint([*changing, *nodes[count:]])
         tape = tape_of(called, inputs, needed(recorder.equations, outputs), outputs)
         self.equations = recorder.equations
         self.whole = Body(tape, example, len(self.init), len(rows))
@@ -273,6 +286,19 @@ class RecordedBody:
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)
+
+    def first_carry(self) -> Any:
+        """The first carry, in arrays that a body may write into."""
+        return tree.unflatten(self.tree, [c.copy() for c in self.init])
+
+    def run_by_python(self, step: Any, rows: list[Any], n: int, reverse: bool) -> Any:
+        """Every repetition, one by one."""
+        carry = self.first_carry()
+        made: list[Any] = [None] * n
+        for k in range(n - 1, -1, -1) if reverse else range(n):
+            carry, results = step(carry, [r[k] for r in rows])
+            made[k] = tree.flatten(results)[0]
+        return carry, self.unflatten_results([np.stack(ys) for ys in zip(*made, strict=True)])
 
     def run(self, rows: list[Any], n: int, reverse: bool, checkpoints: int | None) -> Any:
         operands = [*self.init, *rows, *self.captured]

@@ -105,10 +105,7 @@ class While(ControlPrimitive):
         k = 0
         while np.asarray(runs(self.test, [*carry, *constants])[0]).item():
             if k == self.limit:
-                raise LoopLimitError(
-                    f"while_loop: {self.body.tape.name} has run {k} times, and the test still says "
-                    f"to go on; give a larger limit, or limit=None for no limit"
-                )
+                raise too_many(self.body.tape.name, k)
             if self.kept and k == following:
                 if rows == self.kept:
                     rows = (self.kept + 1) // 2
@@ -134,6 +131,13 @@ class While(ControlPrimitive):
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
         J = WhileJacobian(self, list(values), tuple(active))
         return J.results, J
+
+
+def too_many(name: str, k: int) -> LoopLimitError:
+    return LoopLimitError(
+        f"while_loop: {name} has run {k} times, and the test still says to go on; give a larger "
+        f"limit, or limit=None for no limit"
+    )
 
 
 def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> While:
