@@ -10,19 +10,19 @@ import numpy as np
 
 from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
-from linad.core.moving_regions import Moving, in_a_body
+from linad.control.bodies import BodyTrace
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.tape import Var, guard
 from linad.errors import OverwrittenError, TracerError
 from linad.transforms.plain_operands import same_bits
-from linad.transforms.record import RecordTrace
 
 SMALL = 256
 """Bytes up to which a plain array becomes part of the program."""
 
 
-class ClosureTrace(RecordTrace):
+class ClosureTrace(BodyTrace):
     """A recorder that takes up the values of other traces that it meets.
 
     Attributes
@@ -37,15 +37,6 @@ class ClosureTrace(RecordTrace):
         self._known: dict[Any, Tracer] = {}
         self._alive: list[Any] = []
         self._arrays: list[tuple[np.ndarray, np.ndarray]] = []  # plain ones, and copies
-
-    def __enter__(self) -> "ClosureTrace":
-        self._outside = in_a_body.set(True)
-        super().__enter__()
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        in_a_body.reset(self._outside)
-        super().__exit__(kind, error, traceback)
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)

@@ -17,6 +17,7 @@ from linad.core.options import count, takes
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, ShapeError
+from linad.transforms.simplify import simplify
 
 
 @takes(limit=count(0).optional, checkpoints=count(1).optional)
@@ -113,7 +114,7 @@ def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
     inputs = whole.tape.inputs
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
-    test, body = (known(Body(t, whole.example, nc, 0)) for t in (asked, done))
+    test, body = (known(Body(simplify(t), whole.example, nc, 0)) for t in (asked, done))
     return test, body
 
 

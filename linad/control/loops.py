@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, known, tape_of
+from linad.control.bodies import Body, BodyTrace, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.repeat import repeat
 from linad.core import tree
 from linad.core.options import FLAG, count, takes
-from linad.core.shapes import check_function, name_of, size_of
+from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, DTypeError, ShapeError, TreeError
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import node_of
+from linad.transforms.simplify import simplify
 
 LOOP_BYTES = 256 * 2**20
 """Memory for the carries of one loop from which its derivative keeps fewer of them."""
@@ -282,7 +283,8 @@ class RecordedBody:
     @functools.cached_property
     def body(self) -> Body:
         """The body; the one of an earlier recording that computes the same, if there is one."""
-        return known(self.whole)
+        whole = self.whole
+        return known(Body(simplify(whole.tape), whole.example, whole.carries, whole.rows))
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)
@@ -316,8 +318,7 @@ def leaf_of(recorder: ClosureTrace, value: Any) -> Any:
 
 def affordable(body: Body, n: int) -> int | None:
     """How many carries to keep; None for all."""
-    size = sum([size_of(v.shape) * v.dtype.itemsize for v in body.tape.inputs[: body.carries]])
-    return None if n * size <= LOOP_BYTES else math.isqrt(n - 1) + 1
+    return None if n * body.carry_bytes <= LOOP_BYTES else math.isqrt(n - 1) + 1
 
 
 def repeated(
@@ -357,7 +358,7 @@ def _piece(body: Body, length: int, reverse: bool, checkpoints: int) -> Body:
     example[nc : nc + nx] = [
         np.broadcast_to(x, (length, *np.shape(x))) for x in example[nc : nc + nx]
     ]
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(np.array(v)[()]) for v in example]
     nodes = [t._node for t in ins]
     with recorder:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, tape_of
+from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed
@@ -166,7 +167,8 @@ def _simple(body: Body) -> Any:
 def _as_registers(body: Body, owner: Any) -> "Registers | None":
     def make() -> Any:
         try:
-            return Statements(_simple(body))
+            tape = _simple(body)
+            return Statements(tape, body.carries, needing_memory(tape))
         except NotSmallError:
             return False
 
@@ -202,11 +204,17 @@ class Registers:
             lines.append(f"    {name} = {immediate(kind, numbers, len(words))}")
             words += numbers
         for i in [*range(nc), *range(nc + nx, len(places))]:
+            if s.inputs[i] is None:
+                lines.append(f"    m{i} = q{len(places) + i if i < nc else i}")
+                continue
             names = enumerate(s.inputs[i].ravel())
             lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in names]
         order = "n - 1 - j" if owner.reverse else "j"
         lines += ["    for j in range(n):", f"        k = {order}"]
         for i in range(nc, nc + nx):
+            if s.inputs[i] is None:
+                lines.append(f"        m{i} = q{i} + k * {_bytes(places[i]) // places[i].shape[0]}")
+                continue
             size = s.inputs[i].size
             at = [_at(size, e) for e in range(size)]
             lines += [
@@ -222,13 +230,17 @@ class Registers:
                 f"        set_{d}(q{q}, {_at(out.size, e)}, {t}, {mark})"
                 for e, t in enumerate(out.ravel())
             ]
-        old = [t for i in range(nc) for t in s.inputs[i].ravel()]
-        new = [t for j in range(nc) for t in s.outputs[j].ravel()]
+        local = [j for j in range(nc) if s.inputs[j] is not None]
+        old = [t for i in local for t in s.inputs[i].ravel()]
+        new = [t for j in local for t in s.outputs[j].ravel()]
         moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
         if moved:
             left, right = (", ".join(side) for side in zip(*moved, strict=True))
             lines.append(f"        {left}, = {right},")
         for j in range(nc):
+            if j not in local:
+                lowering.copy(results[j], places[j], "carry")
+                continue
             d, q = dtypes[j], len(places) + j
             mark = j if j < OUTPUTS else OUTPUTS
             lines += [

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, known, run_tape, tape_of
+from linad.control.bodies import Body, BodyTrace, known, run_tape, tape_of
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
@@ -23,7 +23,7 @@ from linad.core.tape import needed
 from linad.errors import LoopLimitError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import node_of
 from linad.transforms.spaces import Slot
 
 LOOP_BYTES = 2**24
@@ -215,7 +215,7 @@ class WhileJacobian(JacobianOperator):
         n = len(push.carried)
         constants = len(test.tape.inputs) - nc
         chosen = [*range(nc), *range(nc + n, nc + n + constants)]
-        recorder = RecordTrace()
+        recorder = BodyTrace()
         ins = [recorder.input(v) for v in push.body.example]
         nodes = [t._node for t in ins]
         with recorder:
@@ -266,7 +266,7 @@ def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
     more = weights[: len(pull.carried)] if weighted else []
     example = [*weights, *rows, *more, *constants, np.int64(1), np.int64(1)]
     piece = _piece(body, pull, capacity)
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
     with recorder:
@@ -294,7 +294,7 @@ def _piece(body: Body, pull: Any, capacity: int) -> Body:
     weights = list(pull.body.example[: pull.body.carries])
     n = len(weights)
     example = [np.int64(0), *weights, *body.example, np.int64(1)]
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
     with recorder:
@@ -303,7 +303,7 @@ def _piece(body: Body, pull: Any, capacity: int) -> Body:
         skipped = p * capacity
         first = repeat(body, capacity, False, True)(skipped, *start, *held)[:nc]
         count = np.minimum(capacity, length - skipped)
-        kept = repeat(body.keeping(pull.carries), capacity, False, True)(count, *first, *held)
+        kept = repeat(body.keeping(pull.kept), capacity, False, True)(count, *first, *held)
         read = [held[i - nc] for i in pull.constants]
         operands = [*w, *kept[len(body.outputs) :], *read]
         found = repeat(pull.body, capacity, True, True)(count, *operands)

@@ -396,7 +396,7 @@ class Lowering:
             self._settle(eqn.outputs[0], self.places[eqn.inputs[0]])
             return
         if eqn.primitive.name == WRITE:
-            if self._lower_write(k, eqn):
+            if self._lower_write(eqn):
                 return
         elif self.target.lower(self, eqn):
             return
@@ -413,10 +413,10 @@ class Lowering:
         outputs = [self.result(v) for v in eqn.outputs]
         self.instructions.append(Fallback(eqn, inputs, outputs))
 
-    def _lower_write(self, k: int, eqn: Equation) -> bool:
+    def _lower_write(self, eqn: Equation) -> bool:
         x, value = eqn.inputs
         out, region = eqn.outputs[0], eqn.params["region"]
-        place = self._writable(k, x, out)
+        place = self.writable(x, out)
         target = window_place(region, place)
         if target is not None:
             source = self.place_of(value)
@@ -433,9 +433,9 @@ class Lowering:
         self.occupants[place.buffer].remove(out)
         return False
 
-    def _writable(self, k: int, x: Any, out: Var) -> Place:
+    def writable(self, x: Any, out: Var) -> Place:
         """The array that a write goes into: that of ``x`` itself if nobody is disturbed."""
-        place = self.place_of(x)
+        place, k = self.place_of(x), self.now
         owned = place.buffer.kind == "arena" and place.whole and out.dtype == place.dtype
         if owned:
             disturbed = self._read_later(place.buffer, k)
