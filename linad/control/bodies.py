@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.memory_arrays import reads_of
+from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive
@@ -26,7 +26,6 @@ from linad.errors import GuardError
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
 from linad.transforms.rewriting import params_key, standing_for, value_key
-from linad.transforms.simplify import simplify
 from linad.transforms.spaces import Slot
 
 REMEMBERED = 256
@@ -255,7 +254,7 @@ class Pull:
         variables += [nodes[i] for i in self.constants]
         example = [*weights[:n], *totals, *[ins[i] for i in kept], *weights[n:]]
         example += [ins[i] for i in self.constants]
-        tape = simplify(tape_of(f"pull {body.tape.name}", variables, equations, outputs))
+        tape = arranged(tape_of(f"pull {body.tape.name}", variables, equations, outputs))
         rows = len(kept) + len(w) - n
         self.held = held
         self.body = known(Body(tape, [e.concrete for e in example], n + len(held), rows))
@@ -318,7 +317,7 @@ class Push:
         for low, high in ((0, nc), (nc, nc + nx), (nc + nx, len(nodes))):
             order += [(nodes[i], ins[i]) for i in range(low, high)]
             order += [tangent[i] for i in inputs if low <= i < high]
-        tape = simplify(tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs))
+        tape = arranged(tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs))
         rows = nx + len([i for i in inputs if nc <= i < nc + nx])
         self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
 

@@ -10,6 +10,7 @@ from linad.control.bodies import Body, known, tape_of
 from linad.control.branches import branch
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import RecordedBody, leaf_of
+from linad.control.memory_arrays import arranged
 from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
@@ -17,7 +18,6 @@ from linad.core.options import count, takes
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, ShapeError
-from linad.transforms.simplify import simplify
 
 
 @takes(limit=count(0).optional, checkpoints=count(1).optional)
@@ -114,7 +114,7 @@ def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
     inputs = whole.tape.inputs
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
-    test, body = (known(Body(simplify(t), whole.example, nc, 0)) for t in (asked, done))
+    test, body = (known(Body(arranged(t), whole.example, nc, 0)) for t in (asked, done))
     return test, body
 
 

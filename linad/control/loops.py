@@ -9,6 +9,7 @@ import numpy as np
 
 from linad.control.bodies import Body, BodyTrace, known, tape_of
 from linad.control.closures import ClosureTrace, plain
+from linad.control.memory_arrays import arranged
 from linad.control.repeat import repeat
 from linad.core import tree
 from linad.core.options import FLAG, count, takes
@@ -16,7 +17,6 @@ from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, DTypeError, ShapeError, TreeError
 from linad.transforms.record import node_of
-from linad.transforms.simplify import simplify
 
 LOOP_BYTES = 256 * 2**20
 """Memory for the carries of one loop from which its derivative keeps fewer of them."""
@@ -284,7 +284,7 @@ class RecordedBody:
     def body(self) -> Body:
         """The body; the one of an earlier recording that computes the same, if there is one."""
         whole = self.whole
-        return known(Body(simplify(whole.tape), whole.example, whole.carries, whole.rows))
+        return known(Body(arranged(whole.tape), whole.example, whole.carries, whole.rows))
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)

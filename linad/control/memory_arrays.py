@@ -10,6 +10,7 @@ whatever the size of the array. For a carry that needs an order:
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
+from linad.transforms.simplify import simplify
 
 ENTRIES = 64
 """Most entries of an array that is held in local variables."""
@@ -63,6 +64,23 @@ def in_memory(
             return None
         found.update(dict.fromkeys(values, k))
     return found
+
+
+def arranged(tape: Tape) -> Tape:
+    """The tape in a simpler form, every read of a place as early as it can be: before the next
+    write, if it does not read what that leaves."""
+    tape = simplify(tape)
+    found: list[Equation] = []
+    for e in tape.equations:
+        if e.primitive.name not in READS | PLACED:
+            found.append(e)
+            continue
+        read = {a for a in e.inputs if isinstance(a, Var)}
+        k = len(found)
+        while k and read.isdisjoint(found[k - 1].outputs):
+            k -= 1
+        found.insert(k, e)
+    return Tape(tape.name, tape.inputs, found, tape.outputs, tape.in_tree, tape.out_tree)
 
 
 def _values(tape: Tape, v: Var) -> list[Var]:
