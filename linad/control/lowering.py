@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, tape_of
-from linad.control.memory_arrays import needing_memory
+from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed
@@ -95,7 +95,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     if any(a.dtype != b.dtype for a, b in zip(body.outputs, body.tape.inputs[:nc], strict=False)):
         return False
-    kind = _as_registers(body, owner) or _as_program(body, lowering)
+    kind = _as_registers(body, owner) or _as_program(body, lowering, in_place=True)
     if kind is None:
         return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in operands]
@@ -176,11 +176,19 @@ def _as_registers(body: Body, owner: Any) -> "Registers | None":
     return Registers(body, found) if found else None
 
 
-def _as_program(body: Body, lowering: Any) -> "Threaded | None":
-    chosen = lowering.chosen
-    program: CpuProgram = body.once(("program", chosen), lambda: CPU.compile(_simple(body), chosen))
-    program.give_back(program.borrow())
+def _as_program(body: Body, lowering: Any, in_place: bool = False) -> "Threaded | None":
+    program = program_of(body, lowering.chosen, in_place)
     return Threaded(body, program) if program.straight else None
+
+
+def program_of(body: Body, chosen: Any, in_place: bool) -> CpuProgram:
+    """A body as a program; where it may, it overwrites the carries that it writes into."""
+    tape = _simple(body)
+    owned = overwritten(tape, body.carries) if in_place else ()
+    key = "program", chosen, owned
+    program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned))
+    program.give_back(program.borrow())
+    return program
 
 
 class Registers:
@@ -277,6 +285,10 @@ class Threaded:
     ) -> None:
         nc, nx = self.body.carries, self.body.rows
         between = [[new_place(p.shape, p.dtype) for p in places[:nc]] for _ in range(2)]
+        places = list(places)
+        for k in self.program.owned:  # it stays where it comes out
+            lowering.copy(results[k], places[k], "carry")
+            places[k] = between[0][k] = between[1][k] = results[k]
         held = [*places, *results, *between[0], *between[1]]
         description = Description(self.program, nc, nx, places, results)
         count = owner.n if counter is None else _address(counter)

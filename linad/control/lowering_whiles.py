@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import _address, _bytes, _simple, _uses
+from linad.control.lowering import _address, _bytes, _simple, _uses, program_of
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.program import CpuProgram, Workspace
-from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -136,13 +135,8 @@ def _statements(owner: Any) -> Any:
 
 
 def _programs(owner: Any, chosen: Any) -> Any:
-    def program(body: Any) -> Any:
-        key = "program", chosen
-        made: CpuProgram = body.once(key, lambda: CPU.compile(_simple(body), chosen))
-        made.give_back(made.borrow())
-        return made
-
-    test, body = program(owner.test), program(owner.body)
+    test = program_of(owner.test, chosen, in_place=False)
+    body = program_of(owner.body, chosen, in_place=True)
     whole = all(p.dtype.itemsize % 4 == 0 for p in body.lowering.inputs[: owner.body.carries])
     return (test, body) if test.straight and body.straight and whole else None
 
@@ -237,6 +231,10 @@ def _emit_threaded(
     integer = np.dtype(np.int64)
     stride = results[nc + 1] if owner.kept else new_place((), integer)
     between = [new_place(p.shape, p.dtype) for _ in range(2) for p in places[:nc]]
+    places = list(places)
+    for k in body.owned:  # it stays where it comes out
+        lowering.copy(results[k], places[k], "carry")
+        places[k] = between[k] = between[nc + k] = results[k]
     rows = results[nc + 2 :] if owner.kept else places[:nc]
     held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]
     description = _Description(test, body, nc, [_bytes(p) // 4 for p in places[:nc]])

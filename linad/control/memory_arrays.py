@@ -128,5 +128,18 @@ def reads_of(tape: Tape, k: int) -> list[Equation] | None:
     return found if size < size_of(tape.inputs[k].shape) else None
 
 
+def overwritten(tape: Tape, carries: int) -> tuple[int, ...]:
+    """The carries that come out as what writes have made of them."""
+    return tuple(
+        [
+            k
+            for k in range(carries)
+            if len(values := _values(tape, tape.inputs[k])) > 1
+            and tape.outputs[k] is values[-1]
+            and tape.outputs[k].dtype == tape.inputs[k].dtype
+        ]
+    )
+
+
 def moves_an_array(eqn: Equation) -> bool:
     return eqn.primitive.name in MOVING
