@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete, root_of, with_parent
-from linad.arrays.moving import moves, moving_region
+from linad.arrays.moving import moves, moving_region, taken_up
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -167,6 +167,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 def _moving(x: Any, index: Any) -> Any:
     """``x[index]`` with integers in it that are traced, in the body of a loop."""
+    index = taken_up(index)
     entries = index if type(index) is tuple else (index,)
     if not isinstance(x, Traced):
         array = base = np.asarray(x, order="C")

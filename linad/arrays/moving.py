@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.marks import running_traces
 from linad.core.moving_regions import Moving, first_entry, in_a_body, shifted
 from linad.core.primitive import Traced
 from linad.core.regions import Part, Window, region_of
@@ -34,6 +35,23 @@ def _is_moving_slice(e: Any) -> bool:
     if type(e) is not slice or not _is_moving(e.start) or not _is_moving(e.stop):
         return False
     return e.step is None or (type(e.step) is int and e.step > 0)
+
+
+def taken_up(index: Any) -> Any:
+    """The index with integers of traces around as the running one knows them: what a branch
+    reads, it reads when its turn comes."""
+    if type(index) is tuple:
+        return tuple([taken_up(e) for e in index])
+    if _is_moving_slice(index):
+        return slice(taken_up(index.start), taken_up(index.stop), index.step)
+    if _is_moving(index):
+        for trace in running_traces():
+            if trace.level <= index._trace.level:
+                break
+            mine = trace.own(index)
+            if mine is not index:
+                return mine
+    return index
 
 
 def moving_region(index: Any, array: np.ndarray, base: np.ndarray) -> tuple[Moving, np.ndarray]:
@@ -60,7 +78,7 @@ def moving_region(index: Any, array: np.ndarray, base: np.ndarray) -> tuple[Movi
     UnsupportedError
         For arrays of integers or masks in the same index.
     """
-    entries = _spelled_out(index, array.ndim)
+    entries = _spelled_out(taken_up(index), array.ndim)
     whole = region_of(array, base)
     strides = (whole.inner if type(whole) is Part else whole).strides  # type: ignore[attr-defined]
     axis, at, now = 0, 0, 0
