@@ -50,7 +50,10 @@ def _rule_before(y: Any, x: Any, read: Any, *rest: Any, of: Primitive, **params:
 
 
 read_before = Primitive(
-    "read_before", lambda x, read, *rest, of, **params: read, captures_args=False
+    "read_before",
+    lambda x, read, *rest, of, **params: read,
+    captures_args=False,
+    register=False,
 )
 """What was read of an array, with the derivative of reading it."""
 

@@ -24,7 +24,6 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.control.bodies import Body, known, tape_of
-from linad.control.memory_arrays import arranged
 from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
@@ -259,7 +258,7 @@ class _Stretch:
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = arranged(tape_of(tape.name, ins, places.together(body), outputs))
+        body_tape = tape_of(tape.name, ins, places.together(body), outputs)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [
