@@ -312,6 +312,9 @@ class Lowering:
         if chain is None or not loop.made.isdisjoint(chain):
             return None
         base = chain[-1]
+        maker = self.equation_of.get(base)
+        if maker is not None and self.position_of.get(maker, -1) > k:
+            return None  # a place that is reserved: what is to be there has yet to come
         place = self.places[base]
         region = window_place(eqn.params["region"], place)
         if region is None or region.shape != out.shape or region.dtype != out.dtype:
