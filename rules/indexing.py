@@ -184,7 +184,7 @@ def _moving(x: Any, index: Any) -> Any:
         x = copy_(x, layout="C")
     root = root_of(x)
     moving, target = moving_region(index, concrete(x), concrete(root))
-    region = with_parent(x, moving)
+    region: Any = with_parent(x, moving)
     if not target.ndim and not any([e is Ellipsis for e in entries]):
         region.inner.scalar = True
         return region.read_from(root)

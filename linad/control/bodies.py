@@ -320,7 +320,9 @@ class Push:
         for low, high in ((0, nc), (nc, nc + nx), (nc + nx, len(nodes))):
             order += [(nodes[i], ins[i]) for i in range(low, high)]
             order += [tangent[i] for i in inputs if low <= i < high]
-        tape = arranged(tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs))
+        tape = arranged(
+            tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs)
+        )
         rows = nx + len([i for i in inputs if nc <= i < nc + nx])
         self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
 

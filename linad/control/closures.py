@@ -85,7 +85,6 @@ class ClosureTrace(BodyTrace):
         for a, copy in self._arrays:
             _check_same(a, copy)
 
-
     def asked(self) -> set[Var]:
         """The inputs whose integers Python has learned, or integers computed from them: a plain
         array was indexed by them, or a list. Values of traces around are asked there as well."""

@@ -26,7 +26,7 @@ MOVING = READS | {"write_moving", "add_moving"}
 
 
 def needing_memory(tape: Tape) -> set[int]:
-    """The inputs that must be in memory: read at computed places, or too large for anything else."""
+    """The inputs that must be in memory: read at computed places, or too large for registers."""
     touched = {e.inputs[0] for e in tape.equations if e.primitive.name in MOVING}
     return {
         k

@@ -306,7 +306,9 @@ class Statements:
         """Which entries of an array in memory an equation names: numbers, and what to add."""
         region = eqn.params.get("region")
         if region is None:
-            numbers = eqn.primitive.impl(np.arange(size_of(array.shape)).reshape(array.shape), **eqn.params)
+            numbers = eqn.primitive.impl(
+                np.arange(size_of(array.shape)).reshape(array.shape), **eqn.params
+            )
         elif type(region) is Part or region.ndim != len(array.shape):
             raise NotSmallError
         else:

@@ -271,8 +271,8 @@ class _Stretch:
         for rows, entries in zip(made, stacked.values(), strict=True):
             for j, v in entries:
                 found.append(_row(rows, j, v, line))
-        equations = places.together([*found, *after])
-        final = tape_of(tape.name, tape.inputs, equations, tape.outputs)
+        rest = places.together([*found, *after])
+        final = tape_of(tape.name, tape.inputs, rest, tape.outputs)
         return Tape(
             tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
         )

@@ -10,7 +10,7 @@ import scipy.optimize
 
 import linad
 from linad import solve
-from linad.errors import ConvergenceError, ShapeError, TracerError
+from linad.errors import ConvergenceError, ShapeError
 
 d, g = linad.derivative, linad.grad
 A = np.array([2.0, 3.0, 5.0])
