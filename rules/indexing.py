@@ -18,6 +18,7 @@ from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, Index, canonical
+from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
 from linad.core.regions import repeats
 from linad.core.shapes import Shape, normalize_axis
@@ -135,7 +136,7 @@ SIMPLE = {int, slice}
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
-    if moves(index):
+    if in_a_body.get() and moves(index):
         return _moving(x, index)
     entries = index if type(index) is tuple else (index,)
     if SIMPLE.issuperset(map(type, entries)):

@@ -16,7 +16,7 @@ import numpy as np
 
 from linad.arrays.moving import moves, moving_region
 from linad.core.memory_layouts import copied
-from linad.core.moving_regions import Moving, shifted
+from linad.core.moving_regions import Moving, in_a_body, shifted
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Part, Region, Window, read_region, region_of, repeats
 from linad.core.shapes import Shape, memory_of
@@ -303,7 +303,7 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
     None if the value is a view of these very entries: what is left of ``x[index] += v``.
     """
     array, base = concrete(x), concrete(root)
-    if moves(index):
+    if in_a_body.get() and moves(index):
         if not base.flags.c_contiguous:
             raise UnsupportedError(
                 "writing at an index that moves with a loop, into an array that does not lie in "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.memory_arrays import ENTRIES, in_memory, moves_an_array
+from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var, guard
@@ -311,6 +312,8 @@ class Statements:
             )
         elif type(region) is Part or region.ndim != len(array.shape):
             raise NotSmallError
+        elif moves_an_array(eqn):
+            numbers = numbers_at_zero(region)
         else:
             numbers = region.numbers(array.shape)
         numbers = np.asarray(numbers)

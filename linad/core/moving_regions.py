@@ -58,6 +58,15 @@ def shifted(region: Region, by: int) -> Region:
     return moved
 
 
+def numbers_at_zero(region: Region) -> np.ndarray:
+    """Numbers of the entries of a region that is not moved; some may lie before the array."""
+    assert type(region) is Window
+    total = np.array(region.offset, np.int64)
+    for n, stride in zip(region.shape, region.strides, strict=True):
+        total = total[..., None] + stride * np.arange(n)
+    return total
+
+
 def _read(x: Any, at: Any, *, region: Region) -> Any:
     return shifted(region, int(at)).read(x)
 

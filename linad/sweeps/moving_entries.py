@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
@@ -129,13 +130,5 @@ def _entries(eqn: Equation, place: Place) -> Any:
         return None
     inner = place.shape[len(place.shape) - region.ndim :]
     lead = np.arange(size_of(place.shape[: len(place.shape) - region.ndim]))
-    numbers = np.add.outer(lead * size_of(inner), region.offset + _grid(region))
+    numbers = np.add.outer(lead * size_of(inner), numbers_at_zero(region))
     return np.ascontiguousarray(numbers.ravel(), np.int64) * place.dtype.itemsize
-
-
-def _grid(region: Any) -> np.ndarray:
-    """Numbers of the entries of a window, from its first."""
-    total = np.zeros((), np.int64)
-    for n, stride in zip(region.shape, region.strides, strict=True):
-        total = total[..., None] + stride * np.arange(n)
-    return total.ravel()

@@ -345,7 +345,15 @@ def by_terms(u):
     return total
 
 
-@pytest.mark.parametrize("f", [by_python, by_rows, by_terms])
+def by_windows(u):
+    total = 0.0
+    for i in range(2, 40):
+        total = total * 0.9 + u[i - 2 : i + 1] @ u[i : i - 2 or None : -1][[0, 1, 1]]
+        u[i + 1 : i - 1 : -1] = u[i - 1 : i + 1] * 0.5
+    return total
+
+
+@pytest.mark.parametrize("f", [by_python, by_rows, by_terms, by_windows])
 def test_unchanged_python_loops(f, monkeypatch):
     """They are rolled, and one loop is compiled."""
     monkeypatch.setattr("linad.control.rolling.LEAST_EQUATIONS", 60)
