@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import concrete, root_of, with_parent
+from linad.arrays.moving import moves, moving_region, taken_up
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, Index, canonical
-from linad.core.primitive import Primitive, Traced
+from linad.core.moving_regions import in_a_body
+from linad.core.primitive import Primitive, Traced, innermost_trace
+from linad.core.regions import repeats
 from linad.core.shapes import Shape, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
@@ -26,6 +30,7 @@ from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
 from linad.rules.shaping import (
     as_array,
+    broadcast_to,
     copy_,
     form,
     laid_out,
@@ -131,6 +136,8 @@ SIMPLE = {int, slice}
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
+    if in_a_body.get() and moves(index):
+        return _moving(x, index)
     entries = index if type(index) is tuple else (index,)
     if SIMPLE.issuperset(map(type, entries)):
         # The common case, without the general reading of indices.
@@ -157,6 +164,45 @@ def getitem(x: Any, index: Any) -> Any:
     if all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
     return getitem_(x, index=index)
+
+
+def _moving(x: Any, index: Any) -> Any:
+    """``x[index]`` with integers in it that are traced, in the body of a loop."""
+    index = taken_up(index)
+    entries = index if type(index) is tuple else (index,)
+    if not isinstance(x, Traced):
+        array = base = np.asarray(x, order="C")
+        return moving_region(index, array, base)[0].read_from(array)
+    trace = _innermost(entries)
+    if trace.level > x._trace.level:
+        x = trace.own(x)
+    view = (
+        x._trace.level >= trace.level
+        and concrete(root_of(x)).flags.c_contiguous
+        and not repeats(concrete(x))
+    )
+    if not view:
+        x = copy_(x, layout="C")
+    root = root_of(x)
+    moving, target = moving_region(index, concrete(x), concrete(root))
+    region: Any = with_parent(x, moving)
+    if not target.ndim and not any([e is Ellipsis for e in entries]):
+        region.inner.scalar = True
+        return region.read_from(root)
+    y = root.read_at(region)
+    if not view:
+        return broadcast_to(y, y.shape)  # NumPy's is a view: this one refuses writes
+    return copy_(y, layout="K") if _has_arrays(entries) else y
+
+
+def _innermost(entries: tuple[Any, ...]) -> Any:
+    """The trace of the integers in an index."""
+    found = [v for e in entries for v in ((e.start, e.stop) if type(e) is slice else (e,))]
+    return innermost_trace(tuple(found))
+
+
+def _has_arrays(entries: tuple[Any, ...]) -> bool:
+    return any([isinstance(e, Traced) and not is_number(e) for e in entries])
 
 
 def _entry_as_view(x: Any, index: Index) -> Any:
@@ -188,6 +234,8 @@ def take(
     if axis is None or (not a.ndim and axis in (0, -1)):
         a, axis = ravel(a), 0
     axis = normalize_axis(axis, a.ndim, "take")
+    if mode == "raise" and moves(indices):
+        return copy_(along(a, axis, indices), layout="C") if a.ndim > 1 else getitem(a, indices)
     picked = np.asarray(indices)
     if picked.size == 0 and not isinstance(indices, np.ndarray):
         picked = picked.astype(np.intp)

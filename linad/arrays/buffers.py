@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.moving import moves, moving_region
 from linad.core.memory_layouts import copied
+from linad.core.moving_regions import Moving, in_a_body, shifted
 from linad.core.primitive import Primitive, Traced
-from linad.core.regions import Region, Window, read_region, region_of, repeats
+from linad.core.regions import Part, Region, Window, read_region, region_of, repeats
 from linad.core.shapes import Shape, memory_of
-from linad.errors import ShapeError, TracerError
+from linad.errors import ShapeError, TracerError, UnsupportedError
 
 
 class Storage:
@@ -62,7 +64,7 @@ class View:
 
     __slots__ = ("base", "root", "source", "version")
 
-    def __init__(self, root: Any, version: int, source: "ViewMemory") -> None:
+    def __init__(self, root: Any, version: int, source: "ViewMemory | Moving") -> None:
         self.root, self.version, self.base = root, version, root._value
         self.source: Any = source
 
@@ -84,7 +86,7 @@ class ViewMemory:
     def resolve(self) -> Any:
         if repeats(self.view) or (self.base.flags.writeable and not self.view.flags.writeable):
             return RepeatedView(*self.call)
-        return region_of(self.view, self.base)
+        return with_parent(self.call[1], region_of(self.view, self.base))
 
 
 class RepeatedView:
@@ -150,7 +152,7 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     if index is not None and _names_an_entry(index):
         region = region_of(concrete(x)[(*index, ...)], base)
         region.scalar = True
-        return read_region(root, region=region)
+        return with_parent(x, region).read_from(root)
     y = primitive(x._value, **params)
     new = concrete(y)
     if "shape" in params and _layout_decides(primitive, x, new):
@@ -176,6 +178,37 @@ def _names_an_entry(index: Any) -> bool:
     return all([type(entry) is int for entry in index])
 
 
+def with_parent(x: Any, region: Region) -> Region:
+    """A region that was found in memory: if ``x``, of which it is a part, moves, it moves too."""
+    view = x._buffer
+    source = view.where() if type(view) is View else None
+    if type(source) is not Moving:
+        return region
+    at = source.at
+    if type(region) is Moving:
+        return Moving(shifted(region.inner, -int(concrete(at))), at + region.at)
+    if type(region.inner if type(region) is Part else region) is not Window:
+        raise UnsupportedError(
+            "an array of integers or a mask, as the index of a part of an array that moves with a "
+            "loop, is not supported; make a copy of the part first"
+        )
+    return Moving(shifted(region, -int(concrete(at))), at)
+
+
+def read_at(root: Any, region: Moving) -> Any:
+    """The entries of a traced array at a region that moves: a view, or a number."""
+    root._value = region.under(root._trace).home(root._value)
+    y = region.read_from(root)
+    if type(concrete(y)) is np.ndarray:
+        if root._buffer is None:
+            root._buffer = Storage()
+        root._buffer.viewed = True
+        y._buffer = View(root, root._buffer.version, region)
+        y._buffer.base = None
+        refresh(y)
+    return y
+
+
 def refresh(x: Any) -> None:
     """Bring the value of a view up to date with its root; its node may stay behind."""
     view = x._buffer
@@ -185,7 +218,7 @@ def refresh(x: Any) -> None:
             refresh(source.parent)
             x._value = source.primitive(source.parent._value, **source.params)
         else:
-            x._value = source.read(view.root._value)
+            x._value = source.under(x._trace).read(view.root._value)
         shared = np.may_share_memory(concrete(x._value), concrete(view.root._value))
         view.base = view.root._value if shared else None
 
@@ -199,7 +232,7 @@ def refresh_node(x: Any) -> None:
             refresh_node(source.parent)
             fresh = source.primitive(source.parent.alias(), **source.params)
         else:
-            fresh = read_region(view.root, region=source)
+            fresh = source.read_from(view.root)
         x._node, x._value = fresh._node, fresh._value
         shared = np.may_share_memory(concrete(x._value), concrete(view.root._value))
         view.base = view.root._value if shared else None
@@ -270,6 +303,15 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
     None if the value is a view of these very entries: what is left of ``x[index] += v``.
     """
     array, base = concrete(x), concrete(root)
+    if in_a_body.get() and moves(index):
+        if not base.flags.c_contiguous:
+            raise UnsupportedError(
+                "writing at an index that moves with a loop, into an array that does not lie in "
+                "memory in C order, is not supported; write into x.copy()"
+            )
+        moving, target = moving_region(index, array, base)
+        _check_writable(x, target)
+        return with_parent(x, moving), moving.shape, None
     if type(index) is int and x is root and array.ndim == 1 and base.flags.c_contiguous:
         n = len(array)
         if -n <= index < n:
@@ -281,16 +323,16 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
         _check_writable(x, target)
         if _is_view_of(value, root, target):
             return None
-        region = region_of(target, base)
+        region = with_parent(x, region_of(target, base))
         return region, region.shape, None
     _check_writable(x, array)
     region = region_of(array, base)
     flat = region.numbers_at(index, base.shape)
     unique, first = np.unique(flat.reshape(-1)[::-1], return_index=True)
     if unique.size == flat.size:
-        return region.among(flat), flat.shape, None
+        return with_parent(x, region.among(flat)), flat.shape, None
     # Of several writes to one entry the last stays.
-    return region.among(unique), flat.shape, flat.size - 1 - first
+    return with_parent(x, region.among(unique)), flat.shape, flat.size - 1 - first
 
 
 def _has_ellipsis(index: tuple[Any, ...]) -> bool:
@@ -301,7 +343,7 @@ def _is_view_of(value: Any, root: Any, target: np.ndarray) -> bool:
     """Whether a value is a view of the very entries it is to be written to."""
     if not isinstance(value, Traced) or type(value._buffer) is not View:  # type: ignore[attr-defined]
         return False
-    if root_of(value) is not root:
+    if root_of(value) is not root or type(value._buffer.where()) is Moving:  # type: ignore[attr-defined]
         return False
     refresh(value)
     array = concrete(value)
@@ -376,7 +418,8 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     """Write a value that broadcasts to the region into a traced array."""
     trace = root._trace
     trace.check_alive()
-    if isinstance(value, Traced) and value._trace.level > trace.level:
+    operands = [v for v in (value, *region.operands) if isinstance(v, Traced)]
+    if any([v._trace.level > trace.level for v in operands]):
         raise TracerError(
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
@@ -392,6 +435,7 @@ def write_into(root: Any, region: Region, value: Any) -> None:
 
 def write_value(root: Any, region: Region, value: Any) -> None:
     """Write into the storage of a root, whatever it is made of."""
+    root._value = region.home(root._value)
     if isinstance(value, Traced) and not isinstance(root._value, Traced):
         root._value = value._trace.constant(root._value)  # type: ignore[attr-defined]
     region.assign(root._value, _apart(value, root._value))

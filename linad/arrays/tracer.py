@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, is_private, refresh, refresh_node, write, write_into
+from linad.arrays.buffers import (
+    Storage,
+    is_private,
+    read_at,
+    refresh,
+    refresh_node,
+    write,
+    write_into,
+)
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
@@ -21,6 +29,7 @@ from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.callers import passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
 from linad.core.stand_ins import STANDING, stand_in
@@ -101,6 +110,10 @@ class Tracer(Arithmetic):
     def write_at(self, region: Region, value: Any) -> None:
         """Write a value at a region of the array, which is the root of its views."""
         write_into(self, region, value)
+
+    def read_at(self, region: Moving) -> Any:
+        """What lies at a region of the array that moves with a loop."""
+        return read_at(self, region)
 
     # What an array knows of itself.
 

@@ -129,6 +129,10 @@ class Trace:
         """Return a traced array that depends on nothing, to be written into."""
         raise NotImplementedError
 
+    def own(self, x: "Tracer") -> "Tracer":
+        """A value of a trace around as this one knows it, if it takes such values up."""
+        return x
+
     def write(self, root: "Tracer", region: Region, value: Any) -> None:
         """Write ``value`` at a region of an array of this trace that owns its storage."""
         raise NotImplementedError

@@ -6,7 +6,8 @@ What its derivative runs, repetition by repetition, is a body again, recorded fr
     pull   carries (wc, wk)   rows (c_j, x_j, wy)   constants k         ->  wc, wk; wx
 
 The pull runs the other way. It finds the carries c_j as they were before each repetition, and
-computes everything else in the body once more. What it does not read is not kept for it.
+computes everything else in the body once more. What it does not read is not kept for it. Of a
+carry that is an array which the body writes here and there, what the body reads is kept instead.
 """
 
 from collections import OrderedDict
@@ -15,17 +16,49 @@ from typing import Any
 
 import numpy as np
 
+from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
-from linad.core.shapes import Shape, is_inexact
-from linad.core.tape import Tape, Var, needed
+from linad.core.moving_regions import in_a_body
+from linad.core.primitive import Primitive
+from linad.core.shapes import Shape, is_inexact, size_of
+from linad.core.tape import Equation, Tape, Var, needed
 from linad.errors import GuardError
 from linad.transforms.linearize import linearize_leaves
 from linad.transforms.record import RecordTrace, node_of
-from linad.transforms.rewriting import params_key, value_key
+from linad.transforms.rewriting import params_key, standing_for, value_key
 from linad.transforms.spaces import Slot
 
 REMEMBERED = 256
 """Bodies that are remembered: a loop that Python meets again is the same body."""
+
+
+class BodyTrace(RecordTrace):
+    """A recorder of a body, on values that are examples."""
+
+    def __enter__(self) -> "BodyTrace":
+        self._outside = in_a_body.set(True)
+        super().__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        in_a_body.reset(self._outside)
+        super().__exit__(kind, error, traceback)
+
+
+def _rule_before(y: Any, x: Any, read: Any, *rest: Any, of: Primitive, **params: Any) -> Any:
+    return of.rule_of(0)(y, x, *rest, **params)
+
+
+read_before = Primitive(
+    "read_before",
+    lambda x, read, *rest, of, **params: read,
+    captures_args=False,
+    register=False,
+)
+"""What was read of an array, with the derivative of reading it."""
+
+read_before.jacobian(wrt=0)(_rule_before)
+read_before.zero_slope_args = frozenset({1})
 
 
 class Body:
@@ -65,17 +98,55 @@ class Body:
 
     # Forward, with the carries that the way back needs.
 
-    def keeping(self, kept: tuple[int, ...]) -> "Body":
-        """The same body; these carries, as they come in, are rows of its results."""
+    def keeping(self, kept: tuple[Var, ...]) -> "Body":
+        """The same body; these carries, as they come in, and other values are rows of its
+        results."""
         if not kept:
             return self
         return self.once(("keep", kept), lambda: self._keeping(kept))  # type: ignore[no-any-return]
 
-    def _keeping(self, kept: tuple[int, ...]) -> "Body":
+    def _keeping(self, kept: tuple[Var, ...]) -> "Body":
         t = self.tape
-        outputs = [*t.outputs, *[t.inputs[i] for i in kept]]
+        outputs = [*t.outputs, *kept]
         tape = tape_of(t.name, t.inputs, t.equations, outputs)
         return Body(tape, self.example, self.carries, self.rows)
+
+    @property
+    def carry_bytes(self) -> int:
+        """Memory for what a derivative keeps of the carries of one repetition, at most."""
+        total = 0
+        for k, v in enumerate(self.tape.inputs[: self.carries]):
+            reads = reads_of(self.tape, k)
+            kept = [v] if reads is None else [y for e in reads for y in e.outputs]
+            total += sum([size_of(y.shape) * y.dtype.itemsize for y in kept])
+        return total
+
+    def reading(self) -> tuple[Tape, list[Var], list[Any]]:
+        """The same tape with what is read of arrays that it writes as inputs of its own, after
+        the others; what these are, and examples."""
+        return self.once("reading", self._reading)  # type: ignore[no-any-return]
+
+    def _reading(self) -> tuple[Tape, list[Var], list[Any]]:
+        t = self.tape
+        reads = [y for k in range(self.carries) for e in reads_of(t, k) or () for y in e.outputs]
+        if not reads:
+            return t, [], []
+        number = 1 + max([v.index for e in t.equations for v in e.outputs])
+        given = {y: Var(number + k, y.shape, y.dtype) for k, y in enumerate(reads)}
+
+        def replaced(e: Equation) -> Equation:
+            if not e.outputs or e.outputs[0] not in given:
+                return e
+            array, *rest = e.inputs
+            params = {"of": e.primitive, **e.params}
+            operands = (array, given[e.outputs[0]], *rest)
+            return Equation(read_before, operands, params, e.outputs, e.source)
+
+        with BodyTrace():
+            found = tape_of(t.name, t.inputs, needed(t.equations, reads), reads).run(self.example)
+        equations = [replaced(e) for e in t.equations]
+        tape = tape_of(t.name, [*t.inputs, *given.values()], equations, t.outputs)
+        return tape, reads, [_held(v) for v in found]
 
     # Derivatives.
 
@@ -117,17 +188,15 @@ class Body:
         """The body of the push."""
         return self.once(("push", active, seeds), lambda: Push(self, active, seeds))  # type: ignore[no-any-return]
 
-    def linearized(
-        self, recorder: RecordTrace, ins: list[Any], inputs: list[int], outputs: list[int]
-    ) -> Any:
-        """Results and Jacobian of some outputs with respect to some inputs."""
+    def linearized(self, tape: Tape, ins: list[Any], inputs: list[int], outputs: list[int]) -> Any:
+        """Results and Jacobian of some outputs with respect to some inputs, by a tape of its."""
         chosen = [ins[i] for i in inputs]
 
         def run(leaves: list[Any]) -> list[Any]:
             given = list(ins)
             for i, leaf in zip(inputs, leaves, strict=True):
                 given[i] = leaf
-            self.results = self.tape.run(given)
+            self.results = tape.run(given)
             return [_result(self.results[j]) for j in outputs]
 
         return linearize_leaves(run, chosen, tree.flatten(chosen)[1])
@@ -141,8 +210,10 @@ class Pull:
     body : Body
     inputs : list of int
         Inputs of the body that have cotangents.
-    carries, rows, constants : tuple of int
-        What it reads of the carries, rows and constants, by their positions among the inputs.
+    kept : tuple of Var
+        What it reads of the carries, and of what the body reads of them.
+    rows, constants : tuple of int
+        What it reads of the rows and constants, by their positions among the inputs.
     """
 
     def __init__(
@@ -154,12 +225,13 @@ class Pull:
         self.inputs, self.carried = inputs, carried
         self.given = [j for j in given if j in moving]
         held = [i for i in inputs if i >= nc + nx]
-        recorder = RecordTrace()
-        ins = [recorder.input(v) for v in body.example]
+        tape, reads, shown = body.reading()
+        recorder = BodyTrace()
+        ins = [recorder.input(v) for v in (*body.example, *shown)]
         nodes = [t._node for t in ins]
         with recorder:
             wanted = [*carried, *self.given]
-            _, J = body.linearized(recorder, ins, inputs, wanted)
+            _, J = body.linearized(tape, ins, inputs, wanted)
             weights = [recorder.input(slot.zeros(seeds)) for slot in J.out_slots]
             totals = [recorder.input(Slot(body.example[i]).zeros(seeds)) for i in held]
             before = [w._node for w in weights], [t._node for t in totals]
@@ -169,23 +241,40 @@ class Pull:
             outputs = [
                 node_of(recorder, cast(found[i], Slot(body.example[i]).dtype)) for i in order
             ]
-        equations = needed(recorder.equations, outputs)
+        equations, outputs = _with_reads(recorder.equations, outputs)
         read = {a for e in equations for a in e.inputs if isinstance(a, Var)}
         read |= {a for a in outputs if isinstance(a, Var)}
-        self.carries = tuple([i for i in range(nc) if nodes[i] in read])
+        count = len(body.tape.inputs)
+        places = [i for i in (*range(nc), *range(count, len(nodes))) if nodes[i] in read]
+        known_as = [*body.tape.inputs, *reads]
+        self.kept = tuple([known_as[i] for i in places])
         self.rows = tuple([i for i in range(nc, nc + nx) if nodes[i] in read])
-        self.constants = tuple([i for i in range(nc + nx, len(nodes)) if nodes[i] in read])
+        self.constants = tuple([i for i in range(nc + nx, count) if nodes[i] in read])
         w, t = before
         n = len(carried)
-        kept = [*self.carries, *self.rows]
+        kept = [*places, *self.rows]
         variables = [*w[:n], *t, *[nodes[i] for i in kept], *w[n:]]
         variables += [nodes[i] for i in self.constants]
         example = [*weights[:n], *totals, *[ins[i] for i in kept], *weights[n:]]
         example += [ins[i] for i in self.constants]
-        tape = tape_of(f"pull {body.tape.name}", variables, equations, outputs)
+        tape = arranged(tape_of(f"pull {body.tape.name}", variables, equations, outputs))
         rows = len(kept) + len(w) - n
         self.held = held
         self.body = known(Body(tape, [e.concrete for e in example], n + len(held), rows))
+
+
+def _with_reads(
+    equations: Sequence[Equation], outputs: Sequence[Any]
+) -> tuple[list[Equation], list[Any]]:
+    """The equations that are needed where what was read is at hand."""
+    stands = {e.outputs[0]: e.inputs[1] for e in equations if e.primitive is read_before}
+
+    def now(a: Any) -> Any:
+        return standing_for(a, stands)
+
+    outputs = [now(a) for a in outputs]
+    rest = [e for e in equations if e.primitive is not read_before]
+    return needed([e.with_inputs(tuple(map(now, e.inputs))) for e in rest], outputs), outputs
 
 
 class Push:
@@ -206,13 +295,13 @@ class Push:
         carried = [i for i in inputs if i < nc]
         self.inputs, self.carried = inputs, carried
         self.outputs = [j for j in moving if j >= nc]
-        recorder = RecordTrace()
+        recorder = BodyTrace()
         ins = [recorder.input(v) for v in body.example]
         nodes = [t._node for t in ins]
         with recorder:
             wanted = [*carried, *self.outputs]
             others = [j for j in range(nc) if j not in carried]
-            results, J = body.linearized(recorder, ins, inputs, wanted)
+            results, J = body.linearized(body.tape, ins, inputs, wanted)
             given = [recorder.input(slot.zeros(seeds)) for slot in J.in_slots]
             tangents = [g._node for g in given]
             values = dict(zip(wanted, results, strict=True))
@@ -231,7 +320,9 @@ class Push:
         for low, high in ((0, nc), (nc, nc + nx), (nc + nx, len(nodes))):
             order += [(nodes[i], ins[i]) for i in range(low, high)]
             order += [tangent[i] for i in inputs if low <= i < high]
-        tape = tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs)
+        tape = arranged(
+            tape_of(f"push {body.tape.name}", [v for v, _ in order], equations, outputs)
+        )
         rows = nx + len([i for i in inputs if nc <= i < nc + nx])
         self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
 

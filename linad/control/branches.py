@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, cast, known, run_tape, tape_of
+from linad.control.bodies import Body, BodyTrace, cast, known, run_tape, tape_of
 from linad.control.closures import plain
 from linad.control.control_primitive import ControlPrimitive
 from linad.core import tree
@@ -14,7 +14,7 @@ from linad.core.tape import needed
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import node_of
 from linad.transforms.spaces import Slot
 
 
@@ -120,7 +120,7 @@ def _filled(given: Sequence[Any], slots: list[Slot]) -> tuple[Shape, list[Any]]:
 
 def _derived(body: Body, kind: str, active: Any, moving: list[int], seeds: Shape) -> Body:
     """The push or the pull of one branch."""
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(v) for v in body.example]
     with recorder:
         chosen = [ins[i] for i in active]

@@ -4,28 +4,25 @@ Large plain arrays do as well, so that a program holds no copy of them and sees 
 when it runs.
 """
 
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.buffers import refresh_node, root_of
 from linad.arrays.tracer import Tracer
+from linad.control.bodies import BodyTrace
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
-from linad.errors import OverwrittenError
+from linad.core.tape import Var, guard
+from linad.errors import OverwrittenError, TracerError
 from linad.transforms.plain_operands import same_bits
-from linad.transforms.record import RecordTrace
 
 SMALL = 256
 """Bytes up to which a plain array becomes part of the program."""
 
 
-in_a_body: ContextVar[bool] = ContextVar("in_a_body", default=False)
-"""Whether the body of a loop is being recorded."""
-
-
-class ClosureTrace(RecordTrace):
+class ClosureTrace(BodyTrace):
     """A recorder that takes up the values of other traces that it meets.
 
     Attributes
@@ -41,20 +38,21 @@ class ClosureTrace(RecordTrace):
         self._alive: list[Any] = []
         self._arrays: list[tuple[np.ndarray, np.ndarray]] = []  # plain ones, and copies
 
-    def __enter__(self) -> "ClosureTrace":
-        self._outside = in_a_body.set(True)
-        super().__enter__()
-        return self
-
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        in_a_body.reset(self._outside)
-        super().__exit__(kind, error, traceback)
-
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return super().apply(primitive, tuple([self.lifted(a) for a in args]), params)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
+        if any([t is root for _, t in self.captured]):
+            raise TracerError(
+                "an array that was made outside of the body of a loop is written in it; give it "
+                "to the loop as a carry"
+            )
+        if isinstance(region, Moving):
+            region = Moving(region.inner, self.lifted(region.at))
         super().write(root, region, self.lifted(value))
+
+    def own(self, x: Tracer) -> Tracer:
+        return self.lifted(x)  # type: ignore[no-any-return]
 
     def lifted(self, a: Any) -> Any:
         """The input that stands for a value of another trace; any other value as it is."""
@@ -86,6 +84,30 @@ class ClosureTrace(RecordTrace):
         self.operands.check()
         for a, copy in self._arrays:
             _check_same(a, copy)
+
+    def asked(self) -> set[Var]:
+        """The inputs whose integers Python has learned, or integers computed from them: a plain
+        array was indexed by them, or a list. Values of traces around are asked there as well."""
+        waiting = [
+            e.inputs[0]
+            for e in self.equations
+            if e.primitive is guard and isinstance(e.inputs[0], Var)
+        ]
+        waiting = [v for v in waiting if v.dtype.kind in "iu"]
+        if not waiting:
+            return set()
+        makers = {v: e for e in self.equations for v in e.outputs}
+        found: set[Var] = set()
+        while waiting:
+            v = waiting.pop()
+            if v not in found:
+                found.add(v)
+                read = makers[v].inputs if v in makers else ()
+                waiting += [a for a in read if isinstance(a, Var)]
+        for held, stands in self.captured:
+            if stands._node in found and isinstance(held, Tracer) and held.dtype.kind in "iu":
+                held._trace.answer(held, np.array if held.ndim else int)
+        return found
 
 
 def _check_same(a: np.ndarray, copy: np.ndarray) -> None:

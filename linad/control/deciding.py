@@ -8,10 +8,12 @@ import numpy as np
 from linad.arrays.traces import running_trace
 from linad.control.bodies import Body, known, tape_of
 from linad.control.branches import branch
-from linad.control.closures import ClosureTrace, in_a_body, plain
+from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import RecordedBody, leaf_of
-from linad.control.whiles import affordable, while_
+from linad.control.memory_arrays import arranged
+from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
+from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
@@ -85,11 +87,23 @@ def while_loop(
             return body(carry), (go,)
 
     recorded = RecordedBody("while_loop", name_of(body), step, init, [])
+    if recorded.by_python:
+        return _while_by_python(test, body, recorded.first_carry(), limit)
     bodies = _parts(recorded, cuts[-1])
     rows = int(checkpoints) if checkpoints else affordable(bodies[1])
     run = while_(*bodies, 0, None if limit is None else int(limit), rows)
     found = run(*recorded.init, *recorded.captured)
     return tree.unflatten(recorded.tree, list(found[: len(recorded.init)]))
+
+
+def _while_by_python(test: Any, body: Any, carry: Any, limit: int | None) -> Any:
+    """Every repetition, one by one: Python asks for integers that are others in each."""
+    k = 0
+    while test(carry):
+        if k == limit:
+            raise too_many(name_of(body), k)
+        carry, k = body(carry), k + 1
+    return carry
 
 
 def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
@@ -100,7 +114,7 @@ def _parts(recorded: RecordedBody, cut: int) -> tuple[Body, Body]:
     inputs = whole.tape.inputs
     asked = tape_of("test", inputs, needed(equations[:cut], [go]), [go])
     done = tape_of(whole.tape.name, inputs, needed(equations, carries), carries)
-    test, body = (known(Body(t, whole.example, nc, 0)) for t in (asked, done))
+    test, body = (known(Body(arranged(t), whole.example, nc, 0)) for t in (asked, done))
     return test, body
 
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, known, tape_of
+from linad.control.bodies import Body, BodyTrace, known, tape_of
 from linad.control.closures import ClosureTrace, plain
+from linad.control.memory_arrays import arranged
 from linad.control.repeat import repeat
 from linad.core import tree
 from linad.core.options import FLAG, count, takes
-from linad.core.shapes import check_function, name_of, size_of
+from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
 from linad.errors import ArgumentError, DTypeError, ShapeError, TreeError
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import node_of
 
 LOOP_BYTES = 256 * 2**20
 """Memory for the carries of one loop from which its derivative keeps fewer of them."""
@@ -100,6 +101,8 @@ def scan(
         return made
 
     recorded = RecordedBody("scan", name_of(f), step, init, rows_example)
+    if recorded.by_python and n:
+        return recorded.run_by_python(step, rows, n, reverse)
     if n == 0:
         if recorded.results:
             raise ShapeError(
@@ -214,6 +217,12 @@ class RecordedBody:
     init : container
     rows : list
         Of the first repetition.
+
+    Attributes
+    ----------
+    by_python : bool
+        Whether Python asks for integers that are others in other repetitions, to read a list or
+        a plain array there: then it has to run them all.
     """
 
     def __init__(self, name: str, called: str, step: Any, init: Any, rows: list[Any]) -> None:
@@ -261,6 +270,11 @@ class RecordedBody:
         self.captured = [held for held, _ in recorder.captured]
         inputs = [*nodes, *[t._node for _, t in recorder.captured]]
         example = [*[plain(c) for c in self.init], *rows, *[t._value for _, t in recorder.captured]]
+        asked = recorder.asked()
+        count = len(self.init)
+        pairs = zip(nodes[:count], outputs[:count], strict=True)
+        changing = [before for before, after in pairs if before is not after]
+        self.by_python = not asked.isdisjoint([*changing, *nodes[count:]])
         tape = tape_of(called, inputs, needed(recorder.equations, outputs), outputs)
         self.equations = recorder.equations
         self.whole = Body(tape, example, len(self.init), len(rows))
@@ -269,10 +283,24 @@ class RecordedBody:
     @functools.cached_property
     def body(self) -> Body:
         """The body; the one of an earlier recording that computes the same, if there is one."""
-        return known(self.whole)
+        whole = self.whole
+        return known(Body(arranged(whole.tape), whole.example, whole.carries, whole.rows))
 
     def unflatten_results(self, leaves: list[Any]) -> Any:
         return tree.unflatten(self.results_tree, leaves)
+
+    def first_carry(self) -> Any:
+        """The first carry, in arrays that a body may write into."""
+        return tree.unflatten(self.tree, [c.copy() for c in self.init])
+
+    def run_by_python(self, step: Any, rows: list[Any], n: int, reverse: bool) -> Any:
+        """Every repetition, one by one."""
+        carry = self.first_carry()
+        made: list[Any] = [None] * n
+        for k in range(n - 1, -1, -1) if reverse else range(n):
+            carry, results = step(carry, [r[k] for r in rows])
+            made[k] = tree.flatten(results)[0]
+        return carry, self.unflatten_results([np.stack(ys) for ys in zip(*made, strict=True)])
 
     def run(self, rows: list[Any], n: int, reverse: bool, checkpoints: int | None) -> Any:
         operands = [*self.init, *rows, *self.captured]
@@ -290,8 +318,7 @@ def leaf_of(recorder: ClosureTrace, value: Any) -> Any:
 
 def affordable(body: Body, n: int) -> int | None:
     """How many carries to keep; None for all."""
-    size = sum([size_of(v.shape) * v.dtype.itemsize for v in body.tape.inputs[: body.carries]])
-    return None if n * size <= LOOP_BYTES else math.isqrt(n - 1) + 1
+    return None if n * body.carry_bytes <= LOOP_BYTES else math.isqrt(n - 1) + 1
 
 
 def repeated(
@@ -331,7 +358,7 @@ def _piece(body: Body, length: int, reverse: bool, checkpoints: int) -> Body:
     example[nc : nc + nx] = [
         np.broadcast_to(x, (length, *np.shape(x))) for x in example[nc : nc + nx]
     ]
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(np.array(v)[()]) for v in example]
     nodes = [t._node for t in ins]
     with recorder:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, tape_of
+from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed
@@ -94,7 +95,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     if any(a.dtype != b.dtype for a, b in zip(body.outputs, body.tape.inputs[:nc], strict=False)):
         return False
-    kind = _as_registers(body, owner) or _as_program(body, lowering)
+    kind = _as_registers(body, owner) or _as_program(body, lowering, in_place=True)
     if kind is None:
         return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in operands]
@@ -166,7 +167,8 @@ def _simple(body: Body) -> Any:
 def _as_registers(body: Body, owner: Any) -> "Registers | None":
     def make() -> Any:
         try:
-            return Statements(_simple(body))
+            tape = _simple(body)
+            return Statements(tape, body.carries, needing_memory(tape))
         except NotSmallError:
             return False
 
@@ -174,11 +176,19 @@ def _as_registers(body: Body, owner: Any) -> "Registers | None":
     return Registers(body, found) if found else None
 
 
-def _as_program(body: Body, lowering: Any) -> "Threaded | None":
-    chosen = lowering.chosen
-    program: CpuProgram = body.once(("program", chosen), lambda: CPU.compile(_simple(body), chosen))
-    program.give_back(program.borrow())
+def _as_program(body: Body, lowering: Any, in_place: bool = False) -> "Threaded | None":
+    program = program_of(body, lowering.chosen, in_place)
     return Threaded(body, program) if program.straight else None
+
+
+def program_of(body: Body, chosen: Any, in_place: bool) -> CpuProgram:
+    """A body as a program; where it may, it overwrites the carries that it writes into."""
+    tape = _simple(body)
+    owned = overwritten(tape, body.carries) if in_place else ()
+    key = "program", chosen, owned
+    program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned))
+    program.give_back(program.borrow())
+    return program
 
 
 class Registers:
@@ -202,11 +212,17 @@ class Registers:
             lines.append(f"    {name} = {immediate(kind, numbers, len(words))}")
             words += numbers
         for i in [*range(nc), *range(nc + nx, len(places))]:
+            if s.inputs[i] is None:
+                lines.append(f"    m{i} = q{len(places) + i if i < nc else i}")
+                continue
             names = enumerate(s.inputs[i].ravel())
             lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in names]
         order = "n - 1 - j" if owner.reverse else "j"
         lines += ["    for j in range(n):", f"        k = {order}"]
         for i in range(nc, nc + nx):
+            if s.inputs[i] is None:
+                lines.append(f"        m{i} = q{i} + k * {_bytes(places[i]) // places[i].shape[0]}")
+                continue
             size = s.inputs[i].size
             at = [_at(size, e) for e in range(size)]
             lines += [
@@ -222,13 +238,17 @@ class Registers:
                 f"        set_{d}(q{q}, {_at(out.size, e)}, {t}, {mark})"
                 for e, t in enumerate(out.ravel())
             ]
-        old = [t for i in range(nc) for t in s.inputs[i].ravel()]
-        new = [t for j in range(nc) for t in s.outputs[j].ravel()]
+        local = [j for j in range(nc) if s.inputs[j] is not None]
+        old = [t for i in local for t in s.inputs[i].ravel()]
+        new = [t for j in local for t in s.outputs[j].ravel()]
         moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
         if moved:
             left, right = (", ".join(side) for side in zip(*moved, strict=True))
             lines.append(f"        {left}, = {right},")
         for j in range(nc):
+            if j not in local:
+                lowering.copy(results[j], places[j], "carry")
+                continue
             d, q = dtypes[j], len(places) + j
             mark = j if j < OUTPUTS else OUTPUTS
             lines += [
@@ -265,6 +285,10 @@ class Threaded:
     ) -> None:
         nc, nx = self.body.carries, self.body.rows
         between = [[new_place(p.shape, p.dtype) for p in places[:nc]] for _ in range(2)]
+        places = list(places)
+        for k in self.program.owned:  # it stays where it comes out
+            lowering.copy(results[k], places[k], "carry")
+            places[k] = between[0][k] = between[1][k] = results[k]
         held = [*places, *results, *between[0], *between[1]]
         description = Description(self.program, nc, nx, places, results)
         count = owner.n if counter is None else _address(counter)

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import _address, _bytes, _simple, _uses
+from linad.control.lowering import _address, _bytes, _simple, _uses, program_of
+from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.program import CpuProgram, Workspace
-from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -123,8 +123,11 @@ def lower(lowering: Any, eqn: Equation) -> bool:
 def _statements(owner: Any) -> Any:
     def make() -> Any:
         try:
-            test = Statements(_simple(owner.test), "g")
-            return test, Statements(_simple(owner.body))
+            nc = owner.body.carries
+            asked, done = _simple(owner.test), _simple(owner.body)
+            wanted = needing_memory(asked) | needing_memory(done)
+            test = Statements(asked, nc, wanted, "g", is_test=True)
+            return test, Statements(done, nc, wanted)
         except NotSmallError:
             return False
 
@@ -132,13 +135,8 @@ def _statements(owner: Any) -> Any:
 
 
 def _programs(owner: Any, chosen: Any) -> Any:
-    def program(body: Any) -> Any:
-        key = "program", chosen
-        made: CpuProgram = body.once(key, lambda: CPU.compile(_simple(body), chosen))
-        made.give_back(made.borrow())
-        return made
-
-    test, body = program(owner.test), program(owner.body)
+    test = program_of(owner.test, chosen, in_place=False)
+    body = program_of(owner.body, chosen, in_place=True)
     whole = all(p.dtype.itemsize % 4 == 0 for p in body.lowering.inputs[: owner.body.carries])
     return (test, body) if test.straight and body.straight and whole else None
 
@@ -158,6 +156,11 @@ def _emit_registers(
         lines.append(f"    {name} = {immediate(d, numbers, len(words))}")
         words += numbers
     for i, names in enumerate(body.inputs):
+        if names is None:
+            lines.append(f"    m{i} = q{ni + i if i < nc else i}")
+            if i < nc:
+                lowering.copy(results[i], places[i], "carry")
+            continue
         lines += [f"    {t} = get_{dtypes[i]}(q{i}, {e}, -1)" for e, t in enumerate(names.ravel())]
     lines += [f"    k, row, following, stride = 0, 0, 0, {owner.first}", "    while True:"]
     lines += ["        " + line for line in test.lines]
@@ -173,7 +176,7 @@ def _emit_registers(
             "                following = row * stride",
         ]
         for i, q in enumerate(rows):
-            size, d, m = body.inputs[i].size, dtypes[q], min(q - ni, OUTPUTS)
+            size, d, m = size_of(owner.shapes[i][0]), dtypes[q], min(q - ni, OUTPUTS)
             lines += [
                 "                for j in range(1, row):",
                 f"                    for e in range({size}):",
@@ -184,21 +187,29 @@ def _emit_registers(
             ]
         lines += ["            if k == following:"]
         for i, q in enumerate(rows):
-            size, d, m = body.inputs[i].size, dtypes[q], min(q - ni, OUTPUTS)
+            size, d, m = size_of(owner.shapes[i][0]), dtypes[q], min(q - ni, OUTPUTS)
+            if body.inputs[i] is None:
+                held = f"get_{d}(m{i}, e, {min(i, OUTPUTS)})"
+                lines += [
+                    f"                for e in range({size}):",
+                    f"                    set_{d}(q{q}, row * {size} + e, {held}, {m})",
+                ]
+                continue
             lines += [
                 f"                set_{d}(q{q}, row * {size} + {e}, {t}, {m})"
                 for e, t in enumerate(body.inputs[i].ravel())
             ]
         lines += ["                row += 1", "                following = row * stride"]
     lines += ["        " + line for line in body.lines]
-    old = [t for i in range(nc) for t in body.inputs[i].ravel()]
-    new = [t for j in range(nc) for t in body.outputs[j].ravel()]
+    local = [j for j in range(nc) if body.inputs[j] is not None]
+    old = [t for i in local for t in body.inputs[i].ravel()]
+    new = [t for j in local for t in body.outputs[j].ravel()]
     moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
     if moved:
         left, right = (", ".join(side) for side in zip(*moved, strict=True))
         lines.append(f"        {left}, = {right},")
     lines.append("        k += 1")
-    for j in range(nc):
+    for j in local:
         q, d = ni + j, dtypes[j]
         lines += [
             f"    set_{d}(q{q}, {e}, {t}, {min(j, OUTPUTS)})"
@@ -220,6 +231,10 @@ def _emit_threaded(
     integer = np.dtype(np.int64)
     stride = results[nc + 1] if owner.kept else new_place((), integer)
     between = [new_place(p.shape, p.dtype) for _ in range(2) for p in places[:nc]]
+    places = list(places)
+    for k in body.owned:  # it stays where it comes out
+        lowering.copy(results[k], places[k], "carry")
+        places[k] = between[k] = between[nc + k] = results[k]
     rows = results[nc + 2 :] if owner.kept else places[:nc]
     held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]
     description = _Description(test, body, nc, [_bytes(p) // 4 for p in places[:nc]])

@@ -379,7 +379,7 @@ class Recording:
                 return (
                     f"Python learns {f.params['expected']!r} of a traced value, and "
                     f"{e.params['expected']!r} before; write a decision as linad.cond or np.where, "
-                    f"and take rows of an array as the xs of linad.scan"
+                    f"and read a plain array or a list by np.take(x, i)"
                 )
             return f"{f.primitive.name} has other parameters"
         if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:

@@ -2,6 +2,7 @@
 
 Elementwise equations become one statement an entry. Those that only move entries about cost
 nothing: their own implementation is run on arrays of numbers that say which entry is where.
+Arrays that are read and written at computed places stay in memory, see `control.memory_arrays`.
 """
 
 import re
@@ -9,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from linad.control.memory_arrays import ENTRIES, in_memory, moves_an_array
+from linad.core.moving_regions import numbers_at_zero
+from linad.core.regions import Part
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var, guard
 from linad.sweeps.cpu.target import CPU
-from linad.sweeps.instructions import GUARD_FAILED
+from linad.sweeps.instructions import GUARD_FAILED, NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.loop_source import bits, cast
+from linad.sweeps.loop_source import OUTPUTS, bits, cast
 from linad.sweeps.scalar_rows import constants, given
 from linad.sweeps.steps import operands_of
-
-ENTRIES = 64
-"""Most entries of an array that is held in local variables."""
 
 STATEMENTS = 600
 """Most statements of a kernel: each takes some 2 ms to compile."""
@@ -55,27 +56,50 @@ class Statements:
     ----------
     tape : Tape
         Simplified.
+    carries : int
+        How many of its inputs are carries.
+    wanted : set of int
+        Inputs that stay in memory.
     prefix : str
         Of the names it makes.
+    is_test : bool
+        Whether it is the test of a loop, of which no carries come out.
 
     Attributes
     ----------
     lines : list of str
     inputs, outputs : list of ndarray of str
-        The names of the entries of each input and output; literals among the outputs.
+        The names of the entries of each input and output; literals among the outputs. Of those
+        that stay in memory None.
     immediates : list of (name, dtype, bits)
         Constants of the program, which are operands of the kernel.
     """
 
-    def __init__(self, tape: Tape, prefix: str = "") -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        carries: int,
+        wanted: set[int],
+        prefix: str = "",
+        is_test: bool = False,
+    ) -> None:
         self.prefix = prefix
+        self.carries = carries
+        memory = in_memory(tape, wanted, carries, is_test)
+        if memory is None:
+            raise NotSmallError
+        self._memory = memory
+        self._reads = 0
         self.lines: list[str] = []
         self.immediates: list[tuple[str, str, list[int]]] = []
         self._known: dict[Any, str] = {}
         self._numbers: dict[Any, str] = {}
         self._values: dict[Var, np.ndarray] = {}
-        self.inputs = []
+        self.inputs: list[Any] = []
         for k, v in enumerate(tape.inputs):
+            if v in self._memory:
+                self.inputs.append(None)
+                continue
             self._check(v)
             self.inputs.append(_names(f"a{k}_", v.shape))
             self._values[v] = self.inputs[-1]
@@ -83,8 +107,11 @@ class Statements:
             self._take(eqn)
             if len(self.lines) > STATEMENTS:
                 raise NotSmallError
-        self.outputs = []
+        self.outputs: list[Any] = []
         for a in tape.outputs:
+            if isinstance(a, Var) and a in self._memory:
+                self.outputs.append(None)
+                continue
             self._check(a)
             self.outputs.append(self._get(a))
 
@@ -143,7 +170,16 @@ class Statements:
         if len(eqn.outputs) != 1:
             raise NotSmallError
         out = eqn.outputs[0]
+        if out in self._memory:
+            self._write(eqn)
+            return
         self._check(out)
+        if isinstance(eqn.inputs[0] if eqn.inputs else None, Var) and eqn.inputs[0] in self._memory:
+            self._values[out] = self._read(eqn)
+            return
+        if name == "first_entry":
+            self._values[out] = self._first_entry(eqn)
+            return
         if name == "empty_like":
             made = np.empty(out.shape, object)
             made[...] = self._literal(np.zeros((), out.dtype)[()])
@@ -251,6 +287,79 @@ class Statements:
         for i in np.ndindex(*found.shape):
             made[i] = texts[found[i]]
         return made.reshape(out.shape)
+
+    # Arrays in memory.
+
+    def _first_entry(self, eqn: Equation) -> np.ndarray:
+        size, reach, width = (eqn.params[k] for k in ("size", "reach", "width"))
+        i, out = eqn.inputs[0], eqn.outputs[0]
+        text = cast(self._get(i).item(), self._check(i), "i8")
+        k = self._let(text) if not text.isidentifier() else text
+        wrong = f"{k} >= {size - reach} or {k} < {-size}"
+        if width > 1:
+            wrong += f" or {1 - width} <= {k} < 0"
+        self.lines += [f"if {wrong}:", f"    return {NO_RESULT}"]
+        made = _names("", out.shape)
+        made[...] = self._let(f"{k} + {size} if {k} < 0 else {k}")
+        return made
+
+    def _named(self, eqn: Equation, array: Var) -> tuple[np.ndarray, str]:
+        """Which entries of an array in memory an equation names: numbers, and what to add."""
+        region = eqn.params.get("region")
+        if region is None:
+            numbers = eqn.primitive.impl(
+                np.arange(size_of(array.shape)).reshape(array.shape), **eqn.params
+            )
+        elif type(region) is Part or region.ndim != len(array.shape):
+            raise NotSmallError
+        elif moves_an_array(eqn):
+            numbers = numbers_at_zero(region)
+        else:
+            numbers = region.numbers(array.shape)
+        numbers = np.asarray(numbers)
+        if not 0 < numbers.size <= ENTRIES:
+            raise NotSmallError
+        if not moves_an_array(eqn):
+            return numbers, ""
+        return numbers, f"{self._get(eqn.inputs[-1]).item()} + "
+
+    def _where(self, array: Var) -> tuple[str, str, str]:
+        """Dtype, address and mark of an array in memory."""
+        k = self._memory[array]
+        d = name_of_dtype(array.dtype)
+        if d is None:
+            raise NotSmallError
+        return d, f"m{k}", str(min(k, OUTPUTS) if k < self.carries else -1)
+
+    def _read(self, eqn: Equation) -> np.ndarray:
+        array, out = eqn.inputs[0], eqn.outputs[0]
+        numbers, start = self._named(eqn, array)
+        d, base, mark = self._where(array)
+        made = np.empty(out.shape, object)
+        for name, number in zip(np.ndindex(*out.shape), numbers.ravel(), strict=True):
+            made[name] = f"{self.prefix}r{self._reads}"
+            self._reads += 1
+            self.lines.append(f"{made[name]} = get_{d}({base}, {start}{number}, {mark})")
+        return made
+
+    def _write(self, eqn: Equation) -> None:
+        if eqn.primitive.name == "copy":
+            return
+        array, value = eqn.inputs[:2]
+        if not isinstance(value, Var):
+            value = np.asarray(value, array.dtype)
+        numbers, start = self._named(eqn, array)
+        d, base, mark = self._where(array)
+        if self._check(value) != d:
+            raise NotSmallError
+        texts = np.broadcast_to(self._get(value), numbers.shape)
+        for text, number in zip(texts.ravel(), numbers.ravel(), strict=True):
+            if eqn.primitive.name == "add_moving":
+                held = f"{self.prefix}r{self._reads}"
+                self._reads += 1
+                self.lines.append(f"{held} = get_{d}({base}, {start}{number}, {mark})")
+                text = self._combine("add", held, text, array.dtype)
+            self.lines.append(f"set_{d}({base}, {start}{number}, {text}, {mark})")
 
     def _guard(self, eqn: Equation) -> None:
         expected = np.asarray(eqn.params["expected"])

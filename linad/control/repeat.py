@@ -117,7 +117,7 @@ class RepeatJacobian(JacobianOperator):
 
     Notes
     -----
-    Keeps the carries that the pull reads, a row for each repetition.
+    Keeps the carries that the pull reads, or what it reads of them, a row for each repetition.
     """
 
     unknown = EVERYTHING
@@ -133,7 +133,7 @@ class RepeatJacobian(JacobianOperator):
         body = owner.body
         every = tuple(range(body.carries, len(body.outputs)))
         self.moves = body.moves(self.active)
-        self.kept = body.pull(self.active, every, ()).carries if self.moves else ()
+        self.kept = body.pull(self.active, every, ()).kept if self.moves else ()
         found = self._repeat(body.keeping(self.kept), owner.reverse, values[first:])
         count = len(body.outputs)
         self.results, self.carries = tuple(found[:count]), found[count:]
@@ -182,7 +182,7 @@ class RepeatJacobian(JacobianOperator):
             for i in pull.carried
         ]
         operands += [Slot(self.values[i]).zeros(seeds) for i in pull.held]
-        operands += [self.carries[self.kept.index(i)] for i in pull.carries]
+        operands += [self.carries[self.kept.index(v)] for v in pull.kept]
         operands += [self.values[i] for i in pull.rows]
         operands += [_rows_first(cotangent[j], seeds) for j in pull.given]
         operands += [self.values[i] for i in pull.constants]

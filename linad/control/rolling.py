@@ -9,6 +9,9 @@ operand of the stretch is
     fixed     one and the same variable, or equal constants
     moving    constants that differ: a row of an array of constants
 
+Where an equation reads or writes a part of an array, the place counts as such a constant, so that
+``u[i + 1] = f(u[i])`` is the same in all repetitions.
+
 The rewrite is an equality of programs: what the loop runs is, equation by equation, what was
 recorded. Guards stay guards, in the body.
 """
@@ -21,6 +24,7 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.control.bodies import Body, known, tape_of
+from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
 from linad.core.indices import canonical
@@ -51,8 +55,9 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     if len(tape.equations) < LEAST_EQUATIONS:
         return tape
     with collection_paused():
-        found = _Roller(tape).best()
-        return tape if found is None else found.rolled(example())
+        places = Places()
+        found = _Roller(places.apart(tape)).best()
+        return tape if found is None else found.rolled(example(), places)
 
 
 class _Roller:
@@ -204,7 +209,7 @@ class _Stretch:
                 self.rows[m, i] = np.stack([np.asarray(v) for v in values])
         return self
 
-    def rolled(self, example: Sequence[Any]) -> Tape:
+    def rolled(self, example: Sequence[Any], places: Places) -> Tape:
         """The tape with the loop in the place of its repetitions."""
         tape, equations = self.tape, self.tape.equations
         stop = self.start + self.size
@@ -253,7 +258,7 @@ class _Stretch:
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = tape_of(tape.name, ins, body, outputs)
+        body_tape = tape_of(tape.name, ins, places.together(body), outputs)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [
@@ -266,7 +271,8 @@ class _Stretch:
         for rows, entries in zip(made, stacked.values(), strict=True):
             for j, v in entries:
                 found.append(_row(rows, j, v, line))
-        final = tape_of(tape.name, tape.inputs, [*found, *after], tape.outputs)
+        rest = places.together([*found, *after])
+        final = tape_of(tape.name, tape.inputs, rest, tape.outputs)
         return Tape(
             tape.name, tape.inputs, final.equations, tape.outputs, tape.in_tree, tape.out_tree
         )

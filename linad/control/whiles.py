@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import Body, known, run_tape, tape_of
+from linad.control.bodies import Body, BodyTrace, known, run_tape, tape_of
 from linad.control.control_primitive import ControlPrimitive
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
@@ -23,7 +23,7 @@ from linad.core.tape import needed
 from linad.errors import LoopLimitError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import node_of
 from linad.transforms.spaces import Slot
 
 LOOP_BYTES = 2**24
@@ -105,10 +105,7 @@ class While(ControlPrimitive):
         k = 0
         while np.asarray(runs(self.test, [*carry, *constants])[0]).item():
             if k == self.limit:
-                raise LoopLimitError(
-                    f"while_loop: {self.body.tape.name} has run {k} times, and the test still says "
-                    f"to go on; give a larger limit, or limit=None for no limit"
-                )
+                raise too_many(self.body.tape.name, k)
             if self.kept and k == following:
                 if rows == self.kept:
                     rows = (self.kept + 1) // 2
@@ -134,6 +131,13 @@ class While(ControlPrimitive):
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
         J = WhileJacobian(self, list(values), tuple(active))
         return J.results, J
+
+
+def too_many(name: str, k: int) -> LoopLimitError:
+    return LoopLimitError(
+        f"while_loop: {name} has run {k} times, and the test still says to go on; give a larger "
+        f"limit, or limit=None for no limit"
+    )
 
 
 def while_(test: Body, body: Body, kept: int, limit: int | None, capacity: int) -> While:
@@ -211,7 +215,7 @@ class WhileJacobian(JacobianOperator):
         n = len(push.carried)
         constants = len(test.tape.inputs) - nc
         chosen = [*range(nc), *range(nc + n, nc + n + constants)]
-        recorder = RecordTrace()
+        recorder = BodyTrace()
         ins = [recorder.input(v) for v in push.body.example]
         nodes = [t._node for t in ins]
         with recorder:
@@ -262,7 +266,7 @@ def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
     more = weights[: len(pull.carried)] if weighted else []
     example = [*weights, *rows, *more, *constants, np.int64(1), np.int64(1)]
     piece = _piece(body, pull, capacity)
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
     with recorder:
@@ -290,7 +294,7 @@ def _piece(body: Body, pull: Any, capacity: int) -> Body:
     weights = list(pull.body.example[: pull.body.carries])
     n = len(weights)
     example = [np.int64(0), *weights, *body.example, np.int64(1)]
-    recorder = RecordTrace()
+    recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
     with recorder:
@@ -299,7 +303,7 @@ def _piece(body: Body, pull: Any, capacity: int) -> Body:
         skipped = p * capacity
         first = repeat(body, capacity, False, True)(skipped, *start, *held)[:nc]
         count = np.minimum(capacity, length - skipped)
-        kept = repeat(body.keeping(pull.carries), capacity, False, True)(count, *first, *held)
+        kept = repeat(body.keeping(pull.kept), capacity, False, True)(count, *first, *held)
         read = [held[i - nc] for i in pull.constants]
         operands = [*w, *kept[len(body.outputs) :], *read]
         found = repeat(pull.body, capacity, True, True)(count, *operands)

@@ -101,6 +101,35 @@ class Region:
         """Add in place."""
         self.assign(array, self.read(array) + value)
 
+    # As operations, of arrays plain or traced.
+
+    def read_from(self, x: Any) -> Any:
+        """The entries of ``x`` there."""
+        return read_region(x, region=self)
+
+    def written_in(self, x: Any, value: Any) -> Any:
+        """``x`` with a value there."""
+        return write_region(x, value, region=self)
+
+    def inserted_in(self, value: Any, shape: Shape) -> Any:
+        """Zeros with a value there."""
+        return insert_region(value, region=self, shape=shape)
+
+    # Of a region whose place is traced; others are the same everywhere.
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """Values that its place depends on."""
+        return ()
+
+    def under(self, trace: Any) -> "Region":
+        """The region for the values that a trace holds."""
+        return self
+
+    def home(self, array: Any) -> Any:
+        """An array in which the region can be written: traced where its place is."""
+        return array
+
     def same(self, other: "Region") -> bool:
         """Whether another region has the same entries, in the same order, of any array."""
         return self.key == other.key

@@ -13,13 +13,23 @@ from typing import Any
 import numpy as np
 
 from linad.core.array_type import Array
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Traced
-from linad.core.regions import Part, Region, insert_region, read_region, write_region
+from linad.core.regions import Part, Region
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import region_numbers
 from linad.operators.relations import Gather
+
+
+def _is_complex_linear(region: Region) -> bool:
+    return type(region.inner if type(region) is Moving else region) is not Part
+
+
+def _is_known(region: Region) -> bool:
+    """Whether it is known where a region lies, so that plain arrays can be written there."""
+    return type(region) is not Moving or not isinstance(region.at, Traced)
 
 
 class Extract(JacobianOperator):
@@ -32,8 +42,8 @@ class Extract(JacobianOperator):
 
     def __init__(self, region: Region, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.region = region
-        self.scatters = in_shape != ()
-        self.clinear = type(region) is not Part
+        self.scatters = in_shape != () and _is_known(region)
+        self.clinear = _is_complex_linear(region)
         super().__init__(out_shape, in_shape, dtype)
 
     @property
@@ -41,10 +51,10 @@ class Extract(JacobianOperator):
         return self.region.dtype_in(self.dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return read_region(tangent, region=self.region).copy()
+        return self.region.read_from(tangent).copy()
 
     def pullback(self, cotangent: Array) -> Array:
-        return insert_region(cotangent, region=self.region, shape=self._inner())
+        return self.region.inserted_in(cotangent, self._inner())
 
     def _inner(self) -> Shape:
         """Shape of the array that the region is of; axes of x before it are seeds."""
@@ -73,7 +83,7 @@ class Insert(JacobianOperator):
 
     def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
         self.region = region
-        self.clinear = type(region) is not Part
+        self.clinear = _is_complex_linear(region)
         lead = shape[: len(shape) - region.ndim]
         super().__init__(shape, lead + region.shape, dtype)
 
@@ -83,10 +93,10 @@ class Insert(JacobianOperator):
 
     def pushforward(self, tangent: Array) -> Array:
         shape = self.out_shape[len(self.out_shape) - self.region.ndim :]
-        return insert_region(tangent, region=self.region, shape=shape)
+        return self.region.inserted_in(tangent, shape)
 
     def pullback(self, cotangent: Array) -> Array:
-        return read_region(cotangent, region=self.region).copy()
+        return self.region.read_from(cotangent).copy()
 
     def relation(self) -> Gather:
         m, n = self.shape
@@ -105,23 +115,22 @@ class Erase(JacobianOperator):
     unknown = UNSTRUCTURED
 
     owns_result = True
-    writes = True
 
     def __init__(self, region: Region, shape: Shape, dtype: Any) -> None:
-        self.region = region
-        self.clinear = type(region) is not Part
+        self.region, self.writes = region, _is_known(region)
+        self.clinear = _is_complex_linear(region)
         super().__init__(shape, shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
-        return write_region(tangent, 0, region=self.region)
+        return self.region.written_in(tangent, 0)
 
     def pullback(self, cotangent: Array) -> Array:
-        return write_region(cotangent, 0, region=self.region)
+        return self.region.written_in(cotangent, 0)
 
     def relation(self) -> Gather:
         n = self.shape[1]
         source = np.arange(n)
-        if type(self.region) is not Part:
+        if self.clinear:
             source[region_numbers(self.region, self.in_shape)[0]] = -1
         return Gather(source, n)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from linad.api.derivatives import vjp
 from linad.api.gradients import grad
+from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.options import FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
@@ -47,8 +48,8 @@ def root(
     Parameters
     ----------
     g : callable
-        ``g(x, *theta)`` in plain NumPy; returns as many numbers as ``x`` has. Traced values
-        come in as ``theta``, not by closure.
+        ``g(x, *theta)`` in plain NumPy; returns as many numbers as ``x`` has. It may refer to
+        traced values around it.
     x0 : array or container of arrays
         Where the solver starts. The solution has derivative zero in it.
     *theta
@@ -72,8 +73,6 @@ def root(
     ------
     ConvergenceError
         If the solver finds no root; ``error.result`` is what it returned.
-    TracerError
-        If ``g`` captures a traced value from outside.
     numpy.linalg.LinAlgError
         When differentiated, if the Jacobian in x is singular at the solution.
 
@@ -92,6 +91,7 @@ def root(
     (2.0, 0.25, -0.03125)
     """
     g = seen_through(g, linear_solver, x0)
+    g, theta = with_captured(g, as_point(x0), theta)
 
     def solve(x: Any, given: Any) -> Any:
         return solver(lambda x: g(x, *given), x, **options)
@@ -130,7 +130,7 @@ def fixed_point(
 
     Raises
     ------
-    ConvergenceError, TracerError, numpy.linalg.LinAlgError
+    ConvergenceError, numpy.linalg.LinAlgError
         As for `root`.
 
     Examples
@@ -141,6 +141,7 @@ def fixed_point(
     np.float64(0.739085133215)
     """
     g = seen_through(g, linear_solver, x0)
+    g, theta = with_captured(g, as_point(x0), theta)
 
     def residual(x: Any, *given: Any) -> Any:
         return difference(x, g(x, *given), f"fixed_point: {name_of(g)}")
@@ -191,8 +192,6 @@ def linear(
     ------
     ConvergenceError
         If the matrix is singular, or ``A`` is not linear in x.
-    TracerError
-        If ``A`` captures a traced value from outside.
 
     Notes
     -----
@@ -212,6 +211,7 @@ def linear(
     A = seen_through(A, linear_solver, b)
     if not tree.flatten(b)[0]:
         raise TreeError("linear: b holds no array")
+    A, theta = with_captured(A, b, theta)
 
     def residual(x: Any, b: Any, *given: Any) -> Any:
         return difference(A(x, *given), b, f"linear: {name_of(A)}")
@@ -296,8 +296,6 @@ def minimum(
     ------
     ConvergenceError
         If the solver finds no minimum.
-    TracerError
-        If ``f`` captures a traced value from outside.
     numpy.linalg.LinAlgError
         When differentiated, if the Hessian is singular at the minimum.
 
@@ -314,6 +312,7 @@ def minimum(
     array([0.5 , 0.25])
     """
     f = seen_through(f, linear_solver, x0)
+    f, theta = with_captured(f, as_point(x0), theta)
     gradient = grad(f)
 
     def solve(x: Any, given: Any) -> Any:
@@ -352,7 +351,7 @@ def least_squares(
 
     Raises
     ------
-    ConvergenceError, TracerError, numpy.linalg.LinAlgError
+    ConvergenceError, numpy.linalg.LinAlgError
         As for `minimum`.
 
     Notes
@@ -371,6 +370,7 @@ def least_squares(
     (np.float64(2.0), array([0.07142857, 0.14285714, 0.21428571]))
     """
     r = seen_through(r, linear_solver, x0)
+    r, theta = with_captured(r, as_point(x0), theta)
 
     def gradient(x: Any, *given: Any) -> Any:
         y, pull = vjp(lambda x: r(x, *given), x)

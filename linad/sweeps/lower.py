@@ -11,6 +11,7 @@ allocates anything.
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ class Lowering:
         What they are for.
     chosen : Settings, optional
         What they are made with; what is in force by default.
+    owned : sequence of int
+        Inputs that are overwritten: what they become is the result of the same number, in the
+        same place.
 
     Attributes
     ----------
@@ -65,9 +69,15 @@ class Lowering:
         Bytes of scratch memory.
     """
 
-    def __init__(self, tape: Tape, target: Target, chosen: Settings | None = None) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        target: Target,
+        chosen: Settings | None = None,
+        owned: Sequence[int] = (),
+    ) -> None:
         self.chosen = chosen or settings()
-        self.target = target
+        self.target, self.owned = target, owned
         self.tape, self.more = target.prepared(tape)
         tape = self.tape
         self.instructions: list[KernelCall | Fallback] = []
@@ -112,6 +122,7 @@ class Lowering:
 
     def _input(self, k: int, var: Var) -> Place:
         buffer = Buffer("input", size_of(var.shape) * var.dtype.itemsize, k)
+        buffer.owned = k in self.owned
         place = Place(buffer, 0, var.shape, c_strides(var.shape, var.dtype), var.dtype)
         self.places[var] = place
         return place
@@ -301,6 +312,9 @@ class Lowering:
         if chain is None or not loop.made.isdisjoint(chain):
             return None
         base = chain[-1]
+        maker = self.equation_of.get(base)
+        if maker is not None and self.position_of.get(maker, -1) > k:
+            return None  # a place that is reserved: what is to be there has yet to come
         place = self.places[base]
         region = window_place(eqn.params["region"], place)
         if region is None or region.shape != out.shape or region.dtype != out.dtype:
@@ -396,7 +410,7 @@ class Lowering:
             self._settle(eqn.outputs[0], self.places[eqn.inputs[0]])
             return
         if eqn.primitive.name == WRITE:
-            if self._lower_write(k, eqn):
+            if self._lower_write(eqn):
                 return
         elif self.target.lower(self, eqn):
             return
@@ -413,10 +427,10 @@ class Lowering:
         outputs = [self.result(v) for v in eqn.outputs]
         self.instructions.append(Fallback(eqn, inputs, outputs))
 
-    def _lower_write(self, k: int, eqn: Equation) -> bool:
+    def _lower_write(self, eqn: Equation) -> bool:
         x, value = eqn.inputs
         out, region = eqn.outputs[0], eqn.params["region"]
-        place = self._writable(k, x, out)
+        place = self.writable(x, out)
         target = window_place(region, place)
         if target is not None:
             source = self.place_of(value)
@@ -433,11 +447,11 @@ class Lowering:
         self.occupants[place.buffer].remove(out)
         return False
 
-    def _writable(self, k: int, x: Any, out: Var) -> Place:
+    def writable(self, x: Any, out: Var) -> Place:
         """The array that a write goes into: that of ``x`` itself if nobody is disturbed."""
-        place = self.place_of(x)
-        owned = place.buffer.kind == "arena" and place.whole and out.dtype == place.dtype
-        if owned:
+        place, k = self.place_of(x), self.now
+        own = place.buffer.kind == "arena" or place.buffer.owned
+        if own and place.whole and out.dtype == place.dtype:
             disturbed = self._read_later(place.buffer, k)
             size = sum([size_of(v.shape) * v.dtype.itemsize for v in disturbed])
             if size < place.buffer.size or not disturbed:
@@ -459,6 +473,9 @@ class Lowering:
         outputs: list[Place] = []
         taken: set[Buffer] = set()
         for j, a in enumerate(self.tape.outputs):
+            if j in self.owned:
+                outputs.append(self.inputs[j])
+                continue
             if isinstance(a, Var):
                 place = self.place_of(a)
                 if place.buffer.kind == "arena" and place.whole and place.buffer not in taken:
@@ -473,6 +490,10 @@ class Lowering:
             if size_of(place.shape):
                 self.copy(target, place, "result")
             outputs.append(target)
+        for j in self.owned:  # nobody reads what was there before any more
+            place = self.place_of(self.tape.outputs[j])
+            if not place.same(self.inputs[j]):
+                self.copy(self.inputs[j], place, "result")
         return outputs
 
 

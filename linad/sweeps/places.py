@@ -31,13 +31,16 @@ class Buffer:
         Of the input or output.
     offset : int
         Place in the arena.
+    owned : bool
+        Whether an input may be overwritten, and is then the result of the same number.
     """
 
-    __slots__ = ("data", "first", "kind", "last", "number", "offset", "size")
+    __slots__ = ("data", "first", "kind", "last", "number", "offset", "owned", "size")
 
     def __init__(self, kind: str, size: int, number: int = -1, data: Any = None) -> None:
         self.kind, self.size, self.number, self.data = kind, size, number, data
         self.offset = 0
+        self.owned = False
         self.first = self.last = -1
 
 

@@ -59,6 +59,8 @@ class SweepProgram(ABC):
     target : Target
     chosen : Settings, optional
         What it is compiled with; what is in force by default.
+    owned : sequence of int
+        Inputs that it overwrites, as `linad.sweeps.lower.Lowering` takes them.
 
     Attributes
     ----------
@@ -77,8 +79,14 @@ class SweepProgram(ABC):
 
     compiled = loaded = 0
 
-    def __init__(self, tape: Tape, target: Target, chosen: Settings | None = None) -> None:
-        self.tape, self.target = tape, target
+    def __init__(
+        self,
+        tape: Tape,
+        target: Target,
+        chosen: Settings | None = None,
+        owned: Sequence[int] = (),
+    ) -> None:
+        self.tape, self.target, self.owned = tape, target, owned
         self.chosen = chosen or settings()
         self.pool: list[Any] = []
         self.made = False
@@ -103,7 +111,7 @@ class SweepProgram(ABC):
     def _compile(self) -> None:
         started = time.perf_counter()
         with collection_paused():
-            self.lowering = Lowering(self.tape, self.target, self.chosen)
+            self.lowering = Lowering(self.tape, self.target, self.chosen, self.owned)
         self.results = [(p.shape, p.dtype) for p in self.lowering.outputs]
         self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
         self._build(self.lowering)
@@ -202,4 +210,4 @@ class SweepProgram(ABC):
         raise KernelStoppedError(f"{self.tape.name}: a kernel stopped with status {status}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.tape, self.target, self.chosen)
+        return type(self), (self.tape, self.target, self.chosen, self.owned)

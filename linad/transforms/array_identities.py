@@ -260,3 +260,33 @@ def write_of_all(s: Any, eqn: Equation) -> Any:
     strides = tuple([size_of(out.shape[k + 1 :]) for k in range(len(out.shape))])
     whole = Window(0, out.shape, strides, len(out.shape))
     return value if eqn.params["region"].same(whole) and fits(value, eqn) else None
+
+
+@rule("add")
+def sum_with_inserted(s: Any, eqn: Equation) -> Any:
+    """t + (zeros with v at a place) = t with v added there: as long as v, not as t.
+
+    Of z with v added there, z likewise, it is t + z with v added there.
+    """
+    out = eqn.outputs[0]
+    for total, part in (eqn.inputs, eqn.inputs[::-1]):
+        maker = s.maker(part)
+        if maker is None or not fits(total, eqn) or part.dtype != out.dtype:
+            continue
+        if part.shape != out.shape:
+            continue
+        if maker.primitive.name == "insert_moving":
+            value, at = maker.inputs
+        elif maker.primitive.name == "add_moving" and _is_inserted(s, maker.inputs[0]):
+            total = s.emit_like("add", [total, maker.inputs[0]], eqn)
+            _, value, at = maker.inputs
+        else:
+            continue
+        if value.dtype == out.dtype:
+            return s.emit_like("add_moving", [total, value, at], eqn, region=maker.params["region"])
+    return None
+
+
+def _is_inserted(s: Any, a: Any) -> bool:
+    maker = s.maker(a)
+    return maker is not None and maker.primitive.name in ("insert_moving", "add_moving")

@@ -98,6 +98,7 @@ class PushTrace(Trace):
         root._buffer.private_node = True
         if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
             root._node = tangent._trace.constant(root._node)
+        root._node = region.home(root._node)
         region.assign(root._node, 0 if tangent is None else tangent)
 
     def outputs(self, result: Any, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:

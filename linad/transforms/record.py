@@ -15,6 +15,7 @@ from linad.arrays.traces import Trace
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.error_state import Watch
+from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
@@ -86,11 +87,17 @@ class RecordTrace(Trace):
         node, value = read_written(self, value)
         if node is None:
             node = value.frozen() if isinstance(value, Tracer) else np.array(value)
-        write_value(root, region, value)
         var = Var(next(self.numbers), root.shape, root.dtype)
-        params = {"region": region}
-        inputs = (root._node, node)
-        self.equations.append(Equation(write_region, inputs, params, (var,), self.line()))
+        if isinstance(region, Moving):
+            at, place = read_written(self, region.at)
+            region = Moving(region.inner, place)
+            inputs = (root._node, node, place if at is None else at)
+            equation = Equation(write_moving, inputs, {"region": region.inner}, (var,), self.line())
+        else:
+            params = {"region": region}
+            equation = Equation(write_region, (root._node, node), params, (var,), self.line())
+        write_value(root, region, value)
+        self.equations.append(equation)
         root._node = var
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from linad.core.moving_regions import add_moving, insert_moving, read_moving, write_moving
 from linad.core.regions import (
     Grid,
     Part,
@@ -46,4 +47,16 @@ CASES = [
     Case(insert_region, rng.standard_normal((2, 2)), region=CORNER, shape=(3, 4), check=COMPLEX),
     Case(insert_region, np.float64(0.5), region=ENTRY, shape=(3, 4)),
     Case(insert_region, rng.standard_normal(3), region=SOME, shape=(3, 4)),
+    Case(read_moving, X, np.int64(3), region=CORNER),
+    Case(read_moving, X, np.int64(-5), region=ENTRY),
+    Case(read_moving, Z, np.int64(2), region=Part(CORNER, "imag")),
+    Case(write_moving, X, rng.standard_normal((2, 2)), np.int64(3), region=CORNER),
+    Case(write_moving, X, np.float64(0.5), np.int64(6), region=ENTRY),
+    Case(add_moving, X, rng.standard_normal((2, 2)), np.int64(3), region=CORNER),
+    Case(
+        insert_moving,
+        *(rng.standard_normal((2, 2)), np.int64(3)),
+        region=CORNER,
+        shape=(3, 4),
+    ),
 ]

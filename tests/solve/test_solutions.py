@@ -10,7 +10,7 @@ import scipy.optimize
 
 import linad
 from linad import solve
-from linad.errors import ConvergenceError, ShapeError, TracerError
+from linad.errors import ConvergenceError, ShapeError
 
 d, g = linad.derivative, linad.grad
 A = np.array([2.0, 3.0, 5.0])
@@ -374,15 +374,72 @@ CAPTURING = {
 }
 
 
-class TestRefusals:
-    @pytest.mark.parametrize("mode", ["forward", "reverse", "record"])
-    @pytest.mark.parametrize("name", list(CAPTURING))
-    def test_captured_values(self, name, mode):
-        """A traced value that comes in by closure would be lost; it is refused, in every mode,
-        also where another one comes in as an argument."""
-        with pytest.raises(TracerError, match="captures from outside.*pass it as an argument"):
-            {"forward": d, "reverse": g, "record": recorded}[mode](CAPTURING[name])(np.float64(2.0))
+EXPLICIT = {
+    "root": lambda a: solve.root(lambda x, a: x**2 - a, 1.0, a),
+    "root with a constant": lambda a: solve.root(lambda x, a: x**2 - a * 2.0, 1.0, a),
+    "root with a parameter": lambda a: solve.root(lambda x, a: x**2 - a * a, 1.0, a),
+    "minimum": lambda a: solve.minimum(lambda x, a: (x - a) ** 2, 1.0, a),
+    "least squares": lambda a: solve.least_squares(lambda x, a: np.stack([x - a, x]), 1.0, a),
+    "fixed point": lambda a: solve.fixed_point(lambda x, a: 0.5 * x + a, 1.0, a),
+    "linear": lambda a: solve.linear(lambda x, a: a * x, 1.0, a),
+    "two paths": lambda a: solve.root(lambda x, a: x**2 - a, 1.0, a),
+}
+CAPTURING["two paths"] = lambda a: solve.root(
+    lambda x: x**2 - a if x > 1.1 else 2 * (x * x - a), 1.0
+)
 
+
+class TestCaptured:
+    """Traced values that come in by closure, alone and beside arguments."""
+
+    @pytest.mark.parametrize("name", list(CAPTURING))
+    def test_as_by_arguments(self, name):
+        f, wanted = CAPTURING[name], EXPLICIT[name]
+        a = np.float64(2.0)
+        np.testing.assert_allclose(f(a), wanted(a))
+        np.testing.assert_allclose(d(f)(a), d(wanted)(a))
+        np.testing.assert_allclose(g(f)(a), g(wanted)(a))
+        np.testing.assert_allclose(d(g(f))(a), d(g(wanted))(a), atol=1e-12)
+        compiled = linad.jit(linad.grad(f))
+        for b in (2.0, 2.0, 3.0, 2.5):
+            np.testing.assert_allclose(compiled(b), g(wanted)(np.float64(b)))
+
+    def test_arrays_and_other_functions_around(self):
+        w = np.arange(100.0)
+
+        def f(a):
+            b = np.sin(a)
+
+            def residual(x, c):
+                return x**3 - b[0] * c["t"] - b[1] * w.mean() * x
+
+            return solve.root(residual, np.full(2, 9.0), {"t": np.ones(2)})
+
+        def explicit(a):
+            return solve.root(
+                lambda x, b: x**3 - b[0] - b[1] * w.mean() * x, np.full(2, 9.0), np.sin(a)
+            )
+
+        a = np.array([0.5, 1.0])
+        np.testing.assert_allclose(linad.jacobian(f)(a), linad.jacobian(explicit)(a))
+
+    def test_in_a_loop(self):
+        """Of a body that is recorded once."""
+
+        def f(a):
+            def step(x, _):
+                return solve.root(lambda z: z**2 - x - a, 1.0), None
+
+            return linad.scan(step, a, length=3)[0]
+
+        def explicit(x, a):
+            return np.sqrt(x + a)
+
+        unrolled = linad.grad(lambda a: explicit(explicit(explicit(a, a), a), a))
+        np.testing.assert_allclose(linad.grad(f)(2.0), unrolled(2.0))
+
+
+class TestRefusals:
     def test_no_solution(self):
         with pytest.raises(ConvergenceError, match="root: newton: ") as caught:
             solve.root(lambda x, a: x**2 + a, 1.0, 1.0)

@@ -76,3 +76,20 @@ class TestRandomPrograms:
             for run in found[1:]:
                 for a, b in zip(run, found[0], strict=True):
                     assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.usefixtures("kernels")
+def test_a_write_into_what_is_not_joined_yet():
+    """The first write into a concatenation is computed before its pieces are put together."""
+
+    def f(x):
+        a = np.stack([x, x * x], 1)
+        row = a[0]
+        row[0] = x[0] * 0.1
+        row[1:] *= 0.3
+        return np.sum(np.cos(a))
+
+    x = np.array([0.3, -0.2])
+    compiled = linad.jit(linad.grad(f))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x), linad.grad(f)(x), rtol=1e-13)

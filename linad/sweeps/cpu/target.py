@@ -1,6 +1,6 @@
 """The CPU: kernels that Numba compiles, BLAS and LAPACK, several threads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,10 @@ class CpuTarget(Target):
     ) -> None:
         scatter_in_order(lowering, target, numbers, source, add)
 
-    def compile(self, tape: Tape, chosen: Settings | None = None) -> CpuProgram:
-        return CpuProgram(tape, self, chosen)
+    def compile(
+        self, tape: Tape, chosen: Settings | None = None, owned: Sequence[int] = ()
+    ) -> CpuProgram:
+        return CpuProgram(tape, self, chosen, owned)
 
 
 CPU = CpuTarget()
