@@ -66,6 +66,8 @@ class Primitive:
     zero_slope_args : set of int
         Arguments in which the derivative is zero wherever it exists, as that of a step in its
         place: no link leads through them.
+    aside : bool
+        Whether it is a rule's own look at a value, and no use that the function makes of it.
     vjp_rule : callable or None
         A rule for all arguments at once, ``vjp_rule(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
@@ -107,6 +109,7 @@ class Primitive:
         self.captures_args = captures_args
         self.__doc__ = impl.__doc__
         self.elementwise = False
+        self.aside = False
         self.zero_slope_args: frozenset[int] = frozenset()
         self.vjp_rule: Rule | None = None
         self.whole: Rule | None = None
