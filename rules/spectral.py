@@ -156,6 +156,7 @@ def _embedded(values: Any, eye: Any) -> Any:
 # Hermitian matrices.
 
 eigh_ = Primitive("eigh", lambda a, *, UPLO: tuple(np.linalg.eigh(a, UPLO)), outputs=2)
+eigh_.partial = "finite"
 
 
 class HermitianEigen(Entangled):
@@ -250,6 +251,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 # General matrices.
 
 eig_ = Primitive("eig", lambda a: tuple(np.linalg.eig(a)), outputs=2)
+eig_.partial = "finite"
 
 
 class GeneralEigen(Entangled):
@@ -354,6 +356,7 @@ def eig(a: Any) -> Any:
 
 
 eigvals_ = Primitive("eigvals", lambda a: np.linalg.eigvals(a))
+eigvals_.partial = "finite"
 
 
 class GeneralEigenvalues(GeneralEigen):
@@ -395,6 +398,7 @@ def eigvals(a: Any) -> Any:
 # Singular values.
 
 svd_ = Primitive("svd", lambda a: tuple(np.linalg.svd(a, full_matrices=False)), outputs=3)
+svd_.partial = "finite"
 
 
 class SingularDerivative(Entangled):

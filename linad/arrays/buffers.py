@@ -389,7 +389,8 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     own_storage(root)
     trace.written_to()
     shape = root.shape[: root.ndim - region.ndim] + region.shape
-    if 0 in shape:  # nothing moves; but NumPy refuses it for a read-only array
+    if 0 in shape and not isinstance(value, Traced):
+        # Nothing moves; but NumPy refuses it for a read-only array.
         root._buffer.version += 1
         return
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
