@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -20,9 +21,10 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_nb",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+exclude_patterns = ["_build", "**.ipynb_checkpoints", "gallery/**.ipynb"]
 nitpicky = False
 
 # Pages are Markdown; a page that starts with a notebook header runs its {code-cell} blocks.
@@ -34,6 +36,8 @@ nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
 
+GALLERY_PARTS = ["fits", "statistics", "physics", "design"]
+
 # The reference lists what linad exports, no more: autosummary reads __all__.
 autosummary_generate = True
 autosummary_generate_overwrite = True
@@ -42,6 +46,32 @@ autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the types stand in the numpydoc sections
 autodoc_inherit_docstrings = False
 numpydoc_show_class_members = False
+
+# Each script below examples/gallery/ is a page. It prints what it wants to show.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py",
+    "subsection_order": [f"../examples/gallery/{part}" for part in GALLERY_PARTS],
+    "within_subsection_order": "FileNameSortKey",
+    "capture_repr": ("_repr_html_",),
+    "image_srcset": ["2x"],
+    "doc_module": ("linad",),
+    "backreferences_dir": "generated/backreferences",
+    "write_computation_times": False,
+}
+# Where the pages are hosted from a repository's branch gh-pages, LINAD_PAGES=OWNER/REPOSITORY makes
+# buttons that open the gallery's notebooks on Binder.
+if pages := os.environ.get("LINAD_PAGES"):
+    owner, _, repository = pages.partition("/")
+    sphinx_gallery_conf["binder"] = {
+        "org": owner,
+        "repo": repository,
+        "branch": "gh-pages",
+        "binderhub_url": "https://mybinder.org",
+        "dependencies": "requirements.txt",
+        "use_jupyter_lab": True,
+    }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "linad"

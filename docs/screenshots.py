@@ -2,8 +2,9 @@
 
     python docs/screenshots.py HTML_FOLDER PICTURE_FOLDER [PAGE ...]
 
-A page is named as its file, without the suffix; the default is all that are not generated. Needs
-Chromium (Debian's package ``chromium``), run without a window and without the network.
+A page is named as its file, without the suffix; the default is all that are not generated, and
+the index of the gallery. Needs Chromium (Debian's package ``chromium``), run without a window and
+without the network.
 """
 
 import shutil
@@ -52,7 +53,8 @@ def main(html: str, pictures: str, *pages: str) -> None:
         raise SystemExit("screenshots: neither chromium nor google-chrome is on PATH")
     folder = Path(pictures).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    for page in pages or sorted(path.stem for path in Path(html).glob("*.html")):
+    default = [*sorted(path.stem for path in Path(html).glob("*.html")), "gallery/index"]
+    for page in pages or default:
         for width in WIDTHS:
             for scheme in SCHEMES:
                 picture = folder / f"{page.replace('/', '_')}-{width}-{scheme}.png"

@@ -25,6 +25,8 @@ from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 from linad.transforms.tape_operator import TapeOperator
 
+del __path__[1:]  # linad/ lies beside rules/, and would be found once more as linad.linad
+
 __all__ = [
     "JacobianOperator",
     "TapeOperator",
@@ -43,6 +45,7 @@ __all__ = [
     "hessian_operator",
     "hstack",
     "hvp",
+    "interop",
     "jacobian",
     "jit",
     "jvp",
@@ -79,6 +82,7 @@ _LAZY = {
     "cond": "linad.control.deciding",
     "explain": "linad.api.inspection",
     "fori_loop": "linad.control.loops",
+    "interop": "linad.interop",
     "kernel": "linad.kernels.kernel",
     "log_compiles": "linad.api.inspection",
     "loop": "linad.control.python_loop",
@@ -104,7 +108,7 @@ former_names.install({*__all__})
 
 if TYPE_CHECKING:  # what a type checker sees of them
     __version__: str
-    from linad import scipy as scipy, solve as solve
+    from linad import interop as interop, scipy as scipy, solve as solve
     from linad.adoption.adopting import adopt
     from linad.api.inspection import explain, log_compiles
     from linad.control.deciding import cond, switch, while_loop

@@ -82,13 +82,17 @@ def clip(
 ) -> Any:
     if out is not None:
         refuse_out("clip", (out,))
+    casting = keywords.pop("casting", "same_kind")
     if keywords:
         raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
     if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
     low = next((v for v in (a_min, min) if v is not _UNSET and v is not None), -np.inf)
     high = next((v for v in (a_max, max) if v is not _UNSET and v is not None), np.inf)
-    return clip_(a, low, high)
+    y = clip_(a, low, high)
+    if not np.can_cast(given := getattr(a, "dtype", y.dtype), y.dtype, casting):
+        raise TypeError(f"clip: cannot cast {given} to {y.dtype} by the rule {casting!r}")
+    return y
 
 
 # Absolute value and sign of real numbers.

@@ -24,6 +24,8 @@ import sys
 import time
 from pathlib import Path
 
+from needing_libraries import ELSEWHERE
+
 TESTS = Path(__file__).resolve().parent
 LEFT_OUT = ("specimens", "coverage", "demo", "cli", "__main__", "checks")
 """Modules without facts, and those that run when they are imported."""
@@ -40,7 +42,7 @@ def modules():
     found = [linad]
     for package in (linad, linad.rules):
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not info.name.endswith(LEFT_OUT):
+            if not info.name.endswith(LEFT_OUT) and info.name not in ELSEWHERE:
                 found.append(importlib.import_module(info.name))
     return list({module.__name__: module for module in found}.values())
 

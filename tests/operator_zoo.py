@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 
 import numpy as np
+from needing_libraries import ELSEWHERE
 
 import linad
 from linad.operators import composites, wrappers
@@ -142,7 +143,7 @@ def every_class():
     """All classes of operators in linad, loaded or not."""
     for package in (linad, linad.rules):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("__main__"):
+            if not module.name.endswith("__main__") and module.name not in ELSEWHERE:
                 importlib.import_module(module.name)
     found, todo = [], [JacobianOperator]
     while todo:

@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from needing_libraries import ELSEWHERE
 from test_layers import FLOOR_OF
 
 import linad
@@ -92,14 +93,7 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        # The gallery runs the examples.
-        pytest.param(path, id=path.name, marks=pytest.mark.full if path.stem == "gallery" else ())
-        for path in PAGES
-    ],
-)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_page(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run_page(path, {"__name__": "__main__"})
@@ -110,7 +104,7 @@ def modules():
     found = ["linad"]
     found += [m.name for m in pkgutil.walk_packages(linad.__path__, "linad.")]
     found += [f"linad.rules.{m.name}" for m in pkgutil.iter_modules([str(ROOT / "rules")])]
-    return sorted(set(found) - {"linad.__main__"})
+    return sorted(set(found) - {"linad.__main__"} - ELSEWHERE)
 
 
 def is_ours(test, module):

@@ -6,6 +6,7 @@ import each other, but never in a cycle. Imports inside functions count as well;
 """
 
 import ast
+import importlib.util
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -301,3 +302,9 @@ def test_what_is_allowed(tmp_path):
         },
     )
     assert find_problems(tmp_path) == []
+
+
+def test_linad_is_not_found_within_itself():
+    """In a checkout rules/ lies beside linad/; tools that walk over modules would go in circles."""
+    assert importlib.util.find_spec("linad.rules") is not None
+    assert importlib.util.find_spec("linad.linad") is None

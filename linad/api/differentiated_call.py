@@ -11,6 +11,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.control.rolling import rolled_part
 from linad.core import tree
+from linad.core.foreign_arrays import taken_in
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
 from linad.core.regions import repeats
@@ -48,6 +49,9 @@ class DifferentiatedCall:
         has_aux: bool = False,
         keep: bool = False,
     ) -> None:
+        args = tuple([taken_in(a) for a in args])
+        if kwargs:
+            kwargs = {name: taken_in(a) for name, a in kwargs.items()}
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
         around = running_trace()
         if around is not None:

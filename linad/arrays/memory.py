@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from linad.arrays.buffers import is_private, refresh, root_of
+from linad.arrays.namespaces import namespace_for
 from linad.arrays.refusing import WRAP, label, refuse
 from linad.core.adopted import METHODS, WATCHERS, is_adopted
-from linad.core.dispatch import NAMESPACE
 from linad.core.primitive import Traced
 from linad.errors import BytesError, UnsupportedError
 
@@ -198,7 +198,7 @@ class MemoryMethods(Traced):
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> Any:
         _ARRAY.__array_namespace__(api_version=api_version)  # raises for unknown ones
-        return NAMESPACE[0]
+        return namespace_for(sys._getframe(1))
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _ARRAY.__dlpack_device__()

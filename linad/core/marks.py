@@ -7,6 +7,7 @@ it.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any, NamedTuple
 
@@ -49,6 +50,16 @@ def mark(error: Exception, kind: str, trace: Any = None) -> None:
     asked, user = refused_frame(), user_frame()
     place = NOWHERE if asked is None else place_of(asked)
     trace.marks.append(Mark(kind, place, NOWHERE if user is None else place_of(user), error))
+
+
+@contextmanager
+def outside_of_traces() -> Iterator[None]:
+    """What runs here on plain values is in no trace: `linad.numpy.zeros` makes plain arrays."""
+    around = running.set(None)
+    try:
+        yield
+    finally:
+        running.reset(around)
 
 
 def running_traces() -> Iterator[Any]:

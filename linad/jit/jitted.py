@@ -87,6 +87,8 @@ class Jitted(Generic[P, R]):
         if is_loud():
             return self.function(*args, **kwargs)
         arguments = self._arguments(args, kwargs)
+        if arguments.took_in:
+            args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         traced = [x for x in arguments.arrays if isinstance(x, Tracer)]
         if traced and any(_is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it

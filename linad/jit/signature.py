@@ -17,6 +17,7 @@ from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree
+from linad.core.foreign_arrays import as_numpy, is_foreign
 from linad.core.regions import repeats
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, OptionError
@@ -49,9 +50,11 @@ class Signature:
         what stands outside, once `see` has looked there.
     look : Look or None
         What the function reads from outside.
+    took_in : bool
+        Whether arrays of other libraries were among the leaves, where NumPy's are now.
     """
 
-    __slots__ = ("arrays", "dynamic", "key", "leaves", "look", "structure")
+    __slots__ = ("arrays", "dynamic", "key", "leaves", "look", "structure", "took_in")
 
     def __init__(
         self,
@@ -61,6 +64,9 @@ class Signature:
         orders: tuple[Any, ...] = (),
         narrow: bool = False,
     ) -> None:
+        self.took_in = any([is_foreign(type(x)) for x in leaves])
+        if self.took_in:
+            leaves = [as_numpy(x) if is_foreign(type(x)) else x for x in leaves]
         self.leaves, self.structure = leaves, structure
         narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]

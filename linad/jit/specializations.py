@@ -35,6 +35,7 @@ from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
 from linad.transforms.plain_operands import is_frozen, same_bits
 from linad.transforms.record import RecordTrace
+from linad.transforms.rewriting import value_key
 
 log = logging.getLogger("linad")
 
@@ -411,6 +412,7 @@ def _course(variant: Variant) -> list[Any]:
     return [
         (
             e.primitive,
+            [value_key(a) for a in e.inputs if not isinstance(a, Var)],
             [(v.shape, v.dtype) for v in e.outputs],
             Static(e.params["expected"]) if e.primitive in (guard, unchanged) else None,
         )

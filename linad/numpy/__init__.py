@@ -329,6 +329,26 @@ def _of_lists(name: str, depth: int) -> Callable[..., Any]:
     return function
 
 
+def _descending(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`sort` or `argsort` with the keyword of the array API standard, which NumPy's have not."""
+
+    @functools.wraps(function)
+    def sorting(
+        a: Any, axis: Any = -1, *args: Any, descending: bool = False, **keywords: Any
+    ) -> Any:
+        if not descending:
+            return function(a, axis, *args, **keywords)
+        a = asarray(a)
+        if axis is None:
+            a, axis = ravel(a), -1
+        # Backwards, so that equal entries keep their order.
+        order = np.argsort(np.flip(a, axis), axis, *args, **{"stable": True, **keywords})
+        order = a.shape[axis] - 1 - np.flip(order, axis)
+        return order if function.__name__ == "argsort" else np.take_along_axis(a, order, axis)
+
+    return sorting
+
+
 def _of_list_of_lists(name: str) -> Callable[..., Any]:
     """A NumPy function that joins a list of arrays, each of which may be such a list."""
     numpy_function = getattr(np, name)
@@ -355,7 +375,8 @@ argmin = _of_lists("argmin", 1)
 cumsum = _of_lists("cumsum", 1)
 cumprod = _of_lists("cumprod", 1)
 diff = _of_lists("diff", 1)
-sort = _of_lists("sort", 1)
+sort = _descending(_of_lists("sort", 1))
+argsort = _descending(_of_lists("argsort", 1))
 diag = _of_lists("diag", 1)
 reshape = _of_lists("reshape", 1)
 transpose = _of_lists("transpose", 1)

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
+from scipy.optimize import OptimizeResult
 
 from linad.arrays.traces import running_trace
 from linad.core import tree
@@ -371,7 +372,7 @@ def _as_program(loops: ExplicitLoops, t_eval: Any) -> Any:
         return None
     if not holds(last.failed, 0.0):
         return None
-    return scipy.integrate._ivp.ivp.OdeResult(
+    return OptimizeResult(
         t=times,
         y=states.T,
         sol=None,

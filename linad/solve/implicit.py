@@ -25,6 +25,7 @@ from linad.api.derivatives import linearize
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
+from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
@@ -147,7 +148,8 @@ def _same(a: Any, b: Any) -> bool:
 
 def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
     given = equation.theta.container(theta)
-    found = equation.solve(equation.x0.container(x0), given)
+    with outside_of_traces():
+        found = equation.solve(equation.x0.container(x0), given)
     if not (hasattr(found, "success") and hasattr(found, "x")):
         raise OutputError(
             f"{equation.name}: the solver must return an OptimizeResult with x and success, it "

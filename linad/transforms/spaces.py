@@ -7,6 +7,7 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number, number
 from linad.core import tree
+from linad.core.foreign_arrays import as_numpy, is_foreign
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import DTypeError, ShapeError
 
@@ -42,7 +43,7 @@ class Slot:
         if type(value) is np.ndarray and value.dtype is self.dtype and value.shape == self.shape:
             return value, ()
         if not isinstance(value, Tracer):
-            value = np.asarray(value)
+            value = as_numpy(value) if is_foreign(type(value)) else np.asarray(value)
         if not np.can_cast(value.dtype, self.dtype, "same_kind") or value.dtype.kind == "b":
             raise DTypeError(f"{what}: expected dtype {self.dtype}, got {value.dtype}")
         lead = value.ndim - len(self.shape)

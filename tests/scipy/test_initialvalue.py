@@ -205,6 +205,18 @@ def test_compiled_the_steps_are_chosen_anew(method, span):
         np.testing.assert_allclose(gradient(p), slopes, rtol=1e-4, atol=1e-4)
 
 
+def test_compiled_with_times_that_are_arguments():
+    """The steps are frozen then, so each point has a program of its own."""
+
+    def f(times, a):
+        return si.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], t_eval=times).y[0, -1]
+
+    jitted, times = linad.jit(f), np.linspace(0, 1, 3)
+    for a in (1.0, 1.01, 1.02):
+        found = linad.grad(jitted, argnums=1)(times, a)
+        assert found == linad.grad(f, argnums=1)(times, a)
+
+
 def test_compiled_fields_that_python_decides_on():
     """A field that branches on the time, and one that cannot be solved."""
 

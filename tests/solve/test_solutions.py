@@ -231,6 +231,23 @@ def test_a_compiled_function_is_seen_through():
     np.testing.assert_allclose(slope, (above - below) / (2 * h), rtol=1e-7)
 
 
+def test_arrays_made_by_linad_numpy_are_plain_while_the_solver_runs():
+    """They belonged to the derivative around it, and the solver took that for a captured value."""
+
+    def energy(x, a):
+        y = linad.numpy.zeros(3)
+        y[0], y[1:] = x[0], x[0] * a
+        return np.sum((y - 1.0) ** 2) + np.sum(np.exp(x) - x)
+
+    def plain(x, a):
+        return (x[0] - 1) ** 2 + 2 * (x[0] * a - 1) ** 2 + np.sum(np.exp(x) - x)
+
+    slopes = [
+        linad.grad(lambda a, f=f: solve.minimum(f, np.ones(2), a)[0])(3.0) for f in (energy, plain)
+    ]
+    np.testing.assert_allclose(*slopes, rtol=1e-12)
+
+
 class TestOthers:
     def test_minimum(self):
         """Of e^x - a x at log a."""
