@@ -18,6 +18,7 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
+from linad.core.tape import Var
 from linad.operators.base import JacobianOperator
 from linad.operators.structured import Diagonal, Identity, Zero
 from linad.rules.elementwise import binary, constant, copied, register, unary
@@ -52,7 +53,19 @@ def _power_slope_b(y: Any, a: Any, b: Any) -> Any:
 
 # The operator, not np.power: it squares where b is 2.
 power = binary("power", lambda a, b: a**b, _power_slope_a, _power_slope_b)
+power.partial = "of no negative powers"
 register(np.power, power)
+
+
+def _of_whole_numbers(a: Any, b: Any) -> bool:
+    """NumPy refuses negative whole powers of whole numbers."""
+    kinds = [getattr(x, "dtype", np.result_type(type(x))).kind for x in (a, b)]
+    if not set(kinds) <= set("iu"):
+        return False
+    return kinds[1] == "i" and (isinstance(b, Var) or bool(np.any(np.less(b, 0))))
+
+
+power.stumbles = _of_whole_numbers
 
 
 def float_power(a: Any, b: Any) -> Any:

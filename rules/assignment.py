@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.out_argument import copy_to
+from linad.arrays.zero_dim import is_number
 from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
@@ -31,6 +32,18 @@ def _writable(target: Any, name: str) -> Any:
             f"make the array with np.zeros_like(x) or linad.numpy.zeros"
         )
     return target
+
+
+def _check_cast(a: Any, values: Any, name: str) -> None:
+    """Refuse arrays that NumPy does not cast here; numbers and lists it does."""
+    is_array = isinstance(values, np.ndarray) or (
+        isinstance(values, Traced) and not is_number(values)
+    )
+    if is_array and not np.can_cast(values.dtype, a.dtype, "safe"):
+        raise TypeError(
+            f"{name}: cannot cast values of {values.dtype} to {a.dtype} by NumPy's rule 'safe'; "
+            f"pass values.astype(a.dtype)"
+        )
 
 
 def _plain_integers(indices: Any, name: str) -> Any:
@@ -58,13 +71,15 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         flat = np.clip(flat, 0, a.size - 1)
     elif mode != "raise":
         raise ValueError(f"put: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
-    if flat.size and np.size(v):
-        a.flat[flat] = _in_turn(v, np.arange(flat.size))
+    if not np.size(v):
+        flat = flat[:0]
+    a.flat[flat] = _in_turn(v, np.arange(flat.size)) if flat.size else 0  # a write, even of none
 
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = _writable(arr, "place")
+    _check_cast(arr, vals, "place")
     flat = np.flatnonzero(np.asarray(mask))
     if flat.size and not np.size(vals):
         raise ValueError("place: cannot insert from an empty array")
@@ -74,6 +89,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     a = _writable(a, "putmask")
+    _check_cast(a, values, "putmask")
     mask = np.asarray(mask)
     if mask.shape != a.shape:
         raise ValueError(f"putmask: mask {mask.shape} and a {a.shape} must have the same shape")
@@ -129,14 +145,18 @@ def update_at(ufunc: Any, x: Any, index: Any, *operands: Any) -> None:
     Sums cost one such step, anything else as many as the entry named most often has.
     """
     x = _writable(x, f"{ufunc.__name__}.at")
-    index = np.asarray(index) if isinstance(index, (Traced, list)) else index
+    if isinstance(index, (Traced, list)):
+        index = np.asarray(index)
+        index = index if index.size else index.astype(np.intp)  # of [] NumPy makes floats
     numbers = np.arange(x.size).reshape(x.shape)[index]
     if not np.ndim(numbers) or np.unique(numbers).size == numbers.size:
         x[index] = ufunc(x[index], *operands)
         return
     flat = numbers.reshape(-1)
     values = [ravel(broadcast_to(as_array(v), numbers.shape)) for v in operands]
-    if ufunc in (np.add, np.subtract):
+    # NumPy casts after each step, which whole numbers show.
+    whole = x.dtype.kind in "biu" and any([v.dtype.kind not in "biu" for v in values])
+    if ufunc in (np.add, np.subtract) and not whole:
         flat, groups = np.unique(flat, return_inverse=True)
         total = add_at(values[0], index=Index((groups,)), shape=flat.shape)
         x.flat[flat] = ufunc(x.flat[flat], total)

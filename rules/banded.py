@@ -30,6 +30,7 @@ def _solve_banded(ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> Any:
 
 
 solve_banded_ = Primitive("solve_banded", _solve_banded)
+solve_banded_.partial = "regular"
 
 
 def _neighbours(l_and_u: tuple[int, int], n: int, step: int) -> tuple[Any, Any]:

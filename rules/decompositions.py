@@ -125,6 +125,7 @@ def hermitian_argument(a: Any, name: str, lower: bool = True) -> Any:
 # Cholesky.
 
 cholesky_ = Primitive("cholesky", lambda a: np.linalg.cholesky(a))
+cholesky_.partial = "positive definite"
 
 
 class CholeskyDerivative(JacobianOperator):

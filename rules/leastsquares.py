@@ -42,6 +42,7 @@ def _eye(a: Any, axis: int) -> Any:
 # Pseudoinverse.
 
 pinv_ = Primitive("pinv", lambda a, *, rcond: np.linalg.pinv(a, rcond))
+pinv_.partial = "finite"
 
 
 @pinv_.jacobian(wrt=0)
@@ -73,6 +74,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
 # Least squares.
 
 lstsq_ = Primitive("lstsq", lambda a, b, *, rcond: np.linalg.lstsq(a, b, rcond)[0])
+lstsq_.partial = "finite"
 
 
 @lstsq_.jacobian(wrt=0)

@@ -58,6 +58,7 @@ def check_square(a: Any, name: str) -> None:
 # Systems.
 
 solve_ = Primitive("solve", lambda a, b: np.linalg.solve(a, b))
+solve_.partial = "regular"
 
 _shared = threading.local()
 
@@ -118,6 +119,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 # Inverses.
 
 inv_ = Primitive("inv", lambda a: np.linalg.inv(a))
+inv_.partial = "regular"
 
 
 @inv_.jacobian(wrt=0)

@@ -226,6 +226,7 @@ def _sylvester(a: Any, b: Any, q: Any) -> Any:
 
 
 sylvester_ = Primitive("solve_sylvester", _sylvester)
+sylvester_.partial = "regular"
 
 
 class SylvesterSolve(LinearSolve):

@@ -307,6 +307,7 @@ def polyfit(
 
 
 roots_ = Primitive("roots", np.roots)
+roots_.partial = "finite"
 
 
 @roots_.jacobian(wrt=0)

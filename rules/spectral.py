@@ -22,8 +22,9 @@ depends on the values only and treats equal ones alike (a sum, a trace, a maximu
 subgradient) has the right first derivative there, and so have vectors of the other
 eigenspaces, and U V^H, for Y is known. What turns the vectors of one eigenspace into each
 other is lost: there is no derivative of a single vector. A function V f(Λ) V^H of the matrix
-needs it as well, and so does U f(S) V^H; they have to be differentiated in another way: reverse
-mode, which sees values and vectors come together, gives NaN; forward mode does not see it. An
+needs it as well, and so does U f(S) V^H: what depends on the values and on the vectors that are
+coupled is NaN, in both modes (`linad.operators.entangled`), and has to be differentiated in
+another way. Of U f(S) V^H this holds at singular values 0 too. An
 eigenvalue of a defective matrix has no derivative. It is NaN, in Σ λ as well, for what reaches the
 rule may be Σ λ² / 2. Singular values equal to 0 have derivative 0, as |x| has. Second derivatives
 there are right, or raise: see `linad.rules.degeneracy`.
@@ -41,13 +42,14 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, Traced
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import SystemMatrix
 from linad.rules.decompositions import HermitianReading, symmetrized
-from linad.rules.degeneracy import equal_values, settle
+from linad.rules.degeneracy import equal_values, inside, settle
 from linad.rules.linalg import LinAlgError, adjoint, check_square
 
 EighResult = type(np.linalg.eigh(np.eye(1)))
@@ -66,13 +68,50 @@ def reciprocal_gaps(values: Any) -> Any:
     return _reciprocal(values[..., None, :] - values[..., :, None], equal_values(values))
 
 
-def known_turns(values: Any, turned: Any, m: Any) -> Any:
-    """F ∘ M, and NaN where a coupling M of vectors of equal values is not 0: it would be lost."""
-    eye = np.eye(values.shape[-1], dtype=bool)
+def _counts(m: Any, axes: tuple[int, ...]) -> Any:
+    """Which entries are more than rounding beside the largest along ``axes``."""
     size = np.abs(m)
-    far = 100 * values.shape[-1] * float(np.finfo(values.dtype).eps)
-    largest = np.max(size, axis=(-2, -1), keepdims=True, initial=0.0)
-    return np.where(equal_values(values) & ~eye & (size > far * largest), np.nan, turned)
+    far = 100 * m.shape[-1] * float(np.finfo(m.dtype).eps)
+    return size > far * np.max(size, axis=axes, keepdims=True, initial=0.0)
+
+
+def _others_equal(values: Any) -> Any:
+    """Which pairs of different values count as equal."""
+    return equal_values(values) & ~np.eye(values.shape[-1], dtype=bool)
+
+
+def _lost(values: Any, m: Any) -> Any:
+    """Where a coupling M of vectors of equal values is not 0: it is in no F ∘ M."""
+    return _others_equal(values) & _counts(m, (-2, -1))
+
+
+def _used(values: Any, *vectors: Any) -> Any:
+    """Which values a function makes use of, judging by cotangents of theirs and of their vectors.
+
+    Those of values that are cut off are exactly 0, beside others. So are those of f(Λ) where f is 0
+    and only what is lost matters; if nothing else does, all are 0: then all count as used.
+    """
+    used = values != 0
+    for v in vectors:
+        if v is not None:
+            used = used | np.any(v != 0, axis=-2)
+    return used | ~np.any(used, axis=-1, keepdims=True)
+
+
+def _spoilt(values: Any, used: Any, turned: Any) -> Any:
+    """``turned``, and NaN for pairs of equal values that are used."""
+    pairs = used[..., None, :] | used[..., :, None]
+    return np.where(_others_equal(values) & pairs, np.nan, turned)
+
+
+def _any_equal(values: Any) -> bool:
+    """Whether two values are equal, as far as is known before a program runs."""
+    return isinstance(values, Traced) or bool(np.any(_others_equal(values)))
+
+
+def _in_pairs(lost: Any) -> Any:
+    """Which values, and which vectors, a coupling belongs to."""
+    return np.any(lost, axis=-1) | np.any(lost, axis=-2)
 
 
 def _conditions(vectors: Any) -> Any:
@@ -117,9 +156,10 @@ def _embedded(values: Any, eye: Any) -> Any:
 # Hermitian matrices.
 
 eigh_ = Primitive("eigh", lambda a, *, UPLO: tuple(np.linalg.eigh(a, UPLO)), outputs=2)
+eigh_.partial = "finite"
 
 
-class HermitianEigen(JacobianOperator):
+class HermitianEigen(Entangled):
     """dA -> (dλ, dV) of a Hermitian dA.
 
     Parameters
@@ -133,8 +173,8 @@ class HermitianEigen(JacobianOperator):
     owns_result = True
 
     def __init__(self, values: Any, vectors: Any) -> None:
-        self.values, self.vectors = values, vectors
-        self.gaps = reciprocal_gaps(values)
+        self.values, self.vectors = inside(values), inside(vectors)
+        self.gaps = reciprocal_gaps(self.values)
         self._eye = np.eye(vectors.shape[-1], dtype=values.dtype)
         self.clinear = vectors.dtype.kind != "c"
         super().__init__(vectors.shape, vectors.shape, vectors.dtype)
@@ -144,6 +184,12 @@ class HermitianEigen(JacobianOperator):
         e = adjoint(v) @ tangent @ v
         return np.real(_diagonal(e)) + 0.0, v @ (self.gaps * e)
 
+    def undetermined(self, tangent: Array) -> Any:
+        if not _any_equal(self.values):
+            return None
+        v = self.vectors
+        return _in_pairs(_lost(self.values, adjoint(v) @ tangent @ v))
+
     def pullback(self, cotangent: Array) -> Array:
         values, vectors = cotangent
         v = settle(self.vectors, self.values, values if vectors is None else None, "eigh")
@@ -152,25 +198,28 @@ class HermitianEigen(JacobianOperator):
             m = adjoint(v) @ vectors
             turned = self.gaps * m
             if values is not None:  # values with vectors, as in V f(Λ) V^H
-                turned = known_turns(self.values, turned, m)
+                turned = _spoilt(self.values, _used(values, vectors), turned)
             e = _plus(e, turned)
         return v @ e @ adjoint(v)
 
 
-class Read(JacobianOperator):
+class Read(Entangled):
     """An operator with several results after a `HermitianReading`."""
 
     unknown = EVERYTHING
 
     owns_result = True
 
-    def __init__(self, op: JacobianOperator, reading: HermitianReading) -> None:
+    def __init__(self, op: Entangled, reading: HermitianReading) -> None:
         self.op, self.reading = op, reading
         self.clinear = op.clinear
         super().__init__(op.out_shape, reading.in_shape, op.dtype)
 
     def pushforward(self, tangent: Array) -> Array:
         return self.op.pushforward(self.reading.pushforward(tangent))
+
+    def undetermined(self, tangent: Array) -> Any:
+        return self.op.undetermined(self.reading.pushforward(tangent))
 
     def pullback(self, cotangent: Array) -> Array:
         return self.reading.pullback(self.op.pullback(cotangent))
@@ -202,9 +251,10 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 # General matrices.
 
 eig_ = Primitive("eig", lambda a: tuple(np.linalg.eig(a)), outputs=2)
+eig_.partial = "finite"
 
 
-class GeneralEigen(JacobianOperator):
+class GeneralEigen(Entangled):
     """dA -> (dλ, dV), V with columns of norm 1 and their largest entries real.
 
     Parameters
@@ -220,6 +270,7 @@ class GeneralEigen(JacobianOperator):
     owns_result = True
 
     def __init__(self, values: Any, vectors: Any, in_dtype: Any) -> None:
+        values, vectors = inside(values), inside(vectors)
         self.values, self.vectors = values, vectors
         self.gaps = reciprocal_gaps(values)
         self.matrix = SystemMatrix(vectors)
@@ -262,6 +313,12 @@ class GeneralEigen(JacobianOperator):
         phase = np.sum(self._weights() * np.imag(dv), axis=-2, keepdims=True)
         return self._known(_diagonal(c)), dv - v * (np.real(along) + 1j * phase)
 
+    def undetermined(self, tangent: Array) -> Any:
+        if not _any_equal(self.values):
+            return None
+        c = self.matrix.solve(tangent @ self.vectors)
+        return _in_pairs(_lost(self.values, c))
+
     def _known(self, values: Any) -> Any:
         """Tangents or cotangents of eigenvalues: NaN where a defective one is not left out."""
         return np.where(self._defective & (values != 0), np.nan, values) + 0.0
@@ -271,6 +328,7 @@ class GeneralEigen(JacobianOperator):
         v, matrix = self._settled(values if vectors is None else None)
         c = None if values is None else _embedded(self._known(values), self._eye)
         if vectors is not None:
+            used = None if values is None else _used(values, vectors)
             along = np.sum(np.conj(v) * vectors, axis=-2, keepdims=True)
             if self._complex:
                 phase = np.imag(np.conj(along)) * self._weights()
@@ -280,7 +338,7 @@ class GeneralEigen(JacobianOperator):
             m = adjoint(v) @ vectors
             turned = np.conj(self.gaps) * m
             if values is not None:
-                turned = known_turns(self.values, turned, m)
+                turned = _spoilt(self.values, used, turned)
             c = _plus(c, np.where(self._defective[..., None, :] & (m != 0), np.nan, turned))
         da = matrix.solve(c @ adjoint(v), adjoint=True)
         return np.real(da) + 0.0 if self._in_dtype.kind != "c" and self._complex else da
@@ -298,6 +356,7 @@ def eig(a: Any) -> Any:
 
 
 eigvals_ = Primitive("eigvals", lambda a: np.linalg.eigvals(a))
+eigvals_.partial = "finite"
 
 
 class GeneralEigenvalues(GeneralEigen):
@@ -339,9 +398,10 @@ def eigvals(a: Any) -> Any:
 # Singular values.
 
 svd_ = Primitive("svd", lambda a: tuple(np.linalg.svd(a, full_matrices=False)), outputs=3)
+svd_.partial = "finite"
 
 
-class SingularDerivative(JacobianOperator):
+class SingularDerivative(Entangled):
     """dA -> (dU, ds, dV^H) of the reduced decomposition.
 
     Parameters
@@ -354,7 +414,10 @@ class SingularDerivative(JacobianOperator):
 
     owns_result = True
 
+    values_at, rows_at = 1, 2
+
     def __init__(self, u: Any, s: Any, vh: Any) -> None:
+        u, s, vh = inside(u), inside(s), inside(vh)
         self.u, self.s, self.vh = u, s, vh
         sums = s[..., None, :] + s[..., :, None]
         self.gaps = reciprocal_gaps(s)
@@ -385,14 +448,35 @@ class SingularDerivative(JacobianOperator):
         ds = np.where(self._positive, np.real(_diagonal(p)), np.zeros((), self.s.dtype))
         return du, ds, adjoint(dv)
 
+    def undetermined(self, tangent: Array) -> Any:
+        zero = ~self._positive
+        if not (_any_equal(self.s) or np.any(zero)):
+            return None
+        u, v = self.u, adjoint(self.vh)
+        av, ahu = tangent @ v, adjoint(tangent) @ u
+        p = adjoint(u) @ av
+        lost = _lost(self.s, p + adjoint(p)) | self._lost_at_zero(p)
+        outside = _counts(av - u @ p, (-2, -1)), _counts(ahu - v @ adjoint(p), (-2, -1))
+        return _in_pairs(lost) | zero & (np.any(outside[0], axis=-2) | np.any(outside[1], axis=-2))
+
+    def _lost_at_zero(self, m: Any) -> Any:
+        """Where both values are 0, and M is not."""
+        zero = ~self._positive
+        return zero[..., None, :] & zero[..., :, None] & _counts(m, (-2, -1))
+
     def pullback(self, cotangent: Array) -> Array:
         du, ds, dvh = cotangent
         only = ds if du is None and dvh is None else None
         u, vh = settle(self.u, self.s, only, "svd"), self.vh
         inverse = self._inverse[..., None, :]
-        p = rest = left = right = None
+        together = only is None and ds is not None  # as in U f(S) V^H
+        p = rest = left = right = used = None
         if ds is not None:
-            p = _embedded(np.where(self._positive, ds, np.zeros((), ds.dtype)), self._eye)
+            at_zero = np.zeros((), ds.dtype)
+            if together:  # what leads out of the range of A is seen in neither
+                used = _used(ds, du, None if dvh is None else adjoint(dvh))
+                at_zero = np.where(used, np.nan, at_zero)
+            p = _embedded(np.where(self._positive, ds, at_zero), self._eye)
         if du is not None:
             left = adjoint(u) @ du
             if u.shape[-2] > u.shape[-1]:
@@ -406,8 +490,8 @@ class SingularDerivative(JacobianOperator):
             total = _plus(left, right)
             apart = _plus(left, None if right is None else -right)
             x, y = self.gaps * total, self.sums * apart
-            if ds is not None:  # values with vectors, as in U f(S) V^H
-                x = known_turns(self.s, x, total)
+            if together:
+                x = _spoilt(self.s, used, x)
             if self._complex:
                 y = y + self.sums * total * self._eye
             p = _plus(p, 0.5 * (x + adjoint(x) + y - adjoint(y)))

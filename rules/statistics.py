@@ -7,7 +7,8 @@ cov       C = (X - m) diag(w) (X - m)^H / r
 
 In var the derivative of the mean drops out, since the deviations sum to zero; so var and std
 are one row a lane, and one pass an application. Where all entries of a lane are equal std has
-no derivative: it is 0 there, the least of its subgradients. A mean of one's own (``mean=``)
+no derivative: it is 0 there, the least of its subgradients, and where only the rounded mean tells
+them from it. A mean of one's own (``mean=``)
 is an argument like any other and is differentiated as such.
 """
 
@@ -22,6 +23,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS, implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact, keep_axes
+from linad.core.tape import stop
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
@@ -58,15 +60,31 @@ def var_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator
     return _deviation_row(y, x, weights, axes)
 
 
+def _is_rounding(y: Any, mean: Any) -> Any:
+    """Where a standard deviation is nothing but what the mean of equal entries was rounded by."""
+    return y <= 8 * float(np.finfo(y.dtype).eps) * np.abs(mean)
+
+
 @std_.jacobian(wrt=0)
 def std_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator:
-    y_kept = y.reshape(keep_axes(x.shape, axes))
-    weights = _deviation(x, axes) * (_factor(x, axes, ddof) / tip(y_kept))
-    return _deviation_row(y, x, weights, axes)
+    m = np.mean(x, axis=axes, keepdims=True)
+    y = y.reshape(keep_axes(x.shape, axes))
+    rounding = np.where(_is_rounding(y, m), y, np.zeros((), y.dtype))
+    weights = (x - m) * (_factor(x, axes, ddof) / tip(y - stop(rounding)))
+    return _deviation_row(np.squeeze(y, axis=axes), x, weights, axes)
 
 
-def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: Any) -> Any:
-    """The variance of chosen entries, or about a mean of one's own; axes are kept."""
+def _root_of_var(y: Any, mean: Any) -> Any:
+    """sqrt(y) of a variance; its slope is 0 where the entries are equal up to rounding."""
+    std, zero = root_(stop(y)), np.zeros((), y.dtype)
+    flat = _is_rounding(std, mean)
+    return root_(y - stop(np.where(flat, y, zero))) + stop(np.where(flat, std, zero))
+
+
+def _masked_moment(
+    a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: Any, root: bool
+) -> Any:
+    """The variance of chosen entries, or about a mean of one's own, or its root; axes are kept."""
     masked = where is not True and where is not NoValue
     if mean is NoValue:
         mean = np.mean(a, axis=axes, keepdims=True, where=where)
@@ -77,9 +95,10 @@ def _masked_var(a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: An
     else:
         n = np.asarray(lane_size(a, axes), np.finfo(a.dtype).dtype)
     free = np.maximum(n - n.dtype.type(ddof), 0)
-    return np.sum(size_squared(d), axis=axes, keepdims=True) / free.reshape(
+    y = np.sum(size_squared(d), axis=axes, keepdims=True) / free.reshape(
         keep_axes(a.shape, axes) if np.ndim(free) else ()
     )
+    return _root_of_var(y, mean) if root else y
 
 
 def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
@@ -112,8 +131,7 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
             return rooted(
                 y, a, lambda a: kept(var_(a, axes=axes, ddof=ddof), a.shape, axes, keepdims)
             )
-        y = _masked_var(a, axes, ddof, where, mean)
-        y = cast(root_(y) if root else y, dtype)
+        y = cast(_masked_moment(a, axes, ddof, where, mean, root), dtype)
         return y if keepdims and keepdims is not NoValue else np.squeeze(y, axis=axes)
 
     moment.__name__ = moment.__qualname__ = name

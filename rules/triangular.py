@@ -50,6 +50,7 @@ def _solve_triangular(a: Any, b: Any, *, lower: bool, unit: bool) -> Any:
 
 
 solve_triangular_ = Primitive("solve_triangular", _solve_triangular)
+solve_triangular_.partial = "regular"
 
 
 class TriangularSolve(LinearSolve):

@@ -10,6 +10,7 @@ import linad
 from linad.operators import composites, wrappers
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
+from linad.operators.entangled import Entangled
 from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.reordering import Broadcast, Permutation, Reshape
 from linad.operators.structured import (
@@ -135,7 +136,7 @@ def tolerance(dtype):
 
 
 ABSTRACT = {Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
-ABSTRACT |= {IdentityMatrix}
+ABSTRACT |= {IdentityMatrix, Entangled}
 
 
 def every_class():

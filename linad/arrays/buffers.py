@@ -128,7 +128,7 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
     base = concrete(root)
     if "shape" in params and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is np.ndarray and np.may_share_memory(new, base):
+    if type(new) is np.ndarray and _is_view_of_root(new, base):
         if root._buffer is None:
             root._buffer = Storage()
         root._buffer.viewed = True
@@ -157,12 +157,17 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     new = concrete(y)
     if "shape" in params and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
-    if type(new) is not np.ndarray or not np.may_share_memory(new, base):
+    if type(new) is not np.ndarray or not _is_view_of_root(new, base):
         return None
     result = type(x)(x._trace, None, y)
     root._buffer.viewed = True
     result._buffer = View(root, -1, ViewMemory(new, base, (primitive, x, params)))
     return result
+
+
+def _is_view_of_root(new: np.ndarray, base: Any) -> bool:
+    """Whether what a view primitive gave is a view, if only of no entries."""
+    return np.may_share_memory(new, base) or (not new.size and new.base is not None)
 
 
 def _layout_decides(primitive: Primitive, x: Any, new: Any) -> bool:
@@ -427,6 +432,10 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     own_storage(root)
     trace.written_to()
     shape = root.shape[: root.ndim - region.ndim] + region.shape
+    if 0 in shape and not isinstance(value, Traced):
+        # Nothing moves; but NumPy refuses it for a read-only array.
+        root._buffer.version += 1
+        return
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
         value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
     trace.write(root, region, value)

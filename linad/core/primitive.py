@@ -66,6 +66,13 @@ class Primitive:
     zero_slope_args : set of int
         Arguments in which the derivative is zero wherever it exists, as that of a step in its
         place: no link leads through them.
+    aside : bool
+        Whether it is a rule's own look at a value, and no use that the function makes of it.
+    partial : str
+        What its first argument must be lest it raises, as "regular" or "positive definite"; empty
+        for what raises for wrong shapes and dtypes only.
+    stumbles : callable or None
+        Whether it may raise for such operands, ``stumbles(*operands)``, if that needs more.
     vjp_rule : callable or None
         A rule for all arguments at once, ``vjp_rule(*arrays, **params) -> (y, pullback)``; it
         takes the place of the Jacobian rules.
@@ -107,6 +114,9 @@ class Primitive:
         self.captures_args = captures_args
         self.__doc__ = impl.__doc__
         self.elementwise = False
+        self.aside = False
+        self.partial = ""
+        self.stumbles: Callable[..., bool] | None = None
         self.zero_slope_args: frozenset[int] = frozenset()
         self.vjp_rule: Rule | None = None
         self.whole: Rule | None = None

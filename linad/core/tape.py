@@ -166,6 +166,19 @@ unchanged = Primitive("unchanged", _unchanged, constant=True)
 """Checks that an array has the recorded entries, to the bit."""
 
 
+def _raises(*args: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
+    try:
+        with np.errstate(all="ignore"):
+            primitive(*args, **params)
+    except Exception:
+        return np.True_
+    return np.False_
+
+
+raises = Primitive("raises", _raises, constant=True)
+"""Whether an operation raises: what a ``try`` around it decides upon."""
+
+
 class Tape:
     """A recorded program.
 

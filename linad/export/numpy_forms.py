@@ -47,6 +47,7 @@ ROWS: dict[str, Row] = {
     "astype_exact": "np.asarray({0}).astype({dtype})",
     "copy": "np.array({0})",
     "masked": "np.where({mask}, {0}, 0)",
+    "inside": "{0}",
     "settled": "{0}",
     "_ones_like": "np.ones_like({0})",
     "read_region": lambda m, eqn, args: _read(m, eqn, args),

@@ -40,7 +40,7 @@ SINGLE = {
 }
 """ONNX Runtime has these in single precision; in double precision they are compositions."""
 
-SAME = "conjugate copy positive real settled stop_gradient"
+SAME = "conjugate copy inside positive real settled stop_gradient"
 """y = x, of real numbers."""
 
 BINARY = {

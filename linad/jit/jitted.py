@@ -28,7 +28,7 @@ from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
 from linad.core.transformed_functions import named
-from linad.errors import GuardError, TracerError
+from linad.errors import GuardError, LinadError, TracerError
 from linad.jit.outside import Outside, has_state, state_of
 from linad.jit.signature import Signature, StaticArguments
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
@@ -209,10 +209,10 @@ class Jitted(Generic[P, R]):
                 # NumPy says what is wrong, or knows what to return.
                 log.debug("%s runs uncompiled: %s", name_of(self.function), stopped)
                 return self.function(*args, **kwargs)
-            except Exception:
-                if not variant.written:
+            except Exception as failure:
+                if isinstance(failure, LinadError) and not variant.written:
                     raise
-                # It raises there, too, and what it has written before stays.
+                # It raises there, too, and what it has written before stays; or is caught.
                 return self.function(*args, **kwargs)
             self._shorten(arguments, variant)
             return variant.finish(values, arguments.arrays)
@@ -272,10 +272,11 @@ class Jitted(Generic[P, R]):
                 continue
             except ArithmeticError:
                 break
-            except SUSPECT as failure:
-                if not is_own_fault(failure):
-                    raise
-                warn_uncompiled(name_of(self.function), failure)
+            except LinadError:
+                raise
+            except Exception as failure:  # which Python raises, too, or catches
+                if is_own_fault(failure):
+                    warn_uncompiled(name_of(self.function), failure)
                 break
             return variant.finish(values, arguments.arrays)
         else:

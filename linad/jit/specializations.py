@@ -27,7 +27,7 @@ from linad.core.memory_layouts import kept, layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Equation, Tape, Var, guard, needed, stop, unchanged
+from linad.core.tape import Equation, Tape, Var, guard, stop, unchanged
 from linad.errors import GuardError, OutputError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.random_draws import Draws
@@ -296,11 +296,13 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         # One array by two names: what is written to one has to be seen through the other.
         return arguments.call(f, arguments.arrays), None
     draws.check()
-    equations = _own_constants(needed(recorder.equations, nodes))
+    equations = _own_constants(recorder.program(nodes))
     example = [np.array(g) for g in given]  # before what was written is given back
-    for k in written:
-        arguments.arrays[k][...] = tracers[k]._value
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
+    # After ``np.copyto(x, p)`` the value of x is that of p, which may be written as well.
+    entries = [_plain(tracers[k]._value) for k in written]
+    for k, found in zip(written, entries, strict=True):
+        arguments.arrays[k][...] = found
     if any(isinstance(a, Tracer) for eqn in equations for a in eqn.inputs) or any(
         isinstance(v, Tracer) for v in values
     ):

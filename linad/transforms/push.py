@@ -14,6 +14,7 @@ from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
+from linad.operators.entangled import Entangled, Results
 from linad.transforms.linearize import linearize_pullback, widened
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import handed_out, push_onto
@@ -28,12 +29,18 @@ from linad.transforms.traced_values import (
 class PushTrace(Trace):
     """A trace whose tracers carry their tangent as node; None is zero."""
 
+    _entangled: list[Results] | None = None
+    """The results of operations on eigenvalues, which do not hold together everywhere."""
+
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
         if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
             return view
         values, nodes, nested = read_arguments(self, primitive, args, None)
+        if self._entangled is not None and not (primitive.constant or primitive.aside):
+            slopes = primitive.zero_slope_args
+            nodes = [(i, t if i in slopes else self._told(t)) for i, t in nodes]
         active = []
         written = False  # tangents of written arrays change later, and none may look into them
         for i, tangent in nodes:
@@ -71,7 +78,11 @@ class PushTrace(Trace):
                     total, mine = push_onto(total, mine, J, tangent), True
         if isinstance(y, tuple):
             tangents = (None,) * len(y) if total is None else total
+            if total is not None and isinstance(J, Entangled):
+                self._entangled = [*(self._entangled or ()), Results(J, active[0][1], total)]
             return tuple([self._result(v, t) for v, t in zip(y, tangents, strict=True)])
+        if primitive.aside and total is not None:
+            total = total[...]  # not the tangent that others may use
         result = self._result(y, total)
         if primitive.view and isinstance(result, Tracer):
             attach_view(result, args[0], primitive, params)
@@ -89,6 +100,8 @@ class PushTrace(Trace):
         self.check_alive()
         tangent, value = read_written(self, value)
         write_value(root, region, value)
+        if self._entangled is not None:
+            tangent, root._node = self._told(tangent), self._told(root._node)
         if root._node is None and tangent is None:
             return
         if root._node is None:
@@ -108,9 +121,17 @@ class PushTrace(Trace):
         pushed: list[Any] = []
         taken = {memory_of(t) for t in given}
         for y, tangent in zip(results, tangents, strict=True):
+            tangent = self._told(tangent)
             tangent = Slot(y).zeros() if tangent is None else handed_out(tangent, taken)
             pushed.append(tangent if y.shape else like(y, tangent))
         return out_tree, results, pushed
+
+    def _told(self, tangent: Any) -> Any:
+        """A tangent that is used now, perhaps after another that it is entangled with."""
+        if tangent is not None:
+            for results in self._entangled or ():
+                tangent = results.told(tangent)
+        return tangent
 
     def _apply_vjp_rule(self, primitive: Primitive, values: Any, active: Any, params: Any) -> Any:
         """Push through a rule that has a pullback only: its adjoint is the pushforward."""

@@ -19,7 +19,7 @@ from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
-from linad.core.tape import Equation, Source, Tape, Var, guard, needed, stop
+from linad.core.tape import Equation, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.transforms.plain_operands import PlainOperands
@@ -30,6 +30,22 @@ from linad.transforms.traced_values import (
     read_written,
     refuse_objects,
 )
+
+CAUGHT = (np.linalg.LinAlgError, ArithmeticError)
+"""What values make an operation raise, and not shapes: a function may catch it and go on."""
+
+
+def _may_raise(e: Equation) -> bool:
+    if not e.primitive.partial:
+        return False
+    if e.primitive.stumbles is None:
+        return isinstance(e.inputs[0], Var)  # a constant has been as it must be
+    return e.primitive.stumbles(*e.inputs)
+
+
+def _demand(e: Equation) -> tuple[str, int]:
+    """What an equation that may raise demands, and of which array."""
+    return e.primitive.partial, id(e.inputs[0]) if e.primitive.partial else 0
 
 
 class RecordTrace(Trace):
@@ -67,7 +83,13 @@ class RecordTrace(Trace):
             for i, a in enumerate(args):
                 if type(a) is int and not LEAST <= a <= MOST:
                     inputs[i] = as_met(a, args)
-        y = primitive(*values, **params)
+        try:
+            y = primitive(*values, **params)
+        except Exception as failure:
+            known = Primitive.registry.get(primitive.name) is primitive
+            if primitive.partial or not known or isinstance(failure, CAUGHT):
+                self.equations += self._tried(primitive, inputs, params, np.True_, self.line())
+            raise
         several = isinstance(y, tuple)
         if not several and y.dtype.hasobject:
             refuse_objects(primitive)
@@ -77,6 +99,31 @@ class RecordTrace(Trace):
         if primitive.view:
             attach_view(results[0], args[0], primitive, params)
         return tuple(results) if several else results[0]
+
+    def _tried(
+        self, primitive: Primitive, inputs: Any, params: Any, expected: Any, line: Source | None
+    ) -> list[Equation]:
+        """Check at each run whether an operation raises, as it did or did not here."""
+        var = Var(next(self.numbers), (), np.dtype(bool))
+        tried = {"primitive": primitive, "params": params}
+        return [
+            Equation(raises, tuple(inputs), tried, (var,), line),
+            Equation(guard, (var,), {"expected": expected}, (), line),
+        ]
+
+    def program(self, outputs: list[Any]) -> list[Equation]:
+        """The equations that outputs need, and what else would have raised."""
+        kept = needed(self.equations, outputs)
+        live = set(map(id, kept))
+        known = {_demand(e) for e in kept}
+        found = []
+        for e in self.equations:
+            if id(e) in live or not _may_raise(e):
+                found.append(e)
+            elif _demand(e) not in known:
+                known.add(_demand(e))
+                found += self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
+        return needed(found, outputs)
 
     def constant(self, value: Any) -> Tracer:
         # A literal: equations hold a copy of it, since its storage will be written.
@@ -208,8 +255,7 @@ def trace(f: Callable[..., Any], *args: Any) -> tuple[Any, Tape]:
         result = f(*tree.unflatten(in_tree, tracers))
         results, nodes, out_tree = recorded_outputs(result, recorder)
         recorder.operands.check()
-    equations = needed(recorder.equations, nodes)
-    tape = Tape(name_of(f), inputs, equations, nodes, in_tree, out_tree)
+    tape = Tape(name_of(f), inputs, recorder.program(nodes), nodes, in_tree, out_tree)
     return tree.unflatten(out_tree, results), tape
 
 

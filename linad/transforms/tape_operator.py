@@ -15,6 +15,7 @@ from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator, own
+from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.region_writes import Insert
@@ -156,7 +157,14 @@ class TapeOperator(Typed):
                     if tangent is None:
                         continue
                     if total is None:
-                        total = J.pushforward(tangent)
+                        push = J.pushforward
+                        if (
+                            type(out) is not int
+                            and isinstance(J, Entangled)
+                            and self._mixes(out, J)
+                        ):
+                            push = J.pushforward_together
+                        total = push(tangent)
                         mine = J.owns_result or J.spreads
                         if self.writes and not mine:
                             total = total.copy()
@@ -278,6 +286,14 @@ class TapeOperator(Typed):
             result = slot.zeros(seeds) if value is None else handed_out(value, taken)
             results.append(result if slot.kind is None or seeds else slot.kind(result))
         return results
+
+    def _mixes(self, out: tuple[Node, ...], J: JacobianOperator) -> bool:
+        """Whether the outputs need both the values and the vectors of an operation."""
+        if not isinstance(J, Entangled):
+            return False
+        needed = {node for _, links, _ in self._scheduled() for node, _ in links}
+        needed.update(node for node in self.outputs if node is not None)
+        return J.both([node in needed for node in out])
 
     def _scheduled(self) -> list[tuple[Any, Sequence[Link], list[Node]]]:
         """The steps that an output needs, each with the nodes it is the last to use."""

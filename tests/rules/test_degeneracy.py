@@ -6,7 +6,7 @@ import pytest
 import linad
 import linad.scipy.linalg as sl
 from linad.errors import DegenerateError
-from linad.rules.degeneracy import settled
+from linad.rules.degeneracy import inside_, settled
 from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(0)
@@ -18,6 +18,7 @@ def array(*shape):
 
 
 CASES = [
+    Case(inside_, array(3, 3)),
     Case(settled, array(3, 3), array(3), np.array([1.0, 2, 4]), name="eigh", strict=False),
     Case(settled, array(4, 3), np.zeros(3), np.arange(1.0, 4), name="svd", strict=True),
 ]

@@ -189,3 +189,16 @@ def test_too_few_degrees_of_freedom():
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         linad.linearize(call, MATRIX)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1.7])
+@pytest.mark.parametrize("n", [3, 6, 7, 49])
+def test_std_of_equal_entries_is_flat_whatever_the_mean_is_rounded_to(n, value):
+    """NumPy's std of them may be 1e-17, and not 0; their slopes are no numbers over it."""
+    x = np.full(n, value)
+    every = np.ones(n, bool)
+    for f in (np.std, np.nanstd, lambda x: np.std(x, where=every), lambda x: np.std(x, ddof=1)):
+        assert np.max(np.abs(linad.grad(f)(x))) < 1e-15
+        assert abs(linad.value_and_grad(f)(x)[0] - f(x)) < 1e-15
+        with np.errstate(all="ignore"):
+            assert np.all(np.isnan(linad.hessian(f)(x)))
