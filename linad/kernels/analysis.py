@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linad.kernels.expressions import ArrayKind, Expr, Kind, kind_of, names
+from linad.kernels.expressions import ArrayKind, Kind, names
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
     For,
@@ -128,15 +128,9 @@ def loop_variables(program: KernelProgram) -> set[str]:
     return {s.name for s in walk(program.body) if isinstance(s, For)}
 
 
-def is_integer(e: Expr, kinds: dict[str, Kind]) -> bool:
-    """Whether an expression has no derivative by its type."""
-    return kind_of(e, kinds) != "f"
-
-
 __all__ = [
     "KernelProgram",
     "constant_names",
-    "is_integer",
     "loop_variables",
     "names",
     "spread",

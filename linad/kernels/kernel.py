@@ -1,6 +1,7 @@
 """`linad.kernel`: a function for Numba that can be differentiated."""
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -48,7 +49,7 @@ class Specialization:
     """
 
     def __init__(self, source: FunctionSource, kinds: Sequence[Any], error_model: str) -> None:
-        lowered = LoweredKernel(source, kinds)
+        lowered = LoweredKernel.settled(source, kinds)
         self.source, self.parameters = source, lowered.parameters
         self.results, self.single = lowered.results, lowered.single
         self.constants = list(lowered.constants.values())
@@ -143,11 +144,14 @@ class Kernel:
             self.function = numba.njit(**options)(function)
         self.error_model = options.get("error_model", "python")
         functools.update_wrapper(self, self.source.function)
+        self.signature = inspect.signature(self.source.function)
         self.lock = threading.RLock()
         self.specializations: dict[Any, Specialization] = {}
         self.last: Specialization | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named:
+            arguments = self.signature.bind(*arguments, **named).args
         for a in arguments:
             if type(a) is Tracer:
                 return self.traced(arguments)

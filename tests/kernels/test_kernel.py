@@ -122,8 +122,8 @@ def with_try(x):
         x[0] = 2.0
 
 
-def over_entries(x):
-    for v in x:
+def over_a_set(x):
+    for v in {1.0, 2.0}:
         x[0] = v
 
 
@@ -154,7 +154,7 @@ def with_lambda(x):
 REFUSED = (
     with_list,
     with_try,
-    over_entries,
+    over_a_set,
     with_fft,
     with_sort,
     with_else,
