@@ -76,7 +76,7 @@ _LAZY = {
     "cond": "linad.control.deciding",
     "explain": "linad.api.inspection",
     "fori_loop": "linad.control.loops",
-    "kernel": "linad.kernels.kernel",
+    "kernel": "linad.kernels.decorator",
     "log_compiles": "linad.api.inspection",
     "loop": "linad.control.python_loop",
     "lower": "linad.export.lowered",

@@ -33,6 +33,8 @@ class KernelProgram:
     body : list of Statement
     level : int
         How often it was differentiated; names of derivatives end in it.
+    checkpoints : int
+        How many states the adjoint of a loop at the top keeps; 0 is all that is overwritten.
     writes : tuple of str
         The arguments that it writes into.
     """
@@ -42,6 +44,7 @@ class KernelProgram:
     kinds: dict[str, Kind]
     body: list[Statement]
     level: int = 0
+    checkpoints: int = 0
 
     @property
     def writes(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.numpy_functions import METHOD_NAMES, WRITTEN, diagonal, diagonal_matrix
-from linad.kernels.source import FunctionSource, name_of_function
+from linad.kernels.source import FunctionSource, is_kernel, is_mapped, name_of_function
 from linad.kernels.statements import Check, Let, Put, assigned
 
 LIKE = ("zeros_like", "empty_like", "ones_like", "full_like")
@@ -62,8 +62,10 @@ class CallLowering(ExpressionLowering):
         if written is not None:
             return self.inlined(node, written)
         inner = getattr(function, "py_func", getattr(function, "function", function))
-        if hasattr(function, "adjoint_source"):
+        if is_kernel(function):
             inner = getattr(inner, "py_func", inner)
+        if is_mapped(function) and function.signature is None:
+            inner = function.__wrapped__
         name = name_of_function(function)
         if not name and isinstance(inner, types.FunctionType):
             return self.inlined(node, inner)
@@ -399,7 +401,7 @@ def _is_known(function: Any) -> bool:
         name = name_of_function(function)
         if not name or name in CANONICAL or name in MAKERS:
             return True
-    elif hasattr(function, "adjoint_source"):
+    elif is_kernel(function) or is_mapped(function):
         return True
     name = name_of_function(function)
     known = name in CANONICAL or name in FUNCTIONS or name in MAKERS or name in REDUCTIONS

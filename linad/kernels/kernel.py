@@ -46,9 +46,13 @@ class Specialization:
         Of the arguments; a function stands for itself.
     error_model : str
         Numba's.
+    checkpoints : int
+        How many states the adjoint of a loop keeps.
     """
 
-    def __init__(self, source: FunctionSource, kinds: Sequence[Any], error_model: str) -> None:
+    def __init__(
+        self, source: FunctionSource, kinds: Sequence[Any], error_model: str, checkpoints: int
+    ) -> None:
         lowered = LoweredKernel.settled(source, kinds)
         self.source, self.parameters = source, lowered.parameters
         self.results, self.single = lowered.results, lowered.single
@@ -70,9 +74,8 @@ class Specialization:
                 body += _copy(slot, r, lowered.fresh, all_kinds)
         self.dims = _dims(lowered)
         arguments = [*lowered.parameters, *lowered.constants, *self.slots]
-        self.call = ProgramCall(
-            KernelProgram(source.name, arguments, all_kinds, body), error_model=error_model
-        )
+        program = KernelProgram(source.name, arguments, all_kinds, body, checkpoints=checkpoints)
+        self.call = ProgramCall(program, error_model=error_model)
 
     def slot_arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
         """Arrays for the results."""
@@ -130,8 +133,10 @@ def _evaluated(e: Expr, values: dict[str, Any]) -> int:
 class Kernel:
     """A function for Numba that can be differentiated; made by `linad.kernel`."""
 
-    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+    def __init__(self, function: Any, options: dict[str, Any], checkpoints: int = 0) -> None:
         import numba
+
+        self.checkpoints = checkpoints
 
         self.source = FunctionSource(function)
         check_calls(self.source)
@@ -159,6 +164,11 @@ class Kernel:
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)  # type: ignore[attr-defined]  # found by its name
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes it for where another function calls it: the function itself."""
+        return self.function._numba_type_
 
     def __repr__(self) -> str:
         return f"<linad.kernel {self.source.name}>"
@@ -207,7 +217,7 @@ class Kernel:
             with self.lock:
                 found = self.specializations.get(key)
                 if found is None:
-                    found = Specialization(self.source, kinds, self.error_model)
+                    found = Specialization(self.source, kinds, self.error_model, self.checkpoints)
                     self.specializations[key] = found
         self.last = found
         return found
@@ -304,45 +314,4 @@ def _floats(program: KernelProgram) -> tuple[str, ...]:
     return tuple([n for n in found if not n.startswith("out")])
 
 
-def kernel(function: Any = None, **options: Any) -> Any:
-    """Compile a function with Numba, and make it differentiable.
-
-    Parameters
-    ----------
-    function : callable
-        A function in the language of kernels: loops over entries that are read and overwritten,
-        branches, scalars, `math` and NumPy functions of numbers. Also one that
-        ``numba.njit`` has compiled.
-    **options
-        For ``numba.njit``.
-
-    Returns
-    -------
-    Kernel
-        Called with plain arguments it is Numba's function. With traced ones it is one operation,
-        which linad differentiates in both modes, any number of times forward and twice in
-        reverse.
-
-    Raises
-    ------
-    KernelError
-        If the source is not in the language of kernels.
-
-    Examples
-    --------
-    >>> import linad, numpy as np
-    >>> @linad.kernel
-    ... def total(x):
-    ...     s = 0.0
-    ...     for i in range(len(x)):
-    ...         s += x[i] ** 2
-    ...     return s
-    >>> linad.grad(total)(np.array([1.0, 2.0]))
-    array([2., 4.])
-    """
-    if function is None:
-        return functools.partial(kernel, **options)
-    return Kernel(function, options)
-
-
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel"]

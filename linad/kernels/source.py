@@ -164,3 +164,15 @@ def name_of_function(value: Any) -> str:
     import builtins
 
     return name if getattr(builtins, name, None) is value else ""
+
+
+def is_mapped(function: Any) -> bool:
+    """Whether `numba.vectorize` or `numba.guvectorize` made a function, for one thread."""
+    return (
+        hasattr(function, "__wrapped__") and hasattr(function, "nin") and hasattr(function, "ufunc")
+    )
+
+
+def is_kernel(function: Any) -> bool:
+    """Whether `linad.kernel` made a function."""
+    return hasattr(type(function), "adjoint_source")
