@@ -24,6 +24,7 @@ from linad.kernels.expressions import (
     num,
     var,
 )
+from linad.kernels.lengths import Lengths
 from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
@@ -103,6 +104,8 @@ class StatementBuilder:
         self.unnamed: set[str] = set()  # new arrays that the user has no name for yet
         self.loops: set[str] = set()  # counters, which nothing assigns
         self.counts: set[str] = set()  # those of them that are never negative
+        self.definitions: dict[str, list[Expr]] = {}  # what scalars have been assigned so far
+        self.lengths = Lengths(self.loops, self.counts, self.definitions)
         self.sole: Any = None
         self.comment = ""
         self.made_inside: set[str] = set()  # arrays that are made within loops or branches
@@ -128,6 +131,8 @@ class StatementBuilder:
         """Add a statement."""
         s.comment = self.comment
         self.out.append(s)
+        if isinstance(s, Let):
+            self.definitions.setdefault(s.name, []).append(s.value)
         if isinstance(s, Let) and s.name not in self.kinds:
             self.hints.setdefault(s.name, kind_of(s.value, {**self.hints, **self.kinds}))
 
@@ -258,7 +263,12 @@ class StatementBuilder:
         if self.depth:
             self.made_inside.add(found)
         self.kinds[found] = ArrayKind(dtype, len(dims))
-        self.emit(New(found, tuple([self.held(d, "size") for d in dims]), dtype))
+        sizes = [self.held(d, "size") for d in dims]
+        room = [self.lengths.most(n) if self.depth else n for n in sizes]
+        if sizes != room and None not in room:  # as long as it may get; this turn uses a part
+            self.emit(New(found, tuple([n for n in room if n is not None]), dtype))
+            return ArrayWindow(found, tuple([Axis(ZERO, ONE, n) for n in sizes]))
+        self.emit(New(found, tuple(sizes), dtype))
         return whole(found, len(dims))
 
     def copied(self, a: Array) -> ArrayWindow:

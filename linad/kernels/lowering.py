@@ -67,6 +67,13 @@ class LoweredKernel(StatementLowering):
                 raise source.error(
                     source.tree, "returns neither numbers nor arrays", "return these"
                 )
+        if self.lengths.broken():
+            raise source.error(
+                source.tree,
+                "the length of an array that is made within a loop depends on a number that is "
+                "assigned again",
+                "make the array before the loop, as long as needed",
+            )
         infer_kinds(self.out, self.kinds)
         self.body = make_first(self.out, self.parameters, source)
         infer_kinds(self.body, self.kinds)

@@ -136,6 +136,7 @@ def test_kernels_that_call_kernels():
     np.testing.assert_allclose(linad.grad(linad.kernel(sum_of_squares))(Y), 0.3 * Y**2)
 
 
+@pytest.mark.full
 @pytest.mark.compiles
 @pytest.mark.parametrize("function, slope", [(squared, 2 * Y), (cubed, 3 * Y**2)])
 def test_functions_that_are_given(function, slope):

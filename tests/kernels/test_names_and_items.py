@@ -349,6 +349,40 @@ def swap_made_in_loop_local(x):
     return u * 1.0
 
 
+def windows_of_an_array(x):
+    s = 0.0
+    for i in range(3):
+        c = x[i : i + 2] - x[i]
+        d = np.sin(c * x[0])
+        s += np.dot(c, d) + d[-1]
+    return s
+
+
+def shrinking_columns(x):
+    a = np.outer(x, x) + np.diag(x + 2.0)
+    n = len(a)
+    for k in range(n - 1):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        if p != k:
+            row = a[k].copy()
+            a[k] = a[p]
+            a[p] = row
+        a[k + 1 :, k] /= a[k, k]
+        for j in range(k + 1, n):
+            a[k + 1 :, j] -= a[k + 1 :, k] * a[k, j]
+    return a[0] * a[1] + np.diag(a)
+
+
+def windows_with_two_ends(x):
+    out = np.zeros(4)
+    for i in range(4):
+        near = x[max(0, i - 1) : min(4, i + 2)] * x[i]
+        near[0] *= 2.0
+        near[-1] += x[0]
+        out[i] = near.mean() * np.max(near) + near[len(near) // 2]
+    return out
+
+
 KERNELS = [
     f for f in globals().values() if isinstance(f, types.FunctionType) and f.__module__ == __name__
 ]

@@ -94,6 +94,17 @@ def rows_of_two_lengths(x):
     return np.array([[x[0], 1.0], [x[1]]])
 
 
+def length_with_a_bound_that_moves(x):
+    low = 0
+    s = 0.0
+    for i in range(3):
+        high = min(i, 2)
+        y = np.zeros(high - low)
+        s += x[0] * len(y)
+        low -= 1
+    return s
+
+
 REFUSED = {
     other_name_read_after: "x is one of two arrays",
     other_name_read_in_loop: "read as x too",
@@ -101,6 +112,7 @@ REFUSED = {
     part_then_swap: "row is one of two arrays",
     buffer_param_written: "x becomes another array",
     swap_made_in_loop: "made within a loop",
+    length_with_a_bound_that_moves: "assigned again",
     write_into_a_computed_array: "no array of its own",
     number_after_an_array: "a number here and an array elsewhere",
     tuple_of_another_length: "a tuple of other things",
