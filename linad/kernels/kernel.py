@@ -156,7 +156,9 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         if named:
-            arguments = self.signature.bind(*arguments, **named).args
+            bound = self.signature.bind(*arguments, **named)
+            bound.apply_defaults()  # a default in the middle would end `args`
+            arguments = bound.args
         for a in arguments:
             if type(a) is Tracer:
                 return self.traced(arguments)

@@ -151,6 +151,22 @@ def with_lambda(x):
     return g(x[0])
 
 
+def stepped(u, h=0.5, sweeps=2):
+    for _ in range(sweeps):
+        for i in range(1, len(u)):
+            u[i] += h * u[i - 1] ** 2
+    return u[-1]
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("named", [{"sweeps": 3}, {"h": 0.1}, {"sweeps": 1, "h": 0.2}, {}])
+def test_arguments_by_name(named):
+    kernel = linad.kernel(stepped)
+    np.testing.assert_allclose(kernel(F.copy(), **named), stepped(F.copy(), **named))
+    found = linad.grad(lambda x: kernel(x * 1.0, **named))(F)
+    np.testing.assert_allclose(found, linad.grad(lambda x: stepped(x * 1.0, **named))(F))
+
+
 REFUSED = (
     with_list,
     with_try,
