@@ -112,7 +112,7 @@ if TYPE_CHECKING:  # what a type checker sees of them
     from linad.control.python_loop import loop
     from linad.export.lowered import lower
     from linad.export.onnx_model import onnx
-    from linad.kernels.kernel import kernel
+    from linad.kernels.decorator import kernel
     from linad.linalg.linear_systems import solve_linear
     from linad.operators.tagged import tag
     from linad.shards.normal import normal_of

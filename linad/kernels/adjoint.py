@@ -20,7 +20,7 @@ from linad.kernels.analysis import (
     unwritten_arrays,
     varied_names,
 )
-from linad.kernels.checkpoints import Segments, loops_in_segments
+from linad.kernels.checkpoints import LoopSegments, loops_in_segments
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -83,7 +83,7 @@ class AdjointMaker:
         self.body = self.grouped(program.body)
         chosen = {id(s) for s in loops_in_segments(program)}
         pairs = zip(_loops(program.body), _loops(self.body), strict=True)
-        self.segments: dict[int, Segments | None] = {
+        self.segments: dict[int, LoopSegments | None] = {
             id(mine): None for s, mine in pairs if id(s) in chosen
         }
         self.repeats = False
@@ -370,7 +370,7 @@ class AdjointMaker:
 
     # Loops in segments.
 
-    def cut(self, s: For) -> Segments:
+    def cut(self, s: For) -> LoopSegments:
         """A loop in segments, with the state that its turns hand on."""
         counters = {t.name for t in _walk(s.body) if isinstance(t, For)} | {s.name}
         scalars = self.local | self.constants | counters
@@ -378,7 +378,7 @@ class AdjointMaker:
         for t in _walk(s.body):
             for part in t.parts if isinstance(t, Run) else [t]:
                 found |= written(part) & self.live
-        return Segments(s, self.program.checkpoints, found - scalars, self.kinds, self.fresh)
+        return LoopSegments(s, self.program.checkpoints, found - scalars, self.kinds, self.fresh)
 
     def plain(self, body: Sequence[Statement]) -> list[Statement]:
         """The statements that anything needs, with nothing kept."""

@@ -49,7 +49,7 @@ def loops_in_segments(program: KernelProgram) -> list[For]:
     return nested or found
 
 
-class Segments:
+class LoopSegments:
     """A loop that is cut into segments, and the state that is kept at the start of each.
 
     Parameters
@@ -150,4 +150,4 @@ class Segments:
 
 _DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 
-__all__ = ["Segments", "loops_in_segments"]
+__all__ = ["LoopSegments", "loops_in_segments"]
