@@ -160,7 +160,7 @@ class Kernel:
             bound.apply_defaults()  # a default in the middle would end `args`
             arguments = bound.args
         for a in arguments:
-            if type(a) is Tracer:
+            if type(a) in _MAY_BE_TRACED and _holds_traced(a):
                 return self.traced(arguments)
         return self.function(*arguments)
 
@@ -297,6 +297,15 @@ class Kernel:
         """The generated tangent, for the types of the last differentiated call."""
         call = self._shown().call
         return source_of(call.tangent(_floats(call.program)).program)
+
+
+_MAY_BE_TRACED = frozenset([Tracer, tuple, list])
+
+
+def _holds_traced(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any([_holds_traced(v) for v in value])
+    return isinstance(value, Traced)
 
 
 def _is_recorded(a: Any) -> bool:

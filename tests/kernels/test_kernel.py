@@ -151,6 +151,15 @@ def with_lambda(x):
     return g(x[0])
 
 
+def test_traced_values_in_a_tuple_are_refused():
+    @linad.kernel
+    def line(x, p):
+        return p[0] + p[1] * x[0]
+
+    with pytest.raises(KernelError, match="argument p is a tuple"):
+        linad.grad(lambda p: line(F, (p[0], p[1])))(F)
+
+
 def stepped(u, h=0.5, sweeps=2):
     for _ in range(sweeps):
         for i in range(1, len(u)):
