@@ -220,7 +220,7 @@ def test_the_adjoint_is_readable():
 @pytest.mark.compiles
 @pytest.mark.parametrize("name", CASES)
 def test_compiled(name):
-    function, make = CASES[name]
+    function, make, _ = CASES[name]
     check(function, make(np.random.default_rng(1)), unrolled=False)
 
 
