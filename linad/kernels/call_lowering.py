@@ -213,7 +213,9 @@ class CallLowering(ExpressionLowering):
             if f.attr in REDUCTIONS:
                 values, axis = self.reduced(node, node.args)
                 return self.reduction(REDUCTIONS[f.attr], [base, *values], axis, node)
-            values = [self.value(a) for a in node.args] if not node.keywords else [None, None]
+            if node.keywords:
+                raise self.error(node, "keyword arguments here", "pass arguments by position")
+            values = [self.value(a) for a in node.args]
             if f.attr in ("copy", "transpose") and not values:
                 return self.copied(base) if f.attr == "copy" else transposed(base)
             if f.attr in ARRAY_METHODS and not values:
@@ -230,14 +232,18 @@ class CallLowering(ExpressionLowering):
         if [k.arg for k in node.keywords] not in ([], ["axis"]):
             raise self.error(node, "keyword arguments here", "pass the axis only")
         values = [self.value(a) for a in given]
-        whole_call = isinstance(node.func, ast.Name) or not self.is_method(node)
-        axis = values[whole_call:][0] if values[whole_call:] else None
+        arrays = 0 if self.is_method(node) else 1
+        if not arrays <= len(values) + len(node.keywords) <= arrays + 1:
+            raise self.error(node, "other arguments than an array and an axis", "pass these only")
+        axis = values[arrays] if len(values) > arrays else None
         if node.keywords:
             axis = self.value(node.keywords[0].value)
-        return values[:whole_call], axis
+        return values[:arrays], axis
 
     def is_method(self, node: ast.Call) -> bool:
         """Whether a call is one of an array's methods."""
+        if isinstance(node.func, ast.Name):
+            return False
         try:
             self.frame.source.resolved(node.func)
         except (KeyError, AttributeError):

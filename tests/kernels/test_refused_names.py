@@ -105,7 +105,12 @@ def length_with_a_bound_that_moves(x):
     return s
 
 
+def sum_in_another_dtype(x):
+    return np.sum(x, 0, np.float32)
+
+
 REFUSED = {
+    sum_in_another_dtype: "other arguments than an array and an axis",
     other_name_read_after: "x is one of two arrays",
     other_name_read_in_loop: "read as x too",
     swap_in_callee: "x is one of two arrays",
