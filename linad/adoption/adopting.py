@@ -13,7 +13,14 @@ from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
 from linad.adoption.renaming import check_version
-from linad.adoption.sweep import Changes, adopt_function, functions_of, sweep
+from linad.adoption.sweep import (
+    Changes,
+    adopt_function,
+    codes_in,
+    functions_of,
+    sweep,
+    sweep_definitions,
+)
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import ENGINES, is_installed
@@ -37,6 +44,7 @@ class Watcher:
         self.packages: Counter[str] = Counter()
         self.modules: dict[int, Changes] = {}
         self.automatic = 0
+        self.own: set[int] = set()  # of modules, those that are the user's own
         self.deepened: set[tuple[int, str]] = set()
         self.users = 0
         self._seen = 0
@@ -70,6 +78,7 @@ class Watcher:
             if not self._belongs(space.get("__name__", "")):
                 self.modules.pop(key).undo()
                 del SPACES[key]
+                self.own.discard(key)
                 self.deepened = {place for place in self.deepened if place[0] != key}
 
     def _belongs(self, module: str) -> bool:
@@ -92,8 +101,8 @@ class Watcher:
         SPACES.update(fresh)
         self.modules.update(sweep(fresh))
         for key, space in fresh.items():
-            file = space.get("__file__")
-            if not is_installed(file or "") and len(fresh) <= _FEW:
+            if _is_own(space) and len(fresh) <= _FEW:
+                self.own.add(key)
                 for own in {f.__code__.co_filename for f in _functions(space)}:
                     self._deepen(key, own)
         return True
@@ -106,12 +115,28 @@ class Watcher:
         changes = self.modules[key]
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
 
+    def _adopt_late(self, key: int) -> bool:
+        """Adopt what a module of the user's own has defined since; whether there was anything."""
+        changes = self.modules[key]
+        late = sweep_definitions({key: SPACES[key]}, {key: changes})
+        for f in late:
+            changes.deepen(f)
+        return bool(late)
+
+    def _has_late(self, key: int) -> bool:
+        """Whether functions stand in a module that were not there before."""
+        knows = self.modules[key].knows
+        return not all([knows(f) for f in _functions(SPACES[key])])
+
     # Traces.
 
     def enter(self, trace: Any) -> None:
         """A trace starts."""
         with LOCK:
             self.look_for_new()
+            for key in self.own:
+                if self._has_late(key):
+                    self._adopt_late(key)
             SWITCH.start()
         if self.automatic:
             trace.touches = Touches(trace, sys._getframe(2), self._belongs)
@@ -132,11 +157,13 @@ class Watcher:
                 again |= self._adopt_met(touches, refused)
             for frame, _ in refused:
                 key = id(frame.f_globals)
-                if key in self.modules:
+                if key in self.own and self._adopt_late(key):  # a lambda, or what it decorates
+                    again = True
+                elif key in self.modules:
                     again |= self._deepen(key, frame.f_code.co_filename)
         if again:
             trace.marks.clear()
-            raise RunAgain from None
+            raise RunAgain(error) from None
 
     def _adopt_met(self, touches: Touches | None, refused: list[Any]) -> bool:
         """Adopt the installed packages that a run met; whether there were new ones."""
@@ -152,6 +179,10 @@ class Watcher:
 
 _FEW = 64
 _WATCHER = Watcher()
+
+
+def _is_own(space: dict[str, Any]) -> bool:
+    return not is_installed(space.get("__file__") or "")
 
 
 def _functions(space: dict[str, Any]) -> Iterator[types.FunctionType]:
@@ -186,7 +217,7 @@ class Adoption:
                 _WATCHER.adopt(name)
             for f in functions:
                 self._changes.append(adopt_function(f))
-                for code in _codes(f.__code__):
+                for code in codes_in(f.__code__):
                     CODES[id(code)] = code
                     self._codes.append(id(code))
         trace = running_trace()
@@ -218,13 +249,6 @@ class Adoption:
     def __repr__(self) -> str:
         what = "automatic" if self.automatic else ", ".join(self.names) or "functions"
         return f"<adoption of {what}{', undone' if self._undone else ''}>"
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            yield from _codes(inner)
 
 
 def adopt(*targets: Any) -> Adoption:

@@ -5,6 +5,7 @@ import functools
 import gc
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ class Changes:
         self.functions: dict[int, types.FunctionType] = {}
         self.exchanges: list[Exchange] = []
         self.left: set[int] = set()  # functions that Numba compiles as they are
+        self.codes: dict[int, types.CodeType] = {}  # adopted, with those inside them
+        self.classes: weakref.WeakSet[type] = weakref.WeakSet()
 
     def rename(self, function: types.FunctionType) -> None:
         """Let a function call forms."""
@@ -41,8 +44,13 @@ class Changes:
         self.replace(function, rename_code(new, function.__globals__))
         return True
 
+    def knows(self, function: types.FunctionType) -> bool:
+        """Whether a function runs adopted code."""
+        return id(function.__code__) in self.codes
+
     def replace(self, function: types.FunctionType, code: types.CodeType) -> None:
         """Give a function other code."""
+        self.codes.update({id(inner): inner for inner in codes_in(code)})
         if code is function.__code__:
             return
         if id(function) not in self.functions:
@@ -50,6 +58,12 @@ class Changes:
             before = _BEFORE.setdefault(id(function), [function.__code__, 0])
             before[1] += 1
         function.__code__ = code
+
+    def exchange(self, made: Iterable[Exchange]) -> None:
+        """Exchange what holds originals."""
+        new = list(made)
+        self.exchanges += new
+        SWITCH.add(new)
 
     def undo(self) -> None:
         """Change everything back, but for what other changes hold as well."""
@@ -61,6 +75,14 @@ class Changes:
                 del _BEFORE[key]
         SWITCH.remove(self.exchanges)
         self.functions, self.exchanges = {}, []
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object, and those of the functions inside it."""
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from codes_in(inner)
 
 
 _BEFORE: dict[int, list[Any]] = {}
@@ -245,32 +267,44 @@ def sweep(spaces: dict[int, Space]) -> dict[int, Changes]:
         What was changed for each.
     """
     changes = {key: Changes() for key in spaces}
-    names = {space.get("__name__"): key for key, space in spaces.items()}
     modules = {id(getattr(m, "__dict__", None)) for m in list(sys.modules.values())}
+    for key, space in spaces.items():
+        changes[key].exchange(_of_space(space, modules))
+    sweep_definitions(spaces, changes)
+    return changes
+
+
+def sweep_definitions(
+    spaces: dict[int, Space], changes: dict[int, Changes]
+) -> list[types.FunctionType]:
+    """Adopt the functions and classes of modules that are not known yet; return the functions."""
+    names = {space.get("__name__"): key for key, space in spaces.items()}
     functions, compiled, classes = [], set(), []
     for o in gc.get_objects():
         kind = type(o)
         if kind is types.FunctionType:
-            if id(o.__globals__) in spaces:
+            key = id(o.__globals__)
+            if key in spaces and not changes[key].knows(o):
                 functions.append(o)
         elif kind.__name__ == "CPUDispatcher":  # Numba compiles py_func as it is
             compiled.add(id(o.py_func))
-        elif issubclass(kind, type) and o.__dict__.get("__module__") in names:
-            classes.append(o)
+        elif issubclass(kind, type):
+            key = names.get(o.__dict__.get("__module__"), 0)
+            if key and o not in changes[key].classes:
+                classes.append(o)
     for f in functions:
         mine = changes[id(f.__globals__)]
         if id(f) in compiled:
             mine.left.add(id(f))
+            mine.replace(f, f.__code__)
             continue
         mine.rename(f)
-        mine.exchanges.extend(_of_function(f))
+        mine.exchange(_of_function(f))
     for cls in classes:
-        changes[names[cls.__dict__["__module__"]]].exchanges.extend(_of_class(cls))
-    for key, space in spaces.items():
-        changes[key].exchanges.extend(_of_space(space, modules))
-    for made in changes.values():
-        SWITCH.add(made.exchanges)
-    return changes
+        mine = changes[names[cls.__dict__["__module__"]]]
+        mine.classes.add(cls)
+        mine.exchange(_of_class(cls))
+    return functions
 
 
 def functions_of(space: Space, file: str) -> list[types.FunctionType]:
@@ -289,6 +323,5 @@ def adopt_function(f: types.FunctionType) -> Changes:
     changes = Changes()
     if not changes.deepen(f):
         changes.rename(f)
-    changes.exchanges.extend(_of_function(f))
-    SWITCH.add(changes.exchanges)
+    changes.exchange(_of_function(f))
     return changes

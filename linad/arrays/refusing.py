@@ -81,12 +81,14 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     kind : str
         What the mark on the trace says was refused; "" for bytes, which leave none.
     """
+    what = asked() if by_caller else Asked("")
+    if what.kind == "index":
+        refuse_index(x)
     if by_caller:
-        what = asked()
-        if what.kind == "index":
-            refuse_index(x)
         how, remedy = _by_caller(what, how, remedy)
     theirs = _in_installed_code(kind, how, remedy)
+    if not theirs and _has_form(what, remedy):
+        remedy += "; or linad.adopt(__name__) lets code of this module trace as it is"
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
     if x._trace.records and not x._trace.finished:
@@ -134,6 +136,14 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
     return f"{does}, which loses its derivative; linad.adopt({package!r}) lets it trace"
 
 
+def _has_form(what: Asked, remedy: str) -> bool:
+    """Whether the user's line would trace if its module were adopted."""
+    module = what.name.partition(".")[0]
+    forms = what.kind == "write" or module in ("numpy", "scipy", "math", "float")
+    frame = refused_frame()
+    return forms and WRAP not in remedy and frame is not None and not is_adopted(frame)
+
+
 def refuse_index(x: Any) -> NoReturn:
     """Raise: a traced value that is not an integer is used as a count or as an index."""
     what = asked()
@@ -172,7 +182,7 @@ def _instead(what: Asked) -> str:
     if module.partition(".")[0] in ("ctypes", "numba"):
         return f"compiled code is not traced; {WRAP}"
     if module.startswith("scipy"):
-        return _of_scipy(module, name)
+        return _of_scipy(module, name, what.owner)
     if module.startswith("numpy") or module == "np":
         return _of_numpy(name)
     if name == "fill":
@@ -209,11 +219,14 @@ def _of_numpy(name: str) -> str:
     return f"{drop}use linad.numpy.{name}, which traces, or np.stack([...]) for a list"
 
 
-def _of_scipy(module: str, name: str) -> str:
+def _of_scipy(module: str, name: str, owner: Any) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
     if module.startswith("scipy.stats.rv_"):  # the class of a distribution has no name of its own
-        names = ", ".join(importlib.import_module("linad.scipy.stats").__all__)
-        return f"use linad.scipy.stats, which traces, for {names}; for others {WRAP}"
+        stats = importlib.import_module("linad.scipy.stats")
+        known = getattr(getattr(owner, "dist", owner), "name", "a distribution")
+        if known in stats.__all__ or known in stats.HOOKED:
+            return f"use linad.scipy.stats.{known}, which traces"
+        return f"linad.scipy.stats has no traced form of {known}; {WRAP}"
     try:  # by name: the mirrors stand above, and a room of SciPy may have none
         mirror = importlib.import_module(f"linad.{module}")
     except ModuleNotFoundError:

@@ -21,7 +21,20 @@ WATCHERS: list[Any] = []
 
 
 class RunAgain(BaseException):
-    """Ends a run that starts again with more code adopted. Not an error: nobody is to catch it."""
+    """Ends a run that starts again with more code adopted. Not an error: nobody is to catch it.
+
+    Parameters
+    ----------
+    instead : exception or None
+        What ended the run.
+    """
+
+    def __init__(self, instead: BaseException | None) -> None:
+        self.instead = instead
+
+
+_MOST_RUNS = 64
+"""Code that is made anew in each run (by ``exec``) cannot be adopted in time."""
 
 
 def is_adopted(frame: Any) -> bool:
@@ -36,11 +49,15 @@ def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         if not WATCHERS:
             return function(*args, **kwargs)
-        while True:
+        for _ in range(_MOST_RUNS):
             try:
                 return function(*args, **kwargs)
-            except RunAgain:
+            except RunAgain as end:
                 if any([getattr(a, "finished", False) for a in args]):
                     raise  # the trace was made above, and so must be the next one
+                instead = end.instead
+        if instead is not None:
+            raise instead
+        return function(*args, **kwargs)
 
     return run

@@ -34,11 +34,14 @@ class Asked:
         As messages call the function: ``"math.sin"``, ``"rng.normal"``; "" for no function.
     function : object
         What is called, None where it cannot be told.
+    owner : object
+        What it is an attribute of, None for none.
     """
 
     kind: str
     name: str = ""
     function: Any = None
+    owner: Any = None
 
 
 def package_of(frame: Any) -> str:
@@ -78,8 +81,10 @@ def asked() -> Asked:
         return Asked("")
     what = _doing(frame)
     inner = _entered(frame)
+    if what.kind == "call" and inner is not None and what.function is None:
+        return _method_of(inner, what) or (what if what.name else Asked("call", _name_of(inner)))
     if what.kind == "call":
-        return what if what.name or inner is None else Asked("call", _name_of(inner))
+        return what
     return what if inner is None else Asked("")  # not NumPy's own index: np.r_[x, 1.0]
 
 
@@ -87,6 +92,13 @@ def _entered(user: Any) -> Any:
     """The frame of a package that the user's line went into; None for a function of C."""
     above = itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))
     return next((f for f in reversed(list(above)) if package_of(f) != "linad"), None)
+
+
+def _method_of(inner: Any, what: Asked) -> Asked | None:
+    """What was called of an object that a call made, as in ``norm(0, 1).pdf(x)``."""
+    owner, name = inner.f_locals.get("self"), inner.f_code.co_name
+    kind = public_name(type(owner))
+    return Asked("call", f"{kind}.{name}", None, owner) if kind and name == what.name else None
 
 
 def _name_of(inner: Any) -> str:
@@ -130,21 +142,25 @@ def _called(frame: Any, now: list[Any]) -> Asked:
     begins in the source, a name and its attributes."""
     start = now[-1].positions[0], now[-1].positions[2]
     written: list[str] = []
-    found: Any = None
+    found = owner = None
     for i in now[:-1]:
         if i.positions is None or (i.positions[0], i.positions[2]) != start:
             continue
         if i.opname.startswith(_NAMES):
             written = [str(i.argval)]
-            found = _named(frame, str(i.argval))
+            found, owner = _named(frame, str(i.argval)), None
         elif i.opname.startswith(_ATTRIBUTES) and i.positions != now[-1].positions:
             written.append(str(i.argval))
-            found = _attribute(found, str(i.argval))
+            found, owner = _attribute(found, str(i.argval)), found
         elif i.opname.startswith(("CALL", "BINARY_SUBSCR")) and i.positions != now[-1].positions:
-            written, found = [], None  # the function is a result: only its last name is known
+            written, found, owner = (
+                [],
+                None,
+                None,
+            )  # the function is a result: only its last name is known
     if not written:
         return Asked("call")
-    return Asked("call", public_name(found) or ".".join(written), found)
+    return Asked("call", public_name(found) or ".".join(written), found, owner)
 
 
 def _named(frame: Any, name: str) -> Any:

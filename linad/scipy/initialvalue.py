@@ -5,6 +5,9 @@ more on the traced values, their lengths held constant:
 
     k_s = f(t + c_s h, y + h Σ_j a_sj k_j)        y' = y + h Σ_s b_s k_s
 
+A program that `linad.jit` records holds explicit methods as loops, with SciPy's control of the
+steps, see `linad.scipy.explicitloops`; their lengths count as constants there as well.
+
 So the derivative is that of the computed trajectory, exactly and to any order, but for the choice
 of the steps; it differs from that of the true solution as the trajectory does, by the tolerances.
 Values between steps, for ``t_eval``, are those of SciPy's interpolants, differentiated too.
@@ -28,8 +31,10 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
 from linad.arrays.traces import running_trace
 from linad.core import tree
-from linad.errors import ShapeError, UnsupportedError
+from linad.core.marks import Attempt, running_traces
+from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
+from linad.scipy.explicitloops import ExplicitLoops, holds, weighted
 from linad.scipy.implicit_solutions import Watched, root_of_number
 from linad.scipy.implicitsteps import ImplicitReplay
 from linad.scipy.mirror import holds_traced
@@ -67,15 +72,6 @@ def _plain(value: Any) -> Any:
     return tree.unflatten(structure, [form(leaf) for leaf in leaves])
 
 
-def _weighted(weights: Any, terms: Sequence[Any]) -> Any:
-    """Σ w_j k_j, without the terms of weight 0."""
-    total: Any = 0.0
-    for w, k in zip(weights, terms, strict=False):
-        if w:
-            total = total + float(w) * k
-    return total
-
-
 class RungeKuttaReplay:
     """An explicit Runge-Kutta method on traced values, along steps that are known.
 
@@ -102,8 +98,8 @@ class RungeKuttaReplay:
         h = self.times[i + 1] - t
         k = [self.stages[i]]
         for row, c in zip(self.method.A[1:], self.method.C[1:], strict=True):
-            k.append(self.field(t + c * h, y + h * _weighted(row, k)))
-        y = y + h * _weighted(self.method.B, k)
+            k.append(self.field(t + c * h, y + h * weighted(row, k)))
+        y = y + h * weighted(self.method.B, k)
         self.states.append(y)
         self.stages.append(self.field(t + h, y))
         self._slopes.append([*k, self.stages[-1]])
@@ -133,7 +129,7 @@ class RungeKuttaReplay:
         powers = np.arange(1, self.method.P.shape[1] + 1)
 
         def value(x: float) -> Any:
-            return y + h * _weighted(self.method.P @ x**powers, k)
+            return y + h * weighted(self.method.P @ x**powers, k)
 
         return value
 
@@ -142,11 +138,11 @@ class RungeKuttaReplay:
         t, y, k = self.times[i], self.states[i], list(self._slopes[i])
         h = self.times[i + 1] - t
         for row, c in zip(DOP853.A_EXTRA, DOP853.C_EXTRA, strict=True):
-            k.append(self.field(t + c * h, y + h * _weighted(row, k)))
+            k.append(self.field(t + c * h, y + h * weighted(row, k)))
         first, last = self._slopes[i][0], self._slopes[i][-1]
         dy = self.states[i + 1] - y
         terms = [dy, h * first - dy, 2 * dy - h * (last + first)]
-        terms += [h * _weighted(row, k) for row in DOP853.D]
+        terms += [h * weighted(row, k) for row in DOP853.D]
 
         def value(x: float) -> Any:
             total: Any = 0.0
@@ -300,6 +296,11 @@ def replayed(
     plain_args = _plain(tuple(args))
     plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     explicit = issubclass(kind, EXPLICIT)
+    whole = not (dense_output or events or holds_traced((begin, end, t_eval)))
+    if explicit and whole and any(trace.records for trace in running_traces()):
+        found = _as_program(ExplicitLoops(kind, field, span, y0, tolerances), t_eval)
+        if found is not None:
+            return found
     given = () if events is None else (events,) if callable(events) else tuple(events)
     watched = [_watched_event(event, plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
@@ -343,6 +344,46 @@ def replayed(
         result.y = np.stack(states, axis=1)
     result.sol = sol if dense_output else None
     return result
+
+
+def _as_program(loops: ExplicitLoops, t_eval: Any) -> Any:
+    """What `solve_ivp` returns, by loops of the program that is recorded.
+
+    None where steps fail, and where the field decides on the time or the state in Python: the
+    steps are then taken once more, one by one.
+    """
+    if loops.start == loops.end or not loops.y0.shape[0]:
+        return None
+    if t_eval is not None:
+        t = np.asarray(t_eval, float)
+        inside = np.all((t - loops.start) * (t - loops.end) <= 0)
+        if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * loops.direction <= 0):
+            return None  # SciPy has the words for it
+    attempt = Attempt()
+    try:
+        if t_eval is None:
+            times, states, last, met = loops.every()
+        else:
+            times = t
+            states, last, met = loops.at(t)
+    except (TracerError, GuardError):
+        attempt.forget()
+        return None
+    if not holds(last.failed, 0.0):
+        return None
+    return scipy.integrate._ivp.ivp.OdeResult(
+        t=times,
+        y=states.T,
+        sol=None,
+        t_events=None,
+        y_events=None,
+        nfev=astype(loops.evaluations(last, met), int),
+        njev=0,
+        nlu=0,
+        status=0,
+        message="The solver successfully reached the end of the integration interval.",
+        success=True,
+    )
 
 
 def _ends_with(times: Any, t: float) -> bool:

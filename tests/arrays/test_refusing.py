@@ -52,7 +52,18 @@ REFUSALS = [
     (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
     (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
     (lambda x: scipy.interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(x), "CubicSpline", "which trac"),
-    (lambda x: scipy.stats.norm.cdf(x[0]), "^scipy.stats.rv_cont", "use linad.scipy.stats.* norm,"),
+    (lambda x: scipy.stats.norm.cdf(x[0]), "^scipy.stats.rv_cont", "use linad.scipy.stats.norm,"),
+    (
+        lambda x: scipy.stats.norm(0, 1).pdf(x[0]),
+        "^scipy.stats.rv_cont",
+        "use linad.scipy.stats.norm,",
+    ),
+    (
+        lambda x: scipy.stats.levy_stable.pdf(x[0], 1, 0),
+        "^scipy.stats",
+        "no traced form of levy_stable",
+    ),
+    (lambda x: scipy.spatial.distance.pdist(x[None]), "^scipy", r"or linad.adopt\(__name__\) lets"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),
 ]
 

@@ -242,6 +242,64 @@ def test_the_users_own_module_runs_once():
         linad.jacobian(own)(X)
 
 
+SCRIPT = """
+import linad
+
+adoption = linad.adopt(__name__)  # before anything stands here
+
+import math
+from scipy.spatial.distance import cdist
+
+def length(x):
+    return math.sqrt(float(x @ x))
+
+def closures(x):
+    def inner(v):
+        return math.exp(float(v[0]))
+    return inner(x)
+
+class Model:
+    def __init__(self):
+        self.step = lambda x: math.exp(float(x[0]))
+    def loss(self, x):
+        return self.step(x)
+
+@linad.jit
+def compiled(x):
+    return math.sin(float(x[0]))
+
+functions = [length, closures, Model().loss, compiled, lambda x: cdist(x[None], 2 * x[None]).sum()]
+"""
+
+
+def test_what_a_module_defines_after_it_was_adopted(tmp_path, monkeypatch):
+    """A script adopts itself in its first lines; a notebook defines functions again."""
+    (tmp_path / "late_script.py").write_text(SCRIPT, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    import late_script
+
+    try:
+        for f in late_script.functions:
+            check(f)
+            check(f)
+        exec("def length(x): return float(math.log(x[0]))", vars(late_script))
+        np.testing.assert_allclose(linad.grad(late_script.length)(X), [1 / X[0], 0, 0])
+    finally:
+        late_script.adoption.undo()
+        sys.modules.pop("late_script")
+
+
+def test_code_that_is_made_anew_in_each_run_ends():
+    """Never adopted in time; it is refused as elsewhere, and not for ever run again."""
+
+    def made(x):
+        exec("def f(x): return math.sqrt(float(x[0]))", globals())
+        return f(x)  # noqa: F821
+
+    with linad.adopt(__name__), pytest.raises(TracerError, match="float"):
+        linad.grad(made)(X)
+
+
 def test_nothing_is_changed_unasked():
     code = own.__code__
     linad.jacobian(lambda x: x**2)(X)

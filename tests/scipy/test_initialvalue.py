@@ -162,23 +162,75 @@ def test_odeint(t):
     np.testing.assert_allclose(linad.linearize(g, Y0)[0], expected, atol=1e-6)
 
 
-def test_a_tape_keeps_its_steps():
-    _, tape = linad.trace(lambda y0: si.solve_ivp(linear, (0.0, 1.0), y0, args=(A,)).y, Y0)
-    np.testing.assert_allclose(tape(Y0), si.solve_ivp(linear, (0.0, 1.0), Y0, args=(A,)).y)
-    with pytest.raises(GuardError):
-        tape(3 * Y0)
-    # Nor with a parameter that does not show in the beginning.
+def test_a_tape_is_good_for_its_number_of_steps():
     f = lambda a: si.solve_ivp(lambda t, y: -a * t * y, (0.0, 1.0), [1.0]).y  # noqa: E731
     _, tape = linad.trace(f, np.array(2.0))
+    np.testing.assert_allclose(tape(np.array(2.1)), f(np.array(2.1)), rtol=1e-12)
     with pytest.raises(GuardError):
-        tape(np.array(3.0))
+        tape(np.array(30.0))
+
+
+LONG = {"marks": pytest.mark.full}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
+def test_compiled_the_steps_are_chosen_anew(method, span):
+    """Later calls run no Python, take SciPy's steps for their own values, and differentiate."""
+    times = np.linspace(*span, 5)
+    runs = []
+
+    def f(m, p):
+        def field(t, y):
+            runs.append(1)
+            return [y[1], -p[0] * y[0] - p[1] * y[1] ** 3 + 0.1 * t]
+
+        options = {"method": method, "t_eval": times, "rtol": 1e-8, "atol": 1e-9}
+        found = m.solve_ivp(field, span, [p[2], 0.0 * p[2]], **options)
+        return found.y, found.nfev
+
+    compiled = linad.jit(lambda p: f(si, p))
+    gradient = linad.jit(linad.grad(lambda p: np.sum(f(si, p)[0] ** 2)))
+    for scale in (1.0, 1.1, 0.7, 0.2):
+        p = scale * np.array([1.8, 0.2, 1.0])
+        runs.clear()
+        y, nfev = compiled(p)
+        assert bool(runs) == (scale == 1.0)
+        expected, evaluations = f(scipy.integrate, p)
+        np.testing.assert_allclose(y, expected, rtol=1e-9, atol=1e-12)
+        assert nfev == evaluations
+        loss = lambda p: np.sum(f(scipy.integrate, p)[0] ** 2)  # noqa: E731
+        slopes = [(loss(p + h) - loss(p - h)) / 2e-5 for h in 1e-5 * np.eye(3)]
+        np.testing.assert_allclose(gradient(p), slopes, rtol=1e-4, atol=1e-4)
+
+
+def test_compiled_fields_that_python_decides_on():
+    """A field that branches on the time, and one that cannot be solved."""
+
+    def f(a):
+        def field(t, y):
+            return -a * y if t < 0.5 else -2 * a * y
+
+        return si.solve_ivp(field, (0.0, 1.0), [1.0], t_eval=[0.5, 1.0], rtol=1e-9, atol=1e-12).y[0]
+
+    jitted = linad.jit(linad.jacobian(f))
+    expected = [-0.5 * np.exp(-0.5), -1.5 * np.exp(-1.5)]
+    for _ in range(3):
+        np.testing.assert_allclose(jitted(1.0), expected, rtol=1e-5)
+
+    def blows_up(a):
+        found = si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], t_eval=[0.5, 1.9])
+        return found.y, found.status
+
+    for _ in range(3):
+        y, status = linad.jit(blows_up)(1.0)
+        assert status == -1
+        assert y.shape == (1, 1)
 
 
 def solve(*args, **options):
     return lambda y0: si.solve_ivp(*[y0 if a is Y0 else a for a in args], **options).y
-
-
-LONG = {"marks": pytest.mark.full}
 
 
 @pytest.mark.parametrize("method", ["Radau", *[pytest.param(m, **LONG) for m in ("BDF", "LSODA")]])
