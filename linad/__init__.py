@@ -83,7 +83,7 @@ _LAZY = {
     "explain": "linad.api.inspection",
     "fori_loop": "linad.control.loops",
     "interop": "linad.interop",
-    "kernel": "linad.kernels.kernel",
+    "kernel": "linad.kernels.decorator",
     "log_compiles": "linad.api.inspection",
     "loop": "linad.control.python_loop",
     "lower": "linad.export.lowered",
@@ -116,7 +116,7 @@ if TYPE_CHECKING:  # what a type checker sees of them
     from linad.control.python_loop import loop
     from linad.export.lowered import lower
     from linad.export.onnx_model import onnx
-    from linad.kernels.kernel import kernel
+    from linad.kernels.decorator import kernel
     from linad.linalg.linear_systems import solve_linear
     from linad.operators.tagged import tag
     from linad.shards.normal import normal_of

@@ -15,16 +15,20 @@ class Case(NamedTuple):
 
     function: Any
     arguments: Any
+    unrolled: bool = True
 
 
 CASES = {}
 
 
-def case(arguments):
-    """Register a kernel with a function of a random generator that makes its arguments."""
+def case(arguments, unrolled=True):
+    """Register a kernel with a function of a random generator that makes its arguments.
+
+    ``unrolled`` is whether linad can run it in Python: not if reals become integers.
+    """
 
     def register(function):
-        CASES[function.__name__] = Case(function, arguments)
+        CASES[function.__name__] = Case(function, arguments, unrolled)
         return function
 
     return register
@@ -431,3 +435,372 @@ def smith_waterman(x, y):
             if h[i, j] > best:
                 best = h[i, j]
     return best
+
+
+@case(lambda r: (r.random((4, 3)) + np.eye(4, 3), r.random(4)))
+def householder_qr(A, b):
+    m, n = A.shape
+    for k in range(n):
+        s = 0.0
+        for i in range(k, m):
+            s += A[i, k] ** 2
+        alpha = -np.sqrt(s) if A[k, k] >= 0.0 else np.sqrt(s)
+        v = np.zeros(m)
+        for i in range(k, m):
+            v[i] = A[i, k]
+        v[k] -= alpha
+        vv = np.dot(v, v)
+        if vv == 0.0:
+            continue
+        for j in range(k, n):
+            t = 0.0
+            for i in range(k, m):
+                t += v[i] * A[i, j]
+            t *= 2.0 / vv
+            for i in range(k, m):
+                A[i, j] -= t * v[i]
+        t = 0.0
+        for i in range(k, m):
+            t += v[i] * b[i]
+        t *= 2.0 / vv
+        b[k:] -= t * v[k:]
+    x = np.empty(n)
+    for i in range(n - 1, -1, -1):
+        t = b[i]
+        for j in range(i + 1, n):
+            t -= A[i, j] * x[j]
+        x[i] = t / A[i, i]
+    return x
+
+
+@case(lambda r: (r.random((3, 3)), r.random((3, 4)), r.random(3), np.array([0, 2, 1, 3, 0])))
+def viterbi(trans, emit, start, obs):
+    S = trans.shape[0]
+    T = obs.shape[0]
+    V = np.zeros((T, S))
+    back = np.zeros((T, S), dtype=np.int64)
+    for s in range(S):
+        V[0, s] = np.log(start[s]) + np.log(emit[s, obs[0]])
+    for t in range(1, T):
+        for s in range(S):
+            best = -np.inf
+            arg = -1
+            for p in range(S):
+                v = V[t - 1, p] + np.log(trans[p, s])
+                if v > best:
+                    best = v
+                    arg = p
+            V[t, s] = best + np.log(emit[s, obs[t]])
+            back[t, s] = arg
+    best = V[T - 1, 0]
+    for s in range(1, S):
+        best = max(best, V[T - 1, s])
+    return best
+
+
+@case(lambda r: (r.random((4, 2)), r.random(4), 0.6))
+def sph_density(pos, mass, h):
+    n = pos.shape[0]
+    rho = np.zeros(n)
+    for i in prange(n):
+        acc = 0.0
+        for j in range(n):
+            r2 = 0.0
+            for d in range(pos.shape[1]):
+                dx = pos[i, d] - pos[j, d]
+                r2 += dx * dx
+            if r2 >= h * h:
+                continue
+            q = np.sqrt(r2 + 1e-12) / h
+            w = (1 - q) ** 3 * (1 + 3 * q)
+            acc += mass[j] * w
+        rho[i] = acc
+    return rho
+
+
+@case(lambda r: (np.array([0, 1, 3, 4, 6]), np.array([2, 0, 1, 1, 0, 2]), r.random(6), r.random(4)))
+def csc_scatter(indptr, rows, data, x):
+    y = np.zeros(3)
+    for j in range(len(indptr) - 1):
+        for p in range(indptr[j], indptr[j + 1]):
+            y[rows[p]] += data[p] * x[j]
+    return y
+
+
+@case(lambda r: (r.random(7) * 4, 5, 0.0, 4.0), unrolled=False)
+def soft_histogram(x, nbins, lo, hi):
+    h = np.zeros(nbins)
+    w = (hi - lo) / nbins
+    for v in x:
+        p = (v - lo) / w - 0.5
+        k = int(np.floor(p))
+        f = p - k
+        if 0 <= k < nbins:
+            h[k] += 1 - f
+        if 0 <= k + 1 < nbins:
+            h[k + 1] += f
+    return h
+
+
+@case(lambda r: (r.random((4, 5)), r.random((3, 3))))
+def convolve_reflect(img, ker):
+    n, m = img.shape
+    out = np.zeros((n, m))
+    for i in range(n):
+        for j in range(m):
+            s = 0.0
+            for a in range(-1, 2):
+                for b in range(-1, 2):
+                    ii = i + a
+                    jj = j + b
+                    ii = -ii - 1 if ii < 0 else (2 * n - ii - 1 if ii >= n else ii)
+                    jj = -jj - 1 if jj < 0 else (2 * m - jj - 1 if jj >= m else jj)
+                    s += img[ii, jj] * ker[a + 1, b + 1]
+            out[i, j] = s
+    return out
+
+
+@case(lambda r: (r.random((4, 5)), r.random(6) * 2.9, r.random(6) * 3.9), unrolled=False)
+def bilinear(img, ys, xs):
+    out = np.empty(ys.shape)
+    for k in range(ys.shape[0]):
+        y, x = ys[k], xs[k]
+        i = int(y)
+        j = int(x)
+        i = min(max(i, 0), img.shape[0] - 2)
+        j = min(max(j, 0), img.shape[1] - 2)
+        dy = y - i
+        dx = x - j
+        out[k] = (
+            (1 - dy) * (1 - dx) * img[i, j]
+            + (1 - dy) * dx * img[i, j + 1]
+            + dy * (1 - dx) * img[i + 1, j]
+            + dy * dx * img[i + 1, j + 1]
+        )
+    return out
+
+
+@case(lambda r: (r.random((4, 4)), 3))
+def soft_life(state, gens):
+    n, m = state.shape
+    nxt = np.zeros_like(state)
+    for _ in range(gens):
+        for i in range(n):
+            for j in range(m):
+                s = 0.0
+                for di in (-1, 0, 1):
+                    for dj in (-1, 0, 1):
+                        if di == 0 and dj == 0:
+                            continue
+                        s += state[(i + di) % n, (j + dj) % m]
+                nxt[i, j] = 1.0 / (1.0 + np.exp(-(s - 2.5) * (3.5 - s) - state[i, j]))
+        state[:, :] = nxt
+
+
+@case(lambda r: (r.random(8), r.random(8)))
+def fft_bits(re, im):
+    n = re.shape[0]
+    j = 0
+    for i in range(1, n):
+        bit = n >> 1
+        while j & bit:
+            j ^= bit
+            bit >>= 1
+        j |= bit
+        if i < j:
+            re[i], re[j] = re[j], re[i]
+            im[i], im[j] = im[j], im[i]
+    size = 2
+    while size <= n:
+        ang = -2 * np.pi / size
+        half = size // 2
+        for s in range(0, n, size):
+            for k in range(half):
+                wr = np.cos(ang * k)
+                wi = np.sin(ang * k)
+                tr = wr * re[s + k + half] - wi * im[s + k + half]
+                ti = wr * im[s + k + half] + wi * re[s + k + half]
+                re[s + k + half] = re[s + k] - tr
+                im[s + k + half] = im[s + k] - ti
+                re[s + k] += tr
+                im[s + k] += ti
+        size *= 2
+
+
+@case(
+    lambda r: (
+        r.random(3),
+        np.diag(r.random(3)) + 1.0,
+        r.random((3, 3)),
+        r.random((2, 3)),
+        np.eye(2),
+        r.random((3, 2)),
+    )
+)
+def kalman_matrix(x, P, F, H, R, zs):
+    ll = 0.0
+    for t in range(zs.shape[0]):
+        x = F @ x
+        P = F @ P @ F.T + 0.1 * np.eye(3)
+        y = zs[t] - H @ x
+        S = H @ P @ H.T + R
+        det = S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0]
+        Si = np.empty((2, 2))
+        Si[0, 0] = S[1, 1] / det
+        Si[1, 1] = S[0, 0] / det
+        Si[0, 1] = -S[0, 1] / det
+        Si[1, 0] = -S[1, 0] / det
+        K = P @ H.T @ Si
+        x = x + K @ y
+        P = P - K @ H @ P
+        ll += -0.5 * (np.log(det) + y @ Si @ y)
+    return ll
+
+
+@case(lambda r: (r.random((4, 2)), np.array([[0, 1], [1, 2], [2, 3], [3, 0]]), r.random(4)))
+def springs(pos, edges, rest):
+    f = np.zeros_like(pos)
+    for e in range(len(edges)):
+        i, j = edges[e]
+        d = pos[j] - pos[i]
+        length = np.sqrt(d[0] ** 2 + d[1] ** 2)
+        k = (length - rest[e]) / length
+        f[i] += k * d
+        f[j] -= k * d
+    return f
+
+
+@case(lambda r: (r.random(3) + 0.5, r.random(3)))
+def gauss_newton(obs, t):
+    a, b = 1.0, -0.5
+    for _ in range(3):
+        J00 = J01 = J11 = 0.0
+        g0 = g1 = 0.0
+        for i in range(len(obs)):
+            e = np.exp(b * t[i])
+            r = a * e - obs[i]
+            ja = e
+            jb = a * t[i] * e
+            J00 += ja * ja
+            J01 += ja * jb
+            J11 += jb * jb
+            g0 += ja * r
+            g1 += jb * r
+        det = J00 * J11 - J01**2
+        a -= (J11 * g0 - J01 * g1) / det
+        b -= (J00 * g1 - J01 * g0) / det
+    return a, b
+
+
+@case(lambda r: (r.random((3, 3)) + 2 * np.eye(3),))
+def lu_partial(A):
+    n = A.shape[0]
+    piv = np.arange(n)
+    sign = 1.0
+    for k in range(n - 1):
+        p = k + np.argmax(np.abs(A[k:, k]))
+        if p != k:
+            tmp = A[k].copy()
+            A[k] = A[p]
+            A[p] = tmp
+            piv[k], piv[p] = piv[p], piv[k]
+            sign *= -1
+        A[k + 1 :, k] /= A[k, k]
+        for j in range(k + 1, n):
+            A[k + 1 :, j] -= A[k + 1 :, k] * A[k, j]
+    d = sign
+    for i in range(n):
+        d *= A[i, i]
+    return d
+
+
+@case(lambda r: (r.random(5), r.random(5), 3))
+def cg_inplace(b, x, n):
+    r = b - (2 * x)
+    p = r.copy()
+    rs = r @ r
+    it = 0
+    while it < n:
+        Ap = 2 * p + 0.1 * np.sum(p)
+        a = rs / (p @ Ap)
+        x += a * p
+        r -= a * Ap
+        new = r @ r
+        if new < 1e-20:
+            break
+        p = r + (new / rs) * p
+        rs = new
+        it += 1
+    return it
+
+
+@case(lambda r: (r.random(4), np.array([[1, 2], [0, 3], [0, 3], [1, 2]], dtype=np.int32), 0.3, 2))
+def graph_diffusion(u, nbrs, alpha, steps):
+    for _ in range(steps):
+        new = np.zeros_like(u)
+        for i in range(u.size):
+            acc = 0.0
+            for j in nbrs[i]:
+                acc += u[j] - u[i]
+            new[i] = u[i] + alpha * acc * u[i]
+        u[:] = new
+    return u.sum()
+
+
+@case(lambda r: (r.random(2), 0.02))
+def adaptive(y, tol):
+    t = 0.0
+    h = 0.1
+    n = 0
+    while t < 1.0 and n < 100:
+        n += 1
+        if t + h > 1.0:
+            h = 1.0 - t
+        k1 = -y * y
+        k2 = -((y + h * k1) ** 2)
+        err = np.max(np.abs(k2 - k1)) * h / 2
+        if err > tol:
+            h *= 0.5
+            continue
+        y = y + h * (k1 + k2) / 2
+        t += h
+        h = min(h * 1.5, 0.5)
+    return y
+
+
+@case(lambda r: (r.random((4, 4)),))
+def jacobi_sym(A):
+    B = (A + A.T) / 2
+    n = B.shape[0]
+    for _ in range(2):
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                if abs(B[p, q]) < 1e-14:
+                    continue
+                theta = (B[q, q] - B[p, p]) / (2 * B[p, q])
+                sg = 1.0 if theta >= 0 else -1.0
+                t = sg / (abs(theta) + np.sqrt(theta * theta + 1))
+                c = 1 / np.sqrt(t * t + 1)
+                s_ = t * c
+                for k in range(n):
+                    bkp, bkq = B[k, p], B[k, q]
+                    B[k, p] = c * bkp - s_ * bkq
+                    B[k, q] = s_ * bkp + c * bkq
+                for k in range(n):
+                    bpk, bqk = B[p, k], B[q, k]
+                    B[p, k] = c * bpk - s_ * bqk
+                    B[q, k] = s_ * bpk + c * bqk
+    return np.diag(B)
+
+
+@case(lambda r: (r.random(8),))
+def haar(x):
+    n = x.size
+    tmp = np.empty_like(x)
+    while n > 1:
+        h = n // 2
+        for i in range(h):
+            tmp[i] = (x[2 * i] + x[2 * i + 1]) / np.sqrt(2)
+            tmp[h + i] = (x[2 * i] - x[2 * i + 1]) / np.sqrt(2)
+        x[:n] = tmp[:n]
+        n = h

@@ -107,3 +107,24 @@ def check(function, arguments, hessian=True, unrolled=True):
         again = linad.grad(lambda x: inner(linad.grad(f)(x), v))(x)
         for a, b in zip(hv, again, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def check_small(function):
+    """Compare a kernel of four numbers, its gradient and its Hessian, with differences."""
+    x = np.array([0.3, 0.8, 0.5, 0.9])
+    kernel, plain = linad.kernel(function), in_python(function)
+
+    def objective(f, x):
+        result = f(x * 1.0)
+        return np.sum(result * np.arange(1.0, 1 + result.shape[0])) if np.ndim(result) else result
+
+    value, g = linad.value_and_grad(lambda x: objective(kernel, x))(x)
+    np.testing.assert_allclose(value, objective(plain, x), rtol=1e-13)
+    steps = 1e-6 * np.eye(4)
+    differences = [objective(plain, x + d) - objective(plain, x - d) for d in steps]
+    np.testing.assert_allclose(g, np.array(differences) / 2e-6, rtol=1e-6, atol=1e-8)
+    v = np.array([0.5, -1.0, 0.3, 0.7])
+    gradient = linad.grad(lambda x: objective(kernel, x))
+    _, hv = linad.jvp(gradient, (x,), (v,))
+    expected = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(hv, expected, rtol=1e-5, atol=1e-7)

@@ -20,6 +20,7 @@ from linad.kernels.analysis import (
     unwritten_arrays,
     varied_names,
 )
+from linad.kernels.checkpoints import LoopSegments, loops_in_segments
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -80,6 +81,12 @@ class AdjointMaker:
         self.counters = loop_variables(program)
         self.writes = program.writes
         self.body = self.grouped(program.body)
+        chosen = {id(s) for s in loops_in_segments(program)}
+        pairs = zip(_loops(program.body), _loops(self.body), strict=True)
+        self.segments: dict[int, LoopSegments | None] = {
+            id(mine): None for s, mine in pairs if id(s) in chosen
+        }
+        self.repeats = False
         self.runs = [s for s in _walk(self.body) if isinstance(s, Run)]
         self.local = self.local_names()
         self.needed = self.needed_names()
@@ -308,6 +315,9 @@ class AdjointMaker:
                         out.append(PushValue(self.stack_of(self.kind(part.array)), old))
                         out[-1].comment = part.comment
                     out.append(part)
+            elif isinstance(s, For) and id(s) in self.segments:
+                made = self.segments[id(s)] = self.cut(s)
+                out += made.forward(self.plain(s.body))
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
@@ -349,12 +359,59 @@ class AdjointMaker:
                 if s.array in self.varied:
                     out.append(New(self.bar(s.array), s.dims, s.dtype))
             elif isinstance(s, Swap):
-                out += [s, *self.bars_swapped(s.targets, s.sources)]
+                out.append(s)
+                if not self.repeats:  # then cotangents have their names already
+                    out += self.bars_swapped(s.targets, s.sources)
             else:
                 out.append(s)
             if len(out) > start and not out[start].comment:
                 out[start].comment = s.comment
         return out
+
+    # Loops in segments.
+
+    def cut(self, s: For) -> LoopSegments:
+        """A loop in segments, with the state that its turns hand on."""
+        counters = {t.name for t in _walk(s.body) if isinstance(t, For)} | {s.name}
+        scalars = self.local | self.constants | counters
+        found = set()
+        for t in _walk(s.body):
+            for part in t.parts if isinstance(t, Run) else [t]:
+                found |= written(part) & self.live
+        return LoopSegments(s, self.program.checkpoints, found - scalars, self.kinds, self.fresh)
+
+    def plain(self, body: Sequence[Statement]) -> list[Statement]:
+        """The statements that anything needs, with nothing kept."""
+        out: list[Statement] = []
+        for s in body:
+            if isinstance(s, Run):
+                out += [part for part in s.parts if written(part) & self.live]
+            elif isinstance(s, For):
+                inner = self.plain(s.body)
+                if inner:
+                    out.append(For(s.name, s.start, s.stop, s.step, inner, comment=s.comment))
+            elif isinstance(s, WhileLoop):
+                out.append(WhileLoop(s.test, self.plain(s.body), comment=s.comment))
+            elif isinstance(s, If):
+                yes, no = self.plain(s.yes), self.plain(s.no)
+                if yes or no:
+                    out.append(If(s.test, yes, no, comment=s.comment))
+            elif isinstance(s, Swap):
+                out += [s, *self.bars_swapped(s.targets, s.sources)]
+            else:
+                out.append(s)
+        return out
+
+    def segment_backward(self, s: For) -> list[Statement]:
+        """The backward form of a loop in segments."""
+        segments = self.segments[id(s)]
+        assert segments is not None
+        around = frozenset([s.name])
+        self.repeats = True
+        inner = self.forward(s.body, around)
+        self.repeats = False
+        again = with_room([For(s.name, *segments.bounds, ONE, inner)])
+        return segments.backward(again, self.backward(s.body, around))
 
     def bars_swapped(self, targets: Sequence[str], sources: Sequence[str]) -> list[Statement]:
         """The same exchange of cotangents."""
@@ -389,6 +446,8 @@ class AdjointMaker:
                 continue
             if isinstance(s, Run):
                 self.run_backward(s, out)
+            elif isinstance(s, For) and id(s) in self.segments:
+                out += self.segment_backward(s)
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 if not all([self.steady_here(e, around) for e in bounds]):
@@ -628,6 +687,9 @@ class AdjointMaker:
             NewStack(self.stack_of("i"), "int64"),
         ]
         kept = set().union(*[set(self.kept_scalars(r)) for r in self.runs])
+        for cut in self.segments.values():
+            assert cut is not None
+            kept |= {n for n in cut.kept if isinstance(self.kinds[n], str)}
         for name in sorted(kept - {*p.arguments}):
             start.append(Let(name, NONE if self.kinds[name] == "f" else ZERO))
         end: list[Statement] = []
@@ -655,6 +717,10 @@ class AdjointMaker:
 def versions_of(versions: dict[str, Expr]) -> dict[str, str]:
     """The scalar of which each version is one."""
     return {e.parts[0]: name for name, e in versions.items()}
+
+
+def _loops(body: Sequence[Statement]) -> list[For]:
+    return [s for s in body if isinstance(s, For)]
 
 
 def _walk(body: Sequence[Statement]) -> Iterator[Statement]:

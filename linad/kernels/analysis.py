@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linad.kernels.expressions import ArrayKind, Expr, Kind, kind_of, names
+from linad.kernels.expressions import ArrayKind, Kind, names
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
     For,
@@ -33,6 +33,8 @@ class KernelProgram:
     body : list of Statement
     level : int
         How often it was differentiated; names of derivatives end in it.
+    checkpoints : int
+        How many states the adjoint of a loop at the top keeps; 0 is all that is overwritten.
     writes : tuple of str
         The arguments that it writes into.
     """
@@ -42,6 +44,7 @@ class KernelProgram:
     kinds: dict[str, Kind]
     body: list[Statement]
     level: int = 0
+    checkpoints: int = 0
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -128,15 +131,9 @@ def loop_variables(program: KernelProgram) -> set[str]:
     return {s.name for s in walk(program.body) if isinstance(s, For)}
 
 
-def is_integer(e: Expr, kinds: dict[str, Kind]) -> bool:
-    """Whether an expression has no derivative by its type."""
-    return kind_of(e, kinds) != "f"
-
-
 __all__ = [
     "KernelProgram",
     "constant_names",
-    "is_integer",
     "loop_variables",
     "names",
     "spread",

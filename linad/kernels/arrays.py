@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from linad.kernels.expressions import ZERO, Expr, add, binary, dim, get, mul, sub
 
@@ -17,24 +18,46 @@ class Axis:
 
 
 class ArrayWindow:
-    """Entries of an array: a fixed index, or an axis, for each axis of the array."""
+    """Entries of an array: a fixed index, or an axis, for each axis of the array.
 
-    def __init__(self, array: str, entries: tuple[Expr | Axis, ...]) -> None:
+    Parameters
+    ----------
+    array : str
+    entries : tuple of Expr and Axis
+    order : tuple of int, optional
+        Which of the axes among the entries is each axis of the window; as they come.
+    """
+
+    def __init__(
+        self, array: str, entries: tuple[Expr | Axis, ...], order: tuple[int, ...] | None = None
+    ) -> None:
         self.array, self.entries = array, entries
-        self.axes = [e for e in entries if isinstance(e, Axis)]
+        axes = [e for e in entries if isinstance(e, Axis)]
+        self.order = tuple(range(len(axes))) if order is None else order
+        self.axes = [axes[k] for k in self.order]
         self.dims = tuple([a.length for a in self.axes])
 
+    @property
+    def region(self) -> tuple[Any, ...]:
+        """What tells it from other windows of the array."""
+        return self.entries, self.order
+
+    def transposed(self) -> "ArrayWindow":
+        """The window with its axes in reverse order."""
+        return ArrayWindow(self.array, self.entries, self.order[::-1])
+
     def is_whole(self) -> bool:
-        """Whether these are all entries."""
-        return all([isinstance(e, Axis) and e.whole for e in self.entries])
+        """Whether these are all entries, in their order."""
+        whole = all([isinstance(e, Axis) and e.whole for e in self.entries])
+        return whole and self.order == tuple(range(len(self.order)))
 
     def index(self, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Where an entry of the window lies in the array."""
-        left = list(indices)
+        left = iter([i for _, i in sorted(zip(self.order, indices, strict=True))])
         found = []
         for e in self.entries:
             if isinstance(e, Axis):
-                found.append(add(e.start, mul(e.step, left.pop(0))))
+                found.append(add(e.start, mul(e.step, next(left))))
             else:
                 found.append(e)
         return tuple(found)
@@ -42,6 +65,20 @@ class ArrayWindow:
     def at(self, *indices: Expr) -> Expr:
         """An entry."""
         return get(self.array, *self.index(indices))
+
+
+def item_of(a: ArrayWindow, k: Expr) -> Any:
+    """An entry along the first axis."""
+    if len(a.dims) == 1:
+        return a.at(k)
+    first = a.order[0]
+    axes = iter(range(len(a.order)))
+    entries: list[Any] = []
+    for e in a.entries:
+        here = isinstance(e, Axis) and next(axes) == first
+        entries.append(add(e.start, mul(e.step, k)) if here and isinstance(e, Axis) else e)
+    order = tuple([n - (n > first) for n in a.order[1:]])
+    return ArrayWindow(a.array, tuple(entries), order)
 
 
 def whole(array: str, ndim: int) -> ArrayWindow:
@@ -63,9 +100,11 @@ class Computed:
 Array = ArrayWindow | Computed
 
 
-def arrays_read(a: Array) -> frozenset[str]:
-    """The arrays whose entries it has."""
-    return frozenset([a.array]) if isinstance(a, ArrayWindow) else a.reads
+def arrays_in(value: Any) -> set[str]:
+    """The arrays that a value is a part of, or has parts of."""
+    if isinstance(value, list):
+        return set().union(*[arrays_in(v) for v in value])
+    return {value.array} if isinstance(value, ArrayWindow) else set()
 
 
 def length_of(start: Expr, stop: Expr, step: int) -> Expr:
@@ -78,4 +117,13 @@ def length_of(start: Expr, stop: Expr, step: int) -> Expr:
     return count if count.op == "num" else call("max", ZERO, count)
 
 
-__all__ = ["Array", "ArrayWindow", "Axis", "Computed", "arrays_read", "length_of", "whole"]
+__all__ = [
+    "Array",
+    "ArrayWindow",
+    "Axis",
+    "Computed",
+    "arrays_in",
+    "item_of",
+    "length_of",
+    "whole",
+]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linad.errors import KernelError
+from linad.kernels.aliases import handed_over, replaced_names
 from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, whole
 from linad.kernels.expressions import (
     CANONICAL,
@@ -18,13 +19,22 @@ from linad.kernels.expressions import (
     ArrayKind,
     Expr,
     Kind,
+    kind_of,
     names,
     num,
     var,
 )
+from linad.kernels.lengths import Lengths
 from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
+
+DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
+"""Of arrays of scalars of a kind."""
+
+
+class LowerAgain(Exception):  # not an error: what was learnt starts a new attempt
+    """An attempt has found a name whose arrays must be copied."""
 
 
 class Frame:
@@ -38,13 +48,24 @@ class Frame:
         The scalar that says the function has returned, where it can return early.
     flags : list of (str, str)
         For each loop around, the scalars that say it was left, and that this turn was.
+    depth : int
+        How many loops and branches of its callers are around it.
+    read_in_loop : list of set of str
+        For each loop around, the names of arrays that it has read.
+    may_copy, values : set of str
+        Names of arrays that may be copied when they get the name, and that have to be.
     """
 
-    def __init__(self, source: FunctionSource) -> None:
-        self.source = source
+    def __init__(self, source: FunctionSource, depth: int = 0) -> None:
+        self.source, self.depth = source, depth
+        self.read_in_loop: list[set[str]] = []
+        self.may_copy = replaced_names(source)
+        self.handed_over = handed_over(source.tree)
+        self.values: set[str] = set()
         self.scope: dict[str, Any] = {}
         self.done: str | None = None
         self.results: list[str] | None = None
+        self.arrays: dict[int, ArrayWindow] = {}  # those of the results that are arrays
         self.flags: list[tuple[str, str]] = []
         self.counters = loop_names(source.tree)
         self.stored = {
@@ -77,10 +98,18 @@ class StatementBuilder:
         self.out: list[Statement] = []
         self.depth = 0
         self.calling: list[Any] = []
-        self.read_in_loop: list[set[str]] = []
+        self.hints: dict[str, Kind] = {}  # kinds of scalars that an earlier attempt found
+        self.guesses: list[tuple[Expr, str]] = []
+        self.copies: set[tuple[Any, str]] = set()  # names, by function, whose arrays are copied
         self.unnamed: set[str] = set()  # new arrays that the user has no name for yet
+        self.loops: set[str] = set()  # counters, which nothing assigns
+        self.counts: set[str] = set()  # those of them that are never negative
+        self.definitions: dict[str, list[Expr]] = {}  # what scalars have been assigned so far
+        self.lengths = Lengths(self.loops, self.counts, self.definitions)
         self.sole: Any = None
         self.comment = ""
+        self.made_inside: set[str] = set()  # arrays that are made within loops or branches
+        self.frames: list[Frame] = []  # of the functions that run, the kernel's first
         self.frame = Frame(source)
 
     def function(self, frame: Frame) -> Any:
@@ -102,6 +131,10 @@ class StatementBuilder:
         """Add a statement."""
         s.comment = self.comment
         self.out.append(s)
+        if isinstance(s, Let):
+            self.definitions.setdefault(s.name, []).append(s.value)
+        if isinstance(s, Let) and s.name not in self.kinds:
+            self.hints.setdefault(s.name, kind_of(s.value, {**self.hints, **self.kinds}))
 
     @contextmanager
     def into(self, inside: bool = True) -> Iterator[list[Statement]]:
@@ -122,6 +155,35 @@ class StatementBuilder:
         self.emit(Let(new, e))
         return var(new)
 
+    def owned(self, value: Any, name: str = "t") -> Any:
+        """A value in scalars that nothing else assigns; arrays stay where they are."""
+        if isinstance(value, list):
+            return [self.owned(v, name) for v in value]
+        if isinstance(value, Expr):
+            new = self.fresh(name)
+            self.emit(Let(new, value))
+            return var(new)
+        if isinstance(value, Computed):
+            value = self.copied(value)
+        if isinstance(value, ArrayWindow):
+            self.unnamed.discard(value.array)
+            return self.pinned(value)
+        return value
+
+    def kind_here(self, e: Expr) -> str:
+        """The kind of a number, as far as is known; a wrong guess is seen later."""
+        found = kind_of(e, {**self.hints, **self.kinds})
+        self.guesses.append((e, found))
+        return found
+
+    def copy_or_refuse(self, name: str, refusal: KernelError) -> None:
+        """Begin again with a name's arrays copied, if nobody could tell."""
+        key = (self.frame.source.function.__code__, name)
+        if name not in self.frame.may_copy or key in self.copies:
+            raise refusal
+        self.copies.add(key)
+        raise LowerAgain
+
     def error(self, node: ast.AST, problem: str, remedy: str) -> KernelError:
         """An error that names the user's line."""
         return self.frame.source.error(node, problem, remedy)
@@ -141,22 +203,17 @@ class StatementBuilder:
                 entries.append(Axis(pin(e.start), pin(e.step), pin(e.length), e.whole))
             else:
                 entries.append(pin(e))
-        return ArrayWindow(w.array, tuple(entries))
+        return ArrayWindow(w.array, tuple(entries), w.order)
 
     def _loop_vars(self) -> list[Expr]:
         return [
             v for v in self.frame.scope.values() if isinstance(v, Expr) and v.parts[0] in self.loops
         ]
 
-    @functools.cached_property
-    def loops(self) -> set[str]:
-        """Variables of loops, which nothing assigns."""
-        return set()
-
     def fill(self, window: ArrayWindow, value: Any, s: ast.stmt) -> None:
         """Write an array, or a number, into all entries of a window."""
         if isinstance(value, (ArrayWindow, Computed)):
-            mine = (window.array, window.entries)
+            mine = (window.array, window.region)
             if any([a == window.array and (a, e) != mine for a, e in regions_of(value)]):
                 value = self.copied(value)
             self.check_dims(window.dims, value.dims, s)
@@ -190,6 +247,7 @@ class StatementBuilder:
         """Emit loops, one in the other; what is emitted in the block is their body."""
         counters = [self.fresh("k") for _ in dims]
         self.loops.update(counters)
+        self.counts.update(counters)
         with self.into() as inner:
             yield tuple([var(c) for c in counters])
         for c, n in reversed([*zip(counters, dims, strict=True)]):
@@ -202,8 +260,15 @@ class StatementBuilder:
         """A new array of zeros."""
         found = self.fresh(name)
         self.unnamed.add(found)
+        if self.depth:
+            self.made_inside.add(found)
         self.kinds[found] = ArrayKind(dtype, len(dims))
-        self.emit(New(found, tuple([self.held(d, "size") for d in dims]), dtype))
+        sizes = [self.held(d, "size") for d in dims]
+        room = [self.lengths.most(n) if self.depth else n for n in sizes]
+        if sizes != room and None not in room:  # as long as it may get; this turn uses a part
+            self.emit(New(found, tuple([n for n in room if n is not None]), dtype))
+            return ArrayWindow(found, tuple([Axis(ZERO, ONE, n) for n in sizes]))
+        self.emit(New(found, tuple(sizes), dtype))
         return whole(found, len(dims))
 
     def copied(self, a: Array) -> ArrayWindow:
@@ -217,8 +282,10 @@ class StatementBuilder:
 
     def dtype_of(self, a: Any) -> str:
         known = {self.kinds[r].dtype for r, _ in regions_of(a)}  # type: ignore[union-attr]
-        floats = {d for d in known if d.startswith("float")}
-        return floats.pop() if len(floats) == 1 and len(known) == 1 else "float64"
+        kind = self.kind_here(a.at(*[ZERO for _ in a.dims]))
+        if kind == "f":
+            return known.pop() if known == {"float32"} else "float64"
+        return DTYPES[kind]
 
     def clear(self, a: ArrayWindow, value: Expr = NONE) -> None:
         """Set all entries."""
@@ -243,5 +310,5 @@ def all_of(tests: list[Expr]) -> Expr:
 def regions_of(a: Any) -> frozenset[Any]:
     """What is read of which arrays."""
     if isinstance(a, ArrayWindow):
-        return frozenset([(a.array, a.entries)])
+        return frozenset([(a.array, a.region)])
     return a.reads if isinstance(a, Computed) else frozenset()

@@ -3,13 +3,14 @@
 import ast
 import functools
 import types
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from linad.kernels.arrays import ArrayWindow, Computed
-from linad.kernels.building import Frame, regions_of
-from linad.kernels.expression_lowering import ExpressionLowering
+from linad.kernels.building import DTYPES, Frame
+from linad.kernels.expression_lowering import OPERATORS_BY_NAME, ExpressionLowering, transposed
 from linad.kernels.expressions import (
     CANONICAL,
     FUNCTIONS,
@@ -18,19 +19,32 @@ from linad.kernels.expressions import (
     ZERO,
     ArrayKind,
     Expr,
+    add,
     binary,
     call,
-    kind_of,
+    is_integer,
+    joined,
     mul,
+    negative,
     num,
+    sub,
     var,
 )
-from linad.kernels.source import FunctionSource, name_of_function
-from linad.kernels.statements import Let, assigned
+from linad.kernels.numpy_functions import METHOD_NAMES, WRITTEN, diagonal, diagonal_matrix
+from linad.kernels.source import FunctionSource, is_kernel, is_mapped, name_of_function
+from linad.kernels.statements import Check, Let, Put, assigned
 
-MAKERS = ("zeros", "empty", "ones", "full", "zeros_like", "empty_like", "ones_like", "copy")
+LIKE = ("zeros_like", "empty_like", "ones_like", "full_like")
 
-METHODS = ("sum", "mean", "copy", "fill", "dot")
+MAKERS = ("zeros", "empty", "ones", "full", *LIKE, "copy")
+
+REDUCTIONS = {name: name for name in ("sum", "mean", "prod", "max", "min")}
+REDUCTIONS |= {"amax": "max", "amin": "min"}
+"""What makes a number of the entries of an array, by its name in NumPy."""
+
+ARRAY_METHODS = {f.__name__: f for f in WRITTEN.values() if f.__name__ in METHOD_NAMES}
+
+METHODS = ("copy", "fill", "dot", "transpose", *REDUCTIONS, *ARRAY_METHODS)
 
 
 class CallLowering(ExpressionLowering):
@@ -44,20 +58,30 @@ class CallLowering(ExpressionLowering):
                 return self.method(node, node.func)
         else:
             function = self.value(node.func)
-        if function is np.linalg.norm:
-            raise self.error(node, "np.linalg.norm", "write np.sqrt(np.sum(x * x))")
+        written = WRITTEN.get(function) if isinstance(function, Hashable) else None
+        if written is not None:
+            return self.inlined(node, written)
         inner = getattr(function, "py_func", getattr(function, "function", function))
-        if hasattr(function, "adjoint_source"):
+        if is_kernel(function):
             inner = getattr(inner, "py_func", inner)
+        if is_mapped(function) and function.signature is None:
+            inner = function.__wrapped__
         name = name_of_function(function)
         if not name and isinstance(inner, types.FunctionType):
             return self.inlined(node, inner)
-        if node.keywords and name not in MAKERS:
+        if node.keywords and name not in (*MAKERS, *REDUCTIONS):
             raise self.error(node, "keyword arguments here", "pass arguments by position")
+        if name in REDUCTIONS and function not in (max, min):
+            values, axis = self.reduced(node, node.args)
+            return self.reduction(REDUCTIONS[name], values, axis, node)
         if name in ("float64", "int64", "float32") or name in CANONICAL or name in FUNCTIONS:
             known = CANONICAL.get(name, name)
             if known in FUNCTIONS:
                 return self.function_of_numbers(known, node)
+        if name in OPERATORS_BY_NAME and len(node.args) == 2:
+            op = OPERATORS_BY_NAME[name]
+            given = [self.value(a) for a in node.args]
+            return self.elementwise(lambda a, b: binary(op, a, b), *given, node=node)
         handler = getattr(self, f"call_{name}", None)
         if name in MAKERS:
             return self.made(name, node)
@@ -71,6 +95,8 @@ class CallLowering(ExpressionLowering):
 
     def function_of_numbers(self, name: str, node: ast.Call) -> Any:
         values = [self.value(a) for a in node.args]
+        if name in ("min", "max") and len(values) == 1 and isinstance(values[0], list):
+            values = values[0]
         if name in ("min", "max") and len(values) > 2:
             first, *rest = values
             for v in rest:
@@ -85,26 +111,49 @@ class CallLowering(ExpressionLowering):
         (a,) = values
         return num(len(a)) if isinstance(a, list) else a.dims[0]
 
-    def call_pow(self, node: ast.Call, values: list[Any]) -> Any:
-        return self.elementwise(lambda a, b: binary("**", a, b), *values, node=node)
+    def call_logical_not(self, node: ast.Call, values: list[Any]) -> Any:
+        return self.elementwise(lambda a: Expr("not", (a,)), *values, node=node)
+
+    def call_negative(self, node: ast.Call, values: list[Any]) -> Any:
+        return self.elementwise(negative, *values, node=node)
 
     def call_fmod(self, node: ast.Call, values: list[Any]) -> Any:
         raise self.error(node, "fmod", "use %")
 
-    def call_sum(self, node: ast.Call, values: list[Any]) -> Any:
+    def call_clip(self, node: ast.Call, values: list[Any]) -> Any:
+        return self.elementwise(
+            lambda a, low, high: call("min", call("max", a, low), high), *values, node=node
+        )
+
+    def call_where(self, node: ast.Call, values: list[Any]) -> Any:
+        if len(values) != 3:
+            raise self.error(node, "np.where of one argument", "write a loop")
+        return self.elementwise(lambda *x: Expr("if", x), *values, node=node)
+
+    def call_arange(self, node: ast.Call, values: list[Any]) -> Any:
+        bounds = [self.held(self.number(v, node)) for v in values[:3]]
+        start = bounds[0] if len(bounds) > 1 else ZERO
+        stop = bounds[min(1, len(bounds) - 1)]
+        step = bounds[2] if len(bounds) > 2 else ONE
+        steps = Expr("/", (sub(stop, start), step))
+        count = self.held(call("max", ZERO, call("ceil", steps)), "count")
+        new = self.new([count], DTYPES[joined([self.kind_here(b) for b in (start, stop, step)])])
+        with self.loops_over([count]) as (k,):
+            self.emit(Put(new.array, (k,), add(start, mul(k, step))))
+        return new
+
+    def call_diag(self, node: ast.Call, values: list[Any]) -> Any:
         (a,) = values
-        total = self.fresh("total")
-        self.emit(Let(total, self.start_of(a)))
-        with self.loops_over(a.dims) as indices:
-            self.emit(Let(total, Expr("+", (var(total), a.at(*indices)))))
-        return var(total)
+        return self.inlined_with(node, diagonal if len(a.dims) == 2 else diagonal_matrix, {"a": a})
 
-    def start_of(self, a: Any) -> Expr:
-        kinds = {self.kinds[r].scalar for r, _ in regions_of(a)}  # type: ignore[union-attr]
-        return ZERO if kinds <= {"i", "b"} and isinstance(a, ArrayWindow) else NONE
+    def call_transpose(self, node: ast.Call, values: list[Any]) -> Any:
+        return transposed(values[0])
 
-    def call_mean(self, node: ast.Call, values: list[Any]) -> Any:
-        return Expr("/", (self.call_sum(node, values), functools.reduce(mul, values[0].dims, ONE)))
+    def call_array(self, node: ast.Call, values: list[Any]) -> Any:
+        if isinstance(values[0], list):
+            dtype = self.dtype(node.args[1]) if len(node.args) > 1 else ""
+            return self.array_from(values[0], node, dtype)
+        return self.copied(values[0])
 
     def call_dot(self, node: ast.Call, values: list[Any]) -> Any:
         return self.product(values[0], values[1], node)
@@ -120,11 +169,11 @@ class CallLowering(ExpressionLowering):
         if name == "copy":
             return self.copied(base)
         second = given.get("second")
-        if name == "full":
+        if name.startswith("full"):
             given.setdefault("fill", second)  # type: ignore[arg-type]
         elif second is not None:
             given.setdefault("dtype", second)
-        if name.endswith("_like"):
+        if name in LIKE:
             dims = base.dims
             kind = self.kinds.get(getattr(base, "array", ""))
             dtype = kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(base)
@@ -134,10 +183,10 @@ class CallLowering(ExpressionLowering):
         if "dtype" in given:
             dtype = self.dtype(given["dtype"])
         fill = NONE
-        if name == "full":
+        if name.startswith("full"):
             fill = self.held(self.scalar(given["fill"]))
-            if "dtype" not in given and kind_of(fill, self.kinds) == "i":
-                dtype = "int64"
+            if "dtype" not in given and name == "full":
+                dtype = DTYPES[self.kind_here(fill)]
         elif name.startswith("ones"):
             fill = num(1.0)
         new = self.new([self.number(d, node) for d in dims], dtype)
@@ -160,18 +209,107 @@ class CallLowering(ExpressionLowering):
     def method(self, node: ast.Call, f: ast.Attribute) -> Any:
         """``x.sum()`` and its kin."""
         base = self.value(f.value)
-        values = [self.value(a) for a in node.args]
-        if isinstance(base, (ArrayWindow, Computed)) and not node.keywords:
-            if f.attr == "copy":
-                return self.copied(base)
-            if f.attr in ("sum", "mean") and not values:
-                return getattr(self, f"call_{f.attr}")(node, [base])
+        if isinstance(base, (ArrayWindow, Computed)):
+            if f.attr in REDUCTIONS:
+                values, axis = self.reduced(node, node.args)
+                return self.reduction(REDUCTIONS[f.attr], [base, *values], axis, node)
+            if node.keywords:
+                raise self.error(node, "keyword arguments here", "pass arguments by position")
+            values = [self.value(a) for a in node.args]
+            if f.attr in ("copy", "transpose") and not values:
+                return self.copied(base) if f.attr == "copy" else transposed(base)
+            if f.attr in ARRAY_METHODS and not values:
+                return self.inlined_with(node, ARRAY_METHODS[f.attr], {"a": base})
             if f.attr == "dot" and len(values) == 1:
                 return self.product(base, values[0], node)
             if f.attr == "fill" and len(values) == 1 and isinstance(base, ArrayWindow):
                 self.fill(base, self.held(self.number(values[0], node)), ast.Pass())
                 return None
         raise self.error(node, f"the method {f.attr}", "write the loop")
+
+    def reduced(self, node: ast.Call, given: list[ast.expr]) -> tuple[list[Any], Expr | None]:
+        """The array that is summed up, if it is named, and the axis along which."""
+        if [k.arg for k in node.keywords] not in ([], ["axis"]):
+            raise self.error(node, "keyword arguments here", "pass the axis only")
+        values = [self.value(a) for a in given]
+        arrays = 0 if self.is_method(node) else 1
+        if not arrays <= len(values) + len(node.keywords) <= arrays + 1:
+            raise self.error(node, "other arguments than an array and an axis", "pass these only")
+        axis = values[arrays] if len(values) > arrays else None
+        if node.keywords:
+            axis = self.value(node.keywords[0].value)
+        return values[:arrays], axis
+
+    def is_method(self, node: ast.Call) -> bool:
+        """Whether a call is one of an array's methods."""
+        if isinstance(node.func, ast.Name):
+            return False
+        try:
+            self.frame.source.resolved(node.func)
+        except (KeyError, AttributeError):
+            return True
+        return False
+
+    def reduction(self, kind: str, values: list[Any], axis: Expr | None, node: ast.AST) -> Any:
+        """The sum, mean, product, least or greatest of all entries, or of those along an axis."""
+        (a,) = values
+        if not isinstance(a, (ArrayWindow, Computed)) or not a.dims:
+            raise self.error(node, f"the {kind} of what is no array", "use an array")
+        if isinstance(a, Computed) and kind in ("max", "min"):
+            a = self.copied(a)
+        if axis is None:
+            return self.reduced_number(kind, a, tuple(range(len(a.dims))), (), node)
+        if not is_integer(axis) or not -len(a.dims) <= int(axis.parts[0]) < len(a.dims):
+            raise self.error(node, "an axis that is no constant of this array", "write the loop")
+        if len(a.dims) == 1:
+            return self.reduced_number(kind, a, (0,), (), node)
+        k = int(axis.parts[0]) % len(a.dims)
+        rest = [n for j, n in enumerate(a.dims) if j != k]
+        real = kind == "mean" or self.kind_here(a.at(*[ZERO for _ in a.dims])) == "f"
+        new = self.new(rest, self.dtype_of(a) if real else "int64")
+        with self.loops_over(rest) as indices:
+            total = self.reduced_number(kind, a, (k,), indices, node)
+            self.emit(Put(new.array, indices, total))
+        return new
+
+    def reduced_number(
+        self,
+        kind: str,
+        a: ArrayWindow | Computed,
+        axes: tuple[int, ...],
+        others: tuple[Expr, ...],
+        node: ast.AST,
+    ) -> Expr:
+        """A reduction over some axes, at indices of the other ones."""
+
+        def entry(along: tuple[Expr, ...]) -> Expr:
+            here = dict(zip(axes, along, strict=True))
+            rest = iter(others)
+            return a.at(*[here[k] if k in here else next(rest) for k in range(len(a.dims))])
+
+        dims = [a.dims[k] for k in axes]
+        first = entry(tuple([ZERO for _ in axes]))
+        real = self.kind_here(first) == "f"
+        total = self.fresh("total")
+        if kind in ("max", "min"):
+            count = functools.reduce(mul, dims, ONE)
+            message = f"kernel {self.frame.source.name}: the {kind} of an array without entries"
+            self.emit(Check(Expr(">", (count, ZERO)), message))
+            self.emit(Let(total, first))
+        elif kind == "prod":
+            self.emit(Let(total, num(1.0) if real else ONE))
+        else:
+            self.emit(Let(total, NONE if real else ZERO))
+        with self.loops_over(dims) as along:
+            value = entry(along)
+            if kind in ("max", "min"):
+                new = call(kind, var(total), value)
+            else:
+                new = Expr("*" if kind == "prod" else "+", (var(total), value))
+            self.emit(Let(total, new))
+        if kind == "mean":
+            return Expr("/", (var(total), functools.reduce(mul, dims, ONE)))
+        return var(total)
 
     def inlined(self, node: ast.Call, function: Any) -> Any:
         """The body of a function in the place of its call."""
@@ -180,19 +318,25 @@ class CallLowering(ExpressionLowering):
                 node, f"{function.__name__} calls itself", "write a loop, with an array"
             )
         source = FunctionSource(function)
-        frame = Frame(source)
         given = dict(zip(source.parameters, node.args, strict=False))
         for k in node.keywords:
             if k.arg is None or k.arg not in source.parameters:
                 raise self.error(node, "an argument that the function does not have", "name it")
             given[k.arg] = k.value
+        if len(node.args) > len(source.parameters):
+            raise self.error(node, "more arguments than parameters", "pass as many")
+        return self.inlined_with(node, function, {n: self.value(e) for n, e in given.items()})
+
+    def inlined_with(self, node: ast.Call, function: Any, values: dict[str, Any]) -> Any:
+        """The body of a function in the place of its call, with these arguments."""
+        source = FunctionSource(function)
+        frame = Frame(source, self.depth)
         sole = self.sole is node
-        values: dict[str, Any] = {name: self.value(e) for name, e in given.items()}
         defaults = function.__defaults__ or ()
         for name, default in zip(source.parameters[::-1], defaults[::-1], strict=False):
             if name not in values:
                 values[name] = self.outside(default, node)
-        if set(values) != set(source.parameters) or len(node.args) > len(source.parameters):
+        if set(values) != set(source.parameters):
             raise self.error(node, "another number of arguments than parameters", "pass each")
         before = {name for name, kind in self.kinds.items() if isinstance(kind, ArrayKind)}
         for name, value in values.items():
@@ -202,10 +346,8 @@ class CallLowering(ExpressionLowering):
                     new = self.fresh(name)
                     self.emit(Let(new, value))
                     value = var(new)
-            elif isinstance(value, Computed):
-                value = self.copied(value)
-            elif isinstance(value, ArrayWindow):
-                value = self.pinned(value)
+            else:
+                value = self.owned(value, name)
             frame.scope[name] = value
         self.calling.append(function.__code__)
         try:
@@ -238,8 +380,6 @@ def check_calls(source: FunctionSource) -> None:
     local |= {n.id for n in ast.walk(source.tree) if isinstance(n, ast.Name) and _is_store(n)}
     raised = {id(n.exc) for n in ast.walk(source.tree) if isinstance(n, ast.Raise)}
     for node in ast.walk(ast.Module(source.tree.body, [])):
-        if isinstance(node, ast.For) and not isinstance(node.iter, ast.Call):
-            raise source.error(node, "a loop over more than range", "write `for i in range(n)`")
         if not isinstance(node, ast.Call) or id(node) in raised:
             continue
         head = node.func
@@ -267,12 +407,14 @@ def _is_known(function: Any) -> bool:
         name = name_of_function(function)
         if not name or name in CANONICAL or name in MAKERS:
             return True
-    elif hasattr(function, "adjoint_source"):
+    elif is_kernel(function) or is_mapped(function):
         return True
     name = name_of_function(function)
-    known = name in CANONICAL or name in FUNCTIONS or name in MAKERS or name in ("range", "pow")
+    known = name in CANONICAL or name in FUNCTIONS or name in MAKERS or name in REDUCTIONS
     return (
         known
+        or name in ("range", "enumerate", "zip", *OPERATORS_BY_NAME)
+        or (isinstance(function, Hashable) and function in WRITTEN)
         or hasattr(CallLowering, f"call_{name}")
         or getattr(function, "__name__", "") == "prange"
         or (isinstance(function, type) and name in ("float64", "int64", "float32"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from linad.errors import KernelError
 from linad.kernels.arrays import Array, ArrayWindow, Axis, Computed, length_of, whole
-from linad.kernels.building import StatementBuilder, all_of, regions_of
+from linad.kernels.building import DTYPES, StatementBuilder, all_of, regions_of
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -19,6 +19,8 @@ from linad.kernels.expressions import (
     add,
     binary,
     call,
+    compared,
+    joined,
     mul,
     negative,
     num,
@@ -26,6 +28,34 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.statements import If, Let, Put
+
+OPERATORS_BY_NAME = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "true_divide": "/",
+    "floor_divide": "//",
+    "mod": "%",
+    "remainder": "%",
+    "power": "**",
+    "float_power": "**",
+    "pow": "**",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "left_shift": "<<",
+    "right_shift": ">>",
+    "logical_and": "and",
+    "logical_or": "or",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+"""Functions of Python, `math` and NumPy that are operators."""
 
 OPERATORS: dict[type, str] = {
     ast.Add: "+",
@@ -35,6 +65,11 @@ OPERATORS: dict[type, str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
     ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
     ast.Lt: "<",
     ast.LtE: "<=",
     ast.Gt: ">",
@@ -86,9 +121,10 @@ class ExpressionLowering(StatementBuilder):
         if node.id in self.frame.scope:
             value = self.frame.scope[node.id]
             if value is KernelError:
-                raise self.error(node, f"{node.id} is one of two arrays", "use an array for each")
+                refusal = self.error(node, f"{node.id} is one of two arrays", "use one for each")
+                self.copy_or_refuse(node.id, refusal)
             if isinstance(value, ArrayWindow):
-                for read in self.read_in_loop:
+                for read in self.frame.read_in_loop:
                     read.add(node.id)
             return value
         if node.id in self.frame.stored:
@@ -116,8 +152,35 @@ class ExpressionLowering(StatementBuilder):
             return [self.outside(v, node) for v in value]
         return value
 
-    def of_Tuple(self, node: ast.Tuple) -> Any:
+    def of_Tuple(self, node: ast.Tuple | ast.List) -> Any:
         return [self.value(e) for e in node.elts]
+
+    of_List = of_Tuple
+
+    def array_from(self, values: list[Any], node: ast.AST, dtype: str = "") -> ArrayWindow:
+        """A new array of the numbers of a tuple, or of tuples of one length."""
+        entries: list[tuple[tuple[Expr, ...], Expr]] = []
+        dims: list[int] = []
+
+        def collect(given: Any, place: tuple[int, ...]) -> None:
+            if isinstance(given, list) and given:
+                if len(dims) == len(place):
+                    dims.append(len(given))
+                if dims[len(place)] != len(given):
+                    raise self.error(node, "rows of several lengths", "use rows of one length")
+                for k, v in enumerate(given):
+                    collect(v, (*place, k))
+            else:
+                if len(place) < len(dims):
+                    raise self.error(node, "rows of several lengths", "use rows of one length")
+                entries.append((tuple([num(k) for k in place]), self.number(given, node)))
+
+        collect(values, ())
+        kinds = [self.kind_here(e) for _, e in entries]
+        new = self.new([num(n) for n in dims], dtype or DTYPES[joined(kinds)])
+        for index, e in entries:
+            self.emit(Put(new.array, index, e))
+        return new
 
     def of_Attribute(self, node: ast.Attribute) -> Any:
         try:
@@ -135,7 +198,7 @@ class ExpressionLowering(StatementBuilder):
             if node.attr == "size":
                 return functools.reduce(mul, base.dims, ONE)
             if node.attr == "T":
-                return _transposed(base)
+                return transposed(base)
             if node.attr == "dtype":
                 return base
         raise self.error(node, f"the attribute {node.attr}", "use shape, size, ndim or T")
@@ -163,6 +226,10 @@ class ExpressionLowering(StatementBuilder):
         return self.elementwise(lambda x, y: binary(op, x, y), a, b, node=node)
 
     def of_Compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
+            sign = OPERATORS[type(node.ops[0])]
+            a, b = self.value(node.left), self.value(node.comparators[0])
+            return self.elementwise(lambda x, y: compared(sign, x, y), a, b, node=node)
         left, tests = self.scalar(node.left), []
         for op, right in zip(node.ops, node.comparators, strict=True):
             b = self.scalar(right)
@@ -198,6 +265,8 @@ class ExpressionLowering(StatementBuilder):
         return var(new)
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
+        if isinstance(node.slice, ast.Tuple) and not node.slice.elts:
+            return self.value(node.value)  # an array without axes is a number
         found = self.subscripted(self.array_of(node.value), node.slice)
         return found.at() if isinstance(found, ArrayWindow) and not found.axes else found
 
@@ -205,9 +274,9 @@ class ExpressionLowering(StatementBuilder):
         """The part of an array, or of a tuple, that an index names."""
         if isinstance(base, list):
             k = self.scalar(where)
-            if k.op != "num":
-                raise self.error(where, "a tuple at an index that varies", "use an array")
-            return base[int(k.parts[0])]
+            if k.op == "num":
+                return base[int(k.parts[0])]
+            base = self.array_from(base, where)
         if isinstance(base, Computed):
             base = self.copied(base)
         given = list(where.elts) if isinstance(where, ast.Tuple) else [where]
@@ -221,11 +290,12 @@ class ExpressionLowering(StatementBuilder):
             given[at : at + 1] = [ast.Slice()] * (len(base.dims) - len(given) + 1)
         if len(given) > len(base.dims):
             raise self.error(where, "more indices than axes", "count the axes")
-        left = iter([*given, *[ast.Slice()] * (len(base.dims) - len(given))])
-        entries: list[Any] = [
-            self.part_of_axis(e, next(left)) if isinstance(e, Axis) else e for e in base.entries
-        ]
-        return ArrayWindow(base.array, tuple(entries))
+        given += [ast.Slice()] * (len(base.dims) - len(given))
+        parts = [self.part_of_axis(a, e) for a, e in zip(base.axes, given, strict=True)]
+        stay = [k for k, part in zip(base.order, parts, strict=True) if isinstance(part, Axis)]
+        left = iter([parts[base.order.index(k)] for k in range(len(parts))])
+        entries: list[Any] = [next(left) if isinstance(e, Axis) else e for e in base.entries]
+        return ArrayWindow(base.array, tuple(entries), tuple([sorted(stay).index(k) for k in stay]))
 
     def at_scalars(self, base: ArrayWindow, indices: list[Expr], node: ast.AST) -> ArrayWindow:
         if len(indices) != len(base.dims):
@@ -240,7 +310,7 @@ class ExpressionLowering(StatementBuilder):
                 raise self.error(e, "an index that is no integer", "write a loop")
             if value.op == "num" and value.parts[0].startswith("-"):
                 value = add(axis.length, value)
-            elif not axis.whole and value.op != "num" and value.parts[0] not in self.loops:
+            elif not axis.whole and value.op != "num" and value.parts[0] not in self.counts:
                 value = self.held(value)
                 turned = add(value, axis.length)
                 value = Expr("if", (Expr("<", (value, ZERO)), turned, value))
@@ -326,9 +396,12 @@ class ExpressionLowering(StatementBuilder):
         return new
 
 
-def _transposed(a: Array) -> Array:
+def transposed(a: Array) -> Array:
+    """The array with its axes in reverse order."""
     if len(a.dims) < 2:
         return a
+    if isinstance(a, ArrayWindow):
+        return a.transposed()
     return Computed(a.dims[::-1], lambda *i: a.at(*i[::-1]), _transposed_regions(a))
 
 

@@ -3,10 +3,11 @@
 An expression is a small tree that can be compared and used as a key:
 
     num text | var name | get array indices | dim array axis | neg a | not a | if test yes no
-    + - * / // % ** a b | < <= > >= == != a b | and or a b | call name arguments
+    + - * / // % ** & | ^ << >> a b | < <= > >= == != a b | and or a b | call name arguments
 """
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -38,8 +39,10 @@ class Expr(NamedTuple):
 
 ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_BINDING = {"if": 0, "or": 1, "and": 2, "not": 3} | dict.fromkeys(COMPARISONS, 4)
-_BINDING |= {"+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "neg": 7, "**": 8}
+_BINDING: dict[str, float] = {"if": 0, "or": 1, "and": 2, "not": 3}
+_BINDING.update(dict.fromkeys(COMPARISONS, 4))
+_BINDING.update({"|": 4.2, "^": 4.4, "&": 4.6, "<<": 4.8, ">>": 4.8})
+_BINDING.update({"+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "neg": 7, "**": 8})
 
 
 def num(value: Any) -> Expr:
@@ -86,14 +89,32 @@ def binary(op: str, a: Expr, b: Expr) -> Expr:
             return negative(binary("*", a.parts[0], b))
         if b.op == "neg":
             return negative(binary("*", a, b.parts[0]))
-    if op in "+-*" and _is_integer(a) and _is_integer(b):
+    if op in "+-*" and is_integer(a) and is_integer(b):
         x, y = int(a.parts[0]), int(b.parts[0])
         return num({"+": x + y, "-": x - y, "*": x * y}[op])
     return Expr(op, (a, b))
 
 
-def _is_integer(e: Expr) -> bool:
+def is_integer(e: Expr) -> bool:
+    """Whether an expression is an integer constant."""
     return e.op == "num" and e.parts[0].lstrip("-").isdigit()
+
+
+def compared(op: str, a: Expr, b: Expr) -> Expr:
+    """``a op b``; of constants, whether it holds."""
+    if is_integer(a) and is_integer(b):
+        return num(bool(_HOLDS[op](int(a.parts[0]), int(b.parts[0]))))
+    return Expr(op, (a, b))
+
+
+_HOLDS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def negative(a: Expr) -> Expr:
@@ -182,7 +203,7 @@ def kind_of(e: Expr, kinds: dict[str, Kind]) -> str:
     """ "f", "i" or "b"; of scalars that nothing is known of yet "i"."""
     if e.op == "num":
         text = e.parts[0]
-        return "b" if text in ("True", "False") else "i" if _is_integer(e) else "f"
+        return "b" if text in ("True", "False") else "i" if is_integer(e) else "f"
     if e.op == "var":
         kind = kinds.get(e.parts[0], "i")
         assert isinstance(kind, str)
@@ -201,7 +222,7 @@ def kind_of(e: Expr, kinds: dict[str, Kind]) -> str:
         found = FUNCTIONS[e.parts[0]].kind
         return found or joined([kind_of(x, kinds) for x in e.parts[1]])
     found = joined([kind_of(x, kinds) for x in operands(e)[1 if e.op == "if" else 0 :]])
-    return "i" if found == "b" and e.op != "if" else found
+    return "i" if found == "b" and e.op not in ("if", "&", "|", "^") else found
 
 
 def joined(kinds: list[str]) -> str:
@@ -209,7 +230,7 @@ def joined(kinds: list[str]) -> str:
     return "f" if "f" in kinds else "i" if "i" in kinds else "b"
 
 
-def text(e: Expr, outside: int = -1) -> str:
+def text(e: Expr, outside: float = -1) -> str:
     """Source of an expression."""
     if e.op in ("num", "var"):
         found = str(e.parts[0])
@@ -316,6 +337,11 @@ FUNCTIONS: dict[str, Function] = {
             lambda y, a, b: div(b, add(_square(a), _square(b))),
             lambda y, a, b: div(negative(a), add(_square(a), _square(b))),
         ),
+    ),
+    "logaddexp": Function(
+        "np.logaddexp",
+        "f",
+        (lambda y, a, b: call("exp", sub(a, y)), lambda y, a, b: call("exp", sub(b, y))),
     ),
     "copysign": Function(
         "math.copysign",

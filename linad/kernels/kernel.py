@@ -1,6 +1,7 @@
 """`linad.kernel`: a function for Numba that can be differentiated."""
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -45,10 +46,14 @@ class Specialization:
         Of the arguments; a function stands for itself.
     error_model : str
         Numba's.
+    checkpoints : int
+        How many states the adjoint of a loop keeps.
     """
 
-    def __init__(self, source: FunctionSource, kinds: Sequence[Any], error_model: str) -> None:
-        lowered = LoweredKernel(source, kinds)
+    def __init__(
+        self, source: FunctionSource, kinds: Sequence[Any], error_model: str, checkpoints: int
+    ) -> None:
+        lowered = LoweredKernel.settled(source, kinds)
         self.source, self.parameters = source, lowered.parameters
         self.results, self.single = lowered.results, lowered.single
         self.constants = list(lowered.constants.values())
@@ -69,9 +74,8 @@ class Specialization:
                 body += _copy(slot, r, lowered.fresh, all_kinds)
         self.dims = _dims(lowered)
         arguments = [*lowered.parameters, *lowered.constants, *self.slots]
-        self.call = ProgramCall(
-            KernelProgram(source.name, arguments, all_kinds, body), error_model=error_model
-        )
+        program = KernelProgram(source.name, arguments, all_kinds, body, checkpoints=checkpoints)
+        self.call = ProgramCall(program, error_model=error_model)
 
     def slot_arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
         """Arrays for the results."""
@@ -129,8 +133,10 @@ def _evaluated(e: Expr, values: dict[str, Any]) -> int:
 class Kernel:
     """A function for Numba that can be differentiated; made by `linad.kernel`."""
 
-    def __init__(self, function: Any, options: dict[str, Any]) -> None:
+    def __init__(self, function: Any, options: dict[str, Any], checkpoints: int = 0) -> None:
         import numba
+
+        self.checkpoints = checkpoints
 
         self.source = FunctionSource(function)
         check_calls(self.source)
@@ -143,18 +149,28 @@ class Kernel:
             self.function = numba.njit(**options)(function)
         self.error_model = options.get("error_model", "python")
         functools.update_wrapper(self, self.source.function)
+        self.signature = inspect.signature(self.source.function)
         self.lock = threading.RLock()
         self.specializations: dict[Any, Specialization] = {}
         self.last: Specialization | None = None
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named:
+            bound = self.signature.bind(*arguments, **named)
+            bound.apply_defaults()  # a default in the middle would end `args`
+            arguments = bound.args
         for a in arguments:
-            if type(a) is Tracer:
+            if type(a) in _MAY_BE_TRACED and _holds_traced(a):
                 return self.traced(arguments)
         return self.function(*arguments)
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)  # type: ignore[attr-defined]  # found by its name
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes it for where another function calls it: the function itself."""
+        return self.function._numba_type_
 
     def __repr__(self) -> str:
         return f"<linad.kernel {self.source.name}>"
@@ -203,7 +219,7 @@ class Kernel:
             with self.lock:
                 found = self.specializations.get(key)
                 if found is None:
-                    found = Specialization(self.source, kinds, self.error_model)
+                    found = Specialization(self.source, kinds, self.error_model, self.checkpoints)
                     self.specializations[key] = found
         self.last = found
         return found
@@ -283,6 +299,15 @@ class Kernel:
         return source_of(call.tangent(_floats(call.program)).program)
 
 
+_MAY_BE_TRACED = frozenset([Tracer, tuple, list])
+
+
+def _holds_traced(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any([_holds_traced(v) for v in value])
+    return isinstance(value, Traced)
+
+
 def _is_recorded(a: Any) -> bool:
     while isinstance(a, Traced):
         if isinstance(a._trace, RecordTrace):
@@ -300,45 +325,4 @@ def _floats(program: KernelProgram) -> tuple[str, ...]:
     return tuple([n for n in found if not n.startswith("out")])
 
 
-def kernel(function: Any = None, **options: Any) -> Any:
-    """Compile a function with Numba, and make it differentiable.
-
-    Parameters
-    ----------
-    function : callable
-        A function in the language of kernels: loops over entries that are read and overwritten,
-        branches, scalars, `math` and NumPy functions of numbers. Also one that
-        ``numba.njit`` has compiled.
-    **options
-        For ``numba.njit``.
-
-    Returns
-    -------
-    Kernel
-        Called with plain arguments it is Numba's function. With traced ones it is one operation,
-        which linad differentiates in both modes, any number of times forward and twice in
-        reverse.
-
-    Raises
-    ------
-    KernelError
-        If the source is not in the language of kernels.
-
-    Examples
-    --------
-    >>> import linad, numpy as np
-    >>> @linad.kernel
-    ... def total(x):
-    ...     s = 0.0
-    ...     for i in range(len(x)):
-    ...         s += x[i] ** 2
-    ...     return s
-    >>> linad.grad(total)(np.array([1.0, 2.0]))
-    array([2., 4.])
-    """
-    if function is None:
-        return functools.partial(kernel, **options)
-    return Kernel(function, options)
-
-
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel"]

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from linad.kernels.arrays import ArrayWindow, Computed, whole
-from linad.kernels.building import Frame
-from linad.kernels.expressions import ZERO, ArrayKind, Expr, Kind, var
+from linad.kernels.building import Frame, LowerAgain
+from linad.kernels.expressions import ZERO, ArrayKind, Expr, Kind, joined, kind_of, var
 from linad.kernels.finishing import infer_kinds, make_first, pruned
 from linad.kernels.reach import single_return
 from linad.kernels.source import FunctionSource
@@ -36,8 +36,15 @@ class LoweredKernel(StatementLowering):
         Arrays from outside of the function, by name.
     """
 
-    def __init__(self, source: FunctionSource, kinds: Sequence[Kind | Any]) -> None:
+    def __init__(
+        self,
+        source: FunctionSource,
+        kinds: Sequence[Kind | Any],
+        hints: dict[str, Kind],
+        copies: set[tuple[Any, str]],
+    ) -> None:
         super().__init__(source)
+        self.hints, self.copies = dict(hints), copies
         frame = self.frame
         for name, kind in zip(source.parameters, kinds, strict=True):
             if isinstance(kind, (str, ArrayKind)):
@@ -60,19 +67,52 @@ class LoweredKernel(StatementLowering):
                 raise source.error(
                     source.tree, "returns neither numbers nor arrays", "return these"
                 )
+        if self.lengths.broken():
+            raise source.error(
+                source.tree,
+                "the length of an array that is made within a loop depends on a number that is "
+                "assigned again",
+                "make the array before the loop, as long as needed",
+            )
         infer_kinds(self.out, self.kinds)
         self.body = make_first(self.out, self.parameters, source)
         infer_kinds(self.body, self.kinds)
         self.body = pruned(self.body, self.results)
 
+    @classmethod
+    def settled(cls, source: FunctionSource, kinds: Sequence[Kind | Any]) -> "LoweredKernel":
+        """A kernel whose arrays have the dtypes that its scalars turn out to need."""
+        hints: dict[str, Kind] = {}
+        copies: set[tuple[Any, str]] = set()
+        while True:
+            try:
+                made = cls(source, kinds, hints, copies)
+            except LowerAgain:
+                continue
+            if all([kind_of(e, made.kinds) == guess for e, guess in made.guesses]):
+                return made
+            found = {n: kind for n, kind in made.kinds.items() if isinstance(kind, str)}
+            hints = {
+                n: joined([kind, str(hints.get(n, kind))])  # only ever wider, so this ends
+                for n, kind in found.items()
+            }
+
     def function(self, frame: Frame) -> Any:
         """Lower the body of a function; returns what it returns."""
         outer, self.frame = self.frame, frame
+        self.frames.append(frame)
         comment = self.comment
         tree = frame.source.tree
         body = list(tree.body)
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:]
+        code = frame.source.function.__code__
+        frame.values = {n for n in frame.may_copy if (code, n) in self.copies}
+        for name in frame.source.parameters:
+            given = frame.scope[name]
+            if name in frame.values and isinstance(given, ArrayWindow):
+                frame.scope[name] = self.copied(given)
+                self.unnamed.discard(frame.scope[name].array)
         try:
             value: Any = None
             if single_return(tree):
@@ -93,11 +133,11 @@ class LoweredKernel(StatementLowering):
                     one = not isinstance(given, ast.Tuple)
                     count = 1 if one else len(given.elts)  # type: ignore[union-attr]
                     frame.results = [self.fresh("result") for _ in range(count)]
-                    for r in frame.results:
-                        self.emit(Let(r, ZERO))
-                    value = [var(r) for r in frame.results]
-                    value = value[0] if one else value
                 self.block(body)
+                if frame.results is not None:
+                    value = [frame.arrays.get(k, var(r)) for k, r in enumerate(frame.results)]
+                    value = value[0] if one else value
         finally:
             self.frame, self.comment = outer, comment
+            self.frames.pop()
         return value

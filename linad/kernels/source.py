@@ -24,7 +24,6 @@ REFUSED: dict[type, str] = {
     ast.SetComp: "fill an array of np.zeros in a loop",
     ast.DictComp: "fill an array of np.zeros in a loop",
     ast.GeneratorExp: "write a loop that adds up",
-    ast.List: "make an array with np.zeros and fill it",
     ast.Dict: "use arrays and integers",
     ast.Set: "use arrays and integers",
     ast.JoinedStr: "raise an error with a constant text",
@@ -38,20 +37,12 @@ REFUSED: dict[type, str] = {
     ast.AsyncFunctionDef: "use a plain function",
     ast.Match: "use if and elif",
     ast.NamedExpr: "assign on a line of its own",
-    ast.MatMult: "use np.dot, or loops",
-    ast.BitXor: "use ** for powers",
-    ast.BitOr: "use `or`",
-    ast.BitAnd: "use `and`",
-    ast.LShift: "multiply by a power of 2",
-    ast.RShift: "use // with a power of 2",
     ast.Is: "use ==",
     ast.IsNot: "use !=",
     ast.In: "use a loop, or ==",
     ast.NotIn: "use a loop, or !=",
 }
 """Syntax that kernels do not have, and what to write instead."""
-
-del REFUSED[ast.MatMult]  # a product of arrays is an expression like any other
 
 
 class FunctionSource:
@@ -114,10 +105,6 @@ class FunctionSource:
                     raise self.error(node, "else on a loop", "set a flag before `break`")
                 if isinstance(node, ast.Constant) and isinstance(node.value, complex):
                     raise self.error(node, "complex numbers", "use two arrays, of the parts")
-                if isinstance(node, ast.For) and not isinstance(node.target, ast.Name):
-                    raise self.error(
-                        node, "a loop over more than range", "write `for i in range(n)`"
-                    )
 
     def _refuse(self, statement: ast.stmt, node: ast.AST, remedy: str) -> None:
         for inner in ast.walk(statement):
@@ -177,3 +164,15 @@ def name_of_function(value: Any) -> str:
     import builtins
 
     return name if getattr(builtins, name, None) is value else ""
+
+
+def is_mapped(function: Any) -> bool:
+    """Whether `numba.vectorize` or `numba.guvectorize` made a function, for one thread."""
+    return (
+        hasattr(function, "__wrapped__") and hasattr(function, "nin") and hasattr(function, "ufunc")
+    )
+
+
+def is_kernel(function: Any) -> bool:
+    """Whether `linad.kernel` made a function."""
+    return hasattr(type(function), "adjoint_source")

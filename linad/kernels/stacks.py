@@ -9,5 +9,6 @@ from linad.core.machine_code import kept
 def grown(stack, needed):  # type: ignore[no-untyped-def]  # compiled for each type
     """The stack, with room for ``needed`` values and twice as many as before."""
     new = np.empty(max(2 * stack.size, needed), stack.dtype)
-    new[: stack.size] = stack
+    for k in range(stack.size):  # of a slice Numba compiles the texts of errors, for seconds
+        new[k] = stack[k]
     return new

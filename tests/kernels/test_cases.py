@@ -17,5 +17,5 @@ def as_python(monkeypatch):
 
 @pytest.mark.parametrize("name", CASES)
 def test_kernel_in_python(name, as_python):
-    function, make = CASES[name]
-    check(function, make(np.random.default_rng(1)))
+    function, make, unrolled = CASES[name]
+    check(function, make(np.random.default_rng(1)), unrolled=unrolled)

@@ -122,8 +122,8 @@ def with_try(x):
         x[0] = 2.0
 
 
-def over_entries(x):
-    for v in x:
+def over_a_set(x):
+    for v in {1.0, 2.0}:
         x[0] = v
 
 
@@ -151,10 +151,35 @@ def with_lambda(x):
     return g(x[0])
 
 
+def test_traced_values_in_a_tuple_are_refused():
+    @linad.kernel
+    def line(x, p):
+        return p[0] + p[1] * x[0]
+
+    with pytest.raises(KernelError, match="argument p is a tuple"):
+        linad.grad(lambda p: line(F, (p[0], p[1])))(F)
+
+
+def stepped(u, h=0.5, sweeps=2):
+    for _ in range(sweeps):
+        for i in range(1, len(u)):
+            u[i] += h * u[i - 1] ** 2
+    return u[-1]
+
+
+@pytest.mark.compiles
+@pytest.mark.parametrize("named", [{"sweeps": 3}, {"h": 0.1}, {"sweeps": 1, "h": 0.2}, {}])
+def test_arguments_by_name(named):
+    kernel = linad.kernel(stepped)
+    np.testing.assert_allclose(kernel(F.copy(), **named), stepped(F.copy(), **named))
+    found = linad.grad(lambda x: kernel(x * 1.0, **named))(F)
+    np.testing.assert_allclose(found, linad.grad(lambda x: stepped(x * 1.0, **named))(F))
+
+
 REFUSED = (
     with_list,
     with_try,
-    over_entries,
+    over_a_set,
     with_fft,
     with_sort,
     with_else,
@@ -195,7 +220,7 @@ def test_the_adjoint_is_readable():
 @pytest.mark.compiles
 @pytest.mark.parametrize("name", CASES)
 def test_compiled(name):
-    function, make = CASES[name]
+    function, make, _ = CASES[name]
     check(function, make(np.random.default_rng(1)), unrolled=False)
 
 

@@ -1,0 +1,114 @@
+"""Which names of a function stand for arrays that may be copied, because nobody could tell."""
+
+import ast
+import types
+from collections.abc import Iterator
+
+from linad.kernels.source import FunctionSource, name_of_function
+
+
+def replaced_names(source: FunctionSource) -> set[str]:
+    """Names that get other arrays within loops or branches, and of whose arrays no entry is
+    written, under any name: such an array can be copied whenever it gets the name.
+    """
+    tree = source.tree
+    groups: dict[str, set[str]] = {}
+
+    def join(names: set[str]) -> None:
+        together = set(names)
+        for n in names:
+            together |= groups.get(n, set())
+        for n in together:
+            groups[n] = together
+
+    written: set[str] = set()
+    replaced: set[str] = set()
+    copied = handed_over(tree)
+    for node, inside in _nodes(tree, False):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                for name in _stored(target):
+                    if id(node) not in copied:
+                        join({name, *_shared(node.value)})
+                    replaced |= {name} if inside else set()
+                written |= _written(target)
+        elif isinstance(node, ast.AugAssign):
+            written |= _written(node.target) | _stored(node.target)
+        elif isinstance(node, ast.For):
+            join({*_stored(node.target), *_shared(node.iter)})
+        elif isinstance(node, ast.Call) and not _only_reads(source, node):
+            given = [node.func, *node.args, *[k.value for k in node.keywords]]
+            written |= set().union(*[_shared(a) for a in given])
+    spoilt = set().union(*[groups.get(n, {n}) for n in written])
+    return replaced - spoilt
+
+
+def handed_over(tree: ast.FunctionDef) -> set[int]:
+    """The ids of statements ``u = new`` within loops, after which nobody writes ``new`` or ``u``
+    before ``new`` is made again: ``u`` may as well be a copy.
+    """
+    found = set()
+    for loop in ast.walk(tree):
+        body = loop.body if isinstance(loop, (ast.For, ast.While)) else []
+        made: set[str] = set()
+        for k, s in enumerate(body):
+            if not isinstance(s, ast.Assign) or len(s.targets) != 1:
+                continue
+            target = s.targets[0]
+            if not isinstance(target, ast.Name):
+                continue
+            if isinstance(s.value, (ast.Call, ast.BinOp)):
+                made.add(target.id)
+            elif isinstance(s.value, ast.Name) and s.value.id in made:
+                later = set().union(*[_named(after) for after in body[k + 1 :]])
+                if not later & {target.id, s.value.id}:
+                    found.add(id(s))
+    return found
+
+
+def _named(s: ast.stmt) -> set[str]:
+    return {n.id for n in ast.walk(s) if isinstance(n, ast.Name)}
+
+
+def _nodes(node: ast.AST, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
+    for child in ast.iter_child_nodes(node):
+        yield child, inside
+        yield from _nodes(child, inside or isinstance(child, (ast.For, ast.While, ast.If)))
+
+
+def _stored(target: ast.expr) -> set[str]:
+    if isinstance(target, ast.Tuple):
+        return set().union(*[_stored(t) for t in target.elts])
+    return {target.id} if isinstance(target, ast.Name) else set()
+
+
+def _written(target: ast.expr) -> set[str]:
+    if isinstance(target, ast.Tuple):
+        return set().union(*[_written(t) for t in target.elts])
+    return _shared(target.value) if isinstance(target, ast.Subscript) else set()
+
+
+def _shared(e: ast.expr) -> set[str]:
+    """Names whose arrays the value of an expression may share."""
+    if isinstance(e, ast.Name):
+        return {e.id}
+    if isinstance(e, (ast.Subscript, ast.Attribute)):
+        return _shared(e.value)
+    if isinstance(e, ast.IfExp):
+        return _shared(e.body) | _shared(e.orelse)
+    if isinstance(e, ast.Tuple):
+        return set().union(*[_shared(x) for x in e.elts])
+    if isinstance(e, ast.Call):
+        return set().union(*[_shared(x) for x in e.args])
+    return set()
+
+
+def _only_reads(source: FunctionSource, node: ast.Call) -> bool:
+    """Whether a call writes into none of its arguments."""
+    try:
+        function = source.resolved(node.func)
+    except (KeyError, AttributeError):
+        return isinstance(node.func, ast.Attribute) and node.func.attr != "fill"
+    return bool(name_of_function(function)) or not (
+        isinstance(function, types.FunctionType) or hasattr(function, "py_func")
+    )

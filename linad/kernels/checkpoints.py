@@ -1,0 +1,153 @@
+"""Loops of which the adjoint keeps some states only, and runs again from these.
+
+A loop of n turns is cut into K segments of m = ceil(n / K) turns. Forward, the state at the start
+of each segment is kept and nothing else. Backward, last segment first, the state is brought back,
+the segment runs again and keeps what it overwrites, and then goes backward. So K states are kept
+and the overwritten values of m turns, in the place of those of n; each turn is run twice.
+
+Source: A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
+automatic differentiation", 1992; this is its schedule with one level.
+"""
+
+from collections.abc import Callable, Iterable
+
+from linad.errors import KernelError
+from linad.kernels.analysis import KernelProgram
+from linad.kernels.expressions import (
+    ONE,
+    ZERO,
+    ArrayKind,
+    Expr,
+    Kind,
+    add,
+    binary,
+    call,
+    dim,
+    get,
+    mul,
+    num,
+    sub,
+    var,
+)
+from linad.kernels.statements import For, Let, New, Put, Statement, WhileLoop, walk
+
+
+def loops_in_segments(program: KernelProgram) -> list[For]:
+    """The loops at the top of a program that are run in segments: those with loops inside, or
+    all if there are none of these.
+    """
+    if not program.checkpoints:
+        return []
+    found = [s for s in program.body if isinstance(s, For) and s.step == ONE]
+    nested = [s for s in found if any([isinstance(t, (For, WhileLoop)) for t in walk(s.body)])]
+    if not found:
+        raise KernelError(
+            f"kernel {program.name}: checkpoints={program.checkpoints}, but no loop over "
+            f"`range(n)` or `range(m, n)` at its top; loops that `break` or `return` leaves are "
+            f"not run in segments"
+        )
+    return nested or found
+
+
+class LoopSegments:
+    """A loop that is cut into segments, and the state that is kept at the start of each.
+
+    Parameters
+    ----------
+    loop : For
+        Its step is 1.
+    count : int
+        K.
+    state : iterable of str
+        The scalars and arrays that the turns hand on.
+    kinds : dict
+        Of all scalars and arrays; new ones are added.
+    fresh : callable
+        Makes a name.
+    """
+
+    def __init__(
+        self,
+        loop: For,
+        count: int,
+        state: Iterable[str],
+        kinds: dict[str, Kind],
+        fresh: Callable[[str], str],
+    ) -> None:
+        self.loop, self.count, self.kinds, self.fresh = loop, num(count), kinds, fresh
+        self.first, self.turns, self.length = [self.integer(n) for n in ("first", "turns", "turn")]
+        self.segment = self.integer("segment")
+        self.kept = {name: fresh(f"{name}_kept") for name in sorted(state)}
+        for name, kept in self.kept.items():
+            kind = kinds[name]
+            ndim = kind.ndim if isinstance(kind, ArrayKind) else 0
+            dtype = kind.dtype if isinstance(kind, ArrayKind) else _DTYPES[kind]
+            kinds[kept] = ArrayKind(dtype, ndim + 1)
+
+    def integer(self, name: str) -> Expr:
+        """A new scalar."""
+        new = self.fresh(name)
+        self.kinds[new] = "i"
+        return var(new)
+
+    @property
+    def bounds(self) -> tuple[Expr, Expr]:
+        """The turns of the segment."""
+        start = mul(self.segment, self.length)
+        begin = call("min", start, self.turns)
+        end = call("min", add(start, self.length), self.turns)
+        return add(self.first, begin), add(self.first, end)
+
+    def forward(self, turn: list[Statement]) -> list[Statement]:
+        """The loop, with the state kept at the start of each segment."""
+        s = self.loop
+        turns = call("max", ZERO, sub(s.stop, self.first))
+        length = binary("//", sub(add(self.turns, self.count), ONE), self.count)
+        out: list[Statement] = [
+            Let(self.first.parts[0], s.start),
+            Let(self.turns.parts[0], turns),
+            Let(self.length.parts[0], length),
+        ]
+        for name, kept in self.kept.items():
+            kind = self.kinds[kept]
+            assert isinstance(kind, ArrayKind)
+            dims = tuple([dim(name, k) for k in range(kind.ndim - 1)])
+            out.append(New(kept, (self.count, *dims), kind.dtype))
+        inner = [*self.moved(keep=True), For(s.name, *self.bounds, ONE, turn)]
+        return [*out, For(self.segment.parts[0], ZERO, self.count, ONE, inner)]
+
+    def backward(self, again: list[Statement], back: list[Statement]) -> list[Statement]:
+        """The segments, last one first: each one again, with what it overwrites kept, and back."""
+        s, (start, stop) = self.loop, self.bounds
+        inner = [
+            *self.moved(keep=False),
+            *again,
+            For(s.name, sub(stop, ONE), sub(start, ONE), num(-1), back),
+        ]
+        return [For(self.segment.parts[0], sub(self.count, ONE), num(-1), num(-1), inner)]
+
+    def moved(self, keep: bool) -> list[Statement]:
+        """The state, kept or brought back."""
+        out: list[Statement] = []
+        for name, kept in self.kept.items():
+            kind = self.kinds[name]
+            if not isinstance(kind, ArrayKind):
+                here = self.segment
+                out.append(Put(kept, (here,), var(name)) if keep else Let(name, get(kept, here)))
+                continue
+            index = [self.integer("k") for _ in range(kind.ndim)]
+            place = (self.segment, *index)
+            s: Statement = (
+                Put(kept, place, get(name, *index))
+                if keep
+                else Put(name, tuple(index), get(kept, *place))
+            )
+            for axis in reversed(range(kind.ndim)):
+                s = For(index[axis].parts[0], ZERO, dim(name, axis), ONE, [s])
+            out.append(s)
+        return out
+
+
+_DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
+
+__all__ = ["LoopSegments", "loops_in_segments"]
