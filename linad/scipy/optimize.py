@@ -82,7 +82,7 @@ def newton(
     x1: Any = None,
     **kwargs: Any,
 ) -> Any:
-    args = args_of(args)
+    args = tuple(args)  # a list serves as well
     g = Watched(func, args)
     found = theirs.newton(
         *(g, plain(x0), watched(fprime, args), (), plain(tol), maxiter),
@@ -117,7 +117,7 @@ def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
 
 @while_tracing(theirs.fixed_point)
 def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
-    g = Watched(func, args_of(args))
+    g = Watched(func, tuple(args))
     found = theirs.fixed_point(g, plain(x0), **kwargs)
     if not g.traced:
         return found
@@ -291,7 +291,7 @@ def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
 def least_squares(
     fun: Function, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), **kwargs: Any
 ) -> Any:
-    args, named = args_of(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
+    args, named = tuple(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
     r = Watched(functools.partial(fun, **named) if named else fun, args)
     given = watched(functools.partial(jac, **named) if named and callable(jac) else jac, args)
     result = theirs.least_squares(r, plain(x0), given, plain(bounds), **kwargs)
