@@ -37,24 +37,27 @@ def _promoted(y: Any) -> Any:
     return trace.constant(y.copy())
 
 
+def _is_sole(references: int, y: Any, v: Any) -> bool:
+    """Whether a traced value meets a plain array to which there are no other references."""
+    return references <= _SOLE and type(y) is np.ndarray and held((v,))
+
+
 def _value(v: Any) -> Any:
     return asarray(v) if isinstance(v, (list, tuple)) and held(v) else v
 
 
 def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
-    if type(y) is np.ndarray and held((v,)):
-        if sys.getrefcount(y) <= _SOLE and (new := _promoted(y)) is not None:
-            y = new
+    if _is_sole(sys.getrefcount(y), y, v) and (new := _promoted(y)) is not None:
+        y = new
     y[index] = _value(v)
     return y
 
 
 def update(v: Any, y: Any, op: str) -> Any:
     """``y op= v``; returns what to bind ``y`` to."""
-    if type(y) is np.ndarray and held((v,)):
-        if sys.getrefcount(y) <= _SOLE and (new := _promoted(y)) is not None:
-            y = new
+    if _is_sole(sys.getrefcount(y), y, v) and (new := _promoted(y)) is not None:
+        y = new
     return getattr(operator, op)(y, _value(v))
 
 
