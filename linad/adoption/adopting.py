@@ -14,6 +14,7 @@ from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
 from linad.adoption.renaming import check_version
+from linad.adoption.subclasses import forget
 from linad.adoption.sweep import Changes, adopt_function, functions_of, sweep
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
@@ -70,6 +71,7 @@ class Watcher:
         for key, space in list(SPACES.items()):
             if not self._belongs(space.get("__name__", "")):
                 self.modules.pop(key).undo()
+                forget()
                 del SPACES[key]
                 self.deepened = {place for place in self.deepened if place[0] != key}
 
@@ -104,6 +106,7 @@ class Watcher:
         if (key, file) in self.deepened:
             return False
         self.deepened.add((key, file))
+        forget()
         changes = self.modules[key]
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
 

@@ -19,6 +19,7 @@ import scipy
 import linad.numpy
 import linad.scipy
 from linad.adoption.conversions import BUILTINS, CMATH, MATH, held, number, sample
+from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
@@ -142,6 +143,15 @@ def _register_numpy() -> None:
             if type(f) is dispatched and n not in SEQUENCES
         }
         forms[name] = _register_module(room, of_room)
+    for name in (
+        "array",
+        "asarray",
+        "asanyarray",
+        "ascontiguousarray",
+        "asfortranarray",
+        "require",
+    ):
+        forms[name] = array_maker(forms[name], name == "asanyarray")
     forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
     _register_module(np, forms)
     for name in _MAKERS:
@@ -248,6 +258,8 @@ def picked(f: Any) -> Any:
     if found is not None:
         return found[1]
     kind = type(f)
+    if f is np.ndarray.__new__:
+        return new_array(f)
     if kind is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
         method = METHODS.get(f.__name__)
         if method is not None:
@@ -309,7 +321,7 @@ def _build() -> None:
         _register_module(module, forms)
         ALWAYS.update([id(getattr(module, name)) for name in forms])
     _register_numpy()
-    TRACED_METHODS.update(item=item, tolist=tolist)
+    TRACED_METHODS.update(item=item, tolist=tolist, view=view_as)
 
 
 _build()

@@ -251,7 +251,7 @@ def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None
         return None
     before = compile(text, file, "exec", dont_inherit=True)
     after = ast.fix_missing_locations(
-        _Rewrite(names | {*METHODS, "__array__"}, by_name).visit(parsed)
+        _Rewrite(names | {*METHODS, "__array__", "__new__"}, by_name).visit(parsed)
     )
     return CompiledFile(
         _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
