@@ -75,35 +75,8 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self._held.__array__(dtype, copy=copy)
 
-    # What ndarray has.
-
-    @property
-    def T(self) -> Any:
-        """The transpose."""
-        return self._like(self._held.T)
-
-    @property
-    def real(self) -> Any:
-        """The real part."""
-        return self._like(self._held.real)
-
-    @property
-    def imag(self) -> Any:
-        """The imaginary part."""
-        return self._like(self._held.imag)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_held" or not hasattr(np.ndarray, name):
-            raise AttributeError(f"{self.original.__name__!r} object has no attribute {name!r}")
-        found = getattr(self._held, name)
-        if not callable(found):
-            return found
-
-        def method(*args: Any, **kwargs: Any) -> Any:
-            result = found(*unwrapped(args), **unwrapped(kwargs))
-            return self._like(result) if type(result) in (Tracer, np.ndarray) else result
-
-        return method
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Nothing: an array that is not to be written into can be traced as it is."""
 
     def __getitem__(self, index: Any) -> Any:
         entry = self._held[unwrapped(index)]
@@ -129,6 +102,37 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 _TYPE = type
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
+        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _attribute(name: str) -> property:
+    def read(self: Any) -> Any:
+        result = getattr(self._held, name)
+        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+
+    def write(self: Any, value: Any) -> None:
+        setattr(self._held, name, unwrapped(value))
+
+    return property(read, write)
+
+
+def _fill() -> None:
+    """Give `Held` what ndarray has, by its name."""
+    for name in dir(np.ndarray):
+        if not name.startswith("_") and name not in vars(Held):
+            made = _method if callable(getattr(np.ndarray, name)) else _attribute
+            setattr(Held, name, made(name))
+
+
+_fill()
 
 
 def isinstance_of_held(x: Any) -> bool:
@@ -224,7 +228,7 @@ def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
     @functools.wraps(maker)
     def make(a: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance_of_held(a):
-            return maker(a, *args, **kwargs)
+            return maker(unwrapped(a), *args, **kwargs)
         subok = kwargs.pop("subok", keeps)
         made = maker(a._held, *args, **kwargs)
         return a._like(made) if subok else made

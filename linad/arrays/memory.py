@@ -222,7 +222,7 @@ class MemoryMethods(Traced):
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """As `numpy.ndarray.setflags`, which a traced array has no use for."""
-        if write is not None and not write:
+        if write is not None and not write and not (WATCHERS and is_adopted(sys._getframe(1))):
             raise UnsupportedError(
                 "setflags: a traced array cannot be made read-only; leave it out, linad never "
                 "changes an array of yours"
