@@ -199,7 +199,8 @@ def _copied(v: Any, cell: Any) -> Any:
         return type(v)(_copied(v.__func__, cell))
     if isinstance(v, property):
         parts = [None if f is None else _copied(f, cell) for f in (v.fget, v.fset, v.fdel)]
-        return type(v)(*parts, v.__doc__)
+        made: Any = type(v)
+        return made(*parts, v.__doc__)
     return v
 
 

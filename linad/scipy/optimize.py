@@ -18,6 +18,8 @@ from linad.api.gradients import grad
 from linad.core.frames import public_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
+from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
+from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
     args_of,
@@ -213,19 +215,19 @@ def minimize(
     else:
         f, jac = Watched(fun, args), watched(jac, args)
     bounds = plain(bounds)
+    under = constraints_of(constraints)
     result = theirs.minimize(
         *(f, plain(x0), (), method, jac, watched(hess, args), watched(hessp, args)),
-        *(bounds, constraints),
+        *(bounds, [c.plain for c in under]),
         **kwargs,
     )
-    if not f.traced:
+    if not f.traced and not any(c.is_traced for c in under):
         return result
-    if np.size(constraints):
-        raise UnsupportedError(
-            "minimize: with constraints= the solution is not differentiated; "
-            "use bounds=, or put the constraints into the function"
-        )
-    result.x = _minimum("minimize", f.values, result.x, _inside(result.x, bounds))
+    free = _inside(result.x, bounds)
+    if under:
+        result.x = constrained_minimum("minimize", f.values, result.x, free, under)
+    else:
+        result.x = _minimum("minimize", f.values, result.x, free)
     result.fun = f.values(result.x).reshape(())[()]
     return result
 
