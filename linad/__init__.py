@@ -1,7 +1,12 @@
 """linad: automatic differentiation of plain NumPy code, with Jacobians as SciPy operators."""
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+# In a checkout linad.rules is the folder rules/ beside this one; in a wheel it is in this one.
+if not Path(__path__[0], "rules").exists():
+    __path__.append(str(Path(__path__[0]).parent))
 
 from linad import errors, numpy as numpy, rules
 from linad.api.custom_primitives import primitive
@@ -19,8 +24,6 @@ from linad.sparsity import forms as forms  # the same of zeros
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.record import trace
 from linad.transforms.tape_operator import TapeOperator
-
-__version__ = "0.1.0"
 
 __all__ = [
     "JacobianOperator",
@@ -100,9 +103,16 @@ former_names.install({*__all__})
 
 
 if TYPE_CHECKING:  # what a type checker sees of them
+    __version__: str
     from linad import scipy as scipy, solve as solve
+    from linad.adoption.adopting import adopt
     from linad.api.inspection import explain, log_compiles
+    from linad.control.deciding import cond, switch, while_loop
+    from linad.control.loops import fori_loop, map, scan
+    from linad.control.python_loop import loop
     from linad.export.lowered import lower
+    from linad.export.onnx_model import onnx
+    from linad.kernels.kernel import kernel
     from linad.linalg.linear_systems import solve_linear
     from linad.operators.tagged import tag
     from linad.shards.normal import normal_of
@@ -110,7 +120,17 @@ if TYPE_CHECKING:  # what a type checker sees of them
     from linad.solve.scipy_arguments import scipy_args
 else:
 
+    def _version() -> str:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("linad")
+        except PackageNotFoundError:  # a folder on PYTHONPATH
+            return "0+unknown"
+
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return _version()
         if name not in _LAZY:
             raise AttributeError(f"module 'linad' has no attribute {name!r}")
         module = importlib.import_module(_LAZY[name])

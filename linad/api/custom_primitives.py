@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 from scipy.sparse import issparse
@@ -23,13 +23,16 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves, linearize_pullback
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 ARGUMENT = Kind(
     "the name or the position of an argument",
     lambda given: isinstance(given, str) or is_integer(given),
 )
 
 
-class UserPrimitive(Primitive):
+class UserPrimitive(Primitive, Generic[P, R]):
     """A function that linad does not look into, with a rule of its own.
 
     Made by `primitive`. Rules are registered with `jacobian`, one an argument, or with
@@ -57,8 +60,8 @@ class UserPrimitive(Primitive):
     def name(self, name: str) -> None:
         self._name = name
 
-    def __call__(self, *args: Any, **params: Any) -> Any:
-        trace = innermost_trace(args)
+    def __call__(self, *args: P.args, **params: P.kwargs) -> R:
+        trace: Any = innermost_trace(args)
         if trace is None:
             return self.impl(*args, **params)
         if self.vjp_rule is None or self.outputs is not None:
@@ -442,6 +445,28 @@ def check_adjoint(J: JacobianOperator, name: str) -> None:
             f"{name}: its two directions are not adjoint: <w, J v> = {left:.6g} but "
             f"<J.H w, v> = {right:.6g} for random v and w"
         )
+
+
+@overload
+def primitive(
+    function: Callable[P, R], *, name: str | None = ..., outputs: int | None = ...
+) -> UserPrimitive[P, R]: ...
+
+
+@overload
+def primitive(
+    function: None = ..., *, name: str | None = ..., outputs: int | None = ...
+) -> Callable[[Callable[P, R]], UserPrimitive[P, R]]: ...
+
+
+@overload
+def primitive(
+    function: None = ...,
+    *,
+    name: str | None = ...,
+    writes: str | int,
+    state: Callable[..., Any] | None = ...,
+) -> Callable[[Callable[..., Any]], Overwriting]: ...
 
 
 @takes(

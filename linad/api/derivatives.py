@@ -4,7 +4,7 @@ Signatures follow JAX where JAX has the function.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_transform, untraced
 from linad.arrays.tracer import Tracer
@@ -20,11 +20,13 @@ from linad.transforms.spaces import Slot, check_seeds
 from linad.transforms.tape_operator import TapeOperator
 
 P = ParamSpec("P")
+Value = TypeVar("Value")
+Aux = TypeVar("Aux")
 
 
 def linearize(
-    f: Callable[..., Any], *args: Any, argnums: Argnums = None
-) -> tuple[Any, TapeOperator]:
+    f: Callable[..., Value], *args: Any, argnums: Argnums = None
+) -> tuple[Value, TapeOperator]:
     """Run ``f`` and return its result with its derivative there, as a linear operator.
 
     Parameters
@@ -77,6 +79,32 @@ def linearize(
     except Exception as error:
         __tracebackhide__ = fold(error)
         raise
+
+
+@overload
+def jvp(
+    f: Callable[..., tuple[Value, Aux]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: Literal[True],
+) -> tuple[Value, Value, Aux]: ...
+
+
+@overload
+def jvp(
+    f: Callable[..., Value],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: Literal[False] = ...,
+) -> tuple[Value, Value]: ...
+
+
+@overload
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool
+) -> Any: ...
 
 
 def jvp(
@@ -153,6 +181,25 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
     out_tree, results, tangents_out = push_leaves(call, call.values, pushed)
     y, dy = tree.unflatten(out_tree, results), tree.unflatten(out_tree, tangents_out)
     return (y, dy, untraced(call.aux)) if has_aux else (y, dy)
+
+
+Pullback = Callable[[Any], tuple[Any, ...]]
+
+
+@overload
+def vjp(
+    f: Callable[..., tuple[Value, Aux]], *primals: Any, has_aux: Literal[True]
+) -> tuple[Value, Pullback, Aux]: ...
+
+
+@overload
+def vjp(
+    f: Callable[..., Value], *primals: Any, has_aux: Literal[False] = ...
+) -> tuple[Value, Pullback]: ...
+
+
+@overload
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool) -> Any: ...
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
