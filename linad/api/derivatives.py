@@ -75,7 +75,8 @@ def linearize(
             f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
         )
     try:
-        return DifferentiatedCall(f, args, {}, argnums, keep=True).linearize()
+        call = DifferentiatedCall(f, args, {}, argnums, keep=True)
+        return call.linearize()  # LINAD_TRACEBACK=full shows what ran inside
     except Exception as error:
         __tracebackhide__ = fold(error)
         raise
@@ -150,7 +151,9 @@ def jvp(
     array([2., 0.])
     """
     try:
-        return push(f, primals, tangents, has_aux, "jvp")
+        return push(
+            f, primals, tangents, has_aux, "jvp"
+        )  # LINAD_TRACEBACK=full shows what ran inside
     except Exception as error:
         __tracebackhide__ = fold(error)
         raise
@@ -252,7 +255,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     try:
         argnums = tuple(range(len(primals)))
         call = DifferentiatedCall(f, primals, {}, argnums, has_aux=has_aux, keep=True)
-        y, J = call.linearize()
+        y, J = call.linearize()  # LINAD_TRACEBACK=full shows what ran inside
     except Exception as error:
         __tracebackhide__ = fold(error)
         raise

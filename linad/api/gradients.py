@@ -300,7 +300,11 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     several = isinstance(primals, (tuple, list)) and len(primals) != 1
     argnums = tuple(range(len(primals))) if several and primals else 0
     try:
-        return push(_gradient(f, argnums, False, "hvp"), primals, tangents, False, "hvp")[1]
+        gradient = _gradient(f, argnums, False, "hvp")
+        y, dy = push(
+            gradient, primals, tangents, False, "hvp"
+        )  # LINAD_TRACEBACK=full shows what ran inside
+        return dy
     except Exception as error:
         __tracebackhide__ = fold(error)
         raise

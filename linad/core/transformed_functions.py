@@ -33,7 +33,7 @@ class Transformed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self._run(*args, **kwargs)
+            return self._run(*args, **kwargs)  # LINAD_TRACEBACK=full shows what ran inside
         except Exception as error:
             __tracebackhide__ = fold(error)
             raise
