@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from linad.adoption.automatic import Touches, packages_on, refusals
+from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
 from linad.adoption.renaming import check_version
+from linad.adoption.subclasses import forget
 from linad.adoption.sweep import (
     Changes,
     adopt_function,
@@ -77,6 +79,7 @@ class Watcher:
         for key, space in list(SPACES.items()):
             if not self._belongs(space.get("__name__", "")):
                 self.modules.pop(key).undo()
+                forget()
                 del SPACES[key]
                 self.own.discard(key)
                 self.deepened = {place for place in self.deepened if place[0] != key}
@@ -112,6 +115,7 @@ class Watcher:
         if (key, file) in self.deepened:
             return False
         self.deepened.add((key, file))
+        forget()
         changes = self.modules[key]
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
 
@@ -203,7 +207,7 @@ class Adoption:
         count: code is itself again when the last of them is undone.
     """
 
-    def __init__(self, names: list[str], functions: list[types.FunctionType]) -> None:
+    def __init__(self, names: list[str], functions: list[Any]) -> None:
         self.names = names
         self.automatic = not names and not functions
         self._changes: list[Changes] = []
@@ -217,7 +221,7 @@ class Adoption:
                 _WATCHER.adopt(name)
             for f in functions:
                 self._changes.append(adopt_function(f))
-                for code in codes_in(f.__code__):
+                for code in () if is_dispatcher(f) else codes_in(f.__code__):
                     CODES[id(code)] = code
                     self._codes.append(id(code))
         trace = running_trace()
@@ -301,7 +305,7 @@ def adopt(*targets: Any) -> Adoption:
     """
     check_version()
     names: list[str] = []
-    functions: list[types.FunctionType] = []
+    functions: list[Any] = []
     for target in targets:
         if isinstance(target, str):
             names.append(_checked(target))
@@ -334,9 +338,9 @@ def _is_unknown(name: str) -> bool:
         return True
 
 
-def _functions_of(target: Any) -> list[types.FunctionType]:
+def _functions_of(target: Any) -> list[Any]:
     f = getattr(target, "__func__", target)
-    if isinstance(f, types.FunctionType):
+    if isinstance(f, types.FunctionType) or is_dispatcher(f):
         return [f]
     if isinstance(f, type):
         members = [getattr(m, "__func__", getattr(m, "fget", m)) for m in vars(f).values()]

@@ -73,6 +73,8 @@ def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
     ours = isinstance(error, LinadError) or isinstance(
         getattr(error, "__cause__", None), LinadError
     )
+    # Code in C tells types apart: "descriptor '__mul__' requires a 'float' object but received ..."
+    ours = ours or (type(error) is TypeError and "Tracer'" in str(error))
     if ours or (errors and error is not None):
         errors.append(error)
     for e in errors:

@@ -92,6 +92,8 @@ def type_of(*args: Any, **kwargs: Any) -> Any:
     """As ``type``, for the plain value."""
     if len(args) == 1 and type(args[0]) is Tracer:
         return type(sample(args[0]))
+    if len(args) == 1 and getattr(type(args[0]), "holds_array", False):
+        return args[0].__class__  # the class that it was made from
     return builtins.type(*args, **kwargs)
 
 

@@ -19,6 +19,7 @@ import scipy
 import linad.numpy
 import linad.scipy
 from linad.adoption.conversions import BUILTINS, CMATH, MATH, held, number, sample
+from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
@@ -142,9 +143,34 @@ def _register_numpy() -> None:
             if type(f) is dispatched and n not in SEQUENCES
         }
         forms[name] = _register_module(room, of_room)
+    for name in (
+        "array",
+        "asarray",
+        "asanyarray",
+        "ascontiguousarray",
+        "asfortranarray",
+        "require",
+    ):
+        forms[name] = array_maker(forms[name], name == "asanyarray")
+    forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
     _register_module(np, forms)
     for name in _MAKERS:
         ALWAYS.add(id(getattr(np, name)))
+
+
+def _of_polynomials() -> dict[str, Any]:
+    """The classes of polynomials, and the modules of their functions."""
+    ours, theirs = linad.numpy.polynomial, np.polynomial
+    forms: dict[str, Any] = {}
+    for name in theirs.__all__:
+        room = getattr(theirs, name)
+        if not isinstance(room, types.ModuleType):
+            forms[name] = getattr(ours, name)
+            continue
+        of_room = {n: getattr(getattr(ours, name), n) for n in room.__all__}
+        changed = {n: f for n, f in of_room.items() if f is not getattr(room, n)}
+        forms[name] = _register_module(room, changed)
+    return {name: form for name, form in forms.items() if form is not getattr(theirs, name)}
 
 
 _MAKERS = [
@@ -231,11 +257,30 @@ def picked(f: Any) -> Any:
     found = FORMS.get(id(f))
     if found is not None:
         return found[1]
-    if type(f) is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
+    kind = type(f)
+    if f is np.ndarray.__new__:
+        return new_array(f)
+    if kind is types.BuiltinMethodType and type(f.__self__) is np.ndarray:
         method = METHODS.get(f.__name__)
         if method is not None:
             return _of_plain_array(method, f)
+    if kind is types.WrapperDescriptorType and f.__objclass__ in (float, complex):
+        return _of_number(f)
+    if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
+        return functools.partial(asarray, f.__self__)
     return f
+
+
+def _of_number(f: Any) -> Callable[..., Any]:
+    """``float.__mul__`` and its kind, as functions: a traced number's own operator."""
+
+    def call(*args: Any) -> Any:
+        if not held(args):
+            return f(*args)
+        first = args[0] if type(args[0]) is Tracer else asarray(args[0])
+        return getattr(first, f.__name__)(*args[1:])
+
+    return call
 
 
 def _of_plain_array(method: Callable[..., Any], f: Any) -> Callable[..., Any]:
@@ -276,7 +321,7 @@ def _build() -> None:
         _register_module(module, forms)
         ALWAYS.update([id(getattr(module, name)) for name in forms])
     _register_numpy()
-    TRACED_METHODS.update(item=item, tolist=tolist)
+    TRACED_METHODS.update(item=item, tolist=tolist, view=view_as)
 
 
 _build()

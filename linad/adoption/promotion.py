@@ -37,27 +37,28 @@ def _promoted(y: Any) -> Any:
     return trace.constant(y.copy())
 
 
+def _is_sole(references: int, y: Any, v: Any) -> bool:
+    """Whether a traced value meets a plain array to which there are no other references."""
+    return references <= _SOLE and type(y) is np.ndarray and held((v,))
+
+
 def _value(v: Any) -> Any:
     return asarray(v) if isinstance(v, (list, tuple)) and held(v) else v
 
 
 def write(v: Any, y: Any, index: Any) -> Any:
     """``y[index] = v``; returns what to bind ``y`` to."""
-    if type(y) is np.ndarray and held((v,)):
-        if sys.getrefcount(y) <= _SOLE and (new := _promoted(y)) is not None:
-            y = new
-        v = _value(v)
-    y[index] = v
+    if _is_sole(sys.getrefcount(y), y, v) and (new := _promoted(y)) is not None:
+        y = new
+    y[index] = _value(v)
     return y
 
 
 def update(v: Any, y: Any, op: str) -> Any:
     """``y op= v``; returns what to bind ``y`` to."""
-    if type(y) is np.ndarray and held((v,)):
-        if sys.getrefcount(y) <= _SOLE and (new := _promoted(y)) is not None:
-            y = new
-        v = _value(v)
-    return getattr(operator, op)(y, v)
+    if _is_sole(sys.getrefcount(y), y, v) and (new := _promoted(y)) is not None:
+        y = new
+    return getattr(operator, op)(y, _value(v))
 
 
 def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
@@ -66,14 +67,18 @@ def update_entry(entry: Any, v: Any, y: Any, index: Any, op: str) -> Any:
         own = entry.base is y if type(entry) is np.ndarray else False
         if sys.getrefcount(y) <= _SOLE + own and (new := _promoted(y)) is not None:
             y, entry = new, new[index]
-        v = _value(v)
-    y[index] = getattr(operator, op)(entry, v)
+    y[index] = getattr(operator, op)(entry, _value(v))
     return y
 
 
 def write_attribute(v: Any, owner: Any, name: str, index: Any) -> None:
     """``owner.name[index] = v``."""
     _lend(owner, name, v, None)[index] = _value(v)
+
+
+def update_whole(v: Any, owner: Any, name: str, op: str) -> None:
+    """``owner.name op= v``."""
+    setattr(owner, name, getattr(operator, op)(_lend(owner, name, v, None), _value(v)))
 
 
 def update_attribute(entry: Any, v: Any, owner: Any, name: str, index: Any, op: str) -> None:
@@ -117,5 +122,8 @@ def give_back(trace: Any) -> None:
 
 CALLED: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (write, update, update_entry, write_attribute, update_attribute)
+    for function in (
+        *(write, update, update_entry),
+        *(write_attribute, update_whole, update_attribute),
+    )
 }

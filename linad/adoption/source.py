@@ -188,6 +188,8 @@ class _Rewrite(ast.NodeTransformer):
             name = target.id
             call = _helper("update", node.value, _load(name), ast.Constant(op))
             return self._guarded(node, ast.Assign([ast.Name(name, ast.Store())], call))
+        if isinstance(target, ast.Attribute):
+            return self._updated_attribute(node, target, op)
         place = self._place(target)
         if place is None or not isinstance(target, ast.Subscript) or not _is_calm(target):
             return node
@@ -195,6 +197,13 @@ class _Rewrite(ast.NodeTransformer):
         entry = ast.Subscript(place_now, target.slice, ast.Load())
         last = [_index(target.slice), ast.Constant(op)]
         return self._guarded(node, self._written("update_entry", place, [entry, node.value], last))
+
+    def _updated_attribute(self, node: ast.AugAssign, target: ast.Attribute, op: str) -> Any:
+        if not isinstance(target.value, ast.Name):
+            return node
+        name, op_name = ast.Constant(target.attr), ast.Constant(op)
+        call = _helper("update_whole", node.value, _load(target.value.id), name, op_name)
+        return self._guarded(node, ast.Expr(call))
 
 
 class CompiledFile(NamedTuple):
@@ -241,7 +250,9 @@ def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None
     except SyntaxError:  # not Python, but what a notebook or a template makes of it
         return None
     before = compile(text, file, "exec", dont_inherit=True)
-    after = ast.fix_missing_locations(_Rewrite(names | {*METHODS}, by_name).visit(parsed))
+    after = ast.fix_missing_locations(
+        _Rewrite(names | {*METHODS, "__array__", "__new__"}, by_name).visit(parsed)
+    )
     return CompiledFile(
         _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
     )

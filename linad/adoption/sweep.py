@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from linad.adoption.conversions import held
+from linad.adoption.dispatchers import exchange, is_dispatcher
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.forms import ALWAYS, form_of, has_form
 from linad.adoption.renaming import Use, renamed
@@ -128,6 +129,12 @@ def rename_code(code: types.CodeType, space: Space) -> types.CodeType:
     return renamed(code, _names_for(space))
 
 
+def traced_code(function: types.FunctionType) -> types.CodeType:
+    """The code of a function that is left as it is, for a copy that takes traced values."""
+    space = function.__globals__
+    return rename_code(deeper(function.__code__, space) or function.__code__, space)
+
+
 # What holds originals.
 
 
@@ -178,7 +185,8 @@ def _of_class(cls: type) -> Iterator[Exchange]:
         elif type(inner) in (dict, list):
             yield from _of_table(inner)
         elif type(inner) is functools._lru_cache_wrapper:
-            yield _of_attribute(cls, name, value, _uncached(inner))
+            form = _uncached(inner)
+            yield _of_attribute(cls, name, value, form if inner is value else type(value)(form))
         elif _is_data(inner):
             form = form_of(inner)
             if inner is not value:
@@ -279,19 +287,24 @@ def sweep_definitions(
 ) -> list[types.FunctionType]:
     """Adopt the functions and classes of modules that are not known yet; return the functions."""
     names = {space.get("__name__"): key for key, space in spaces.items()}
-    functions, compiled, classes = [], set(), []
+    functions, dispatchers, classes = [], [], []
     for o in gc.get_objects():
         kind = type(o)
         if kind is types.FunctionType:
             key = id(o.__globals__)
             if key in spaces and not changes[key].knows(o):
                 functions.append(o)
-        elif kind.__name__ == "CPUDispatcher":  # Numba compiles py_func as it is
-            compiled.add(id(o.py_func))
+        elif is_dispatcher(o):
+            dispatchers.append(o)
         elif issubclass(kind, type):
             key = names.get(o.__dict__.get("__module__"), 0)
             if key and o not in changes[key].classes:
                 classes.append(o)
+    compiled = {id(d.py_func) for d in dispatchers}  # Numba compiles them as they are
+    for d in dispatchers:
+        key = id(d.py_func.__globals__)
+        if key in spaces and not changes[key].knows(d.py_func):
+            changes[key].exchange([exchange(d, traced_code)])
     for f in functions:
         mine = changes[id(f.__globals__)]
         if id(f) in compiled:
@@ -318,9 +331,12 @@ def functions_of(space: Space, file: str) -> list[types.FunctionType]:
     ]
 
 
-def adopt_function(f: types.FunctionType) -> Changes:
-    """Adopt one function, with those defined inside it."""
+def adopt_function(f: Any) -> Changes:
+    """Adopt one function, with those defined inside it, or one that Numba compiles."""
     changes = Changes()
+    if is_dispatcher(f):
+        changes.exchange([exchange(f, traced_code)])
+        return changes
     if not changes.deepen(f):
         changes.rename(f)
     changes.exchange(_of_function(f))

@@ -10,6 +10,7 @@ from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_tra
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core import tree
+from linad.core.folding import fold
 from linad.core.options import is_integer
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
@@ -73,7 +74,12 @@ def linearize(
         raise ArgumentError(
             f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
         )
-    return DifferentiatedCall(f, args, {}, argnums, keep=True).linearize()
+    try:
+        call = DifferentiatedCall(f, args, {}, argnums, keep=True)
+        return call.linearize()  # LINAD_TRACEBACK=full shows what ran inside
+    except Exception as error:
+        __tracebackhide__ = fold(error)
+        raise
 
 
 @overload
@@ -144,7 +150,13 @@ def jvp(
     >>> dy
     array([2., 0.])
     """
-    return push(f, primals, tangents, has_aux, "jvp")
+    try:
+        return push(
+            f, primals, tangents, has_aux, "jvp"
+        )  # LINAD_TRACEBACK=full shows what ran inside
+    except Exception as error:
+        __tracebackhide__ = fold(error)
+        raise
 
 
 def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name: str) -> Any:
@@ -240,10 +252,13 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         raise ArgumentError(
             f"vjp: expected a point beside the function: linad.vjp({name_of(f)}, x)"
         )
-    call = DifferentiatedCall(
-        f, primals, {}, tuple(range(len(primals))), has_aux=has_aux, keep=True
-    )
-    y, J = call.linearize()
+    try:
+        argnums = tuple(range(len(primals)))
+        call = DifferentiatedCall(f, primals, {}, argnums, has_aux=has_aux, keep=True)
+        y, J = call.linearize()  # LINAD_TRACEBACK=full shows what ran inside
+    except Exception as error:
+        __tracebackhide__ = fold(error)
+        raise
     return (y, J.pullback, call.aux) if has_aux else (y, J.pullback)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, overload
 from linad.api.derivatives import jacobian, linearize, push
 from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_transform
 from linad.core import tree
+from linad.core.folding import fold
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
 from linad.errors import ArgumentError, OutputError
@@ -298,4 +299,12 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     """
     several = isinstance(primals, (tuple, list)) and len(primals) != 1
     argnums = tuple(range(len(primals))) if several and primals else 0
-    return push(_gradient(f, argnums, False, "hvp"), primals, tangents, False, "hvp")[1]
+    try:
+        gradient = _gradient(f, argnums, False, "hvp")
+        y, dy = push(
+            gradient, primals, tangents, False, "hvp"
+        )  # LINAD_TRACEBACK=full shows what ran inside
+        return dy
+    except Exception as error:
+        __tracebackhide__ = fold(error)
+        raise

@@ -105,6 +105,9 @@ def _reread(name: str, remedy: str) -> Callable[..., NoReturn]:
     return refusal
 
 
+_TYPE = type
+
+
 class Flags:
     """The flags of an array, to be read; what is set changes nothing."""
 
@@ -205,13 +208,21 @@ class MemoryMethods(Traced):
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """As `numpy.ndarray.view`, of the array's own dtype."""
+        cls = type if type is not None else dtype
+        if isinstance(cls, _TYPE) and issubclass(cls, np.ndarray) and cls is not np.ndarray:
+            return self._as_subclass(cls)
         if dtype is None or dtype is np.ndarray or np.dtype(dtype) == self.dtype:
             return self.reshape(self.shape)
         return self._refuse_view(dtype)
 
+    def _as_subclass(self, cls: Any) -> Any:
+        if WATCHERS and is_adopted(sys._getframe(2)):
+            return METHODS["view"](self, cls)
+        return self._refuse_subclass(cls)
+
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """As `numpy.ndarray.setflags`, which a traced array has no use for."""
-        if write is not None and not write:
+        if write is not None and not write and not (WATCHERS and is_adopted(sys._getframe(1))):
             raise UnsupportedError(
                 "setflags: a traced array cannot be made read-only; leave it out, linad never "
                 "changes an array of yours"
@@ -228,6 +239,9 @@ class MemoryMethods(Traced):
     )
     _refuse_view = _reread(
         "view", "use x.astype(dtype), or np.stack([z.real, z.imag], -1) for z.view(float)"
+    )
+    _refuse_subclass = escape(
+        *("view() as a subclass of ndarray", "leave the view out", None, "view"),
     )
     getfield = _reread("getfield", "use x.astype(dtype), x.real or x.imag")
     setfield = _reread("setfield", "use x[...] = value, x.real = value or x.imag = value")

@@ -28,6 +28,8 @@ def refuse_arithmetic(value: Any, name: str) -> None:
 
 def operand(other: Any) -> Any:
     """An operand of a binary operator; NotImplemented for types with operators of their own."""
+    if getattr(type(other), "holds_array", False):
+        return NotImplemented  # a subclass of ndarray around a traced value: `linad.adoption`
     if isinstance(other, _PLAIN):
         if isinstance(other, OTHER_ARITHMETIC):
             refuse_arithmetic(other, "an operand")

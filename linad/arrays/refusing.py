@@ -114,6 +114,7 @@ _DOES = {
     "complex": "makes a plain number of a traced value",
     "item": "calls item() of a traced value",
     "tolist": "calls tolist() of a traced value",
+    "view": "makes a subclass of ndarray of a traced value",
 }
 
 

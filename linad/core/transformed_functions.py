@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.folding import fold
 from linad.core.shapes import name_of
 
 
@@ -31,7 +32,11 @@ class Transformed:
         return self._made[1][0]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(*args, **kwargs)
+        try:
+            return self._run(*args, **kwargs)  # LINAD_TRACEBACK=full shows what ran inside
+        except Exception as error:
+            __tracebackhide__ = fold(error)
+            raise
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)

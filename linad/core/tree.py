@@ -61,7 +61,10 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
         if _is_shallow(value):  # then the caller's own recursion is what has no end
             raise
         raise TreeError("a container is nested too deeply, or holds itself") from error
-    new = [cls for cls in set(map(type, leaves)) if dataclasses.is_dataclass(cls)]
+    kinds = set(map(type, leaves))
+    if any([getattr(cls, "holds_array", False) for cls in kinds]):  # of adopted code: subclasses
+        leaves = [x._held if getattr(type(x), "holds_array", False) else x for x in leaves]
+    new = [cls for cls in kinds if dataclasses.is_dataclass(cls)]
     if not new:
         return leaves, structure
     for cls in new:

@@ -22,6 +22,7 @@ from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
 from linad.core.error_state import is_loud
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
+from linad.core.folding import fold
 from linad.core.memory_layouts import copied
 from linad.core.options import NAMES, POSITIONS, takes
 from linad.core.settings import compiler_is_off, settings
@@ -65,7 +66,11 @@ class Jitted(Generic[P, R]):
             found = short(args)
             if found is not OTHER:
                 return found  # type: ignore[no-any-return]  # what f returns is not known here
-        return self._call(args, kwargs)  # type: ignore[no-any-return]
+        try:
+            return self._call(args, kwargs)  # type: ignore[no-any-return]
+        except Exception as error:
+            __tracebackhide__ = fold(error)
+            raise
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)

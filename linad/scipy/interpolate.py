@@ -33,6 +33,7 @@ from linad.scipy.bsplines import (
 )
 from linad.scipy.mirror import holds_traced, inexact, traced_form
 from linad.scipy.piecewise import (
+    Akima1DInterpolator as Akima1DInterpolator,
     CubicHermiteSpline as CubicHermiteSpline,
     CubicSpline as CubicSpline,
     PchipInterpolator as PchipInterpolator,

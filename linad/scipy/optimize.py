@@ -18,6 +18,8 @@ from linad.api.gradients import grad
 from linad.core.frames import public_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
+from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
+from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
     args_of,
@@ -82,7 +84,7 @@ def newton(
     x1: Any = None,
     **kwargs: Any,
 ) -> Any:
-    args = args_of(args)
+    args = tuple(args)  # a list serves as well
     g = Watched(func, args)
     found = theirs.newton(
         *(g, plain(x0), watched(fprime, args), (), plain(tol), maxiter),
@@ -117,7 +119,7 @@ def root_scalar(f: Function, args: Any = (), **kwargs: Any) -> Any:
 
 @while_tracing(theirs.fixed_point)
 def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
-    g = Watched(func, args_of(args))
+    g = Watched(func, tuple(args))
     found = theirs.fixed_point(g, plain(x0), **kwargs)
     if not g.traced:
         return found
@@ -213,19 +215,19 @@ def minimize(
     else:
         f, jac = Watched(fun, args), watched(jac, args)
     bounds = plain(bounds)
+    under = constraints_of(constraints)
     result = theirs.minimize(
         *(f, plain(x0), (), method, jac, watched(hess, args), watched(hessp, args)),
-        *(bounds, constraints),
+        *(bounds, [c.plain for c in under]),
         **kwargs,
     )
-    if not f.traced:
+    if not f.traced and not any(c.is_traced for c in under):
         return result
-    if np.size(constraints):
-        raise UnsupportedError(
-            "minimize: with constraints= the solution is not differentiated; "
-            "use bounds=, or put the constraints into the function"
-        )
-    result.x = _minimum("minimize", f.values, result.x, _inside(result.x, bounds))
+    free = _inside(result.x, bounds)
+    if under:
+        result.x = constrained_minimum("minimize", f.values, result.x, free, under)
+    else:
+        result.x = _minimum("minimize", f.values, result.x, free)
     result.fun = f.values(result.x).reshape(())[()]
     return result
 
@@ -291,7 +293,7 @@ def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
 def least_squares(
     fun: Function, x0: Any, jac: Any = "2-point", bounds: Any = (-np.inf, np.inf), **kwargs: Any
 ) -> Any:
-    args, named = args_of(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
+    args, named = tuple(kwargs.pop("args", ())), kwargs.pop("kwargs", None) or {}
     r = Watched(functools.partial(fun, **named) if named else fun, args)
     given = watched(functools.partial(jac, **named) if named and callable(jac) else jac, args)
     result = theirs.least_squares(r, plain(x0), given, plain(bounds), **kwargs)

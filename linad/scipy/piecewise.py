@@ -249,6 +249,52 @@ class PchipInterpolator(scipy.interpolate.PchipInterpolator):
         return super().__call__(x, nu, extrapolate)
 
 
+class Akima1DInterpolator(scipy.interpolate.Akima1DInterpolator):
+    """As `scipy.interpolate.Akima1DInterpolator`; a traced argument makes a `Piecewise`."""
+
+    def __new__(
+        cls, x: Any, y: Any, axis: int = 0, *, method: Any = "akima", extrapolate: Any = None
+    ) -> Any:
+        if not holds_traced((x, y)):
+            return super().__new__(cls)
+        if method not in ("akima", "makima"):
+            raise ValueError(
+                f"Akima1DInterpolator: method must be 'akima' or 'makima', got {method!r}"
+            )
+        x, [y], axis = _data("Akima1DInterpolator", x, y, axis=axis)
+        check_real("Akima1DInterpolator", y=y)
+        slopes = _local_slopes(x, y, method)
+        return _hermite(x, y, slopes, _extrapolation(extrapolate, False), axis)
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if holds_traced(x):
+            return _at(self, x, nu, extrapolate)
+        return super().__call__(x, nu, extrapolate)
+
+
+def _local_slopes(x: Any, y: Any, method: str) -> Any:
+    """Means of the slopes to both sides, each weighted by how much they change on the other.
+
+    Source: H. Akima, "A new method of interpolation and smooth curve fitting based on local
+    procedures", J. ACM 17, 1970.
+    """
+    m = (y[1:] - y[:-1]) / column(x[1:] - x[:-1], y)
+    if y.shape[0] == 2:
+        return np.concatenate([m, m], axis=0)
+    before, after = 2 * m[0] - m[1], 2 * m[-1] - m[-2]
+    ends = (2 * before - m[0], before), (after, 2 * after - m[-1])
+    m = np.concatenate([np.stack(ends[0]), m, np.stack(ends[1])], axis=0)
+    change = np.abs(m[1:] - m[:-1])
+    if method == "makima":
+        change = change + 0.5 * np.abs(m[1:] + m[:-1])
+    left, right = change[:-2], change[2:]
+    total = left + right
+    flat = still(total) <= 1e-9 * np.max(still(total), initial=0.0)
+    share = left / np.where(flat, 1.0, total)
+    mean = 0.5 * (m[3:] + m[:-3])
+    return np.where(flat, mean, m[1:-2] + share * (m[2:-1] - m[1:-2]))
+
+
 def _monotone_slopes(x: Any, y: Any) -> Any:
     """Harmonic means of the slopes to both sides, 0 where their signs differ."""
     h = column(x[1:] - x[:-1], y)

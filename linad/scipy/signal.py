@@ -23,6 +23,7 @@ from linad.scipy.linearfilters import (
     sosfilt as sosfilt,
 )
 from linad.scipy.mirror import traced_form
+from linad.scipy.resampling import resample as resample
 from linad.scipy.smoothing import (
     filtfilt as filtfilt,
     savgol_filter as savgol_filter,
@@ -35,6 +36,14 @@ from linad.scipy.spectra import (
     spectrogram as spectrogram,
     stft as stft,
     welch as welch,
+)
+from linad.scipy.systems import (
+    cont2discrete as cont2discrete,
+    freqz as freqz,
+    freqz_sos as freqz_sos,
+    sosfreqz as sosfreqz,
+    tf2ss as tf2ss,
+    tf2zpk as tf2zpk,
 )
 
 

@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 
 import numpy as np
+from further_packages import FURTHER
 
 import linad
 
@@ -552,6 +553,7 @@ GROUPS = [
     pylops_,
     astropy_,
     pykrige_,
+    *FURTHER,
 ]
 
 
@@ -566,7 +568,13 @@ def differences(f, x):
     return np.stack(columns, -1)
 
 
-MODULES = {"POT": ["ot"], "thermo": ["thermo", "fluids", "chemicals"], "ht": ["ht", "fluids"]}
+MODULES = {
+    "POT": ["ot"],
+    "galpy": ["galpy", "astropy"],
+    "ht": ["ht", "fluids"],
+    "metpy": ["metpy", "pint"],
+    "thermo": ["thermo", "fluids", "chemicals"],
+}
 
 
 def outcome(f, x):
@@ -598,7 +606,7 @@ def main():
     if "--auto" in options:
         linad.adopt()
     if "--adopt" in options:
-        linad.adopt(__name__)
+        linad.adopt(__name__, "further_packages")
     table, adopted = {}, set()
     for package, name, f, x in cases():
         if wanted and package not in wanted:

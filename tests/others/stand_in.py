@@ -108,6 +108,12 @@ def appended(x):
     return np.array(out)
 
 
+def list_into_rows(x):
+    y = np.eye(3)
+    y[0:2, 2] = [x[0], 1.0]
+    return y @ x
+
+
 # Conversions.
 
 
@@ -139,6 +145,15 @@ def copies(x):
 def complex_numbers(x):
     z = complex(x[0], x[1])
     return np.array([z.real * x[2], abs(cmath.exp(z)), (z * z).imag])
+
+
+def through_array_method(x):
+    return x.__array__() * 2.0
+
+
+def through_slots(x):
+    multiply, add = float.__mul__, float.__radd__
+    return multiply(x[0], 3.0) * x + add(2.0, x[1])
 
 
 # math.
@@ -257,6 +272,38 @@ def from_generator(x):
     return np.array(list(parts()))
 
 
+class Accumulator:
+    def __init__(self):
+        self.total = np.zeros(3)
+        self.count = np.array(0.0)
+
+    def add(self, x):
+        self.total += x
+        self.count += 1.0
+        return self.total * x[0] / self.count
+
+    @classmethod
+    @functools.lru_cache
+    def start(cls, n):
+        return cls.__name__, np.ones(n)
+
+    @staticmethod
+    @functools.cache
+    def double(n):
+        return 2 * n
+
+
+def into_attributes(x):
+    a = Accumulator()
+    a.add(x)
+    return a.add(x**2)
+
+
+def from_cached_methods(x):
+    name, ones = Accumulator.start(3)
+    return x * ones * Accumulator.double(len(name))
+
+
 @functools.lru_cache
 def nodes(n):
     y = np.zeros(n)
@@ -337,6 +384,11 @@ def by_scipy(x):
 def named_not_called(x, kind=np.float64):
     chosen = np.sum if kind in (np.float64, float) else np.mean
     return chosen(x) * x.astype(kind)
+
+
+def polynomials(x):
+    p = np.polynomial.Polynomial([x[0], 1.0, x[1]])
+    return p.deriv()(x) + np.polynomial.chebyshev.chebval(0.3, x)
 
 
 def sequences(x):

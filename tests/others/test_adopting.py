@@ -300,6 +300,45 @@ def test_code_that_is_made_anew_in_each_run_ends():
         linad.grad(made)(X)
 
 
+COMPILED = """
+import numba
+import numpy as np
+
+@numba.njit
+def weight(s):
+    return s * np.exp(-s)
+
+@numba.njit
+def total(x):
+    y = np.zeros(3)
+    for i in range(len(x)):
+        y[i] += weight(x[i]) * x[0]
+    return y
+
+def outer(x):
+    return total(x) * weight(x[1])
+"""
+
+
+@pytest.mark.compiles
+def test_functions_that_numba_compiles(installed):
+    package = installed(COMPILED)
+    kind, python = type(package.total), package.total.py_func.__code__
+    plain = package.outer(X)
+    with linad.adopt(package.__name__):
+        check(package.outer)
+        check(package.total)
+        np.testing.assert_array_equal(package.outer(X), plain)
+        # Plain numbers reach the compiled code, inside of a derivative as well.
+        seen = linad.jvp(lambda x: x * package.weight(0.3), (X,), (X,))[1]
+        np.testing.assert_array_equal(seen, X * package.weight(0.3))
+    assert type(package.total) is kind
+    assert package.total.py_func.__code__ is python
+    with linad.adopt(package.weight):
+        check(lambda x: x * package.weight(x[0]))
+    assert type(package.weight) is kind
+
+
 def test_nothing_is_changed_unasked():
     code = own.__code__
     linad.jacobian(lambda x: x**2)(X)

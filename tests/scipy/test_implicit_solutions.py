@@ -5,7 +5,7 @@ import pytest
 import scipy.optimize
 
 import linad
-from linad.errors import ConvergenceError, UnsupportedError
+from linad.errors import ConvergenceError
 from linad.scipy import integrate, linalg, optimize
 from linad.scipy.spatial import distance
 from linad.scipy.spatial.transform import Rotation
@@ -52,6 +52,46 @@ OTHERS = {
     "minimize": lambda x: optimize.minimize(bowl(x), [0.2, 0.2], tol=1e-12).x,
     "minimize-bounds": lambda x: (
         optimize.minimize(bowl(x), [0.2, 0.2], bounds=[(0, 1), (None, None)], tol=1e-12).x
+    ),
+    "minimize-equality": lambda x: (
+        optimize.minimize(
+            bowl(x),
+            [0.2, 0.2],
+            constraints={"type": "eq", "fun": lambda z: z[0] * z[1] - x[2] * 0.2},
+            jac="3-point",
+            tol=1e-14,
+        ).x
+    ),
+    "minimize-inequalities": lambda x: (
+        optimize.minimize(
+            bowl(x),
+            [0.2, 0.2],
+            constraints=[
+                {"type": "ineq", "fun": lambda z, a: z[1] - a - z[0] ** 2, "args": (x[1],)},
+                {"type": "ineq", "fun": lambda z: 9.0 - z},
+            ],
+            method="SLSQP",
+            jac=linad.grad(bowl(x)),
+            tol=1e-14,
+        ).x
+    ),
+    "minimize-linear": lambda x: (
+        optimize.minimize(
+            bowl(x),
+            [0.2, 0.2],
+            bounds=[(None, None), (0.0, 0.9)],
+            constraints=optimize.LinearConstraint([[1.0, 2.0]], x[0] + 1.0, np.inf),
+            method="SLSQP",
+            jac="3-point",
+            tol=1e-14,
+        ).x
+    ),
+    "nnls": lambda x: optimize.nnls(POINTS[:3] * x + np.eye(3), POINTS[:3] @ x - 0.5)[0],
+    "nnls-norm": lambda x: optimize.nnls((POINTS * x + 1)[:, :2], POINTS @ x + 0.3)[1],
+    "lsq_linear": lambda x: (
+        optimize.lsq_linear(
+            POINTS[:3] * x + np.eye(3), POINTS[:3] @ x, (np.full(3, -0.3), [0.2, np.inf, 5.0])
+        ).x
     ),
     "minimize_scalar": lambda x: (
         optimize.minimize_scalar(lambda t: (t - x[0]) ** 4 + x[1] * t**2).x
@@ -143,13 +183,10 @@ def test_plain_functions_are_scipys():
 
 
 def test_what_has_no_derivative_is_refused():
-    with pytest.raises(UnsupportedError, match="constraints="):
+    twice = [{"type": "ineq", "fun": lambda z: 0.1 - z[0]}] * 2
+    with pytest.raises(ConvergenceError, match="not independent"):
         linad.jacobian(
-            lambda x: (
-                optimize.minimize(
-                    bowl(x), [0.2, 0.2], constraints={"type": "ineq", "fun": lambda z: 9 - z[0]}
-                ).x
-            )
+            lambda x: optimize.minimize(bowl(x), [0.1, 0.2], constraints=twice, method="SLSQP").x
         )(X)
     with pytest.raises(ConvergenceError, match="brentq"):
         linad.jacobian(lambda x: optimize.brentq(lambda t: np.sign(t - 0.5) + 0 * x[0], 0, 2))(X)

@@ -54,6 +54,11 @@ CASES = {
     "ppoly-axis": (lambda m, x, y, q: m.PPoly(y.reshape(2, 3, 2), x[:3], axis=1)(q), X, Y, Q),
     "ppoly-points": (lambda m, q: m.PPoly(Y.reshape(4, 3), X[:4])(q, 1), Q),
     "pchip-points": (lambda m, q: m.PchipInterpolator(X, Y)(q), Q),
+    "akima-points": (lambda m, q: m.Akima1DInterpolator(X, Y)(q), Q),
+    "makima": (
+        lambda m, x, y, q: m.Akima1DInterpolator(x, y, method="makima", extrapolate=True)(q),
+        *(X, Y, Q),
+    ),
     "hermite-points": (lambda m, q: m.CubicHermiteSpline(X, Y, Y)(q), Q),
     "grid": (lambda m, v, q: m.RegularGridInterpolator((G, H), v, "linear", False, 1.5)(q), V, XI),
     "grid-nearest": (
@@ -134,6 +139,10 @@ for n in (2, 3, 4, 5, 6):
         )
     CASES[f"pchip-{n}"] = (
         lambda m, x, y, q, n=n: m.PchipInterpolator(x[:n], y[:n].T, axis=1)(q),
+        *(X, Y, Q),
+    )
+    CASES[f"akima-{n}"] = (
+        lambda m, x, y, q, n=n: m.Akima1DInterpolator(x[:n], y[:n].T, axis=1, extrapolate=True)(q),
         *(X, Y, Q),
     )
     if n > 2:
@@ -253,6 +262,7 @@ def test_a_spline_is_fitted():
             *(UnsupportedError, "one period"),
         ),
         (lambda y: li.PchipInterpolator(X, y + 1j), DTypeError, "y must be real"),
+        (lambda y: li.Akima1DInterpolator(X, y, method="x"), ValueError, "method must be"),
         (lambda y: li.PPoly(y, X), ShapeError, "need 5 pieces"),
         (lambda y: li.PPoly(y[:, 0], X), ShapeError, "no coefficients"),
         (lambda y: li.interp1d(X, y, "zero", axis=0), UnsupportedError, "CubicSpline"),

@@ -80,8 +80,35 @@ CASES = {
     "fft-repeated-axis": (lambda m, x, b: m.fftconvolve(x, b[:, None, None]), X[None], B),
     "fft-ones": (lambda m, x, b: m.fftconvolve(x, b[:1, None]), X, B),
     "oa": (lambda m, x, b: m.oaconvolve(x[0], b, "same"), X, B),
+    "freqz": (lambda m, b, a: m.freqz(b, a, 5)[1], B, A),
+    "freqz-whole": (lambda m, b: m.freqz(b, 1, 4, whole=True, fs=2.0)[1], B),
+    "freqz-points": (lambda m, b, a: m.freqz(b, a, [0.1, 0.7])[1], B, A),
+    "freqz_sos-plain-ones": (lambda m, c: m.freqz_sos(_sections(c), 4)[1], SOS[:, [0, 1, 2, 4, 5]]),
+    "tf2zpk": (lambda m, b: m.tf2zpk(b, [1.0, 3.0, 2.0])[2] * b, B),
+    "tf2zpk-poles": (
+        lambda m, a: abs(m.tf2zpk([1.0, 0.5], a)[1]).sum(),
+        np.array([1.0, 3.1, 2.2, 0.4]),
+    ),
+    "tf2ss": (lambda m, b, a: m.tf2ss(b, a)[0] * m.tf2ss(b, a)[2], B, A),
+    "tf2ss-through": (lambda m, b: m.tf2ss(b, [1.0, 0.5, 0.2])[3], B),
+    "cont2discrete": (lambda m, a, b: _sampled(m, a, b, "zoh"), 0.5 * X[:, :3], Z),
+    "cont2discrete-impulse": (lambda m, a, b: _sampled(m, a, b, "impulse"), 0.5 * X[:, :3], Z),
+    "cont2discrete-tustin": (lambda m, a, b: _sampled(m, a, b, "tustin"), 0.5 * X[:, :3], Z),
+    "cont2discrete-euler": (lambda m, a, b: _sampled(m, a, b, "euler"), 0.5 * X[:, :3], Z),
+    **{
+        f"resample-{n}-{num}": (lambda m, x, n=n, num=num: m.resample(x[:, :n], num, axis=1), X)
+        for n in (6, 7)
+        for num in (3, 4, 6, 10, 11)
+    },
+    "resample-window": (lambda m, x: m.resample(x, 4, window="hann"), X.T),
+    "resample-times": (lambda m, x: m.resample(x, 8, t=np.arange(7.0), axis=1)[0], X),
     "numbers": (lambda m, x, b: m.convolve(x[0, 0], b[0]) + m.correlate(x[0, 0], b[0]), X, B),
 }
+
+
+def _sampled(m, a, b, method):
+    ad, bd, cd, dd, _ = m.cont2discrete((a, b, np.eye(3), np.zeros((3, 3))), 0.3, method)
+    return np.concatenate([ad, bd, cd * ad, dd], axis=1)
 
 
 def _sections(c):
@@ -150,10 +177,11 @@ def test_single_precision_stays(name):
     y, J = linad.linearize(lambda *a: f(ls, *a), *single)
     cotangent = J.pullback(y)
     cotangents = cotangent if isinstance(cotangent, tuple) else (cotangent,)
-    if "plain" not in name and not name.startswith("sosfilt"):  # SciPy's filters are doubles
-        assert {part.real.dtype for part in (y if isinstance(y, tuple) else (y,))} == {
-            np.dtype(np.float32)
-        }
+    dtypes = {part.real.dtype for part in (y if isinstance(y, tuple) else (y,))}
+    if name.startswith(("tf2", "cont2discrete")):  # SciPy's matrices are doubles
+        assert dtypes == {np.dtype(float)}
+    elif "plain" not in name and not name.startswith("sosfilt"):  # SciPy's filters are doubles
+        assert dtypes == {np.dtype(np.float32)}
     assert {c.dtype for c in cotangents} == {np.dtype(np.float32)}
 
 
@@ -232,3 +260,28 @@ def test_errors(call, error, words):
 def test_the_rest_is_scipys():
     assert ls.firwin is scipy.signal.firwin
     assert "lfilter" in dir(ls)
+
+
+@pytest.mark.parametrize("num", [3, 4, 6, 9, 10])
+@pytest.mark.parametrize("n", [6, 7])
+def test_resampled_complex_signals(n, num):
+    x = X[0, :n] + 1j * X[1, :n]
+    window = np.linspace(0.5, 1.0, n)
+    expected = scipy.signal.resample(x, num, window=window)
+    y, J = linad.linearize(lambda z: ls.resample(z, num, window=window), x)
+    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
+    matrix = scipy.signal.resample(np.eye(n) * (1 + 0j), num, window=window)
+    np.testing.assert_allclose(J.todense(), matrix, rtol=1e-12, atol=1e-14)
+
+
+def test_systems_that_are_refused():
+    for f in (
+        lambda x: ls.cont2discrete((x, [1.0, 2.0]), 0.1),
+        lambda x: ls.cont2discrete((np.eye(2) * x[0], np.eye(2), np.eye(2), np.eye(2)), 0.1, "foh"),
+        lambda x: ls.tf2ss(x, [1.0, 2.0]),
+        lambda x: ls.freqz(x, plot=print),
+        lambda x: ls.resample(x, 3, domain="freq"),
+        lambda x: ls.tf2zpk(x * 0.0, [1.0]),
+    ):
+        with pytest.raises(LinadError):
+            linad.linearize(f, np.ones(3))

@@ -359,3 +359,38 @@ def test_errors(name):
     f, error = ERRORS[name]
     with pytest.raises(error):
         linad.linearize(f, np.array([0.2, 0.4, 0.5]))
+
+
+SAMPLE = np.array([[0.3, 1.2, 0.7], [0.9, 0.4, 2.1], [1.7, 0.8, 0.6], [0.2, 1.9, 1.1]])
+SUMMARIES = {
+    "skew": ({}, {"axis": 1}, {"bias": False, "axis": None}),
+    "kurtosis": ({}, {"bias": False}, {"fisher": False, "axis": None, "keepdims": True}),
+    "moment": ({"order": 3}, {"order": [2, 3], "axis": 1}, {"order": 2, "center": 0.4}),
+    "zscore": ({}, {"axis": 1, "ddof": 1}),
+    "sem": ({}, {"ddof": 0, "axis": None}),
+    "gmean": ({}, {"weights": np.array([1.0, 2.0, 0.5, 1.0])[:, None], "axis": 0}),
+    "hmean": ({}, {"axis": 1}),
+    "entropy": ({}, {"base": 2}, {"axis": 1, "qk": np.array([0.2, 0.5, 0.3])}),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summaries(name):
+    theirs, ours = getattr(scipy.stats, name), getattr(ls, name)
+    for options in SUMMARIES[name]:
+        if name == "gmean" and options:
+            options = {**options, "weights": np.broadcast_to(options["weights"], SAMPLE.shape)}
+        expected = theirs(SAMPLE, **options)
+        value = traced_value(lambda x, options=options: ours(x, **options), SAMPLE)
+        assert np.shape(value) == np.shape(expected)
+        np.testing.assert_allclose(value, expected, rtol=1e-13)
+        check_derivatives(lambda x, options=options: ours(x, **options), SAMPLE)
+    assert ours(SAMPLE).tobytes() == theirs(SAMPLE).tobytes()
+
+
+def test_summaries_of_constant_samples():
+    y = linad.linearize(ls.skew, np.ones(4))[0]
+    assert np.isnan(y)
+    np.testing.assert_array_equal(linad.linearize(ls.moment, SAMPLE)[0], np.zeros(3))
+    with pytest.raises(UnsupportedError, match="nan_policy"):
+        linad.linearize(lambda x: ls.skew(x, nan_policy="omit"), SAMPLE)

@@ -5,7 +5,8 @@ The distributions named here, and those of `linad.scipy.stats.hooks`, have trace
 `mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
 differentiable in x, loc, scale and the shape parameters; where a distribution function has no
 derivative of closed form in a shape parameter (gamma, beta, t, chi2) it raises. Results are double
-precision, as SciPy's. Everything else is SciPy's own.
+precision, as SciPy's. Summaries of samples (`skew`, `kurtosis`, `moment`, `zscore`, `sem`, `gmean`,
+`hmean`, `entropy`) are traced as well. Everything else is SciPy's own.
 """
 
 from typing import Any
@@ -43,6 +44,16 @@ from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
+from linad.scipy.stats.summaries import (
+    entropy as entropy,
+    gmean as gmean,
+    hmean as hmean,
+    kurtosis as kurtosis,
+    moment as moment,
+    sem as sem,
+    skew as skew,
+    zscore as zscore,
+)
 
 __all__ = [
     "bernoulli",

@@ -1,0 +1,56 @@
+"""Functions of adopted modules that Numba compiled: for traced values their Python runs.
+
+A dispatcher keeps its identity, and the compiled code that calls it never sees a difference: its
+class alone is exchanged, while a trace runs. The Python that it was compiled from stays as it is,
+since Numba may compile it again; a copy of it calls the forms.
+"""
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from linad.adoption.conversions import held
+from linad.adoption.exchanges import Exchange
+
+_COMPILED, _TRACED = "CPUDispatcher", "TracedDispatcher"
+"""Names of classes: of Numba's functions, and of those functions while a trace runs."""
+
+
+def is_dispatcher(value: Any) -> bool:
+    """Whether a value is a function that Numba compiles. Numba is not imported to know."""
+    return type(value).__name__ in (_COMPILED, _TRACED)
+
+
+def _copy(f: types.FunctionType, code: types.CodeType) -> types.FunctionType:
+    new = types.FunctionType(code, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    new.__kwdefaults__ = f.__kwdefaults__
+    return new
+
+
+def exchange(dispatcher: Any, code: Callable[[types.FunctionType], types.CodeType]) -> Exchange:
+    """Let a dispatcher run Python where it is called with traced values.
+
+    Parameters
+    ----------
+    dispatcher : numba dispatcher
+    code : callable
+        The code that calls forms, of the function that was compiled; asked for once, when a
+        traced value first comes.
+    """
+    compiled = next(cls for cls in type(dispatcher).__mro__ if cls.__name__ == _COMPILED)
+    made: list[types.FunctionType] = []
+
+    class TracedDispatcher(compiled):  # type: ignore[misc, valid-type]
+        """A dispatcher while a trace runs."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            if not held((*args, *kwargs.values())):
+                return compiled.__call__(self, *args, **kwargs)
+            if not made:
+                made.append(_copy(self.py_func, code(self.py_func)))
+            return made[0](*args, **kwargs)
+
+    def put(kind: type) -> None:
+        dispatcher.__class__ = kind
+
+    return Exchange(put, compiled, TracedDispatcher)

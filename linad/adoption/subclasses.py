@@ -1,0 +1,256 @@
+"""Subclasses of ndarray around traced values, in adopted code.
+
+A subclass of ndarray is bytes, and no traced array can be its base. So the class is made again over
+`Held`, which has an array in place of bytes: its functions are copied, with the cell ``__class__``
+of their ``super()`` pointing to the copy, and Held stands for ndarray among the bases. To all that
+ask, an instance is one of the class that it was made from.
+
+    x.view(Quantity)    an instance of the copy, which holds x
+    q.view(np.ndarray)  the array that q holds
+"""
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.tracer import Tracer
+from linad.errors import UnsupportedError
+
+
+class Held(np.lib.mixins.NDArrayOperatorsMixin):
+    """What stands for ndarray: it holds an array, traced or plain, and does what ndarray does.
+
+    Results of its methods and of ufuncs are instances of the same class, as NumPy's are, but for
+    numbers that an index reads.
+    """
+
+    holds_array = True
+    original: type = np.ndarray
+    __array_priority__ = 1600.0  # above traced arrays
+    __hash__ = None  # type: ignore[assignment]
+    _held: Any
+
+    def __array_finalize__(self, obj: Any) -> None:
+        """As ndarray's, which does nothing."""
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return self._like(array)
+
+    def _like(self, array: Any) -> Any:
+        return _made(type(self), array, self)
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """As `numpy.ndarray.view`."""
+        cls = dtype if isinstance(dtype, _TYPE) else type
+        if cls is np.ndarray:
+            return self._held.view()
+        if isinstance(cls, _TYPE) and issubclass(cls, np.ndarray):
+            return _made(rebased(cls), self._held.view(), self)
+        return self._like(self._held.view(*([] if dtype is None else [dtype])))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            given = [unwrapped(y) for y in kwargs["out"]]
+            if any(y is not None for y in given):
+                kwargs["out"] = tuple(given)
+            first = next((y for y in given if y is not None), None)
+            result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+            owner = next(o for o in (*inputs, self) if isinstance_of_held(o))
+            return owner._like(result) if first is None else self
+        owner = next((x for x in inputs if isinstance_of_held(x)), None)
+        result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+        if owner is None:
+            return result
+        if isinstance(result, tuple):
+            return tuple([owner._like(y) for y in result])
+        return owner._like(result)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        result = func(*unwrapped(args), **unwrapped(kwargs))
+        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._held.__array__(dtype, copy=copy)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Nothing: an array that is not to be written into can be traced as it is."""
+
+    def __getitem__(self, index: Any) -> Any:
+        entry = self._held[unwrapped(index)]
+        return self._like(entry) if np.ndim(entry) else entry
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._held[unwrapped(index)] = unwrapped(value)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Any:
+        return (self[k] for k in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def __float__(self) -> float:
+        return float(self._held)
+
+    def __repr__(self) -> str:
+        return f"{self.original.__name__}({self._held!r})"
+
+
+_TYPE = type
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
+        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _attribute(name: str) -> property:
+    def read(self: Any) -> Any:
+        result = getattr(self._held, name)
+        return self._like(result) if type(result) in (Tracer, np.ndarray) else result
+
+    def write(self: Any, value: Any) -> None:
+        setattr(self._held, name, unwrapped(value))
+
+    return property(read, write)
+
+
+def _fill() -> None:
+    """Give `Held` what ndarray has, by its name."""
+    for name in dir(np.ndarray):
+        if not name.startswith("_") and name not in vars(Held):
+            made = _method if callable(getattr(np.ndarray, name)) else _attribute
+            setattr(Held, name, made(name))
+
+
+_fill()
+
+
+def isinstance_of_held(x: Any) -> bool:
+    """Whether a value holds an array in place of bytes."""
+    return getattr(type(x), "holds_array", False)
+
+
+def unwrapped(x: Any) -> Any:
+    """The held arrays in the place of what holds them, in containers as well."""
+    if isinstance_of_held(x):
+        return x._held
+    if type(x) in (list, tuple):
+        return type(x)([unwrapped(part) for part in x])
+    if type(x) is dict:
+        return {key: unwrapped(part) for key, part in x.items()}
+    return x
+
+
+def _made(cls: Any, array: Any, source: Any) -> Any:
+    new = object.__new__(cls)
+    new.__dict__["_held"] = array
+    new.__array_finalize__(source)
+    return new
+
+
+# The class made again.
+
+_REBASED: dict[type, type] = {np.ndarray: Held}
+_NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__", "__array_priority__")
+
+
+def forget() -> None:
+    """Make the classes again when they are next needed: their functions have changed."""
+    _REBASED.clear()
+    _REBASED[np.ndarray] = Held
+
+
+def rebased(cls: Any) -> Any:
+    """A class with `Held` where ndarray is among its bases; the class itself if it is not."""
+    if not issubclass(cls, np.ndarray):
+        return cls
+    if cls not in _REBASED:
+        slots = vars(cls).get("__slots__")
+        if slots or issubclass(cls, (np.ma.MaskedArray, np.matrix, np.recarray, np.memmap)):
+            raise UnsupportedError(
+                f"view: a traced value cannot become a {cls.__module__}.{cls.__qualname__}, a "
+                f"subclass of numpy.ndarray {'with slots' if slots else 'that NumPy reads itself'};"
+                f" use a plain array"
+            )
+        cell = types.CellType()
+        body = {k: _copied(v, cell) for k, v in vars(cls).items() if k not in _NOT_COPIED}
+        body["__class__"] = property(lambda self: cls)
+        body["original"] = cls
+        bases = tuple([rebased(base) for base in cls.__bases__])
+        _REBASED[cls] = cell.cell_contents = type(cls)(cls.__name__, bases, body)
+    return _REBASED[cls]
+
+
+def _copied(v: Any, cell: Any) -> Any:
+    """A member of a class for the class made again."""
+    if isinstance(v, types.FunctionType):
+        return _function(v, cell)
+    if isinstance(v, (staticmethod, classmethod)):
+        return type(v)(_copied(v.__func__, cell))
+    if isinstance(v, property):
+        parts = [None if f is None else _copied(f, cell) for f in (v.fget, v.fset, v.fdel)]
+        made: Any = type(v)
+        return made(*parts, v.__doc__)
+    return v
+
+
+def _function(f: types.FunctionType, cell: Any) -> types.FunctionType:
+    closure = f.__closure__
+    if closure and "__class__" in f.__code__.co_freevars:
+        i = f.__code__.co_freevars.index("__class__")
+        closure = (*closure[:i], cell, *closure[i + 1 :])
+    new = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
+    new.__kwdefaults__ = f.__kwdefaults__
+    new.__dict__.update(f.__dict__)
+    new.__qualname__, new.__doc__ = f.__qualname__, f.__doc__
+    return new
+
+
+def view_as(x: Any, cls: type) -> Any:
+    """``x.view(cls)`` of a traced array."""
+    if cls is np.ndarray:
+        return x.view()
+    return _made(rebased(cls), x.view(), x)
+
+
+def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:
+    """``asarray`` and its kind, of an array or of what holds one; ``keeps``: of the same class."""
+
+    @functools.wraps(maker)
+    def make(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance_of_held(a):
+            return maker(unwrapped(a), *args, **kwargs)
+        subok = kwargs.pop("subok", keeps)
+        made = maker(a._held, *args, **kwargs)
+        return a._like(made) if subok else made
+
+    return make
+
+
+def new_array(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``ndarray.__new__(cls, shape, dtype, buffer)``, whose buffer may be a traced array."""
+
+    def new(cls: Any, shape: Any = (), dtype: Any = float, buffer: Any = None, *rest: Any) -> Any:
+        array = unwrapped(buffer)
+        if type(array) is not Tracer:
+            return original(cls, shape, dtype, buffer, *rest)
+        if any(rest):
+            raise UnsupportedError(
+                "ndarray.__new__: offset, strides and order of a traced buffer are not traced by "
+                "linad; reshape the array, and take a view of it"
+            )
+        return view_as(
+            array.astype(dtype, copy=False).reshape(shape), getattr(cls, "original", cls)
+        )
+
+    return new

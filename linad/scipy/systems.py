@@ -1,0 +1,161 @@
+"""Linear systems of scipy.signal, traced: responses, poles and zeros, state space, sampling.
+
+    H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
+
+Held constant between samples the input drives x_{k+1} = A_d x_k + B_d u_k with
+
+    exp(dt [A B; 0 0]) = [A_d B_d; 0 I].
+
+Source: K. Åström, B. Wittenmark, "Computer-Controlled Systems", 3rd edition, 1997, chapter 2.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.signal
+
+from linad.errors import ShapeError, UnsupportedError
+from linad.rules.shaping import astype, still
+from linad.scipy.linalg import expm
+from linad.scipy.mirror import inexact, refuse, traced_form
+
+
+def _vector(name: str, what: str, c: Any) -> Any:
+    c = np.atleast_1d(inexact(c))
+    if c.ndim != 1 or not c.shape[0]:
+        raise ShapeError(f"{name}: {what} must be a non-empty 1d array, got shape {c.shape}")
+    return c
+
+
+# Responses.
+
+
+def _frequencies(dtype: Any, worN: Any, whole: bool, fs: Any, include_nyquist: bool) -> Any:
+    """SciPy's own, which a filter that does nothing has as well."""
+    one = np.ones(1, dtype)
+    return scipy.signal.freqz(one, one, worN, whole, None, fs, include_nyquist)[0]
+
+
+@traced_form(scipy.signal.freqz)
+def freqz(
+    b: Any,
+    a: Any = 1,
+    worN: Any = 512,
+    whole: bool = False,
+    plot: Any = None,
+    fs: Any = 2 * np.pi,
+    include_nyquist: bool = False,
+) -> Any:
+    refuse("freqz", plot=(plot, None))
+    b = _vector("freqz", "b", b)
+    a = np.ones(1, b.dtype) if isinstance(a, int) and a == 1 else _vector("freqz", "a", a)
+    dtype = np.result_type(b.dtype, a.dtype)
+    w = _frequencies(dtype, worN, whole, fs, include_nyquist)
+    late = np.exp(-1j * (2 * np.pi * w / fs).astype(np.finfo(dtype).dtype))
+    return w, np.polyval(b[::-1], late) / np.polyval(a[::-1], late)
+
+
+def _of_sections(
+    sos: Any,
+    worN: Any = 512,
+    whole: bool = False,
+    fs: Any = 2 * np.pi,
+) -> Any:
+    sos = inexact(sos)
+    if sos.ndim != 2 or sos.shape[1] != 6:
+        raise ShapeError(f"freqz_sos: sos must have shape (n_sections, 6), got {sos.shape}")
+    w, h = freqz(sos[0, :3], sos[0, 3:], worN, whole, fs=fs)
+    for k in range(1, sos.shape[0]):
+        h = h * freqz(sos[k, :3], sos[k, 3:], worN, whole, fs=fs)[1]
+    return w, h
+
+
+freqz_sos = traced_form(scipy.signal.freqz_sos)(_of_sections)
+sosfreqz = traced_form(scipy.signal.sosfreqz)(_of_sections)
+
+
+# Representations.
+
+
+def _normalized(name: str, num: Any, den: Any) -> tuple[Any, Any]:
+    """As `scipy.signal.normalize`: no zeros in front, and den_0 = 1."""
+    num, den = _vector(name, "the numerator", num), _vector(name, "the denominator", den)
+    leads = [np.flatnonzero(still(c)) for c in (num, den)]
+    if not all(lead.size for lead in leads):
+        raise UnsupportedError(f"{name}: the numerator or the denominator is zero")
+    precision = np.result_type(num.dtype, den.dtype, float)
+    num = astype(num[leads[0][0] :], precision, copy=False)
+    den = astype(den[leads[1][0] :], precision, copy=False)
+    return num / den[0], den / den[0]
+
+
+@traced_form(scipy.signal.tf2zpk)
+def tf2zpk(b: Any, a: Any) -> Any:
+    b, a = _normalized("tf2zpk", b, a)
+    return np.roots(b), np.roots(a), b[0]
+
+
+@traced_form(scipy.signal.tf2ss)
+def tf2ss(num: Any, den: Any) -> Any:
+    num, den = _normalized("tf2ss", num, den)
+    missing, n = den.shape[0] - num.shape[0], den.shape[0] - 1
+    if missing < 0:
+        raise ValueError("tf2ss: improper transfer function: num is longer than den")
+    if n < 1:
+        return np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), num[None]
+    num = np.concatenate([np.zeros(missing, num.dtype), num])
+    shift = np.eye(n - 1, n, dtype=den.dtype)
+    A = np.concatenate([-den[None, 1:], shift])
+    return A, np.eye(n, 1), (num[1:] - num[0] * den[1:])[None], num[None, :1]
+
+
+# Sampling.
+
+_ALPHAS = {
+    "bilinear": 0.5,
+    "tustin": 0.5,
+    "euler": 0.0,
+    "forward_diff": 0.0,
+    "backward_diff": 1.0,
+}
+"""Methods of `cont2discrete` that are the general bilinear transform of a fixed weight."""
+
+
+@traced_form(scipy.signal.cont2discrete)
+def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) -> Any:
+    if not isinstance(system, (tuple, list)) or len(system) != 4:
+        raise UnsupportedError(
+            "cont2discrete: pass the state space (A, B, C, D), as linad.scipy.signal.tf2ss gives "
+            "it of a transfer function"
+        )
+    a, b, c, d = (np.atleast_2d(inexact(part)) for part in system)
+    if method in _ALPHAS:
+        method, alpha = "gbt", _ALPHAS[method]
+    if method == "gbt":
+        return (*_bilinear(a, b, c, d, dt, alpha), dt)
+    n, m = b.shape
+    if method == "zoh":
+        block = np.concatenate([np.concatenate([a, b], axis=1), np.zeros((m, n + m))])
+        step = expm(block * dt)[:n]
+        return step[:, :n], step[:, n:], c, d, dt
+    if method == "impulse":
+        if not np.allclose(still(d), 0):
+            raise ValueError(
+                "cont2discrete: method='impulse' is for strictly proper systems, D = 0"
+            )
+        step = expm(a * dt)
+        return step, step @ b * dt, c, c @ b * dt, dt
+    raise UnsupportedError(
+        f"cont2discrete: method={method!r} is not traced by linad; pass 'zoh', 'impulse', 'gbt', "
+        f"{', '.join(map(repr, _ALPHAS))}"
+    )
+
+
+def _bilinear(a: Any, b: Any, c: Any, d: Any, dt: Any, alpha: Any) -> tuple[Any, ...]:
+    if alpha is None or not 0 <= still(alpha) <= 1:
+        raise ValueError(f"cont2discrete: alpha must be between 0 and 1, got {alpha!r}")
+    identity = np.eye(a.shape[0])
+    left = identity - alpha * dt * a
+    ad = np.linalg.solve(left, identity + (1.0 - alpha) * dt * a)
+    bd = np.linalg.solve(left, dt * b)
+    return ad, bd, np.linalg.solve(left.T, c.T).T, d + alpha * (c @ bd)

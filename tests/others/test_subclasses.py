@@ -1,0 +1,142 @@
+"""Subclasses of ndarray in adopted code: they keep what they carry around traced values."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import TracerError, UnsupportedError
+
+X = np.array([0.3, 0.5, 0.7])
+
+SOURCE = '''
+import numpy as np
+
+
+class Labelled(np.ndarray):
+    """An array with a label, as NumPy's manual shows it."""
+
+    def __new__(cls, data, label=""):
+        made = np.asarray(data).view(cls)
+        made.label = label
+        return made
+
+    def __array_finalize__(self, obj):
+        if obj is not None:
+            self.label = getattr(obj, "label", "none")
+
+    def doubled(self):
+        return 2 * self
+
+
+class Point(np.ndarray):
+    def __new__(cls, data):
+        data = np.array(data, dtype=float)
+        return super(Point, cls).__new__(cls, data.shape, float, data)
+
+    @property
+    def norm(self):
+        return np.sqrt(np.sum(self.view(np.ndarray) ** 2))
+
+
+SCALES = {"m": 1.0, "km": 1000.0}
+
+
+class Length(np.ndarray):
+    """Numbers with a unit, whose ufuncs convert."""
+
+    unit = None
+
+    def __new__(cls, data, unit="m"):
+        if isinstance(data, Length):
+            return data.to(unit)
+        made = np.array(data, dtype=float, subok=True, copy=True).view(cls)
+        made.unit = unit
+        return made
+
+    def __array_finalize__(self, obj):
+        above = super().__array_finalize__
+        if above is not None:
+            above(obj)
+        if obj is not None and obj.__class__ is not np.ndarray and self.unit is None:
+            self.unit = getattr(obj, "unit", None)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [x.metres if isinstance(x, Length) else x for x in inputs]
+        result = super().__array_ufunc__(ufunc, method, *plain, **kwargs)
+        return Length(result, "m") if ufunc in (np.add, np.subtract) else result
+
+    @property
+    def metres(self):
+        return self.view(np.ndarray) * SCALES[self.unit]
+
+    def to(self, unit):
+        made = (self.metres / SCALES[unit]).view(type(self))
+        made.unit = unit
+        return made
+
+    @classmethod
+    def zero(cls):
+        return cls(np.zeros(3))
+
+
+def labelled(x):
+    y = Labelled(x, "signal")
+    z = (y * x[0] + 1.0).doubled()
+    assert z.label == "signal" and isinstance(z, Labelled) and type(z) is Labelled
+    assert isinstance(z, np.ndarray) and z[1:].label == "signal"
+    return np.asarray(z) * np.asarray(np.exp(y))[::-1] + y.sum() * y[1] + np.sum(y.T.reshape(3))
+
+
+def pointed(x):
+    p = Point([x[0], x[1] * x[2], 1.0])
+    return p.norm * np.asarray(p)
+
+
+def lengths(x):
+    far = Length(x, "km")
+    total = far + Length([1.0, 2.0, 3.0]) - Length.zero()
+    assert total.unit == "m" and Length(far, "m").unit == "m"
+    return total.metres * np.sqrt(far) * x
+
+
+def mixed(x):
+    return x * Labelled(x, "right") + Labelled([1.0, 2.0, 3.0], "plain") * x
+
+
+def masked(x):
+    return np.asarray(x).view(np.ma.MaskedArray) * 2
+'''
+
+
+def differences(f):
+    h = 1e-6
+    return np.stack([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
+
+
+@pytest.mark.parametrize("name", ["labelled", "pointed", "lengths", "mixed"])
+def test_subclasses(installed, name):
+    package = installed(SOURCE)
+    f = getattr(package, name)
+    expected = differences(lambda x: np.asarray(f(x)))
+    with linad.adopt(package.__name__):
+        y, J = linad.linearize(f, X)
+        np.testing.assert_allclose(y, np.asarray(f(X)), rtol=1e-14)
+        np.testing.assert_allclose(J @ np.eye(3), expected, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(J.H @ np.eye(3), expected.T, rtol=1e-7, atol=1e-7)
+
+
+def test_plain_subclasses_are_as_they_were(installed):
+    package = installed(SOURCE)
+    with linad.adopt(package.__name__):
+        linad.jvp(package.labelled, (X,), (X,))
+        y = package.Labelled(X, "plain")
+        assert type(y) is package.Labelled
+        assert type(y.doubled()) is package.Labelled
+
+
+def test_what_is_refused(installed):
+    package = installed(SOURCE)
+    with pytest.raises(TracerError, match=r"linad.adopt\("):
+        linad.jvp(package.labelled, (X,), (X,))
+    with linad.adopt(package.__name__), pytest.raises(UnsupportedError, match="MaskedArray"):
+        linad.jvp(package.masked, (X,), (X,))
