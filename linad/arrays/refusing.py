@@ -222,9 +222,9 @@ def _of_numpy(name: str) -> str:
 
 def _of_scipy(module: str, name: str, owner: Any) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
-    if module.startswith("scipy.stats.rv_"):  # the class of a distribution has no name of its own
+    known = getattr(getattr(owner, "dist", owner), "name", None)
+    if module.startswith("scipy.stats.") and isinstance(known, str):  # a distribution's method
         stats = importlib.import_module("linad.scipy.stats")
-        known = getattr(getattr(owner, "dist", owner), "name", "a distribution")
         if known in stats.__all__ or known in stats.HOOKED:
             return f"use linad.scipy.stats.{known}, which traces"
         return f"linad.scipy.stats has no traced form of {known}; {WRAP}"

@@ -16,7 +16,7 @@ import scipy.optimize
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import check_real, inexact, traced_form
+from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
 
 
 def _moved(A: Any, b: Any, found: Any, free: Any) -> Any:
@@ -27,7 +27,7 @@ def _moved(A: Any, b: Any, found: Any, free: Any) -> Any:
     at_rest = np.where(free, 0.0, found)
     columns = A[:, where]
     part = np.linalg.lstsq(columns, b - A @ at_rest, rcond=None)[0]
-    embed = np.eye(found.size)[:, where]
+    embed = np.eye(found.size, dtype=found.dtype)[:, where]
     return found + embed @ (part - still(part))
 
 
@@ -43,10 +43,8 @@ def nnls(A: Any, b: Any, **options: Any) -> Any:
 @traced_form(scipy.optimize.lsq_linear)
 def lsq_linear(A: Any, b: Any, bounds: Any = (-np.inf, np.inf), **options: Any) -> Any:
     check_real("lsq_linear", A=A, b=b)
-    if not isinstance(bounds, scipy.optimize.Bounds):
-        bounds = scipy.optimize.Bounds(*bounds)
-    low, high = bounds.lb, bounds.ub
-    if plain(low) is not low or plain(high) is not high:
+    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    if holds_traced((low, high)):
         raise UnsupportedError("lsq_linear: bounds must be plain numbers")
     result = scipy.optimize.lsq_linear(plain(A), plain(b), bounds, **options)
     A, b, x = inexact(A), inexact(b).reshape(-1), result.x

@@ -64,6 +64,8 @@ def _of_sections(
     sos = inexact(sos)
     if sos.ndim != 2 or sos.shape[1] != 6:
         raise ShapeError(f"freqz_sos: sos must have shape (n_sections, 6), got {sos.shape}")
+    if np.any(still(sos[:, 3]) != 1):
+        raise ValueError("sos[:, 3] should be all ones")
     w, h = freqz(sos[0, :3], sos[0, 3:], worN, whole, fs=fs)
     for k in range(1, sos.shape[0]):
         h = h * freqz(sos[k, :3], sos[k, 3:], worN, whole, fs=fs)[1]
@@ -83,7 +85,7 @@ def _normalized(name: str, num: Any, den: Any) -> tuple[Any, Any]:
     leads = [np.flatnonzero(still(c)) for c in (num, den)]
     if not all(lead.size for lead in leads):
         raise UnsupportedError(f"{name}: the numerator or the denominator is zero")
-    precision = np.result_type(num.dtype, den.dtype, float)
+    precision = np.result_type(num.dtype, den.dtype)
     num = astype(num[leads[0][0] :], precision, copy=False)
     den = astype(den[leads[1][0] :], precision, copy=False)
     return num / den[0], den / den[0]
@@ -104,8 +106,7 @@ def tf2ss(num: Any, den: Any) -> Any:
     if n < 1:
         return np.zeros((1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), num[None]
     num = np.concatenate([np.zeros(missing, num.dtype), num])
-    shift = np.eye(n - 1, n, dtype=den.dtype)
-    A = np.concatenate([-den[None, 1:], shift])
+    A = np.concatenate([-den[None, 1:], np.eye(n - 1, n)])
     return A, np.eye(n, 1), (num[1:] - num[0] * den[1:])[None], num[None, :1]
 
 

@@ -13,6 +13,12 @@ KNOTS = np.array([0.0, 0.0, 0.4, 1.0, 1.0])
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
 INNER = np.array([[0.2, 0.3], [0.5, 0.1]])
 
+
+def section(a):
+    """A filter's section of second order, whose fourth number is 1."""
+    return np.concatenate([a[0], 0 * a[0, :1] + 1, a[1, :2]])[np.newaxis]
+
+
 CALLS: dict[str, Call] = {
     "scipy.integrate.fixed_quad": lambda f, a: f(np.sin, a[0, 0], a[0, 1])[0],
     "scipy.integrate.odeint": lambda f, a: f(lambda y, t: -y, a[0], [0.0, 0.5]),
@@ -27,6 +33,7 @@ CALLS: dict[str, Call] = {
             *(np.linspace(0, 1, 5), np.zeros((2, 5))),
         ).y
     ),
+    "scipy.interpolate.Akima1DInterpolator": lambda f, a: f(np.arange(9.0) / 8, a.ravel())(POINTS),
     "scipy.interpolate.BSpline": lambda f, a: f(KNOTS, a[0], 1)(POINTS),
     "scipy.interpolate.InterpolatedUnivariateSpline": lambda f, a: f(TICKS, a[0], k=2)(POINTS),
     "scipy.interpolate.LinearNDInterpolator": lambda f, a: f(CORNERS, a[0])(INNER),
@@ -44,6 +51,13 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.RegularGridInterpolator": lambda f, a: f((TICKS,), a)(POINTS),
     "scipy.interpolate.interp1d": lambda f, a: f(TICKS, a)(POINTS),
     "scipy.interpolate.interpn": lambda f, a: f((TICKS,), a, POINTS),
+    "scipy.optimize.lsq_linear": lambda f, a: f(a, a[0]).x,
+    "scipy.optimize.nnls": lambda f, a: f(positive(a), a[0] + 3)[0],
+    "scipy.signal.cont2discrete": lambda f, a: f((a, a[:, :1], a[:1], a[:1, :1]), 0.1)[:2],
+    "scipy.signal.freqz_sos": lambda f, a: f(section(a), 4)[1],
+    "scipy.signal.sosfreqz": lambda f, a: f(section(a), 4)[1],
+    "scipy.signal.resample": lambda f, a: f(a, 5),
+    "scipy.stats.kurtosis": lambda f, a: f(a.ravel()),
     "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
     "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
     "scipy.linalg.cholesky": lambda f, a: f(positive(a)),

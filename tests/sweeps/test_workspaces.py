@@ -235,9 +235,10 @@ class TestInterrupts:
         expected = jitted(x)
         for k in range(6):
             np.testing.assert_allclose(jitted(x), expected, rtol=1e-14)
-            raised.append(error("now"))
+            raised += [error("now")] * 2  # Python runs f once more: it might catch it
             with pytest.raises(error):
                 jitted(x + k)
+            raised.clear()
         np.testing.assert_allclose(jitted(x), expected, rtol=1e-14)
         check_idle(jitted, 1)
 

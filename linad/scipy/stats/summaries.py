@@ -122,7 +122,7 @@ def sem(
     keepdims: bool = False,
 ) -> Any:
     x, along = _sample("sem", a, axis, nan_policy)
-    error = np.std(x, along, ddof=ddof, keepdims=True) / np.sqrt(x.shape[along])
+    error = np.std(x, along, ddof=ddof, keepdims=True) / x.shape[along] ** 0.5
     return _delivered(error, a, axis, keepdims)
 
 
