@@ -50,8 +50,8 @@ def with_inverse(a):
 
 
 def general(a):
-    w, v = np.linalg.eig(a)
-    return (v * np.exp(w)) @ np.linalg.inv(v)
+    w, v = np.linalg.eig(a)  # complex from NumPy 2.5 on
+    return ((v * np.exp(w)) @ np.linalg.inv(v)).real
 
 
 def logarithm(a):
