@@ -22,7 +22,7 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, laid_as
 
 # Differences.
 
@@ -83,7 +83,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     results = [
-        _gradient(f, k - f.ndim, h, edge_order)
+        laid_as(_gradient(f, k - f.ndim, h, edge_order), f)
         for k, h in zip(axes, _spacings(varargs, axes, f), strict=True)
     ]
     return results[0] if len(results) == 1 else tuple(results)

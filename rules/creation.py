@@ -26,7 +26,9 @@ from linad.rules.shaping import (
     concrete,
     copy as duplicate,
     form,
+    laid_as,
     laid_out,
+    laid_plainly,
     reshape_,
 )
 
@@ -75,7 +77,12 @@ def full_like(
     if not isinstance(fill_value, Traced):
         return filled_like(a, fill_value=fill_value, dtype=dtype, order=order, shape=shape)
     filled = astype(fill_value, a.dtype if dtype is None else dtype, copy=False)
-    return spread(filled, shape=np.shape(a) if shape is None else as_shape(shape))
+    y = spread(filled, shape=np.shape(a) if shape is None else as_shape(shape))
+    if order in ("K", "A") and shape is not None and y.ndim != np.ndim(a):
+        return y
+    if order == "K":
+        return laid_as(y, a)
+    return laid_plainly(y, a) if order == "A" else laid_out(y, order, "full_like")
 
 
 # Constructors with like=x. NumPy has taken ``like`` away when they are called.

@@ -28,7 +28,7 @@ from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, s
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
 from linad.rules.reductions import cast
-from linad.rules.shaping import replaced
+from linad.rules.shaping import laid_as, laid_out, replaced
 
 # The linear recurrence.
 
@@ -162,7 +162,8 @@ def _cumulative(name: str, run: Any, missing: Any = None) -> Any:
             a = np.where(np.isnan(a), missing, a)
         if axis is None or a.ndim == 0:
             a, axis = np.ravel(a), 0
-        return run(a, axis=normalize_axis(axis, a.ndim, name))
+        y = run(a, axis=normalize_axis(axis, a.ndim, name))
+        return y if a.ndim < 2 or isinstance(run, Primitive) else laid_as(y, a)
 
     accumulate.__name__ = accumulate.__qualname__ = name
     return accumulate
@@ -261,7 +262,9 @@ def add_reduceat(ufunc: Any) -> None:
             ufunc.reduce(lanes[i:j], axis=0) if i < j else lanes[i]
             for i, j in zip(starts.tolist(), stops.tolist(), strict=True)
         ]
-        return np.moveaxis(np.stack(parts), 0, axis) if parts else np.take(a, starts, axis=axis)
+        if not parts:
+            return np.take(a, starts, axis=axis)
+        return laid_out(np.moveaxis(np.stack(parts), 0, axis), "C", name)
 
     reduceat.__name__ = f"{ufunc.__name__}_reduceat"
 

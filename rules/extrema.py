@@ -28,6 +28,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.structured import Zero
 from linad.rules.elementwise import binary, masked, register, shape_of, unary
 from linad.rules.kinks import side
+from linad.rules.shaping import laid_as, laid_out
 
 _UNSET = object()
 
@@ -162,7 +163,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         if not is_boolean(condition):
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
         result = where_(condition, choice, result)
-    return result
+    return laid_out(result, "C", "select") if np.ndim(result) > 1 else result
 
 
 @implements(np.piecewise)
@@ -181,7 +182,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             y = where_(mask, function, y)
         elif mask.any():
             y = where_(mask, scatter(function(x[mask], *args, **kw), mask), y)
-    return np.broadcast_to(y, x.shape).astype(x.dtype)
+    y = np.broadcast_to(y, x.shape).astype(x.dtype)
+    return laid_as(y, x) if x.ndim > 1 else y
 
 
 def _is_single(condlist: Any, x: Any) -> bool:

@@ -22,7 +22,7 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.rules.cumulative import add_reduceat
 from linad.rules.reductions import NoValue, cast, given, kept, lane_size, reduction_axes, selected
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, laid_as
 
 
 def _lanes(a: Any, axes: tuple[int, ...]) -> Any:
@@ -85,7 +85,7 @@ def _add_accumulate(ufunc: Any) -> None:
         axis = normalize_axis(axis, a.ndim, name)
         a = cast(a, dtype)
         parts = list(itertools.accumulate(_lanes(a, (axis,)), UFUNCS[ufunc]))
-        return np.stack(parts, axis=axis) if parts else a
+        return laid_as(np.stack(parts, axis=axis), a) if parts else a
 
     accumulate.__name__ = f"{ufunc.__name__}_accumulate"
 

@@ -30,6 +30,7 @@ from linad.rules.shaping import (
     concrete,
     copy_,
     form,
+    laid_plainly,
     moveaxis,
     ravel,
     reshape_,
@@ -249,7 +250,7 @@ def _flat_or_axis(arr: Any, axis: int | None, name: str) -> tuple[Any, int]:
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "delete")
-    return along(arr, axis, np.delete(np.arange(arr.shape[axis]), concrete(obj)))
+    return laid_plainly(along(arr, axis, np.delete(np.arange(arr.shape[axis]), concrete(obj))), arr)
 
 
 @implements(np.insert)
@@ -270,7 +271,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     # NumPy finds the places: what it inserts into 0 ... n-1 are the numbers that follow.
     order = np.insert(np.arange(n), obj, np.arange(n, n + count))
     values = broadcast_to(values, _with_length(arr.shape, axis, count))
-    return take(concatenate((arr, values), axis), order, axis)
+    return laid_plainly(take(concatenate((arr, values), axis), order, axis), arr)
 
 
 def _with_length(shape: Sequence[int], axis: int, n: int) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.placement import Pad
 from linad.rules.indexing import along, take
 from linad.rules.joining import concatenate
-from linad.rules.shaping import as_array, broadcast_to, copy_
+from linad.rules.shaping import as_array, broadcast_to, copy_, laid_plainly
 
 pad_ = Primitive("pad", lambda x, *, widths, values: np.pad(x, widths, constant_values=values))
 
@@ -62,6 +62,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise UnsupportedError(
             "pad: reflect_type='odd' is not traced; use 2 * edge - np.pad(x, ...) for the border"
         )
+    return laid_plainly(_padded(x, widths, mode, kwargs), x)
+
+
+def _padded(x: Any, widths: Any, mode: Any, kwargs: Any) -> Any:
     if mode in ("constant", "empty"):
         return pad_(x, widths=widths, values=_constants(kwargs.get("constant_values", 0), x.ndim))
     if mode in ("linear_ramp", "mean", "median", "maximum", "minimum"):

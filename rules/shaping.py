@@ -164,6 +164,17 @@ def laid_out(a: Any, order: str | None, name: str) -> Any:
     return a if there else copy_(a, layout=order)
 
 
+def laid_as(y: Any, a: Any) -> Any:
+    """``y`` as a copy of ``a``, which has its shape, lies in memory in order "K"."""
+    order = memory_order(a)
+    return transpose(laid_out(transpose(y, order), "C", "copy"), np.argsort(order))
+
+
+def laid_plainly(y: Any, a: Any) -> Any:
+    """``y`` in order "F" if ``a`` is in that order alone, else in order "C"."""
+    return laid_out(y, "F" if _is_fortran(a) else "C", "copy")
+
+
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     order = "C" if order == "C" else _check_order(order, "CFA", "reshape")

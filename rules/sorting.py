@@ -18,7 +18,7 @@ from linad.core.dispatch import FUNCTIONS, implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import normalize_axis
 from linad.errors import UnsupportedError
-from linad.rules.shaping import as_array, concrete, ravel
+from linad.rules.shaping import as_array, concrete, laid_as, ravel
 
 # Results that are integers or booleans.
 
@@ -89,7 +89,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     if axis is None:
         a, axis = ravel(a), -1
     axis = normalize_axis(axis, a.ndim, "sort")
-    return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable), axis=axis)
+    places = np.argsort(a, axis=axis, kind=kind, stable=stable)
+    return laid_as(np.take_along_axis(a, places, axis=axis), a)
 
 
 @implements(np.sort_complex)
@@ -106,7 +107,8 @@ def partition(
     if axis is None:
         a, axis = ravel(a), -1
     axis = normalize_axis(axis, a.ndim, "partition")
-    return np.take_along_axis(a, np.argpartition(a, kth, axis=axis, kind=kind), axis=axis)
+    places = np.argpartition(a, kth, axis=axis, kind=kind)
+    return laid_as(np.take_along_axis(a, places, axis=axis), a)
 
 
 # Unique entries, and sets of them.

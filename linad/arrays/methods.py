@@ -222,7 +222,8 @@ class Methods(MemoryMethods):
         """As `numpy.ndarray.flatten`."""
         return traced_function(np.copy)(traced_function(np.ravel)(self, order))
 
-    __copy__ = copy
+    def __copy__(self) -> Any:
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
+        return self.copy("K")
