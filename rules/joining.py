@@ -250,7 +250,11 @@ def _flat_or_axis(arr: Any, axis: int | None, name: str) -> tuple[Any, int]:
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "delete")
-    return laid_plainly(along(arr, axis, np.delete(np.arange(arr.shape[axis]), concrete(obj))), arr)
+    obj = concrete(obj)
+    y = along(arr, axis, np.delete(np.arange(arr.shape[axis]), obj))
+    # NumPy copies what is left around one place or a slice, and takes entries by a mask elsewhere.
+    whole = isinstance(obj, slice) or (np.size(obj) == 1 and np.asarray(obj).dtype != bool)
+    return laid_plainly(y, arr) if whole else y
 
 
 @implements(np.insert)
