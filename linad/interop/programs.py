@@ -14,6 +14,7 @@ import numpy as np
 
 from linad.api.derivatives import jvp, vjp
 from linad.arrays.tracer import Tracer
+from linad.core import tree
 from linad.core.shapes import is_inexact, name_of
 from linad.errors import OutputError
 
@@ -173,6 +174,47 @@ def _same_bits(a: Any, b: np.ndarray) -> bool:
         return False
     left, right = (np.ascontiguousarray(x).reshape(-1).view(np.uint8) for x in (a, b))
     return np.array_equal(left, right)
+
+
+class FlatFunction:
+    """A function of containers as one of some of their leaves, which gives leaves.
+
+    Parameters
+    ----------
+    f : callable
+    library : str
+        For messages.
+    leaves, structure
+        Of ``(args, kwargs)``.
+    places : sequence of int
+        Which leaves are arguments; the others stay.
+
+    Attributes
+    ----------
+    out_tree
+        Of what ``f`` returned last.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        library: str,
+        leaves: Sequence[Any],
+        structure: Any,
+        places: Sequence[int],
+    ) -> None:
+        self.f, self.library = f, library
+        self.leaves, self.structure, self.places = leaves, structure, places
+        self.out_tree: Any = None
+        functools.update_wrapper(self, f)
+
+    def __call__(self, *arrays: Any) -> Arrays:
+        given = list(self.leaves)
+        for k, array in zip(self.places, arrays, strict=True):
+            given[k] = array
+        args, kwargs = tree.unflatten(self.structure, given)
+        results, self.out_tree = tree.flatten(self.f(*args, **kwargs))
+        return tuple([check_result(y, self.f, self.library) for y in results])
 
 
 def check_result(value: Any, f: Any, library: str) -> Any:

@@ -15,7 +15,7 @@ from pytensor.tensor.exceptions import ShapeError as NoShape
 from linad.core import tree
 from linad.core.shapes import check_function, is_inexact, name_of
 from linad.errors import ArgumentError, DTypeError, ShapeError
-from linad.interop.programs import Positions, Program, Pulled, check_result, stand_in
+from linad.interop.programs import FlatFunction, Positions, Program, Pulled, stand_in
 
 
 def pytensor(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]:
@@ -78,21 +78,10 @@ def pytensor(f: Callable[..., Any], *, result: Any = None) -> Callable[..., Any]
                     f"{name_of(f)} is complex, and PyTensor's gradients are of real variables; "
                     f"pass its real and imaginary parts"
                 )
-        out_tree: Any = None
-
-        @functools.wraps(f)
-        def flat(*arrays: Any) -> tuple[Any, ...]:
-            nonlocal out_tree
-            given = list(leaves)
-            for k, array in zip(places, arrays, strict=True):
-                given[k] = array
-            positional, named = tree.unflatten(structure, given)
-            results, out_tree = tree.flatten(f(*positional, **named))
-            return tuple([check_result(y, f, "pytensor") for y in results])
-
+        flat = FlatFunction(f, "pytensor", leaves, structure, places)
         program = Program(flat)
         if result is None:
-            types = _tried(program, variables, name_of(f))
+            types, out_tree = _tried(program, variables, name_of(f)), flat.out_tree
         else:
             found, out_tree = tree.flatten(result)
             types = [getattr(y, "type", y) for y in found]

@@ -10,7 +10,7 @@ import torch as pytorch
 from linad.core import tree
 from linad.core.shapes import check_function, name_of
 from linad.errors import ArgumentError, DTypeError
-from linad.interop.programs import Program, Pulled, Pushed, check_result
+from linad.interop.programs import FlatFunction, Program, Pulled, Pushed
 
 
 def torch(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,24 +63,13 @@ def torch(f: Callable[..., Any]) -> Callable[..., Any]:
         places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, pytorch.Tensor)]
         for k in places:
             _check(leaves[k], f"{name_of(f)}: the tensor {tree.leaf_paths(structure)[k]}")
-        out_tree: Any = None
-
-        @functools.wraps(f)
-        def flat(*arrays: Any) -> tuple[Any, ...]:
-            nonlocal out_tree
-            given = list(leaves)
-            for k, array in zip(places, arrays, strict=True):
-                given[k] = array
-            positional, named = tree.unflatten(structure, given)
-            results, out_tree = tree.flatten(f(*positional, **named))
-            return tuple([check_result(y, f, "torch") for y in results])
-
+        flat = FlatFunction(f, "torch", leaves, structure, places)
         tensors = [leaves[k] for k in places]
         program = Program(flat)
         if pytorch.is_grad_enabled():
             program.wanted = tuple([i for i, t in enumerate(tensors) if t.requires_grad])
         results = _Apply.apply(program, *tensors)
-        return tree.unflatten(out_tree, list(results))
+        return tree.unflatten(flat.out_tree, list(results))
 
     return operation
 
