@@ -56,6 +56,33 @@ def weighted(weights: Any, terms: Any) -> Any:
     return total
 
 
+def stages_of(method: Any, field: Field, t: Any, y: Any, slope: Any, h: Any) -> list[Any]:
+    """The stages k_s of a step, but for the slope at its end."""
+    k = [slope]
+    for row, c in zip(method.A[1:], method.C[1:], strict=True):
+        k.append(field(t + c * h, y + h * weighted(row, k)))
+    return k
+
+
+def dop853_between(
+    field: Field, t: Any, y: Any, y_new: Any, h: Any, k: list[Any]
+) -> Callable[[Any], Any]:
+    """The polynomial of degree seven of DOP853, which needs three more stages: of x in [0, 1]."""
+    first, last, dy = k[0], k[-1], y_new - y
+    for row, c in zip(DOP853.A_EXTRA, DOP853.C_EXTRA, strict=True):
+        k = [*k, field(t + c * h, y + h * weighted(row, k))]
+    terms = [dy, h * first - dy, 2 * dy - h * (last + first)]
+    terms += [h * weighted(row, k) for row in DOP853.D]
+
+    def value(x: Any) -> Any:
+        total: Any = 0.0
+        for j, term in enumerate(reversed(terms)):
+            total = (total + term) * (1 - x if j % 2 else x)
+        return y + total
+
+    return value
+
+
 class ExplicitLoops:
     """An explicit method from one time to another.
 
@@ -123,9 +150,7 @@ class ExplicitLoops:
         t = s.t + h * self.direction
         t = np.where(self.direction * (t - self.end) > 0, self.end, t)
         h = t - s.t
-        k = [s.slope]
-        for row, c in zip(self.method.A[1:], self.method.C[1:], strict=True):
-            k.append(self.field(s.t + c * h, s.y + h * weighted(row[: len(k)], k)))
+        k = stages_of(self.method, self.field, s.t, s.y, s.slope, h)
         y = s.y + h * weighted(self.method.B, k)
         k.append(self.field(t, y))
         error = self._error([stop_gradient(x) for x in k], h, stop_gradient(s.y), stop_gradient(y))
@@ -228,15 +253,7 @@ class ExplicitLoops:
             terms = [weighted(self.method.P[:, j], s.stages) for j in range(len(powers))]
             return s.y_before + h * sum(p * q for p, q in zip(powers, terms, strict=True))
         k = [s.stages[j] for j in range(s.stages.shape[0])]
-        first, last, dy = k[0], k[-1], s.y - s.y_before
-        for row, c in zip(DOP853.A_EXTRA, DOP853.C_EXTRA, strict=True):
-            k.append(self.field(s.before + c * h, s.y_before + h * weighted(row[: len(k)], k)))
-        terms = [dy, h * first - dy, 2 * dy - h * (last + first)]
-        terms += [h * weighted(row, k) for row in DOP853.D]
-        total: Any = 0.0
-        for j, term in enumerate(reversed(terms)):
-            total = (total + term) * (1 - x if j % 2 else x)
-        return s.y_before + total
+        return dop853_between(self.field, s.before, s.y_before, s.y, h, k)(x)
 
 
 def holds(x: Any, value: float) -> bool:

@@ -35,7 +35,7 @@ from linad.core import tree
 from linad.core.marks import Attempt, running_traces
 from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype, form, ravel
-from linad.scipy.explicitloops import ExplicitLoops, holds, weighted
+from linad.scipy.explicitloops import ExplicitLoops, dop853_between, holds, stages_of, weighted
 from linad.scipy.implicit_solutions import Watched, root_of_number
 from linad.scipy.implicitsteps import ImplicitReplay
 from linad.scipy.mirror import holds_traced
@@ -97,9 +97,7 @@ class RungeKuttaReplay:
     def _step(self, i: int) -> None:
         t, y = self.times[i], self.states[i]
         h = self.times[i + 1] - t
-        k = [self.stages[i]]
-        for row, c in zip(self.method.A[1:], self.method.C[1:], strict=True):
-            k.append(self.field(t + c * h, y + h * weighted(row, k)))
+        k = stages_of(self.method, self.field, t, y, self.stages[i], h)
         y = y + h * weighted(self.method.B, k)
         self.states.append(y)
         self.stages.append(self.field(t + h, y))
@@ -136,22 +134,9 @@ class RungeKuttaReplay:
 
     def _between_dop853(self, i: int) -> Callable[[float], Any]:
         """The polynomial of degree seven of DOP853, which needs three more stages."""
-        t, y, k = self.times[i], self.states[i], list(self._slopes[i])
-        h = self.times[i + 1] - t
-        for row, c in zip(DOP853.A_EXTRA, DOP853.C_EXTRA, strict=True):
-            k.append(self.field(t + c * h, y + h * weighted(row, k)))
-        first, last = self._slopes[i][0], self._slopes[i][-1]
-        dy = self.states[i + 1] - y
-        terms = [dy, h * first - dy, 2 * dy - h * (last + first)]
-        terms += [h * weighted(row, k) for row in DOP853.D]
-
-        def value(x: float) -> Any:
-            total: Any = 0.0
-            for j, term in enumerate(reversed(terms)):
-                total = (total + term) * (1 - x if j % 2 else x)
-            return y + total
-
-        return value
+        t, t_new = self.times[i : i + 2]
+        y, y_new = self.states[i : i + 2]
+        return dop853_between(self.field, t, y, y_new, t_new - t, self._slopes[i])
 
 
 def _hold(x: Any) -> None:
