@@ -45,7 +45,14 @@ def taken_in(value: Any) -> Any:
         return as_numpy(value)
     if isinstance(value, (tuple, list, dict)):
         leaves, structure = tree.flatten(value)
-        if any([is_foreign(type(x)) for x in leaves]):
-            given = [as_numpy(x) if is_foreign(type(x)) else x for x in leaves]
+        given = leaves_taken_in(leaves)
+        if given is not leaves:
             return tree.unflatten(structure, given)
     return value
+
+
+def leaves_taken_in(leaves: list[Any]) -> list[Any]:
+    """Leaves with NumPy's arrays for those of other libraries; the same list if there are none."""
+    if any([is_foreign(type(x)) for x in leaves]):
+        return [as_numpy(x) if is_foreign(type(x)) else x for x in leaves]
+    return leaves

@@ -17,7 +17,7 @@ from linad.arrays.python_operators import OTHER_ARITHMETIC, refuse_arithmetic
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree
-from linad.core.foreign_arrays import as_numpy, is_foreign
+from linad.core.foreign_arrays import leaves_taken_in
 from linad.core.regions import repeats
 from linad.core.shapes import name_of
 from linad.errors import DTypeError, OptionError
@@ -64,9 +64,8 @@ class Signature:
         orders: tuple[Any, ...] = (),
         narrow: bool = False,
     ) -> None:
-        self.took_in = any([is_foreign(type(x)) for x in leaves])
-        if self.took_in:
-            leaves = [as_numpy(x) if is_foreign(type(x)) else x for x in leaves]
+        given, leaves = leaves, leaves_taken_in(leaves)
+        self.took_in = leaves is not given
         self.leaves, self.structure = leaves, structure
         narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
