@@ -64,22 +64,14 @@ def write_moving_wrt_x(y: Array, x: Array, v: Array, at: Array, *, region: Any) 
     return Erase(Moving(region, at), y.shape, y.dtype)
 
 
-@write_moving.jacobian(wrt=1)
-def write_moving_wrt_value(
-    y: Array, x: Array, v: Array, at: Array, *, region: Any
-) -> JacobianOperator:
-    return write_region_wrt_value(y, x, v, region=Moving(region, at))
-
-
 @add_moving.jacobian(wrt=0)
 def add_moving_wrt_x(y: Array, x: Array, v: Array, at: Array, *, region: Any) -> JacobianOperator:
     return Identity(y.shape, y.dtype)
 
 
+@write_moving.jacobian(wrt=1)
 @add_moving.jacobian(wrt=1)
-def add_moving_wrt_value(
-    y: Array, x: Array, v: Array, at: Array, *, region: Any
-) -> JacobianOperator:
+def moving_wrt_value(y: Array, x: Array, v: Array, at: Array, *, region: Any) -> JacobianOperator:
     return write_region_wrt_value(y, x, v, region=Moving(region, at))
 
 

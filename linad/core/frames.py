@@ -153,11 +153,8 @@ def _called(frame: Any, now: list[Any]) -> Asked:
             written.append(str(i.argval))
             found, owner = _attribute(found, str(i.argval)), found
         elif i.opname.startswith(("CALL", "BINARY_SUBSCR")) and i.positions != now[-1].positions:
-            written, found, owner = (
-                [],
-                None,
-                None,
-            )  # the function is a result: only its last name is known
+            # The function is a result: only its last name is known.
+            written, found, owner = [], None, None
     if not written:
         return Asked("call")
     return Asked("call", public_name(found) or ".".join(written), found, owner)
