@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from loops_in_python import python_loop, python_while
 
 import linad
 from linad.errors import TracerError, UnsupportedError
@@ -14,19 +15,6 @@ X = RNG.standard_normal(N) / 2
 A = RNG.standard_normal((N, 3)) / 2
 W = RNG.standard_normal(N)
 PICKED = np.array([3, -2, 0, 5, 6, 1, 4])
-
-
-def python_loop(start, stop, body, carry):
-    """What `linad.fori_loop` does, by Python."""
-    for i in range(start, stop):
-        carry = body(i, carry)
-    return carry
-
-
-def python_while(test, body, carry):
-    while test(carry):
-        carry = body(carry)
-    return carry
 
 
 LOOPS = {"fori_loop": python_loop, "while_loop": python_while}

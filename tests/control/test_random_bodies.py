@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from loops_in_python import python_loop, python_while
 
 import linad
 
@@ -69,18 +70,6 @@ STEPS = [
 ]
 
 
-def python_for(start, stop, body, carry):
-    for i in range(start, stop):
-        carry = body(i, carry)
-    return carry
-
-
-def python_while(test, body, carry):
-    while test(carry):
-        carry = body(carry)
-    return carry
-
-
 def random_program(rng, n):
     """``f(loops, x)`` with a body of some random steps."""
     chosen = [
@@ -125,7 +114,7 @@ def test_against_python(seed):
         return program((linad.fori_loop, linad.while_loop), x)
 
     def wanted(x):
-        return program((python_for, python_while), x)
+        return program((python_loop, python_while), x)
 
     close = {"rtol": 1e-9, "atol": 1e-10}
     gradient = linad.grad(wanted)(x)
