@@ -1,20 +1,20 @@
 """Elementary functions as straight-line code, which loops vectorise with no call in them.
 
-No branches, no tables, no conversion to integers. `exp`, `exp2`, `expm1`, `tanh`, `log1p` and `erf`
-are right for every number. `sin`, `cos` and `tan` are so below `FAR`, `log`, `log2` and `log10` for
-what is positive, finite and no denormal; `is_far` and `is_edge` say where they are not, and `log_of_any`
-and its like hold everywhere. Errors stay below 4 units in the last place
+No branches, no tables, no conversion to integers. `exp`, `exp2`, `expm1`, `tanh`, `log1p` and
+`erf` are right for every number. `sin`, `cos` and `tan` are so below `FAR`, `log`, `log2` and
+`log10` for what is positive, finite and no denormal; `is_far` and `is_edge` say where they are
+not, and `log_of_any` and its like hold everywhere. Errors stay below 4 units in the last place
 (`tests/sweeps/cpu/test_polynomials.py`).
 
-To round to an integer, 1.5 2^52 is added and subtracted: the sum has no digits after the point, and its
-last bits are the integer. `sin` and `cos` of one argument write the same reduction and the same two
-polynomials, of which the compiler keeps one.
+To round to an integer, 1.5 2^52 is added and subtracted: the sum has no digits after the point,
+and its last bits are the integer. `sin` and `cos` of one argument write the same reduction and
+the same two polynomials, of which the compiler keeps one.
 
-Sources: W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980 (reductions, in
-parts of ln 2 and of pi/2 whose products are exact); P. T. P. Tang, "Table-driven implementation of the
-logarithm function", 1990 (log by 2 artanh(f / (2 + f))); G. Estrin, "Organization of computer systems: the
-fixed plus variable structure computer", 1960 (order of evaluation). Coefficients are Chebyshev fits
-computed in 60 digits.
+Sources: W. J. Cody and W. Waite, "Software Manual for the Elementary Functions", 1980
+(reductions, in parts of ln 2 and of pi/2 whose products are exact); P. T. P. Tang, "Table-driven
+implementation of the logarithm function", 1990 (log by 2 artanh(f / (2 + f))); G. Estrin,
+"Organization of computer systems: the fixed plus variable structure computer", 1960 (order of
+evaluation). Coefficients are Chebyshev fits computed in 60 digits.
 """
 
 import math

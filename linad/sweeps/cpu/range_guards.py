@@ -1,8 +1,9 @@
 """What a loop does about numbers that inlined functions are not right for.
 
-A sine of 10^20, the logarithm of a denormal: these need other code than all the rest, and a branch for
-each entry would keep the loop from vectorising. So the functions take down that a number was out of range,
-with an *or* that costs next to nothing, and the kernel looks once, at its end:
+A sine of 10^20, the logarithm of a denormal: these need other code than all the rest, and a
+branch for each entry would keep the loop from vectorising. So the functions take down that a
+number was out of range, with an *or* that costs next to nothing, and the kernel looks once, at
+its end:
 
     for i0 in range(start, stop):
         t0 = get_f8(q0_0, i0, -1)
@@ -10,10 +11,11 @@ with an *or* that costs next to nothing, and the kernel looks once, at its end:
         set_f8(q1_0, i0, t1, 0)
     return again(p + 16, start, stop)
 
-Where one was, the range is gone through again in blocks, and of a block in which it happens again the
-*twin* of the kernel computes all entries: the same source, with functions that are right for every
-number and equal, digit by digit, to the inlined ones in their range. So a result depends on its own entry
-and on none beside it. A twin is compiled when it is first needed, which most are never.
+Where one was, the range is gone through again in blocks, and of a block in which it happens again
+the *twin* of the kernel computes all entries: the same source, with functions that are right for
+every number and equal, digit by digit, to the inlined ones in their range. So a result depends on
+its own entry and on none beside it. A twin is compiled when it is first needed, which most are
+never.
 """
 
 import _thread
@@ -36,8 +38,8 @@ BLOCK = 4096
 
 _CALL = re.compile(rf"\bv_({'|'.join(RANGES)})\(")
 
-# At ``at`` are three of the kernel's words: where the addresses of this function and of the twin are;
-# how much of the range is one block; how many words of the kernel's come before.
+# At ``at`` are three of the kernel's words: where the addresses of this function and of the twin
+# are; how much of the range is one block; how many words of the kernel's come before.
 AGAIN = f"""def kernel(at, start, stop):
     p = at - 8 * word(at + 16)
     if stop - start <= word(at + 8):

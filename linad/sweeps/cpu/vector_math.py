@@ -1,11 +1,12 @@
 """Elementary functions that loops over arrays can vectorise.
 
-The most frequent ones are inlined (`linad.sweeps.cpu.polynomials`). For the others glibc has a vector
-library, libmvec, whose functions take two, four or eight numbers at once; LLVM as Numba ships it knows
-none. A call to the scalar function that carries the attribute ``vector-function-abi-variant`` tells LLVM
-which of them stand for it; the vectoriser does the rest. Errors are at most 4 units in the last place,
-against 1 of the scalar functions. Where there is no libmvec scalar functions are called, and for
-`linad.config(vector_math=False)` they always are.
+The most frequent ones are inlined (`linad.sweeps.cpu.polynomials`). For the others glibc has a
+vector library, libmvec, whose functions take two, four or eight numbers at once; LLVM as Numba
+ships it knows none. A call to the scalar function that carries the attribute
+``vector-function-abi-variant`` tells LLVM which of them stand for it; the vectoriser does the
+rest. Errors are at most 4 units in the last place, against 1 of the scalar functions. Where there
+is no libmvec scalar functions are called, and for `linad.config(vector_math=False)` they always
+are.
 
 Source: "Vector Function Application Binary Interface Specification for x86-64", 2015; LLVM
 Language Reference, "vector-function-abi-variant".
@@ -251,7 +252,7 @@ FUNCTIONS = {
     **{f"m_{name}": function for name, function in _LIBRARY["m"].items()},
     "again": again,
 }
-"""By the names that kernels use. ``v_sin`` vectorises, and where a number is out of its range, `again`
-has something else done; ``w_sin`` is the same function, right everywhere; ``l_sin`` is right everywhere
-and vectorises by libmvec; ``m_sin`` is the scalar function. `linad.sweeps.cpu.range_guards` says which is
-used where."""
+"""By the names that kernels use. ``v_sin`` vectorises, and where a number is out of its range,
+`again` has something else done; ``w_sin`` is the same function, right everywhere; ``l_sin`` is
+right everywhere and vectorises by libmvec; ``m_sin`` is the scalar function.
+`linad.sweeps.cpu.range_guards` says which is used where."""
