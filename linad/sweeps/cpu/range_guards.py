@@ -78,34 +78,38 @@ class Twin:
         self.source = source_of_twin(source)
 
     def word_in(self, workspace: Any) -> int:
-        if self.source not in _cells:
-            _cells.setdefault(self.source, _Cell(self.source))
-        return int(_cells[self.source].words.ctypes.data)
+        if self.source not in _words:
+            words = np.zeros(2, np.int64)
+            for k, source in enumerate((AGAIN, self.source)):
+                words[k] = _Uncompiled(words, k, source).address
+            _words.setdefault(self.source, words)
+        return int(_words[self.source].ctypes.data)
 
 
-class _Cell:
-    """The two addresses. At first there is one, of a function that compiles what they are of."""
+class _Uncompiled:
+    """A kernel that is compiled at its first call, which then takes its place in some words."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.first = _KERNEL(self._run)
-        self.words = np.array([ctypes.cast(self.first, ctypes.c_void_p).value, 0], np.int64)
+    def __init__(self, words: np.ndarray, k: int, source: str) -> None:
+        self.words, self.k, self.source = words, k, source
+        self.function = _KERNEL(self._run)
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value
+        _kept.append(self)
 
-    def _run(self, at: int, start: int, stop: int) -> int:
+    def _run(self, operands: int, start: int, stop: int) -> int:
         try:
-            twin, again = cache.kernel(self.source), cache.kernel(AGAIN)
+            address = cache.kernel(self.source)
         except KeyboardInterrupt:
             _thread.interrupt_main()
             return NOT_COMPILED
         except BaseException:  # nothing passes through compiled code; the status says it
             log.exception("linad: a kernel for numbers out of range was not compiled")
             return NOT_COMPILED
-        self.words[1] = twin
-        self.words[0] = again
-        return int(_KERNEL(again)(at, start, stop))
+        self.words[self.k] = address
+        return int(_KERNEL(address)(operands, start, stop))
 
 
 _KERNEL = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
 
-_cells: dict[str, _Cell] = {}
-"""By source; compiled code holds their addresses as long as the process lives."""
+# Compiled code holds addresses of all these as long as the process lives.
+_kept: list[_Uncompiled] = []
+_words: dict[str, np.ndarray] = {}  # by the source of the twin
