@@ -92,7 +92,7 @@ class _Uncompiled:
     def __init__(self, words: np.ndarray, k: int, source: str) -> None:
         self.words, self.k, self.source = words, k, source
         self.function = _KERNEL(self._run)
-        self.address = ctypes.cast(self.function, ctypes.c_void_p).value
+        self.address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
         _kept.append(self)
 
     def _run(self, operands: int, start: int, stop: int) -> int:
