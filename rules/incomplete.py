@@ -69,13 +69,13 @@ def _at_end(end: Any, shape: Any, order: int, y: Any) -> Any:
     return np.where(end & (shape == 1), (-1) ** order * np.inf, y)
 
 
-def _gamma_a(y: Any, a: Any, x: Any, *, order: int) -> Any:
-    return gammainc_wrt_shape(a, x, order=order + 1)
+def _gamma_a(y: Any, a: Any, x: Any, *, nth: int) -> Any:
+    return gammainc_wrt_shape(a, x, nth=nth + 1)
 
 
-def _gamma_x(y: Any, a: Any, x: Any, *, order: int) -> Any:
+def _gamma_x(y: Any, a: Any, x: Any, *, nth: int) -> Any:
     scale = np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(1 + a))
-    return _at_end(x == 0, a, order, scale * gamma_factor(order, a, _log(x)))
+    return _at_end(x == 0, a, nth, scale * gamma_factor(nth, a, _log(x)))
 
 
 gammainc_wrt_shape: Primitive = several(
@@ -105,7 +105,7 @@ betainc_wrt_shapes: Primitive = several(
 
 def P_a(a: Any, x: Any) -> Any:
     """∂P(a, x)/∂a."""
-    return gammainc_wrt_shape(a, x, order=1)
+    return gammainc_wrt_shape(a, x, nth=1)
 
 
 def I_a(a: Any, b: Any, x: Any) -> Any:

@@ -119,20 +119,20 @@ def _integral(reach: Array, integrand: Callable[[Array], Array]) -> Array:
 # P(a, x).
 
 
-def gammainc_in_shape(a: Any, x: Any, *, order: int) -> Array:
+def gammainc_in_shape(a: Any, x: Any, *, nth: int) -> Array:
     """∂_a^n P(a, x), for a >= 0 and n >= 1."""
     dtype = np.result_type(a, x, np.float32)
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     y = np.where((a >= 0) & (x >= 0), 0.0, np.nan)
     some = (a >= 0) & (a < np.inf) & (x > 0) & (x < np.inf)
     few = some & (x <= SERIES)
-    y[few] = _gamma_series(order, a[few], x[few])
+    y[few] = _gamma_series(nth, a[few], x[few])
     rest = some & ~few
     above = np.zeros_like(rest)
     above[rest] = np.log(x[rest]) >= sp.psi(a[rest])
-    y[above] = -_gamma_above(order, a[above], x[above])
+    y[above] = -_gamma_above(nth, a[above], x[above])
     below = rest & ~above
-    y[below] = _gamma_below(order, a[below], x[below])
+    y[below] = _gamma_below(nth, a[below], x[below])
     return y.astype(dtype)[()]
 
 

@@ -24,7 +24,7 @@ CASES = [
     *[special_case(name, A, U) for name in ("gammaincinv", "gammainccinv")],
     *[special_case(name, A, B[0], U) for name in ("betainc", "betaincc")],
     *[special_case(name, A, B, U) for name in ("betaincinv", "betainccinv")],
-    Case(gammainc_wrt_shape, A[:, None], X, order=1),
+    Case(gammainc_wrt_shape, A[:, None], X, nth=1),
     Case(betainc_wrt_shapes, A, B, U, orders=(1, 0)),
 ]
 
@@ -60,7 +60,7 @@ BETA = [
 
 @pytest.mark.parametrize("order, a, x, expected", GAMMA)
 def test_gamma_against_mpmath(order, a, x, expected):
-    assert gammainc_wrt_shape(a, x, order=order) == pytest.approx(expected, rel=5e-13)
+    assert gammainc_wrt_shape(a, x, nth=order) == pytest.approx(expected, rel=5e-13)
 
 
 @pytest.mark.parametrize("orders, a, b, x, expected", BETA)
@@ -74,12 +74,12 @@ def test_recurrence_of_the_gamma_function(order):
     """P(a, x) - P(a + 1, x) = x^a e^-x / Γ(a + 1), over all cases of the method."""
     a = np.geomspace(1e-6, 300, 40)[:, None]
     x = np.concatenate([np.geomspace(1e-8, 500, 60), [1.4999, 1.5, 1.5001]])
-    gap = gammainc_wrt_shape(a, x, order=order) - gammainc_wrt_shape(a + 1, x, order=order)
+    gap = gammainc_wrt_shape(a, x, nth=order) - gammainc_wrt_shape(a + 1, x, nth=order)
     log = np.log(x) - sp.psi(a + 1)
     ones, twos = sp.polygamma(1, a + 1), sp.polygamma(2, a + 1)
     factor = {1: log, 2: log**2 - ones, 3: log**3 - 3 * log * ones - twos}[order]
     expected = np.exp(a * np.log(x) - x - sp.gammaln(a + 1)) * factor
-    scale = np.max(np.abs(gammainc_wrt_shape(a, x, order=order)), axis=1, keepdims=True)
+    scale = np.max(np.abs(gammainc_wrt_shape(a, x, nth=order)), axis=1, keepdims=True)
     assert np.all(np.abs(gap - expected) <= 1e-11 * scale)
 
 
@@ -97,14 +97,14 @@ def test_recurrence_of_the_beta_function(orders):
 def test_ends():
     """At the ends of x the functions do not depend on the shapes; for a = 0 it is -E_1."""
     for x in (0.0, np.inf):
-        assert gammainc_wrt_shape(2.5, x, order=1) == 0
+        assert gammainc_wrt_shape(2.5, x, nth=1) == 0
     for x in (0.0, 1.0):
         assert betainc_wrt_shapes(2.5, 1.5, x, orders=(0, 1)) == 0
     x = np.array([0.01, 1.0, 1.6, 20.0])
-    np.testing.assert_allclose(gammainc_wrt_shape(0.0, x, order=1), -sp.exp1(x), rtol=1e-12)
-    assert np.isnan(gammainc_wrt_shape(-1.0, 1.0, order=1))
+    np.testing.assert_allclose(gammainc_wrt_shape(0.0, x, nth=1), -sp.exp1(x), rtol=1e-12)
+    assert np.isnan(gammainc_wrt_shape(-1.0, 1.0, nth=1))
     assert np.isnan(betainc_wrt_shapes(1.0, -1.0, 0.5, orders=(1, 0)))
-    assert gammainc_wrt_shape(np.ones((0, 3)), np.ones(3), order=1).shape == (0, 3)
+    assert gammainc_wrt_shape(np.ones((0, 3)), np.ones(3), nth=1).shape == (0, 3)
 
 
 def test_density_at_zero():
