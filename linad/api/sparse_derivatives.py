@@ -17,6 +17,30 @@ def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
+def _jacobian(f: Callable[..., Any], args: tuple[Any, ...], argnums: Any) -> tuple[Any, Any]:
+    return (), DifferentiatedCall(f, args, {}, argnums).linearize()[1]
+
+
+def _hessian(f: Callable[..., Any], args: tuple[Any, ...], argnums: Any) -> tuple[Any, Any]:
+    return (), hessian_operator(f, *args, argnums=argnums)
+
+
+def _matrix(
+    f: Callable[..., Any], args: tuple[Any, ...], argnums: Any, linearize: Any, symmetric: bool
+) -> Any:
+    """The matrix, CSR, of the operator that ``linearize`` returns; by a program where ``f`` is
+    jitted."""
+    from linad.api.sparse_programs import program_of
+    from linad.sparsity.assemble import matrix_of, symmetric_matrix_of
+
+    if isinstance(f, Jitted):
+        found = program_of(f, linearize, argnums, symmetric)(args)
+        if found is not None:
+            return found[1]
+    op = linearize(operation_by_operation(f), args, argnums)[1]
+    return symmetric_matrix_of(op) if symmetric else matrix_of(op)
+
+
 @takes(format=FORMAT)
 def sparse_jacobian(
     f: Callable[..., Any],
@@ -73,8 +97,7 @@ def sparse_jacobian(
            [0., 3., 2.]])
     """
     check_transform("sparse_jacobian", f, argnums)
-    _, J = DifferentiatedCall(operation_by_operation(f), args, {}, argnums).linearize()
-    return J.tosparse(format)
+    return _matrix(f, args, argnums, _jacobian, False).asformat(format)
 
 
 @takes(format=FORMAT)
@@ -128,8 +151,5 @@ def sparse_hessian(
            [2., 2., 2.],
            [0., 2., 2.]])
     """
-    from linad.sparsity.assemble import symmetric_matrix_of
-
     check_transform("sparse_hessian", f, argnums)
-    H = hessian_operator(operation_by_operation(f), *args, argnums=argnums)
-    return symmetric_matrix_of(H).asformat(format)
+    return _matrix(f, args, argnums, _hessian, True).asformat(format)

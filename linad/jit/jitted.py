@@ -55,6 +55,7 @@ class Jitted(Generic[P, R]):
         self.function, self.static = f, static
         self.outside = Outside(f)
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
+        self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
         self._short: Any = None
         self._warned = False
         self._narrow = False  # whether it computes in single precision, whatever comes in

@@ -1,12 +1,14 @@
 """What is done with the numbers of sparse matrices; where they are was worked out before.
 
-Each instruction reads slots, arrays of numbers, and gives a new one.
+Each instruction reads slots, arrays of numbers, and gives a new one. Numbers of a program that is
+recorded are traced: what depends on the point becomes part of it.
 """
 
 from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 
 Slots = dict[int, Any]
@@ -152,7 +154,7 @@ class Unite(ValueInstruction):
         self.where, self.size = where, size
 
     def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
-        total = None
+        total: Any = None
         for slot, (places, target) in zip(self.inputs, self.where, strict=True):
             data = slots[slot]
             if places is not None:
@@ -162,8 +164,9 @@ class Unite(ValueInstruction):
                 continue
             if total is None:
                 total = np.zeros(self.size, data.dtype)
-                total[target] = data
-            elif target is None:
+            if isinstance(data, Traced) and not isinstance(total, Traced):
+                total = data._trace.constant(total)
+            if target is None:
                 total += data
             else:
                 total[target] += data  # no place comes twice

@@ -63,6 +63,7 @@ class Compiled(Primitive):
     ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self._example = tape, example
+        self.written_out = tape  # the same without loops, where there is one
         self.program = target.compile(simplified(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
@@ -293,14 +294,19 @@ class CompiledJacobian(JacobianOperator):
         results, self._interpreted = self._by_rules()
         return results
 
-    def _by_rules(self) -> tuple[list[Any], Any]:
+    def opened(self) -> Any:
+        """The same derivative, operation by operation."""
+        return self._by_rules(self.primitive.written_out)[1]
+
+    def _by_rules(self, tape: Tape | None = None) -> tuple[list[Any], Any]:
+        tape = tape or self.primitive.tape
         chosen = [self.values[i] for i in self.active]
 
         def run(leaves: list[Any]) -> list[Any]:
             given = list(self.values)
             for i, leaf in zip(self.active, leaves, strict=True):
                 given[i] = leaf
-            return self.primitive.tape.run(given)
+            return tape.run(given)
 
         return linearize_leaves(run, chosen, tree.flatten(chosen)[1])
 

@@ -1,0 +1,84 @@
+"""Sparse derivatives of jitted functions as compiled programs of their entries.
+
+The pattern is found when a path of the function is recorded. It belongs to the path: what Python
+decided on the way is guarded, as in any jitted function, and where the pattern itself depends on
+values (of a sort, say) there is no program. A call runs one program, which fills the entries.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.api.sparse_derivatives import operation_by_operation
+from linad.arrays.tracer import Tracer
+from linad.core import tree
+from linad.core.compiler_lock import books
+from linad.core.transformed_functions import Transformed
+from linad.jit.jitted import Jitted
+from linad.operators.relations import Relation
+from linad.sparsity.assemble import recorded_entries
+from linad.sparsity.compress import stored
+from linad.sparsity.pattern_keys import Unrecordable
+
+Linearize = Callable[..., tuple[Any, Any]]
+
+
+class SparseProgram:
+    """The values and the sparse derivative of a jitted function, by one program.
+
+    Parameters
+    ----------
+    f : Jitted
+    linearize : callable
+        ``linearize(g, args, argnums) -> (values, operator)``, of the function ``g`` that ``f``
+        was made of.
+    argnums : int or tuple of int
+    symmetric : bool
+        Whether the operator is symmetric.
+    """
+
+    def __init__(self, f: Jitted, linearize: Linearize, argnums: Any, symmetric: bool) -> None:
+        self.linearize, self.argnums, self.symmetric = linearize, argnums, symmetric
+        self.function = operation_by_operation(f)
+        self.patterns: list[Relation] = []
+        self.without = False  # whether entries cannot be recorded
+        run = Transformed(self._entries, SparseProgram, self.function)
+        self.entries: Jitted = Jitted(run, f.static)
+
+    def _entries(self, *args: Any) -> tuple[Any, Any, int]:
+        """What is compiled: the values, the entries, and the number of the pattern."""
+        values, op = self.linearize(self.function, args, self.argnums)
+        pattern, data = recorded_entries(op, self.symmetric)
+        return values, data, self._number(pattern)
+
+    def _number(self, pattern: Relation) -> int:
+        with books:
+            for k, known in enumerate(self.patterns):
+                if known is pattern:
+                    return k
+            self.patterns.append(pattern)
+            return len(self.patterns) - 1
+
+    def __call__(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
+        """The values and the matrix, CSR; None where there is no program for these arguments."""
+        if self.without:
+            return None
+        try:
+            values, data, number = self.entries(*args)
+        except Unrecordable:
+            self.without = True
+            return None
+        if isinstance(data, Tracer):
+            return None  # they are being differentiated
+        return values, stored(self.patterns[number], np.asarray(data))
+
+
+def program_of(f: Jitted, linearize: Linearize, argnums: Any, symmetric: bool) -> SparseProgram:
+    """The program of a derivative, made when it is first asked for."""
+    argnums = argnums if isinstance(argnums, (int, np.integer)) else tuple(argnums)
+    key = linearize, argnums, symmetric
+    with books:
+        if key not in f.related:
+            f.related[key] = SparseProgram(f, linearize, argnums, symmetric)
+        return f.related[key]  # type: ignore[no-any-return]
