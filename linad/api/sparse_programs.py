@@ -12,14 +12,16 @@ import numpy as np
 
 from linad.api.sparse_derivatives import operation_by_operation
 from linad.arrays.tracer import Tracer
-from linad.core import tree
+from linad.arrays.traces import running_trace
 from linad.core.compiler_lock import books
+from linad.core.tape import Equation, guard
 from linad.core.transformed_functions import Transformed
 from linad.jit.jitted import Jitted
 from linad.operators.relations import Relation
 from linad.sparsity.assemble import recorded_entries
 from linad.sparsity.compress import stored
 from linad.sparsity.pattern_keys import Unrecordable
+from linad.transforms.record import RecordTrace
 
 Linearize = Callable[..., tuple[Any, Any]]
 
@@ -48,8 +50,14 @@ class SparseProgram:
 
     def _entries(self, *args: Any) -> tuple[Any, Any, int]:
         """What is compiled: the values, the entries, and the number of the pattern."""
+        recorder = running_trace()
+        recorded = isinstance(recorder, RecordTrace)
+        if recorded:
+            recorder.rolls = False  # of a loop only the whole is known
         values, op = self.linearize(self.function, args, self.argnums)
         pattern, data = recorded_entries(op, self.symmetric)
+        if recorded and any([_is_bound_to_values(eqn) for eqn in recorder.equations]):
+            raise Unrecordable
         return values, data, self._number(pattern)
 
     def _number(self, pattern: Relation) -> int:
@@ -72,6 +80,15 @@ class SparseProgram:
         if isinstance(data, Tracer):
             return None  # they are being differentiated
         return values, stored(self.patterns[number], np.asarray(data))
+
+
+def _is_bound_to_values(eqn: Equation) -> bool:
+    """Whether a program holds only where integers, or arrays, are as recorded: which entries are
+    read, mostly, so that nearly every point would need one of its own."""
+    if eqn.primitive is not guard:
+        return False
+    expected = np.asarray(eqn.params["expected"])
+    return expected.ndim > 0 or expected.dtype.kind != "b"
 
 
 def program_of(f: Jitted, linearize: Linearize, argnums: Any, symmetric: bool) -> SparseProgram:

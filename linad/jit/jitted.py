@@ -341,7 +341,7 @@ class Jitted(Generic[P, R]):
                 return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+        if kwargs or variant.written:
             return
         if variant.memory is not None:
             return
@@ -349,7 +349,9 @@ class Jitted(Generic[P, R]):
             return
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
-        result = tree.unflatten(variant.out_tree, slots)
+        made = iter(slots)
+        leaves = [next(made) if r is COMPUTED else r for r in variant.results]
+        result = tree.unflatten(variant.out_tree, leaves)
         program = variant.compiled.program
         objects = [
             (x, *state_of(x, self.outside, f"s{k}_"))

@@ -145,9 +145,8 @@ class Replay:
             return None
         constants = self._constants(numbers)
         data = self._followed(self._instructions, dict(constants), numbers)
-        if data is constants.get(self._result):
-            data = data.copy()
-        return data.astype(op.dtype, copy=False)
+        # What is constant is kept.
+        return data.astype(op.dtype, copy=self._result in constants)
 
     def record(self, op: TapeOperator) -> Any:
         """The entries of the matrix of a function that is recorded, traced where they depend on
@@ -175,7 +174,7 @@ class Replay:
     def _followed(self, steps: list[Any], slots: dict[int, Any], numbers: dict[int, Any]) -> Any:
         for step in steps:
             slots[step.out] = step.run(slots, numbers)
-        data = slots[self._result]
+        data = slots[self._result].ravel()
         return data if self._places is None else data[self._places]
 
     def _constants(self, numbers: dict[int, Any]) -> dict[int, Any]:

@@ -48,7 +48,8 @@ def short_call(
     dynamic : list
         Their leaves that are data, in order.
     result : container
-        Like the result, its leaves being the entries of ``slots``.
+        Like the result, its leaves being the entries of ``slots``, or what is the same at every
+        call.
     slots : list
         One object a result of the program, in order.
     flat : list of bool
@@ -135,6 +136,10 @@ def short_call(
     return scope["call"]  # type: ignore[no-any-return]
 
 
+UNCHANGED = (int, float, bool, str, type(None))
+"""Results that are the same at every call, and cannot be written into."""
+
+
 class _NoShortWayError(Exception):
     """A container or leaf that the long way is for."""
 
@@ -202,6 +207,8 @@ class _ShortCallWriter:
         if k is not None:
             return f"r{k}[()]" if value.shape == () and not self.flat[k] else f"r{k}"
         kind = type(value)
+        if kind in UNCHANGED:
+            return self._name(value)
         if kind is tuple:
             return "(" + "".join([self.give(v) + ", " for v in value]) + ")"
         if kind is list:
