@@ -19,7 +19,6 @@ from linad.core.transformed_functions import Transformed
 from linad.jit.jitted import Jitted
 from linad.operators.relations import Relation
 from linad.sparsity.assemble import recorded_entries
-from linad.sparsity.compress import stored
 from linad.sparsity.pattern_keys import Unrecordable
 from linad.transforms.record import RecordTrace
 
@@ -68,8 +67,9 @@ class SparseProgram:
             self.patterns.append(pattern)
             return len(self.patterns) - 1
 
-    def __call__(self, args: tuple[Any, ...]) -> tuple[Any, Any] | None:
-        """The values and the matrix, CSR; None where there is no program for these arguments."""
+    def __call__(self, args: tuple[Any, ...]) -> tuple[Any, Relation, Any] | None:
+        """The values, the pattern and the entries; None where there is no program for these
+        arguments."""
         if self.without:
             return None
         try:
@@ -79,7 +79,7 @@ class SparseProgram:
             return None
         if isinstance(data, Tracer):
             return None  # they are being differentiated
-        return values, stored(self.patterns[number], np.asarray(data))
+        return values, self.patterns[number], np.asarray(data)
 
 
 def _is_bound_to_values(eqn: Equation) -> bool:

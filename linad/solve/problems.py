@@ -210,6 +210,10 @@ class Residual:
             y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), CountedOperator(J, self.counts)
 
+    def operator(self, x: Any, J: CountedOperator) -> Any:
+        """The Jacobian J at x, as a result names it."""
+        return J.bare
+
     def entrywise(self, x: Any, J: CountedOperator) -> CountedOperator:
         """The Jacobian J at x as an operator whose pattern can be told.
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from linad.core.primitive import Traced
 from linad.core.settings import settings
-from linad.errors import TracerError
+from linad.errors import OptionError, TracerError
 from linad.operators.base import JacobianOperator
 from linad.operators.relations import Relation, index_dtype
 from linad.sparsity.colouring import colour_columns, colour_stars
@@ -131,6 +131,49 @@ def stored(pattern: Relation, data: Any) -> Any:
     matrix.data, matrix.indices = data, pattern.indices.copy()
     matrix.indptr = pattern.indptr.copy()
     return matrix
+
+
+def refilled(out: Any, pattern: Relation, data: Any, format: str, name: str) -> Any:
+    """A matrix that an earlier call returned, with new entries.
+
+    Parameters
+    ----------
+    out : sparray
+    pattern, data : Relation, ndarray
+        The matrix that it becomes.
+    format : str
+        "csr" or "csc".
+    name : str
+        Who was given it, for messages.
+
+    Raises
+    ------
+    OptionError
+        If it has another format, shape, dtype or pattern.
+    """
+    if format not in ("csr", "csc"):
+        raise OptionError(
+            f"{name}: a matrix of format={format!r} cannot be refilled, one of 'csr' or 'csc' can"
+        )
+    matrix = copy.copy(pattern.matrix)
+    matrix.data = data
+    matrix = matrix.asformat(format)
+    fits = (
+        getattr(out, "format", None) == format
+        and out.shape == matrix.shape
+        and out.dtype == matrix.dtype
+        and np.array_equal(out.indices, matrix.indices)
+        and np.array_equal(out.indptr, matrix.indptr)
+    )
+    if not fits:
+        given = " ".join([str(getattr(out, a, "")) for a in ("format", "shape", "dtype")])
+        raise OptionError(
+            f"{name}: out must be a {format} array {matrix.shape} of {matrix.dtype} with these "
+            f"{matrix.nnz} entries, as an earlier call with out=None returned it, got a "
+            f"{type(out).__name__} {given}"
+        )
+    np.copyto(out.data, matrix.data)
+    return out
 
 
 def refuse_traced(data: Any, op: JacobianOperator) -> None:

@@ -289,3 +289,23 @@ def test_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
     np.testing.assert_allclose(gradient(x), linad.grad(f)(x), rtol=1e-12)
     monkeypatch.setattr(plan, "RARE", 10**9)
     assert linad.explain(linad.jit(linad.grad(f)))(x).kernels > 1.5 * report.kernels
+
+
+def test_views_of_arguments_are_not_kept():
+    """The matrix of a product is an argument: its transpose is taken again, not copied."""
+    X, (w,) = normal((40, 5))[0], normal(5)
+    y = np.sign(X @ w)
+
+    def strided(w, X, y):
+        return np.sum(np.tanh(X[::2].T.reshape(5, 2, 10)[:, 0].T @ w) * y[:10])
+
+    for f in (logistic, strided):
+        gradient = linad.jit(linad.grad(f))
+        for _ in range(3):
+            gradient(w, X, y)
+        H = linad.linearize(gradient, w, X, y, argnums=0)[1]
+        expected = linad.linearize(linad.grad(f), w, X, y, argnums=0)[1]
+        np.testing.assert_allclose(H.todense(), expected.todense(), rtol=1e-12)
+        (variants,) = gradient.variants.values()
+        forward = variants[0].compiled.derived((0,), None).forward
+        assert sum([np.prod(v.shape) for v in forward.tape.outputs]) <= 3 * len(y) + len(w)
