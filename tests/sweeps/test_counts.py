@@ -293,11 +293,11 @@ def test_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
 
 def test_views_of_arguments_are_not_kept():
     """The matrix of a product is an argument: its transpose is taken again, not copied."""
-    X, (w,) = normal((40, 5))[0], normal(5)
+    X, (w,) = normal((40, 20))[0], normal(20)
     y = np.sign(X @ w)
 
     def strided(w, X, y):
-        return np.sum(np.tanh(X[::2].T.reshape(5, 2, 10)[:, 0].T @ w) * y[:10])
+        return np.sum(np.tanh(X[::2].T.reshape(20, 2, 10)[:, 0].T @ w) * y[:10])
 
     for f in (logistic, strided):
         gradient = linad.jit(linad.grad(f))
@@ -308,4 +308,4 @@ def test_views_of_arguments_are_not_kept():
         np.testing.assert_allclose(H.todense(), expected.todense(), rtol=1e-12)
         (variants,) = gradient.variants.values()
         forward = variants[0].compiled.derived((0,), None).forward
-        assert sum([np.prod(v.shape) for v in forward.tape.outputs]) <= 3 * len(y) + len(w)
+        assert sum([np.prod(v.shape) for v in forward.tape.outputs]) <= 4 * len(y) + len(w) < X.size
