@@ -394,7 +394,9 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
             "shape",
             "ndim",
             "_sparsity",
+            "_opened",
             "_fused",
+            "_bound_calls",
             "_swept",
         ):
             state.pop(name, None)

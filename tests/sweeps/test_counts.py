@@ -138,6 +138,12 @@ PROGRAMS = {
         normal((4, 4), (5, 5)),
         Count(4, 2, 128, 0),
     ),
+    # With the value: the sums once more where they are not finite, and no product stored.
+    "Kronecker, value": (
+        linad.value_and_grad(kron_sum, argnums=(0, 1)),
+        normal((6, 6), (7, 7)),
+        Count(6, 4, 192, 0),
+    ),
     # The padded tangent is the only intermediate array.
     "Bratu, JVP": (jvp(bratu), normal((16, 16), (16, 16)), Count(3, 3, 2624, 0)),
     "Bratu, VJP": (vjp(bratu), normal((16, 16), (16, 16)), Count(7, 5, 4672, 0)),
