@@ -203,7 +203,6 @@ class FusedProgram:
         y = self.program.arrays([*form.arrays, seed])[0]
         return y if y.ndim else y[()]
 
-
     def bound(self, form: OperatorForm, seed: np.ndarray) -> Any:
         """The shortest way through the program, with the arrays of the form in it."""
         program, (slot,) = self.program.program, self.program.tape.outputs
