@@ -49,13 +49,13 @@ class SparseProgram:
 
     def _entries(self, *args: Any) -> tuple[Any, Any, int]:
         """What is compiled: the values, the entries, and the number of the pattern."""
-        recorder = running_trace()
-        recorded = isinstance(recorder, RecordTrace)
-        if recorded:
+        around = running_trace()
+        recorder = around if isinstance(around, RecordTrace) else None
+        if recorder is not None:
             recorder.rolls = False  # of a loop only the whole is known
         values, op = self.linearize(self.function, args, self.argnums)
         pattern, data = recorded_entries(op, self.symmetric)
-        if recorded and any([_is_bound_to_values(eqn) for eqn in recorder.equations]):
+        if recorder is not None and any(map(_is_bound_to_values, recorder.equations)):
             raise Unrecordable
         return values, data, self._number(pattern)
 

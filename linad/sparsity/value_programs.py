@@ -1,7 +1,7 @@
 """What is done with the numbers of sparse matrices; where they are was worked out before.
 
-Each instruction reads slots, arrays of numbers in C order, and gives a new one. Numbers of a program that is
-recorded are traced: what depends on the point becomes part of it.
+Each instruction reads slots, arrays of numbers in C order, and gives a new one. Numbers of a
+program that is recorded are traced: what depends on the point becomes part of it.
 """
 
 from typing import Any
