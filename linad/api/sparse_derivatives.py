@@ -6,16 +6,8 @@ from typing import Any
 from linad.api.differentiated_call import DifferentiatedCall, check_transform
 from linad.api.gradients import hessian_operator
 from linad.core.options import FORMAT, takes
-from linad.jit.jitted import Jitted
+from linad.jit.jitted import Jitted, operation_by_operation
 from linad.operators.relations import Relation
-
-
-def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that `jit` was given: of a compiled one only the whole is known, not what
-    depends on what."""
-    while isinstance(f, Jitted):
-        f = f.function
-    return f
 
 
 def _jacobian(f: Callable[..., Any], args: tuple[Any, ...], argnums: Any) -> tuple[Any, Any]:

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.api.sparse_derivatives import operation_by_operation
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.compiler_lock import books
 from linad.core.tape import Equation, guard
 from linad.core.transformed_functions import Transformed
-from linad.jit.jitted import Jitted
+from linad.jit.jitted import Jitted, operation_by_operation
 from linad.operators.relations import Relation
 from linad.sparsity.assemble import recorded_entries
 from linad.sparsity.pattern_keys import Unrecordable

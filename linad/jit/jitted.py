@@ -372,6 +372,14 @@ class Jitted(Generic[P, R]):
         return f"<jit {name_of(self.function)}>"
 
 
+def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that `jit` was given: of a compiled one only the whole is known, not what
+    depends on what."""
+    while isinstance(f, Jitted):
+        f = f.function
+    return f
+
+
 def _take_back(arguments: Signature, outside: Sequence[np.ndarray], path: Variant) -> None:
     """Give arrays the entries that they had before a path was recorded: the call starts anew."""
     for k in path.written:

@@ -21,7 +21,7 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.api.gradients import grad, hessian_operator, value_and_grad
-from linad.api.sparse_derivatives import operation_by_operation, sparse_hessian, sparse_jacobian
+from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core.options import FUNCTION, TEXT, Kind, choice
 from linad.core.shapes import name_of
 from linad.errors import OptionError
