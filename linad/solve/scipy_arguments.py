@@ -25,6 +25,7 @@ from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core.options import FUNCTION, TEXT, Kind, choice
 from linad.core.shapes import name_of
 from linad.errors import OptionError
+from linad.jit.jitted import operation_by_operation
 from linad.linalg.linear_systems import DENSE, SMALL
 from linad.linalg.structure import is_thin
 from linad.solve.damped import MOST

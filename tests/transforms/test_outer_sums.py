@@ -30,8 +30,13 @@ def names(tape):
     return [e.primitive.name for e in tape.equations]
 
 
-@pytest.mark.parametrize("f", [kron, view_and_triangle, outer, stacked])
-@pytest.mark.parametrize("dtype", [float, np.float32])
+FULL = pytest.mark.full
+
+
+@pytest.mark.parametrize(
+    "f", [kron, view_and_triangle, *[pytest.param(f, marks=FULL) for f in (outer, stacked)]]
+)
+@pytest.mark.parametrize("dtype", [float, pytest.param(np.float32, marks=FULL)])
 def test_values_and_gradients(f, dtype):
     rng = np.random.default_rng(0)
     x, v = [rng.uniform(0.5, 1, (6, 6)).astype(dtype) for _ in range(2)]
