@@ -335,6 +335,7 @@ def bratu(u):
     return 4 * u - p[:-2, 1:-1] - p[2:, 1:-1] - p[1:-1, :-2] - p[1:-1, 2:] - 0.1 * np.exp(u)
 
 
+@pytest.mark.compiles
 def test_instructions_of_a_stencil():
     """What does not depend on the point is not computed: one loop and one write."""
     jitted = linad.jit(bratu)

@@ -33,6 +33,7 @@ def names(tape):
 FULL = pytest.mark.full
 
 
+@pytest.mark.compiles
 @pytest.mark.parametrize(
     "f", [kron, view_and_triangle, *[pytest.param(f, marks=FULL) for f in (outer, stacked)]]
 )
