@@ -38,7 +38,7 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.partials import Derivative, Values
-from linad.kernels.room import with_room
+from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
     For,
@@ -81,11 +81,7 @@ class AdjointMaker:
         self.counters = loop_variables(program)
         self.writes = program.writes
         self.body = self.grouped(program.body)
-        chosen = {id(s) for s in loops_in_segments(program)}
-        pairs = zip(_loops(program.body), _loops(self.body), strict=True)
-        self.segments: dict[int, LoopSegments | None] = {
-            id(mine): None for s, mine in pairs if id(s) in chosen
-        }
+        self.segments: dict[int, LoopSegments | None] = {}
         self.repeats = False
         self.runs = [s for s in _walk(self.body) if isinstance(s, Run)]
         self.local = self.local_names()
@@ -96,6 +92,10 @@ class AdjointMaker:
         for name in self.varied:
             if name in self.kinds:
                 self.kinds[self.bar(name)] = self.kinds[name]
+        chosen = {id(s) for s in loops_in_segments(program)}
+        for s, mine in zip(_loops(program.body), _loops(self.body), strict=True):
+            if id(s) in chosen and pushes(self.forward(mine.body, frozenset([mine.name]))):
+                self.segments[id(mine)] = None
 
     # Names.
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from linad.kernels.expressions import call, mul, num, sub
+from linad.kernels.expressions import ZERO, Expr, add, call, mul, names, num, sub
 from linad.kernels.statements import (
     For,
     If,
@@ -11,6 +11,7 @@ from linad.kernels.statements import (
     StackRoom,
     Statement,
     WhileLoop,
+    assigned,
     bodies,
     walk,
 )
@@ -19,8 +20,8 @@ from linad.kernels.statements import (
 def with_room(body: Sequence[Statement]) -> list[Statement]:
     """The statements, with room made before they put values on stacks.
 
-    A loop that puts the same number of values in every turn gets room for all of them at once;
-    other loops make it turn by turn.
+    A loop that puts the same number of values in every turn gets room for all of them at once,
+    with the loops inside it; other loops make it turn by turn.
     """
     out: list[Statement] = []
     stretch: list[Statement] = []
@@ -32,16 +33,10 @@ def with_room(body: Sequence[Statement]) -> list[Statement]:
         stretch.clear()
 
     for s in body:
-        if isinstance(s, For) and pushes([s]) and not _has_loops(s.body):
+        room = room_of_loop(s) if isinstance(s, For) and pushes([s]) else None
+        if room is not None:
             close()
-            turns = sub(s.stop, s.start)
-            if s.step != num(1):
-                turns = call("abs", turns)
-            for stack, n in pushes(s.body).items():
-                room = mul(num(n), turns)
-                out.append(
-                    StackRoom(stack, room if s.step != num(1) else call("max", num(0), room))
-                )
+            out += [StackRoom(stack, n) for stack, n in room.items()]
             out.append(s)
         elif _has_loops([s]):
             close()
@@ -54,6 +49,35 @@ def with_room(body: Sequence[Statement]) -> list[Statement]:
             stretch.append(s)
     close()
     return out
+
+
+def room_of_loop(loop: For) -> dict[str, Expr] | None:
+    """How many values a loop puts on each stack; None if that is known turn by turn only.
+
+    A branch counts as if it were always taken, but not in loops within loops: there it may be
+    rare, and room for all turns too much.
+    """
+    each: dict[str, Expr] = {}
+    if _has_loops(loop.body):
+        if any([isinstance(s, If) and bool(pushes([s])) for s in walk(loop.body)]):
+            return None
+        varying = assigned(loop.body) | {loop.name}
+        for s in loop.body:
+            if isinstance(s, PushValue):
+                found: dict[str, Expr] | None = {s.stack: num(1)}
+            elif not pushes([s]):
+                continue
+            else:
+                found = room_of_loop(s) if isinstance(s, For) else None
+            if found is None or any([names(n) & varying for n in found.values()]):
+                return None
+            for stack, n in found.items():
+                each[stack] = add(each.get(stack, ZERO), n)
+    else:
+        each = {stack: num(n) for stack, n in pushes(loop.body).items()}
+    turns = sub(loop.stop, loop.start)
+    turns = call("max", ZERO, turns) if loop.step == num(1) else call("abs", turns)
+    return {stack: mul(n, turns) for stack, n in each.items()}
 
 
 def pushes(body: Sequence[Statement]) -> Counter[str]:

@@ -224,9 +224,14 @@ def _lines_of(s: Statement) -> list[str]:
         end = f"{s.stack}_n + {text(s.count, 6)}"
         return [f"if {end} > {s.stack}.size:", f"    {s.stack} = grown({s.stack}, {end})"]
     if isinstance(s, PushValue):
-        return [f"{s.stack}[{s.stack}_n] = {text(s.value)}", f"{s.stack}_n += 1"]
+        return [f"{_top(s.stack)} = {text(s.value)}", f"{s.stack}_n += 1"]
     assert isinstance(s, PopValue)
-    return [f"{s.stack}_n -= 1", f"{s.name} = {s.stack}[{s.stack}_n]"]
+    return [f"{s.stack}_n -= 1", f"{s.name} = {_top(s.stack)}"]
+
+
+def _top(stack: str) -> str:
+    """The entry at the top of a stack; a signed index might count from the end, which costs."""
+    return f"{stack}[np.uint64({stack}_n)]"
 
 
 def _range(s: For) -> str:
