@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from linad.kernels.expressions import ZERO, Expr, add, call, mul, names, num, sub
+from linad.kernels.expressions import ZERO, Expr, add, mul, names, num
 from linad.kernels.statements import (
     For,
     If,
@@ -13,6 +13,7 @@ from linad.kernels.statements import (
     WhileLoop,
     assigned,
     bodies,
+    turns_of,
     walk,
 )
 
@@ -25,59 +26,58 @@ def with_room(body: Sequence[Statement]) -> list[Statement]:
     """
     out: list[Statement] = []
     stretch: list[Statement] = []
+    counts: dict[str, Expr] = {}
 
     def close() -> None:
-        counts = pushes(stretch)
-        out.extend([StackRoom(stack, num(n)) for stack, n in counts.items()])
+        out.extend([StackRoom(stack, n) for stack, n in counts.items()])
         out.extend(stretch)
         stretch.clear()
+        counts.clear()
 
     for s in body:
-        room = room_of_loop(s) if isinstance(s, For) and pushes([s]) else None
-        if room is not None:
-            close()
-            out += [StackRoom(stack, n) for stack, n in room.items()]
-            out.append(s)
-        elif _has_loops([s]):
+        room = room_of(s)
+        if room is None:
             close()
             if isinstance(s, (For, WhileLoop)):
                 s.body = with_room(s.body)
             elif isinstance(s, If):
                 s.yes, s.no = with_room(s.yes), with_room(s.no)
             out.append(s)
-        else:
-            stretch.append(s)
+            continue
+        if any([names(n) & assigned(stretch) for n in room.values()]):
+            close()
+        for stack, n in room.items():
+            counts[stack] = add(counts.get(stack, ZERO), n)
+        stretch.append(s)
     close()
     return out
 
 
-def room_of_loop(loop: For) -> dict[str, Expr] | None:
-    """How many values a loop puts on each stack; None if that is known turn by turn only.
+def room_of(s: Statement) -> dict[str, Expr] | None:
+    """How many values a statement puts on each stack; None if that is known turn by turn only.
 
     A branch counts as if it were always taken, but not in loops within loops: there it may be
     rare, and room for all turns too much.
     """
+    if isinstance(s, For) and pushes([s]):
+        return room_of_loop(s)
+    if _has_loops([s]):
+        return None
+    return {stack: num(n) for stack, n in pushes([s]).items()}
+
+
+def room_of_loop(loop: For) -> dict[str, Expr] | None:
     each: dict[str, Expr] = {}
-    if _has_loops(loop.body):
-        if any([isinstance(s, If) and bool(pushes([s])) for s in walk(loop.body)]):
+    nested = _has_loops(loop.body)
+    varying = assigned(loop.body) | {loop.name}
+    for s in loop.body:
+        found = room_of(s)
+        rare = nested and any([isinstance(t, If) and bool(pushes([t])) for t in walk([s])])
+        if found is None or rare or any([names(n) & varying for n in found.values()]):
             return None
-        varying = assigned(loop.body) | {loop.name}
-        for s in loop.body:
-            if isinstance(s, PushValue):
-                found: dict[str, Expr] | None = {s.stack: num(1)}
-            elif not pushes([s]):
-                continue
-            else:
-                found = room_of_loop(s) if isinstance(s, For) else None
-            if found is None or any([names(n) & varying for n in found.values()]):
-                return None
-            for stack, n in found.items():
-                each[stack] = add(each.get(stack, ZERO), n)
-    else:
-        each = {stack: num(n) for stack, n in pushes(loop.body).items()}
-    turns = sub(loop.stop, loop.start)
-    turns = call("max", ZERO, turns) if loop.step == num(1) else call("abs", turns)
-    return {stack: mul(n, turns) for stack, n in each.items()}
+        for stack, n in found.items():
+            each[stack] = add(each.get(stack, ZERO), n)
+    return {stack: mul(n, turns_of(loop)) for stack, n in each.items()}
 
 
 def pushes(body: Sequence[Statement]) -> Counter[str]:
