@@ -121,6 +121,14 @@ def is_private(x: Any) -> bool:
     return root._buffer is not None and root._buffer.private
 
 
+def is_settled(buffer: Storage | View) -> bool:
+    """Whether an array of that buffer is up to date, and not in storage written in place."""
+    if type(buffer) is View:
+        storage: Storage = buffer.root._buffer
+        return buffer.version == storage.version and not storage.private
+    return not buffer.private  # type: ignore[union-attr]
+
+
 def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
     """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
     new = y._value if type(y._value) is np.ndarray else concrete(y)
@@ -167,6 +175,8 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
 
 def _is_view_of_root(new: np.ndarray, base: Any) -> bool:
     """Whether what a view primitive gave is a view, if only of no entries."""
+    if new.base is base:
+        return True
     return np.may_share_memory(new, base) or (not new.size and new.base is not None)
 
 
