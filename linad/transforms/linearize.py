@@ -18,7 +18,7 @@ from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
-from linad.core.shapes import is_inexact
+from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -43,15 +43,13 @@ _NUMBERS = {np.float64, float, int}
 class LinearTrace(Trace):
     """A trace that keeps, for each result, the operators from the values it came from."""
 
-    _identity: Any = None
-    """The latest identity: sums of arrays of one shape share it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.nodes = itertools.count()
         self.steps: list[Step] = []
         self.writes = False
         self.operands = PlainOperands()
+        self.identities: dict[Any, Identity] = {}  # by shape: sums share them
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
@@ -95,7 +93,9 @@ class LinearTrace(Trace):
         nested = False
         for a in args:
             if type(a) is Tracer:
-                if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer)):
+                if a._trace is not self or (
+                    a._buffer is not None and not is_settled(a._buffer, primitive.view)
+                ):
                     values, active, nested = read_arguments(self, primitive, args, operands)
                     break
                 active.append((len(values), a._node))
@@ -141,14 +141,14 @@ class LinearTrace(Trace):
         """``a * b`` and its like; None if it needs the general way."""
         from_a = from_b = None
         if type(a) is Tracer:
-            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer)):
+            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer, False)):
                 return None
             from_a = a._node
             a = a._value
         elif type(a) is np.ndarray and primitive.captures_args:
             a = self.operands.keep(a)
         if type(b) is Tracer:
-            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer)):
+            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer, False)):
                 return None
             from_b = b._node
             b = b._value
@@ -187,9 +187,9 @@ class LinearTrace(Trace):
             J.out_shape = J.in_shape = shape
             J.dtype = dtype
             return J
-        J = self._identity
-        if J is None or J.in_shape != shape or J.dtype is not dtype:
-            J = self._identity = Identity(shape, dtype)
+        J = self.identities.get(shape)
+        if J is None or J.dtype is not dtype:
+            J = self.identities[shape] = Identity(shape, dtype)
         return J
 
     def constant(self, value: Any) -> Tracer:
@@ -205,18 +205,19 @@ class LinearTrace(Trace):
             wanted.add(y._node)
         for node, links in reversed(self.steps):
             if node in wanted if type(node) is int else not wanted.isdisjoint(node):
-                wanted.update([source for source, _ in links])
+                for source, _ in links:
+                    wanted.add(source)
         return not wanted.isdisjoint(inputs)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
-        slot = Slot(root)
+        shape, dtype = root._value.shape, root._value.dtype
         links: list[Link] = []
         node, value = read_written(self, value)
         if node is not None:
-            links.append((node, Insert(region, slot.shape, slot.dtype)))
-        if not region.covers(slot.size):
-            links.append((root._node, Erase(region, slot.shape, slot.dtype)))
+            links.append((node, Insert(region, shape, dtype)))
+        if not region.covers(size_of(shape)):
+            links.append((root._node, Erase(region, shape, dtype)))
         self.cut = self.cut or not links
         write_value(root, region, value)
         root._node = next(self.nodes)
