@@ -96,12 +96,12 @@ class TapeOperator(Typed):
         # One call of a compiled program: what it returns in a tuple is told apart before it.
         self.compiled = len(steps) == 2 and len(steps[1][1]) == 1 and steps[1][1][0][1].compiled
         self._schedule: list[tuple[Any, Sequence[Link], list[Node]]] | None = None
-        self._in_dtype = common_dtype(in_slots)
-        self._out_dtype = common_dtype(out_slots)
+        taken = self._in_dtype = common_dtype(in_slots)
+        given = self._out_dtype = common_dtype(out_slots)
         super().__init__(
             flat_shape(out_slots, out_tree),
             flat_shape(in_slots, in_tree),
-            common_dtype([*in_slots, *out_slots]),
+            taken if taken is given else np.promote_types(taken, given),
         )
 
     @property
