@@ -35,7 +35,6 @@ from linad.transforms.traced_values import (
     refuse_objects,
 )
 
-
 _bare = object.__new__  # without the calls of a constructor
 _NUMBERS = {np.float64, float, int}
 
