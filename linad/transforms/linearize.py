@@ -59,20 +59,21 @@ class LinearTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        if primitive.by_slopes:
+        if primitive.by_slopes and not params:
             x = args[0]
             if len(args) == 2:
                 found = self._apply_to_two(primitive, x, args[1])
                 if found is not None:
                     return found
-            elif x._trace is self and x._buffer is None and type(x._value) is not Tracer:
+            elif x._trace is self and x._buffer is None:
                 value = x._value
-                y = primitive.impl(value)
+                # Only a value that is itself traced needs the dispatch that calling it would do.
+                y = primitive(value) if type(value) is Tracer else primitive.impl(value)
                 rule = primitive.rules[0]
                 J: Any
-                if type(rule) is SlopeRule and value.dtype is y.dtype:
+                if type(rule) is SlopeRule and rule.slope and value.dtype is y.dtype:
                     J = _bare(Diagonal)
-                    J.entries = rule.slope(y, value)  # type: ignore[misc]  # None of none of them
+                    J.entries = rule.slope(y, value)
                     J.out_shape = J.in_shape = y.shape
                     J.dtype = y.dtype
                 else:
@@ -108,7 +109,6 @@ class LinearTrace(Trace):
             return self._apply_vjp_rule(primitive, values, active, params)
         if primitive.whole is not None:
             return self._apply_whole(primitive, values, active)
-        # Only a value that is itself traced needs the dispatch that calling it would do.
         y = (primitive if nested else primitive.impl)(*values, **params)
         if primitive.constant:
             return self._constant(y)
@@ -154,8 +154,8 @@ class LinearTrace(Trace):
         elif type(b) is np.ndarray and primitive.captures_args:
             b = self.operands.keep(b)
         if type(a) is Tracer or type(b) is Tracer:
-            return None
-        if primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
+            y = primitive(a, b)
+        elif primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
             y = primitive.on_numbers(a, b)
         else:
             y = primitive.impl(a, b)
