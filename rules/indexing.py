@@ -94,7 +94,7 @@ class Selection(JacobianOperator):
 
     def pullback_into(self, cotangent: Array, total: Array) -> None:
         index = self.index
-        if total.ndim == len(index) and type(total) is np.ndarray and not index.advanced:
+        if total.ndim == len(self.in_shape) and type(total) is np.ndarray and not index.advanced:
             total[tuple(index)] += cotangent  # no seeds: of one entry, this is a sum of numbers
         else:
             _accumulate(total, index, cotangent)

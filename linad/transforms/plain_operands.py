@@ -144,8 +144,8 @@ def same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
 
 
 def is_uniform(a: np.ndarray) -> bool:
-    """Whether all entries of an array are the same, bit by bit."""
-    if not a.size:
+    """Whether all entries of an array are the same number, bit by bit."""
+    if not a.size or a.dtype.kind not in "biufc":
         return False
     words = _words_of(np.ascontiguousarray(a)).reshape(a.size, -1)
     return bool((words == words[0]).all())
