@@ -73,7 +73,7 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
         slope 1, and `NO_SLOPE` says that the derivative has no closed form.
     """
     primitive = Primitive(name, ufunc)
-    primitive.by_slopes = len(slopes) <= 2
+    primitive.slopes = len(slopes) if len(slopes) <= 2 else 0
     for i, (argument, slope) in enumerate(slopes.items()):
         if slope is NO_SLOPE:
             rule = _refusal(name, i, argument)

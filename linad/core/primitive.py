@@ -61,9 +61,9 @@ class Primitive:
     ----------
     rules : dict
         The Jacobian rules, by argument.
-    by_slopes : bool
-        Whether it is a function of one or two arrays, without parameters, entry by entry, that
-        has nothing but a slope an argument.
+    slopes : int
+        Of a function of one or two arrays, entry by entry, that has nothing but a slope an
+        argument: how many these are; 0 for any other.
     zero_slope_args : set of int
         Arguments in which the derivative is zero wherever it exists, as that of a step in its
         place: no link leads through them.
@@ -116,7 +116,7 @@ class Primitive:
         self.view = view
         self.captures_args = captures_args
         self.__doc__ = impl.__doc__
-        self.by_slopes = False
+        self.slopes = 0
         self.on_numbers: Callable[[Any, Any], Any] | None = None
         self.aside = False
         self.partial = ""

@@ -59,9 +59,9 @@ class LinearTrace(Trace):
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        if primitive.by_slopes and not params:
+        if primitive.slopes == len(args) and not params:
             x = args[0]
-            if len(args) == 2:
+            if primitive.slopes == 2:
                 found = self._apply_to_two(primitive, x, args[1])
                 if found is not None:
                     return found
