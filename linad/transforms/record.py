@@ -219,7 +219,8 @@ def _looked_up(frame: FrameType) -> tuple[CodeType, dict[int, Source] | None]:
     if len(_codes) > _MOST_CODES:
         _codes.clear()
     package = frame.f_globals.get("__name__", "").partition(".")[0]
-    found = frame.f_code, None if package in ("linad", "numpy") else {}
+    lines: dict[int, Source] | None = None if package in ("linad", "numpy") else {}
+    found = frame.f_code, lines
     _codes[id(frame.f_code)] = found
     return found
 
