@@ -69,7 +69,7 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
     ufunc : callable
         Its meaning.
     **slopes
-        ``argument=slope`` in the order of the arguments, ``slope(y, *args)``; None is the
+        ``argument=slope`` in the order of the arguments, ``slope(y, *args, **params)``; None is the
         slope 1, and `NO_SLOPE` says that the derivative has no closed form.
     """
     primitive = Primitive(name, ufunc)

@@ -25,7 +25,8 @@ class SlopeRule:
     place : int
         Which argument it is the rule of.
     slope : callable or None
-        ``slope(y, *args)``, an array that broadcasts to the shape of y; None is the slope 1.
+        ``slope(y, *args, **params)``, an array that broadcasts to the shape of y; None is the
+        slope 1.
     """
 
     __slots__ = ("name", "place", "slope")
@@ -33,11 +34,11 @@ class SlopeRule:
     def __init__(self, name: str, place: int, slope: Callable[..., Any] | None) -> None:
         self.name, self.place, self.slope = name, place, slope
 
-    def __call__(self, y: Any, *args: Any) -> JacobianOperator:
+    def __call__(self, y: Any, *args: Any, **params: Any) -> JacobianOperator:
         x, shape = args[self.place], y.shape
         if self.slope is None:
             return broadcast(shape, x.shape, y.dtype)
-        J = diagonal(self.slope(y, *args), shape, y.dtype)
+        J = diagonal(self.slope(y, *args, **params), shape, y.dtype)
         return J if x.shape == shape else Chain((J, Broadcast(shape, x.shape, y.dtype)))
 
     def __repr__(self) -> str:
