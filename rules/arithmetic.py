@@ -11,6 +11,7 @@ Remainders are differentiated as if a / b were no integer. Rounding to floating 
 not seen: `nextafter` has slope 1 in its first argument.
 """
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,13 @@ multiply = binary("multiply", np.multiply, lambda y, a, b: b, lambda y, a, b: a)
 divide = binary(
     "divide", np.true_divide, lambda y, a, b: y.dtype.type(1) / b, lambda y, a, b: -y / b
 )
+for _primitive, _operator in (
+    (add, operator.add),
+    (subtract, operator.sub),
+    (multiply, operator.mul),
+    (divide, operator.truediv),
+):
+    _primitive.on_numbers = _operator
 negative = unary("negative", np.negative, lambda y, x: -1)
 positive = unary("positive", np.positive, lambda y, x: 1)
 reciprocal = unary("reciprocal", np.reciprocal, lambda y, x: -y * y)

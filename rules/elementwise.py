@@ -20,8 +20,9 @@ from linad.errors import MissingRuleError
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import NOT_A_MATRIX
-from linad.operators.reordering import Broadcast
-from linad.operators.structured import Diagonal, Identity, Masked, diagonal
+from linad.operators.reordering import Broadcast, broadcast
+from linad.operators.slopes import SlopeRule
+from linad.operators.structured import Masked
 from linad.operators.typed import Typed
 
 Slope = Callable[..., Any]
@@ -51,57 +52,12 @@ def shape_of(a: Any) -> Shape:
 
 def unary(name: str, ufunc: Any, slope: Slope) -> Primitive:
     """A primitive y = f(x) with ``slope(y, x)`` = f'(x)."""
-    primitive = Primitive(name, ufunc)
-    primitive.elementwise = True
-
-    def rule(y: Any, x: Any) -> JacobianOperator:
-        return diagonal(slope(y, x), y.shape, y.dtype)
-
-    rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
-    primitive.jacobian(wrt=0)(rule)
-    if isinstance(ufunc, np.ufunc):
-        register(ufunc, primitive)
-    return primitive
+    return several(name, ufunc, x=slope)
 
 
 def binary(name: str, ufunc: Any, slope_a: Slope | None, slope_b: Slope | None) -> Primitive:
-    """A primitive y = f(a, b) with slopes ``slope(y, a, b)``; None is the slope 1.
-
-    What `several` does, with one call less an operation: programs are made of these.
-    """
-    primitive = Primitive(name, ufunc)
-
-    def wrt_a(y: Any, a: Any, b: Any) -> JacobianOperator:
-        shape = y.shape
-        if a.shape == shape:
-            return diagonal(slope_a(y, a, b), shape, y.dtype)  # type: ignore[misc]
-        return _repeated(slope_a(y, a, b), y, a)  # type: ignore[misc]
-
-    def wrt_b(y: Any, a: Any, b: Any) -> JacobianOperator:
-        shape = y.shape
-        if b.shape == shape:
-            return diagonal(slope_b(y, a, b), shape, y.dtype)  # type: ignore[misc]
-        return _repeated(slope_b(y, a, b), y, b)  # type: ignore[misc]
-
-    def copy_a(y: Any, a: Any, b: Any) -> JacobianOperator:
-        return copied(y, a)
-
-    def copy_b(y: Any, a: Any, b: Any) -> JacobianOperator:
-        return copied(y, b)
-
-    rules = (copy_a if slope_a is None else wrt_a, copy_b if slope_b is None else wrt_b)
-    for i, rule in enumerate(rules):
-        rule.__name__ = rule.__qualname__ = f"{name}_wrt_{'ab'[i]}"
-        primitive.jacobian(wrt=i)(rule)
-    if isinstance(ufunc, np.ufunc):
-        register(ufunc, primitive)
-    return primitive
-
-
-def _repeated(slope: Any, y: Any, x: Any) -> JacobianOperator:
-    """Diagonal(slope) after the broadcast of ``x``."""
-    repeat = Broadcast(y.shape, x.shape, y.dtype)
-    return Chain((Diagonal(slope, y.shape, y.dtype), repeat))
+    """A primitive y = f(a, b) with slopes ``slope(y, a, b)``; None is the slope 1."""
+    return several(name, ufunc, a=slope_a, b=slope_b)
 
 
 def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
@@ -117,12 +73,12 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
         slope 1, and `NO_SLOPE` says that the derivative has no closed form.
     """
     primitive = Primitive(name, ufunc)
+    primitive.slopes = len(slopes) if len(slopes) <= 2 else 0
     for i, (argument, slope) in enumerate(slopes.items()):
         if slope is NO_SLOPE:
             rule = _refusal(name, i, argument)
         else:
-            rule = _plain_rule(i) if slope is None else _rule(i, slope)
-        rule.__name__ = rule.__qualname__ = f"{name}_wrt_{argument}"
+            rule = SlopeRule(f"{name}_wrt_{argument}", i, slope)
         primitive.jacobian(wrt=i)(rule)
     if isinstance(ufunc, np.ufunc):
         register(ufunc, primitive)
@@ -144,28 +100,9 @@ def _refusal(name: str, i: int, argument: str) -> Any:
     return rule
 
 
-def _rule(i: int, slope: Slope) -> Any:
-    def rule(y: Any, *args: Any, **params: Any) -> JacobianOperator:
-        shape = y.shape
-        if args[i].shape == shape:
-            return Diagonal(slope(y, *args, **params), shape, y.dtype)
-        return _repeated(slope(y, *args, **params), y, args[i])
-
-    return rule
-
-
-def _plain_rule(i: int) -> Any:
-    def rule(y: Any, *args: Any) -> JacobianOperator:
-        return copied(y, args[i])
-
-    return rule
-
-
 def copied(y: Any, x: Any) -> JacobianOperator:
     """The operator of y = x, broadcast to the shape of y."""
-    if x.shape == y.shape:
-        return Identity(y.shape, y.dtype)
-    return Broadcast(y.shape, x.shape, y.dtype)
+    return broadcast(y.shape, x.shape, y.dtype)
 
 
 def masked(mask: Any, y: Any, x: Any) -> JacobianOperator:

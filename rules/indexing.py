@@ -17,7 +17,7 @@ from linad.arrays.moving import moves, moving_region, taken_up
 from linad.arrays.zero_dim import array, gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
-from linad.core.indices import WHOLE, Index, canonical
+from linad.core.indices import WHOLE, BasicIndex, Index, canonical
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
 from linad.core.regions import repeats
@@ -83,7 +83,7 @@ class Selection(JacobianOperator):
         self.owns_result = index.advanced
         # A 0-d cotangent may be a NumPy scalar, which cannot be added to in place.
         self.scatters = in_shape != ()
-        super().__init__(out_shape, in_shape, dtype)
+        self.out_shape, self.in_shape, self.dtype = out_shape, in_shape, dtype
 
     def pushforward(self, tangent: Array) -> Array:
         return tangent[self.index.seeded]
@@ -93,7 +93,11 @@ class Selection(JacobianOperator):
         return add_at(cotangent, index=self.index, shape=seeds + self.in_shape)
 
     def pullback_into(self, cotangent: Array, total: Array) -> None:
-        _accumulate(total, self.index, cotangent)
+        index = self.index
+        if total.ndim == len(self.in_shape) and type(total) is np.ndarray and not index.advanced:
+            total[tuple(index)] += cotangent  # no seeds: of one entry, this is a sum of numbers
+        else:
+            _accumulate(total, index, cotangent)
 
     def relation(self) -> Gather:
         return moved(self)
@@ -143,7 +147,7 @@ def getitem(x: Any, index: Any) -> Any:
         # The common case, without the general reading of indices.
         missing = x.ndim - len(entries)
         if missing >= 0:
-            return getitem_(x, index=Index(entries + (WHOLE,) * missing))
+            return getitem_(x, index=BasicIndex(entries + (WHOLE,) * missing))
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)

@@ -206,6 +206,9 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
         if out is not None:
             refuse_out(name, out if isinstance(out, tuple) else (out,))
         axes = reduction_axes(axis, a.ndim, name)
+        if axes and dtype is None and initial is NoValue and (where is True or where is NoValue):
+            y = primitive(a, axes=axes)  # the common case, without the questions that follow
+            return kept(y, a.shape, axes, keepdims) if keepdims else y
         a = cast(a, dtype)
         if given(initial) and not isinstance(initial, Traced):
             initial = np.asarray(initial, a.dtype)[()]

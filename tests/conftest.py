@@ -15,6 +15,10 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """The tests run side by side, on small matrices: more threads of BLAS would wait for each other."""
 
+os.environ.setdefault("LINAD_COMPILERS", "0")
+os.environ.setdefault("LINAD_PROGRESS", "0")
+"""Each test compiles for itself, and says nothing: some look at what is printed."""
+
 MOST_KERNELS = 5000
 """About what four full runs of changed back ends leave; 200 MB."""
 

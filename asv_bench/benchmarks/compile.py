@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 PROGRAM = """
 import json, time
@@ -96,3 +97,50 @@ class FirstAndSecondProcess:
         return found["kernels compiled by the second process"]
 
     track_kernels_compiled_by_the_second_process.unit = "kernels"
+
+
+CALLS = """
+import sys, time
+sys.path.insert(0, {folder!r})
+import numpy as np
+import linad
+from benchmarks.workloads import WORKLOADS
+
+small = linad.jit(linad.grad(lambda x: np.sum(x * 1.5)))
+for _ in range(3):
+    small(np.ones(3))                  # Numba's own start is not counted
+workload = WORKLOADS[{name!r}]
+compiled, inputs = workload.compiled({task!r}), workload.inputs({task!r})
+start = time.perf_counter()
+compiled(*inputs)
+compiled(*inputs)
+print(time.perf_counter() - start)
+"""
+
+
+class FirstTwoCalls:
+    """Calls 1 and 2 of large programs: nothing compiled yet, and with kernels on disk."""
+
+    params = [
+        ("GMM d=10 k=25, n=1000", "bundle adjustment, 31843 observations", "LSTM l=2, c=128"),
+        (False, True),
+    ]
+    param_names = ["workload", "on disk"]
+    timeout = 600
+
+    def track_seconds(self, name, on_disk):
+        """Wanted: 3 or less, and 0.3 or less."""
+        task = "blocks" if name.startswith("bundle") else "gradient"
+        code = CALLS.format(folder=str(Path(__file__).parents[1]), name=name, task=task)
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(1 + on_disk):
+                output = subprocess.run(
+                    [sys.executable, "-c", code],
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    env=dict(os.environ, LINAD_CACHE_DIR=folder),
+                )
+        return float(output.stdout)
+
+    track_seconds.unit = "s"

@@ -109,6 +109,48 @@ class LongTape:
     track_grad_microseconds_per_operation.unit = "us"
 
 
+def springs(x):
+    energy = 0.0
+    for i in range(1, len(x)):
+        for j in range(i):
+            d = x[i] - x[j]
+            energy = energy + 0.5 * (np.sqrt(d @ d) - 1.0) ** 2
+    return energy
+
+
+def products(x):
+    total = 0.0
+    for i in range(1, len(x)):
+        total = total + x[i - 1] * x[i]
+    return total
+
+
+LOOPS = {"springs": (springs, (30, 2)), "entries": (products, 100), "writes": (None, 100)}
+
+
+class EagerLoops:
+    """Python loops over entries and rows, differentiated as they are."""
+
+    params = list(LOOPS)
+    param_names = ["loop"]
+    timeout = 120
+
+    def setup(self, loop):
+        f, shape = LOOPS[loop]
+        self.f = f or (lambda x: np.sum(staircase(x, len(x))))
+        self.x = np.random.default_rng(0).standard_normal(shape)
+        self.grad = linad.grad(self.f)
+        self.grad(self.x)
+
+    def time_grad(self, loop):
+        self.grad(self.x)
+
+    def track_grad_over_value(self, loop):
+        return ratio(lambda: self.grad(self.x), lambda: self.f(self.x))
+
+    track_grad_over_value.unit = "ratio"
+
+
 class Memory:
     """Peak memory of a gradient, in arrays of the size of x, for each operation.
 

@@ -87,6 +87,12 @@ def _with_gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `value_and_grad` returns, for a function of that name."""
+    run = _both(f, argnums, has_aux, name)
+    return Transformed(run, _with_gradient, f, argnums, has_aux, name)
+
+
+def _both(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str) -> Callable[..., Any]:
+    """The function of value and gradient itself."""
     check_transform(name, f, argnums, has_aux)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -109,7 +115,7 @@ def _with_gradient(
         gradient = tree.unflatten(J.in_tree, gradient)
         return ((value, call.aux), gradient) if has_aux else (value, gradient)
 
-    return Transformed(value_and_gradient, _with_gradient, f, argnums, has_aux, name)
+    return value_and_gradient
 
 
 @overload
@@ -171,7 +177,7 @@ def _gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `grad` returns, for a function of that name."""
-    both = _with_gradient(f, argnums, has_aux, name)
+    both = _both(f, argnums, has_aux, name)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)

@@ -121,11 +121,20 @@ def is_private(x: Any) -> bool:
     return root._buffer is not None and root._buffer.private
 
 
+def is_settled(buffer: Storage | View, for_view: bool) -> bool:
+    """Whether an operation may take the value of an array as it is: the array is up to date, and
+    is not in storage written in place, of which only views are made."""
+    if type(buffer) is View:
+        storage: Storage = buffer.root._buffer
+        return buffer.version == storage.version and not storage.private
+    return for_view or not buffer.private  # type: ignore[union-attr]
+
+
 def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
     """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
     new = y._value if type(y._value) is np.ndarray else concrete(y)
     root = root_of(x)
-    base = concrete(root)
+    base = root._value if type(root._value) is np.ndarray else concrete(root)
     if "shape" in params and _layout_decides(primitive, x, new):
         x._trace.shape_counts()
     if type(new) is np.ndarray and _is_view_of_root(new, base):
@@ -141,9 +150,14 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     Its node is made when something reads it, from the root at once: however many views lead
     there, a read costs what is read. None if the primitive must run as it always does.
     """
-    if x._buffer is None or x._trace is not trace or primitive is read_region or not is_private(x):
-        return None
     root = root_of(x)
+    if (
+        root._buffer is None
+        or not root._buffer.private
+        or x._trace is not trace
+        or primitive is read_region
+    ):
+        return None
     index = params.get("index")
     if index is not None and (index.advanced or (x is root and _names_an_entry(index))):
         return None
@@ -167,6 +181,8 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
 
 def _is_view_of_root(new: np.ndarray, base: Any) -> bool:
     """Whether what a view primitive gave is a view, if only of no entries."""
+    if new.base is base:
+        return True
     return np.may_share_memory(new, base) or (not new.size and new.base is not None)
 
 
@@ -180,7 +196,10 @@ def _long(shape: Shape) -> list[int]:
 
 
 def _names_an_entry(index: Any) -> bool:
-    return all([type(entry) is int for entry in index])
+    return _ONLY_INTEGERS.issuperset(map(type, index))
+
+
+_ONLY_INTEGERS = {int}
 
 
 def with_parent(x: Any, region: Region) -> Region:

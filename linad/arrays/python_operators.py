@@ -13,7 +13,7 @@ from linad.errors import UnsupportedError
 
 # Beside one of these the trace is known without asking every argument.
 _UNTRACED = {np.ndarray, float, int, np.float64}
-_PLAIN = (np.ndarray, np.generic, int, float, complex, Traced)
+_PLAIN = (Traced, np.ndarray, np.generic, int, float, complex)
 OTHER_ARITHMETIC = (np.matrix, np.ma.MaskedArray)
 
 

@@ -49,6 +49,15 @@ class Index(tuple[Any, ...]):
         return known
 
 
+class BasicIndex(Index):
+    """An index of integers, slices and None: it names no entry twice."""
+
+    advanced = False  # type: ignore[assignment]  # known without a look
+
+    def repeats(self, shape: Shape) -> bool:
+        return False
+
+
 def _has_duplicates(index: Index, shape: Shape) -> bool:
     axes = [entry for entry in index if entry is not None]
     lengths = shape[len(shape) - len(axes) :]

@@ -56,6 +56,12 @@ class Settings:
         the arguments through operations that have a derivative: "raise"
         `linad.errors.OutputError`, "warn" (`linad.errors.DisconnectedWarning`) or "ignore".
         Default "warn".
+    compilers : int
+        Most processes beside this one that compile where a program needs many new kernels, each
+        on a core of its own. They need the folder of kernels (`cache`). Default 7.
+    progress : bool
+        Whether a line is printed on the standard error when compiling a program takes more than
+        two seconds. Default True.
     check_loops : bool
         Whether all repetitions of a `linad.loop` run in Python, each compared with the one before
         it. Default False.
@@ -70,6 +76,8 @@ class Settings:
     fast_math: bool = False
     threads: int = 1
     variants: int = 8
+    compilers: int = 7
+    progress: bool = True
     disconnected: str = "warn"
     check_loops: bool = False
 
@@ -151,8 +159,8 @@ class config:
         ``snapshot_bytes``, up to which plain arrays are copied; ``disconnected``, what happens
         when a result depends on no argument ("raise", "warn" or "ignore"); ``check_loops``,
         whether every repetition of a `linad.loop` runs and is compared; and of compiled
-        programs ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads`` and
-        ``variants``, see `Settings`.
+        programs ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads``,
+        ``variants``, ``compilers`` and ``progress``, see `Settings`.
 
     Raises
     ------

@@ -33,11 +33,21 @@ def normalize_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
     """Return ``axis`` (None, an int or a sequence) as a sorted tuple of distinct axes."""
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return (axis % ndim,)
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(sorted(normalize_axis(k, ndim, name) for k in given))
     if len(set(axes)) != len(axes):
         raise ValueError(f"{name}: repeated axis in {axis!r}")
     return axes
+
+
+@functools.lru_cache(4096)
+def reduced(shape: Shape, axes: tuple[int, ...]) -> tuple[tuple[int, ...], Shape, Shape]:
+    """``axes`` counted from the end, and the shape of a reduction over them with and without
+    keepdims."""
+    ndim = len(shape)
+    return tuple([k - ndim for k in axes]), keep_axes(shape, axes), drop_axes(shape, axes)
 
 
 def keep_axes(shape: Shape, axes: Sequence[int]) -> Shape:
@@ -61,6 +71,8 @@ def matrix_transpose(a: Any) -> Any:
 
 def memory_of(array: Any) -> int:
     """A number of the memory an array lives in: views of one array have the same."""
+    if type(array) is np.ndarray and array.base is None:
+        return id(array)
     below = _below(array)
     while below is not None:
         array = below

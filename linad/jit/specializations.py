@@ -33,7 +33,7 @@ from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.random_draws import Draws
 from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
-from linad.transforms.plain_operands import is_frozen, same_bits
+from linad.transforms.plain_operands import is_frozen, is_uniform, same_bits
 from linad.transforms.record import RecordTrace
 from linad.transforms.rewriting import value_key
 
@@ -432,7 +432,8 @@ def _own_constants(equations: list[Equation]) -> list[Equation]:
     """The equations with copies of the large arrays that they refer to, each copied once.
 
     Small ones are copies already, see `linad.transforms.plain_operands`. What is read once has
-    to be read at once, not when the program is compiled.
+    to be read at once, not when the program is compiled. Of one number all along an axis, as the
+    ones that the derivative of a sum begins with, that number is kept.
     """
     copies: dict[int, np.ndarray] = {}
 
@@ -440,8 +441,10 @@ def _own_constants(equations: list[Equation]) -> list[Equation]:
         if type(a) is not np.ndarray or a.nbytes <= settings().snapshot_bytes or is_frozen(a):
             return a
         if id(a) not in copies:
-            copies[id(a)] = np.array(a, order="C")
-            copies[id(a)].flags.writeable = False
+            # With several axes the memory would say in what order those of results lie.
+            mine = np.array(a[:1] if a.ndim == 1 and is_uniform(a) else a, order="C")
+            mine.flags.writeable = False
+            copies[id(a)] = mine if mine.shape == a.shape else np.broadcast_to(mine, a.shape)
         return copies[id(a)]
 
     return [eqn.with_inputs(tuple([own(a) for a in eqn.inputs])) for eqn in equations]

@@ -43,6 +43,29 @@ INTERNAL = {
 NUMBERS = (int, float, complex, np.generic)
 
 
+class PutOff:
+    """An attribute of SciPy's initialisation, which runs when it is first asked for.
+
+    An operator must not have a method ``__getattr__`` for this: reading any attribute of it,
+    those that are there too, would take several times as long.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, op: Any, kind: Any = None) -> Any:
+        if op is None:
+            return self
+        if self.name == "shape":
+            op.shape = (size_of(op.out_shape), size_of(op.in_shape))
+        else:
+            LinearOperator.__init__(op, op.dtype, op.shape)
+        try:
+            return op.__dict__[self.name]
+        except KeyError:
+            return getattr(LinearOperator, self.name)  # as this version of SciPy has it
+
+
 class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     """A linear map from arrays of shape ``in_shape`` to arrays of shape ``out_shape``.
 
@@ -97,26 +120,18 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     compiled = False
     writes = False
     hermitian = False
+    shape: Any = PutOff()
+    ndim: Any = PutOff()
+    _xp: Any = PutOff()
     __array_priority__ = 2000.0
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "JacobianOperator":
-        return object.__new__(cls)
+    # SciPy's looks at the methods of each operator that is made; this one is no Python call.
+    __new__ = object.__new__  # type: ignore[assignment]
 
     def __init__(self, out_shape: Shape, in_shape: Shape, dtype: Any) -> None:
         self.out_shape = out_shape
         self.in_shape = in_shape
         self.dtype = dtype
-
-    def __getattr__(self, name: str) -> Any:
-        # Reached only for what is not set yet.
-        if name == "shape":
-            self.shape = (size_of(self.out_shape), size_of(self.in_shape))
-            return self.shape
-        if name in ("_xp", "ndim"):
-            super().__init__(self.dtype, self.shape)
-            if name in self.__dict__:
-                return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
         names = {*super().__dir__(), "shape"}

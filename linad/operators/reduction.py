@@ -6,7 +6,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
-from linad.core.shapes import Shape, drop_axes, keep_axes
+from linad.core.shapes import Shape, reduced
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import UNSTRUCTURED
 from linad.operators.relation_shapes import dense_along
@@ -36,10 +36,9 @@ class ScaledSum(JacobianOperator):
         self, axes: tuple[int, ...], in_shape: Shape, dtype: Any, factor: Any = None
     ) -> None:
         # Counted from the end, so that leading seed axes do not move them.
-        self._axes = tuple([k - len(in_shape) for k in axes])
-        self._kept = keep_axes(in_shape, axes)
+        self._axes, self._kept, out_shape = reduced(in_shape, axes)
         self.factor = factor
-        super().__init__(drop_axes(in_shape, axes), in_shape, dtype)
+        super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
         total = np.add.reduce(tangent, axis=self._axes)
@@ -92,9 +91,8 @@ class WeightedSum(JacobianOperator):
 
     def __init__(self, weights: Any, axes: tuple[int, ...], in_shape: Shape, dtype: Any) -> None:
         self.weights = weights
-        self._axes = tuple([k - len(in_shape) for k in axes])
-        self._kept = keep_axes(in_shape, axes)
-        super().__init__(drop_axes(in_shape, axes), in_shape, dtype)
+        self._axes, self._kept, out_shape = reduced(in_shape, axes)
+        super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
         return np.add.reduce(tangent * self.weights, axis=self._axes)

@@ -1,5 +1,6 @@
 """Operators that repeat or reorder entries: broadcasts, reshapes, transposed axes."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
-from linad.core.shapes import Shape, keep_axes, size_of
+from linad.core.shapes import Shape, reduced, size_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import ones_of, real_dtype
 from linad.operators.relation_shapes import moved
@@ -37,14 +38,10 @@ class Broadcast(JacobianOperator):
         self, out_shape: Shape, in_shape: Shape, dtype: Any, axes: Sequence[int] | None = None
     ) -> None:
         if axes is None:
-            added = len(out_shape) - len(in_shape)
-            kept = (1,) * added + in_shape
-            axes = [k for k, n in enumerate(out_shape) if k < added or kept[k] != n]
+            self._axes, self._kept = _repeated(out_shape, in_shape)
         else:
-            kept = keep_axes(out_shape, axes)
-        self._kept = kept
-        # Counted from the end, so that leading seed axes do not move them.
-        self._axes = tuple([k - len(out_shape) for k in axes])
+            # Counted from the end, so that leading seed axes do not move them.
+            self._axes, self._kept, _ = reduced(out_shape, tuple(axes))
         super().__init__(out_shape, in_shape, dtype)
 
     def pushforward(self, tangent: Array) -> Array:
@@ -80,6 +77,16 @@ class Broadcast(JacobianOperator):
 
     def relation_key(self) -> Any:
         return self._kept
+
+
+@functools.lru_cache(4096)
+def _repeated(out_shape: Shape, in_shape: Shape) -> tuple[tuple[int, ...], Shape]:
+    """The axes that NumPy's broadcasting repeats, counted from the end, and the shape before it
+    with axes of length 1 in front."""
+    added = len(out_shape) - len(in_shape)
+    kept = (1,) * added + in_shape
+    axes = [k for k, n in enumerate(out_shape) if k < added or kept[k] != n]
+    return tuple([k - len(out_shape) for k in axes]), kept
 
 
 def broadcast(out_shape: Shape, in_shape: Shape, dtype: Any) -> JacobianOperator:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import attach_view, lazy_view, refresh_node, write_value
+from linad.arrays.buffers import attach_view, is_settled, lazy_view, refresh_node, write_value
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.core import tree
@@ -18,12 +18,13 @@ from linad.core.adopted import repeated
 from linad.core.array_type import Array
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
-from linad.core.shapes import is_inexact
+from linad.core.shapes import is_inexact, size_of
 from linad.errors import WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.region_writes import Erase, Insert
-from linad.operators.structured import Cast, Identity
+from linad.operators.slopes import SlopeRule
+from linad.operators.structured import Cast, Diagonal, Identity
 from linad.transforms.plain_operands import PlainOperands
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import Link, Node, Step, TapeOperator
@@ -33,6 +34,9 @@ from linad.transforms.traced_values import (
     read_written,
     refuse_objects,
 )
+
+_bare = object.__new__  # without the calls of a constructor
+_NUMBERS = {np.float64, float, int}
 
 
 class LinearTrace(Trace):
@@ -44,28 +48,67 @@ class LinearTrace(Trace):
         self.steps: list[Step] = []
         self.writes = False
         self.operands = PlainOperands()
+        self.identities: dict[Any, Identity] = {}  # by shape: sums share them
 
     def input(self, value: Any) -> Tracer:
         """Return a traced value that depends on nothing."""
         return Tracer(self, next(self.nodes), value)
 
+    # What eager programs spend their time in is written out here, without calls to spare.
+
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.finished:
             self.check_alive()
-        if primitive.elementwise:
-            # The most common operation, in as few steps as it can be done in.
+        if primitive.slopes == len(args) and not params:
             x = args[0]
-            if x._trace is self and x._buffer is None and type(x._value) is not Tracer:
-                return self._apply_elementwise(primitive, x)
-        if primitive.view and (view := lazy_view(self, args[0], primitive, params)) is not None:
-            return view
+            if primitive.slopes == 2:
+                found = self._apply_to_two(primitive, x, args[1])
+                if found is not None:
+                    return found
+            elif x._trace is self and x._buffer is None:
+                value = x._value
+                # Only a value that is itself traced needs the dispatch that calling it would do.
+                y = primitive(value) if type(value) is Tracer else primitive.impl(value)
+                rule = primitive.rules[0]
+                J: Any
+                if type(rule) is SlopeRule and rule.slope and value.dtype is y.dtype:
+                    J = _bare(Diagonal)
+                    J.entries = rule.slope(y, value)
+                    J.out_shape = J.in_shape = y.shape
+                    J.dtype = y.dtype
+                else:
+                    J = widened(rule(y, value), value.dtype, y.dtype)
+                node = next(self.nodes)
+                self.steps.append((node, [(x._node, J)]))
+                result: Any = _bare(Tracer)
+                result._trace, result._node, result._value, result._buffer = self, node, y, None
+                return result
+        elif primitive.view and args[0]._buffer is not None:
+            view = lazy_view(self, args[0], primitive, params)
+            if view is not None:
+                return view
         operands = self.operands if primitive.captures_args else None
-        values, active, nested = read_arguments(self, primitive, args, operands)
+        values: list[Any] = []
+        active: list[tuple[int, Node]] = []
+        nested = False
+        for a in args:
+            if type(a) is Tracer:
+                if a._trace is not self or (
+                    a._buffer is not None and not is_settled(a._buffer, primitive.view)
+                ):
+                    values, active, nested = read_arguments(self, primitive, args, operands)
+                    break
+                active.append((len(values), a._node))
+                a = a._value
+                if type(a) is Tracer:
+                    nested = True
+            elif operands is not None and type(a) is np.ndarray:
+                a = operands.keep(a)
+            values.append(a)
         if primitive.vjp_rule is not None:
             return self._apply_vjp_rule(primitive, values, active, params)
         if primitive.whole is not None:
             return self._apply_whole(primitive, values, active)
-        # Only a value that is itself traced needs the dispatch that calling it would do.
         y = (primitive if nested else primitive.impl)(*values, **params)
         if primitive.constant:
             return self._constant(y)
@@ -87,20 +130,66 @@ class LinearTrace(Trace):
             links.append((node, J))
         node = next(self.nodes)
         self.steps.append((node, links))
-        result = Tracer(self, node, y)
-        if primitive.view:
+        result = _bare(Tracer)
+        result._trace, result._node, result._value, result._buffer = self, node, y, None
+        if primitive.view and (nested or type(y) is np.ndarray):
             attach_view(result, args[0], primitive, params)
         return result
 
-    def _apply_elementwise(self, primitive: Primitive, x: Tracer) -> Tracer:
-        value = x._value
-        y = primitive.impl(value)
-        J = primitive.rules[0](y, value)
-        if value.dtype is not y.dtype:
-            J = widened(J, value.dtype, y.dtype)
+    def _apply_to_two(self, primitive: Primitive, a: Any, b: Any) -> Any:
+        """``a * b`` and its like; None if it needs the general way."""
+        from_a = from_b = None
+        if type(a) is Tracer:
+            if a._trace is not self or (a._buffer is not None and not is_settled(a._buffer, False)):
+                return None
+            from_a = a._node
+            a = a._value
+        elif type(a) is np.ndarray and primitive.captures_args:
+            a = self.operands.keep(a)
+        if type(b) is Tracer:
+            if b._trace is not self or (b._buffer is not None and not is_settled(b._buffer, False)):
+                return None
+            from_b = b._node
+            b = b._value
+        elif type(b) is np.ndarray and primitive.captures_args:
+            b = self.operands.keep(b)
+        if type(a) is Tracer or type(b) is Tracer:
+            y = primitive(a, b)
+        elif primitive.on_numbers is not None and type(a) in _NUMBERS and type(b) in _NUMBERS:
+            y = primitive.on_numbers(a, b)
+        else:
+            y = primitive.impl(a, b)
+        if y.dtype.hasobject:
+            refuse_objects(primitive)
+        rules = primitive.rules
+        links = []
+        if from_a is not None:
+            links.append((from_a, self._operator(rules[0], a, y, a, b)))
+        if from_b is not None:
+            links.append((from_b, self._operator(rules[1], b, y, a, b)))
         node = next(self.nodes)
-        self.steps.append((node, [(x._node, J)]))
-        return Tracer(self, node, y)
+        self.steps.append((node, links))
+        result: Any = _bare(Tracer)
+        result._trace, result._node, result._value, result._buffer = self, node, y, None
+        return result
+
+    def _operator(self, rule: Any, x: Any, y: Any, a: Any, b: Any) -> Any:
+        """The operator of ``x``, which is one of a and b."""
+        shape, dtype = y.shape, y.dtype
+        J: Any
+        if type(rule) is not SlopeRule or x.shape != shape or x.dtype is not dtype:
+            J = rule(y, a, b)
+            return J if x.dtype is dtype else widened(J, x.dtype, dtype)
+        if rule.slope is not None:
+            J = _bare(Diagonal)
+            J.entries = rule.slope(y, a, b)
+            J.out_shape = J.in_shape = shape
+            J.dtype = dtype
+            return J
+        J = self.identities.get(shape)
+        if J is None or J.dtype is not dtype:
+            J = self.identities[shape] = Identity(shape, dtype)
+        return J
 
     def constant(self, value: Any) -> Tracer:
         self.cut = True
@@ -115,18 +204,19 @@ class LinearTrace(Trace):
             wanted.add(y._node)
         for node, links in reversed(self.steps):
             if node in wanted if type(node) is int else not wanted.isdisjoint(node):
-                wanted.update([source for source, _ in links])
+                for source, _ in links:
+                    wanted.add(source)
         return not wanted.isdisjoint(inputs)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
-        slot = Slot(root)
+        shape, dtype = root._value.shape, root._value.dtype
         links: list[Link] = []
         node, value = read_written(self, value)
         if node is not None:
-            links.append((node, Insert(region, slot.shape, slot.dtype)))
-        if not region.covers(slot.size):
-            links.append((root._node, Erase(region, slot.shape, slot.dtype)))
+            links.append((node, Insert(region, shape, dtype)))
+        if not region.covers(size_of(shape)):
+            links.append((root._node, Erase(region, shape, dtype)))
         self.cut = self.cut or not links
         write_value(root, region, value)
         root._node = next(self.nodes)

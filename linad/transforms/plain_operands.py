@@ -143,6 +143,14 @@ def same_bits(a: np.ndarray, copy: np.ndarray) -> bool:
     return bool((_words_of(a) == _words_of(copy)).all())
 
 
+def is_uniform(a: np.ndarray) -> bool:
+    """Whether all entries of an array are the same number, bit by bit."""
+    if not a.size or a.dtype.kind not in "biufc":
+        return False
+    words = _words_of(np.ascontiguousarray(a)).reshape(a.size, -1)
+    return bool((words == words[0]).all())
+
+
 def _parts(A: Any) -> list[np.ndarray]:
     """The arrays that a sparse matrix is made of; none if it is made of something else."""
     own = vars(A)

@@ -4,7 +4,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -195,15 +195,35 @@ def user_line() -> Source | None:
     """The innermost line on the stack that is neither linad's nor NumPy's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _is_ours(frame.f_globals.get("__name__", "")):
-            return Source(frame.f_code.co_filename, frame.f_lineno)
+        code = frame.f_code
+        known = _codes.get(id(code)) or _looked_up(frame)
+        lines = known[1]
+        if lines is not None:
+            at = frame.f_lasti
+            source = lines.get(at)
+            if source is None:
+                source = lines[at] = Source(code.co_filename, frame.f_lineno)
+            return source
         frame = frame.f_back
     return None
 
 
-@functools.lru_cache(1024)
-def _is_ours(module: str) -> bool:
-    return module.startswith(("linad.", "numpy.")) or module in ("linad", "numpy")
+_codes: dict[int, tuple[CodeType, dict[int, Source] | None]] = {}
+"""By the id of code, which is kept so that the id stays its own: its lines, by the place of an
+instruction; None for linad's and NumPy's. To find out takes longer than many operations."""
+
+_MOST_CODES = 20_000
+"""Programs that make code without end are not to fill the memory with it."""
+
+
+def _looked_up(frame: FrameType) -> tuple[CodeType, dict[int, Source] | None]:
+    if len(_codes) > _MOST_CODES:
+        _codes.clear()
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    lines: dict[int, Source] | None = None if package in ("linad", "numpy") else {}
+    found = frame.f_code, lines
+    _codes[id(frame.f_code)] = found
+    return found
 
 
 @repeated

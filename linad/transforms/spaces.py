@@ -80,7 +80,7 @@ def common_dtype(slots: list[Slot]) -> Any:
     if not slots:
         return np.dtype(float)
     dtype = slots[0].dtype
-    for slot in slots[1:]:
+    for slot in slots:
         if slot.dtype is not dtype:
             dtype = np.promote_types(dtype, slot.dtype)
     return dtype

@@ -14,7 +14,7 @@ from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.shapes import Shape, memory_of
-from linad.operators.base import JacobianOperator, own
+from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
@@ -96,12 +96,12 @@ class TapeOperator(Typed):
         # One call of a compiled program: what it returns in a tuple is told apart before it.
         self.compiled = len(steps) == 2 and len(steps[1][1]) == 1 and steps[1][1][0][1].compiled
         self._schedule: list[tuple[Any, Sequence[Link], list[Node]]] | None = None
-        self._in_dtype = common_dtype(in_slots)
-        self._out_dtype = common_dtype(out_slots)
+        taken = self._in_dtype = common_dtype(in_slots)
+        given = self._out_dtype = common_dtype(out_slots)
         super().__init__(
             flat_shape(out_slots, out_tree),
             flat_shape(in_slots, in_tree),
-            np.promote_types(self._in_dtype, self._out_dtype),
+            taken if taken is given else np.promote_types(taken, given),
         )
 
     @property
@@ -206,9 +206,10 @@ class TapeOperator(Typed):
             for node, J in links:
                 held = slots[node]
                 if J.scatters and (held is not None or type(cotangent) is not Tracer):
-                    if not owned[node] or is_view(held):
+                    if not owned[node] or (type(held) is Tracer and is_view(held)):
                         held = _buffer(held, seeds, J)
-                    held = _lifted(held, cotangent)
+                    if type(cotangent) is Tracer:
+                        held = _lifted(held, cotangent)
                     J.pullback_into(cotangent, held)
                     slots[node] = held
                     owned[node] = True
@@ -280,7 +281,7 @@ class TapeOperator(Typed):
     ) -> list[Any]:
         """The values at ``nodes``, each in memory that nobody else holds."""
         results: list[Any] = []
-        taken = {memory_of(x) for x in given}
+        taken = set(map(memory_of, given))
         for node, slot in zip(nodes, expected, strict=True):
             value = None if node is None else slots[node]
             result = slot.zeros(seeds) if value is None else handed_out(value, taken)
@@ -326,8 +327,11 @@ def handed_out(value: Any, taken: set[int]) -> Any:
     if isinstance(value, Tracer):
         return value.alias()
     if type(value) is np.ndarray:
-        value = own(value, taken)
-        taken.add(memory_of(value))
+        memory = memory_of(value)
+        if memory in taken or not value.flags.writeable:
+            value = value.copy()
+            memory = id(value)
+        taken.add(memory)
     return value
 
 

@@ -282,3 +282,21 @@ def test_out_is_refused():
         linad.linearize(lambda x: np.take(x, [0], out=np.empty(1)), V)
     with pytest.raises(TracerError, match="compress"):
         linad.linearize(lambda x: np.compress([True], x, out=np.empty(1)), V)
+
+
+@pytest.mark.parametrize(
+    "index", [(None, slice(1, None)), (None, 2), (slice(None, 3), None), 1, slice(0, 3, 2), ...]
+)
+def test_seeds_and_new_axes(index):
+    """Both put axes in front: a sweep of many seeds adds to the right entries."""
+    x = np.array([0.5, -1.0, 2.0, 3.0])
+    f = lambda x: np.sin(x[index]) * x[index]  # noqa: E731
+    found = linad.jacobian(f)(x)
+    step = 1e-6 * np.eye(4)
+    for k in range(4):
+        expected = (f(x + step[k]) - f(x - step[k])) / 2e-6
+        np.testing.assert_allclose(found[..., k], expected, atol=1e-9)
+    y, J = linad.linearize(f, x)
+    seeds = np.random.default_rng(0).standard_normal((4, *np.shape(y)))
+    for seed, pulled in zip(seeds, J.pullback(seeds), strict=True):
+        np.testing.assert_allclose(pulled, J.pullback(seed), rtol=1e-14)

@@ -13,6 +13,7 @@ import scipy.special as sp
 import linad
 from linad.core.dispatch import UFUNCS
 from linad.core.primitive import Primitive
+from linad.operators.slopes import SlopeRule
 
 STEP = 1e-2
 PLACES = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 0.0])
@@ -38,7 +39,9 @@ def _arguments(primitive, count):
     """The arguments that have a derivative."""
     for i in range(count):
         rule = primitive.rules.get(i)
-        if rule is not None and "_refusal" not in rule.__code__.co_qualname:
+        if rule is not None and (
+            isinstance(rule, SlopeRule) or "_refusal" not in rule.__code__.co_qualname
+        ):
             yield i
 
 

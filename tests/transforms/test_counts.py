@@ -5,6 +5,8 @@ were exact when they were written: where one falls, put the new number here. Wha
 programs consist of is counted in `tests/sweeps/test_counts.py`.
 """
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,53 @@ def test_star_colours_of_hessians():
     arrow = linad.hessian_operator(lambda x: np.sum(x[0] * x[1:] ** 2), np.ones(50))
     assert symmetric_plan_for(pattern_of(chain)).count <= 3
     assert symmetric_plan_for(pattern_of(arrow)).count <= 2
+
+
+def squares(x):
+    for _ in range(100):
+        x = np.tanh(x) * x
+    return np.sum(x)
+
+
+def entries(x):
+    total = 0.0
+    for i in range(100):
+        total = total + x[i] * x[i + 1]
+    return total
+
+
+def springs(x):
+    energy = 0.0
+    for i in range(100):
+        d = x[i + 1] - x[i]
+        energy = energy + 0.5 * (np.sqrt(np.sum(d * d)) - 1.0) ** 2
+    return energy
+
+
+def recurrence(x):
+    y = np.zeros_like(x)
+    for i in range(1, 101):
+        y[i] = 0.5 * y[i - 1] + x[i]
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f, x, calls",
+    [
+        (squares, np.ones(3), 16),
+        (entries, np.ones(101), 35),
+        (springs, np.linspace(0.0, 9.0, 202).reshape(101, 2), 115),
+        (recurrence, np.ones(101), 105),
+    ],
+)
+def test_python_calls_of_an_eager_gradient(f, x, calls):
+    """For each of a hundred rounds; what a function of Python does takes longer than NumPy's."""
+    gradient, found = linad.grad(f), []
+    gradient(x)
+    given = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: found.append(event))
+    try:
+        gradient(x)
+    finally:
+        sys.setprofile(given)
+    assert found.count("call") <= 100 * calls

@@ -7,7 +7,7 @@ import scipy.sparse
 import linad
 from linad.errors import OverwrittenError
 from linad.testing.derivative_checks import check_derivatives
-from linad.transforms.plain_operands import PlainOperands, fingerprint, is_frozen
+from linad.transforms.plain_operands import PlainOperands, fingerprint, is_frozen, is_uniform
 
 X = np.array([0.3, -0.7, 1.9])
 
@@ -201,3 +201,15 @@ def test_a_recorded_program_reads_a_sparse_matrix_itself():
 
     with pytest.raises(OverwrittenError):
         linad.jit(f)(np.ones(5))
+
+
+def test_uniform():
+    """Bit by bit: zeros of both signs differ, and NaN is the same as itself."""
+    assert is_uniform(np.ones(5))
+    assert is_uniform(np.full((2, 3), np.nan))
+    assert is_uniform(np.full(4, 1 + 2j))
+    assert is_uniform(np.ones(3, bool))
+    assert is_uniform(np.arange(8.0)[::8])
+    assert not is_uniform(np.array([0.0, -0.0]))
+    assert not is_uniform(np.array([1 + 2j, 1 + 3j]))
+    assert not is_uniform(np.ones(0))

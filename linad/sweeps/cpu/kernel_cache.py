@@ -245,6 +245,14 @@ def kernel(source: str, fast: bool = False, function: Any = None) -> int:
     return int(found.address)
 
 
+def is_known(source: str, fast: bool = False, function: Any = None) -> bool:
+    """Whether a kernel is in this process, or seems to be on disk."""
+    if (source, fast, function) in _kernels:
+        return True
+    home = folder() if function is None else None
+    return home is not None and (home / f"k{key_of(source, fast)}.sum").exists()
+
+
 def _load(source: str, fast: bool, called: Any) -> Any:
     started = time.perf_counter()
     vecmath.libraries_loaded()

@@ -8,6 +8,7 @@ import numpy as np
 from linad.core.settings import settings
 from linad.sweeps.cpu import engine, kernel_cache as cache
 from linad.sweeps.cpu.made_results import TABLE
+from linad.sweeps.cpu.program_kernels import addresses_of
 from linad.sweeps.fallbacks import PreparedFallback
 from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.lower import Lowering
@@ -48,9 +49,10 @@ class CpuProgram(SweepProgram):
         counts = cache.counts
         before = counts.compiled, counts.loaded
         kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
+        wanted = [(self._source_of(i), i.fast, i.function) for i in kernels]
+        found = iter(addresses_of(wanted, self.tape.name))
         self.addresses = [
-            cache.kernel(self._source_of(i), i.fast, i.function) if isinstance(i, KernelCall) else 0
-            for i in lowering.instructions
+            next(found) if isinstance(i, KernelCall) else 0 for i in lowering.instructions
         ]
         self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
         work = sum([max(i.extent, i.work // WORK_OF_AN_ENTRY) for i in kernels])

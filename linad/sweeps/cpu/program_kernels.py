@@ -1,0 +1,212 @@
+"""The kernels of a program: what is missing is compiled on the cores that there are.
+
+Numba compiles under one lock, so threads would take turns. Where a program needs many new kernels,
+processes beside this one compile some of them into the folder of kernels, from where this one
+loads them. A process takes a second until it compiles its first kernel, and then as many as this
+one does. It gets its work one kernel at a time, so one that starts late, or fails, holds nothing
+up: what it has not compiled this process compiles itself.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from linad.core.settings import settings
+from linad.sweeps.cpu import kernel_cache as cache
+
+Wanted = tuple[str, bool, Any]
+"""Source, whether arithmetic may be reordered, and the user's function that the kernel calls."""
+
+MANY = 12
+"""New kernels from which another process is worth its start; and for each one more."""
+
+PATIENCE = 2.0
+"""Seconds after which it is said that something is being compiled."""
+
+LONGEST = 60.0
+"""Seconds that are waited for a kernel of another process."""
+
+
+def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
+    """The addresses of kernels, compiled or found.
+
+    Parameters
+    ----------
+    wanted : sequence of (source, fast, function)
+        As `linad.sweeps.cpu.kernel_cache.kernel` takes them.
+    name : str
+        Of the program, for what is printed.
+    """
+    missing = [w for w in dict.fromkeys(wanted) if not cache.is_known(*w)]
+    said = Announcement(name, len(missing))
+    shared: deque[Wanted] = deque(missing)
+    helpers = _started(missing, shared)
+    try:
+        while shared:
+            try:
+                next_one = shared.popleft()
+            except IndexError:  # a helper was faster
+                break
+            cache.kernel(*next_one)
+            said.after(len(missing) - len(shared))
+        elsewhere = [w for helper in helpers for w in helper.finish()]
+    finally:
+        for helper in helpers:
+            helper.stop()
+    loaded = cache.counts.loaded
+    addresses = [cache.kernel(*w) for w in wanted]
+    beside = min(len(elsewhere), cache.counts.loaded - loaded)
+    cache.counts.loaded -= beside  # they have been compiled for this program all the same
+    cache.counts.compiled += beside
+    return addresses
+
+
+class Announcement:
+    """Says once, on the standard error, that compiling takes longer than one waits in silence."""
+
+    def __init__(self, name: str, count: int) -> None:
+        self.name, self.count = name, count
+        self.started = time.perf_counter()
+        self.said = not settings().progress
+
+    def after(self, done: int) -> None:
+        """Take note of kernels that are compiled, or being compiled."""
+        seconds = time.perf_counter() - self.started
+        if self.said or seconds < PATIENCE or done == self.count:
+            return
+        self.said = True
+        folder = cache.folder()
+        kept = "" if folder is None else f"; they are kept in {folder}"
+        print(
+            f"linad: compiling {self.name}: {done} of {self.count} kernels in {seconds:.0f} s"
+            f"{kept} (linad.config(progress=False) prints nothing)",
+            file=sys.stderr,
+        )
+
+
+def _started(missing: list[Wanted], shared: "deque[Wanted]") -> list["Helper"]:
+    """Processes that share in the work, if there is enough of it, and cores and a folder."""
+    most = min(settings().compilers, idle_cores(), len(missing) // MANY)
+    folder = cache.folder() if most > 0 and runs_python(sys.executable) else None
+    if folder is None:
+        return []
+    helpers = []
+    with suppress(OSError):  # no more processes: this one compiles
+        for _ in range(most):
+            helpers.append(Helper(shared, folder))
+    return helpers
+
+
+def idle_cores() -> int:
+    """How many cores nobody uses, as far as is known: not this process, and no other."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 1
+    return cores - max(1, busy)
+
+
+def runs_python(executable: str | None) -> bool:
+    """Whether a program is Python, and not one that has it inside."""
+    name = Path(executable or "").name.lower()
+    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
+
+
+class Helper:
+    """A process that compiles, and the thread that hands it one kernel after the other.
+
+    Parameters
+    ----------
+    shared : deque
+        Kernels to compile; the helper takes from the right.
+    folder : Path
+        Where they are kept.
+    """
+
+    def __init__(self, shared: "deque[Wanted]", folder: Path) -> None:
+        self.shared = shared
+        self.done: list[Wanted] = []
+        given = {
+            "PYTHONPATH": os.pathsep.join([p or str(Path.cwd()) for p in sys.path]),
+            "LINAD_CACHE_DIR": str(folder),
+            "LINAD_CACHE": "1",
+            "LINAD_CACHE_BYTES": str(settings().cache_bytes),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", f"from {__name__} import serve; serve()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | given,
+            text=True,
+            encoding="utf-8",
+        )
+        self.ready = False
+        self.thread = threading.Thread(target=self._feed, daemon=True)
+        self.thread.start()
+
+    def _feed(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with suppress(OSError, ValueError):  # it has ended, or was stopped
+            while self.process.stdout.readline():
+                self.ready = True
+                kernel = self._taken()
+                if kernel is None:
+                    return
+                self.process.stdin.write(json.dumps(kernel[:2]) + "\n")
+                self.process.stdin.flush()
+                self.done.append(kernel)
+
+    def _taken(self) -> Wanted | None:
+        """The next kernel that any process can compile; one with a function of the user's stays."""
+        own = []
+        found = None
+        with suppress(IndexError):
+            while found is None:
+                kernel = self.shared.pop()
+                if kernel[2] is None:
+                    found = kernel
+                else:
+                    own.append(kernel)
+        self.shared.extendleft(own)
+        return found
+
+    def finish(self) -> list[Wanted]:
+        """Wait until it has compiled what it has begun; return what it was given."""
+        if self.ready:
+            self.thread.join(LONGEST)
+        return self.done
+
+    def stop(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.wait()
+        self.thread.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+
+def serve() -> None:
+    """What a helper runs: compile the kernels whose sources it reads, a line for each."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed is no answer
+    answers.write("ready\n")
+    answers.flush()
+    for line in sys.stdin:
+        source, fast = json.loads(line)
+        cache.kernel(source, fast)
+        answers.write("done\n")
+        answers.flush()

@@ -1,0 +1,114 @@
+"""Kernels of a program: compiled beside this process, and said to be compiled."""
+
+import sys
+from collections import deque
+
+import pytest
+
+import linad
+from linad.core.compiler_lock import compiling
+from linad.sweeps.cpu import kernel_cache as cache, program_kernels
+from linad.sweeps.cpu.program_kernels import Helper, addresses_of, runs_python
+
+
+def wanted(*numbers):
+    """Kernels that return these numbers."""
+    return [(f"def kernel(p, start, stop):\n    return {n}\n", False, None) for n in numbers]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINAD_CACHE_DIR", str(tmp_path / "kernels"))
+    monkeypatch.setattr(cache, "_kernels", {})
+    return cache.folder()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Another process from the first kernel on."""
+    monkeypatch.setattr(program_kernels, "MANY", 1)
+    monkeypatch.setattr(program_kernels, "idle_cores", lambda: 1)
+
+
+def script(path, text):
+    """A program of that name instead of Python."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+class TestHelper:
+    def test_compiles_into_the_folder(self, folder):
+        kernels = wanted(11, 12)
+        mine = ("def kernel(p, start, stop):\n    return function\n", False, len)
+        helper = Helper(deque([mine, *kernels]), folder)
+        helper.thread.join(120)
+        assert helper.done == kernels[::-1]
+        assert helper.shared == deque([mine])  # what calls a function of the user's stays
+        helper.stop()
+        before = cache.counts.compiled, cache.counts.loaded
+        assert all(cache.is_known(*k) for k in kernels)
+        assert all(cache.kernel(*k) for k in kernels)
+        assert (cache.counts.compiled, cache.counts.loaded) == (before[0], before[1] + 2)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="a program is a shell script here")
+    @pytest.mark.parametrize("text", ["exit 1", "echo ready; exit 1", "echo ready; read line"])
+    def test_one_that_ends(self, folder, at_once, tmp_path, monkeypatch, text):
+        """This process compiles what it has not."""
+        monkeypatch.setattr(sys, "executable", script(tmp_path / "python", text))
+        before = cache.counts.compiled
+        with compiling, linad.config(compilers=1):
+            addresses = addresses_of(wanted(21, 22, 21), "f")
+        assert addresses[0] == addresses[2] != addresses[1]
+        assert cache.counts.compiled == before + 2
+
+    @pytest.mark.full
+    def test_what_it_has_compiled_counts(self, folder, at_once, monkeypatch):
+        class Quick(Helper):
+            """One that has compiled all before this process begins."""
+
+            def __init__(self, *given):
+                super().__init__(*given)
+                self.thread.join(120)
+
+        monkeypatch.setattr(program_kernels, "Helper", Quick)
+        before = cache.counts.compiled, cache.counts.loaded
+        with linad.config(compilers=1):
+            addresses_of(wanted(31, 32), "f")
+        assert (cache.counts.compiled, cache.counts.loaded) == (before[0] + 2, before[1])
+
+    @pytest.mark.parametrize(
+        "compilers, cores, count", [(0, 9, 40), (9, 0, 40), (9, 9, program_kernels.MANY - 1)]
+    )
+    def test_none_is_started(self, folder, monkeypatch, compilers, cores, count):
+        monkeypatch.setattr(program_kernels, "idle_cores", lambda: cores)
+        monkeypatch.setattr(program_kernels, "Helper", None)
+        monkeypatch.setattr(cache, "kernel", lambda *given: 0)
+        with linad.config(compilers=compilers):
+            assert addresses_of(wanted(*range(count)), "f") == [0] * count
+
+    def test_programs_that_have_python_inside(self):
+        assert runs_python("/usr/bin/python3.13")
+        assert runs_python("C:\\Python\\python.exe".replace("\\", "/"))
+        assert not runs_python("/usr/bin/blender")
+        assert not runs_python("")
+        assert not runs_python(None)
+
+
+class TestAnnouncement:
+    @pytest.mark.parametrize("progress", [True, False])
+    def test_is_made_once(self, folder, capsys, monkeypatch, progress):
+        monkeypatch.setattr(program_kernels, "PATIENCE", 0.0)
+        with linad.config(progress=progress):
+            addresses_of(wanted(41, 42, 43), "model")
+        said = capsys.readouterr().err
+        assert said.count("\n") == progress
+        assert ("linad: compiling model: 1 of 3 kernels in" in said) is progress
+        assert (str(folder) in said) is progress
+
+    def test_what_is_there_needs_none(self, folder, capsys, monkeypatch):
+        with linad.config(progress=True):
+            addresses_of(wanted(51, 52), "model")
+            monkeypatch.setattr(program_kernels, "PATIENCE", 0.0)
+            addresses_of(wanted(51, 52), "model")
+        assert capsys.readouterr().err == ""
