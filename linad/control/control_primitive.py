@@ -23,6 +23,11 @@ class ControlPrimitive(Primitive):
         self.whole = self._linearized
         self._runner: Any = None
 
+    @property
+    def parts(self) -> tuple[Body, ...]:
+        """All bodies that it is made of."""
+        return (self.body,)
+
     def _run(self, *values: Any) -> tuple[Any, ...]:
         if compiler_is_off():
             return self.by_numpy(values)
