@@ -18,7 +18,7 @@ import numpy as np
 
 from linad.api.derivatives import jacobian, jvp
 from linad.control.bodies import BodyTrace, tape_of
-from linad.control.control_primitive import ControlPrimitive
+from linad.control.control_primitive import ControlPrimitive, uncompiled
 from linad.control.deciding import while_loop
 from linad.core.tape import Tape, guard, needed, raises, unchanged
 from linad.errors import LinadError
@@ -45,7 +45,7 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     try:
-        with np.errstate(all="ignore"), recorder:
+        with np.errstate(all="ignore"), uncompiled(), recorder:
             output = node_of(recorder, f(*ins))
     except (LinadError, np.linalg.LinAlgError):
         return None
@@ -194,12 +194,12 @@ class NewtonLoop:
         found = self._along(x, p, half, smallest)
         accepted = found.alpha >= smallest
         alpha = np.where(accepted, found.alpha, 0.0)
-        here = np.where(accepted, x + alpha * p, x)
+        here = np.where(accepted, x + alpha.astype(x.dtype) * p, x)
         r = np.where(accepted, found.r, r)
         size = _largest(r)
         with np.errstate(all="ignore"):
             own = np.abs(alpha * p) / np.abs(here)
-        own = np.max(np.where(np.isnan(own), 0.0, own))
+        own = _largest(np.where(np.isnan(own), 0.0, own))
         scale = np.maximum(np.sqrt(_squared(here)), scale)
         step = np.where(scale > 0, alpha * np.sqrt(_squared(p)) / np.where(scale > 0, scale, 1), 0)
         error = np.where(alpha == 1.0, step * step, np.inf)
@@ -212,7 +212,7 @@ class NewtonLoop:
         stuck = np.False_
         if self.xtol is not None:
             done = done | ((error <= self.xtol) & ~falls)
-            stuck = (size <= BACKWARD * eps * np.max(rows)) | (relative * relative <= self.xtol)
+            stuck = (size <= BACKWARD * eps * _largest(rows)) | (relative * relative <= self.xtol)
             stuck = stuck & found.finite
         sound = system.sound & np.isfinite(_squared(p)) & np.isfinite(scale) & np.isfinite(half)
         more = np.where(s.steps + 1 < self.maxiter, RUNNING, IN_TROUBLE)
@@ -224,7 +224,9 @@ class NewtonLoop:
         """The worst equation, and whether it is far from holding and comes closer."""
         assert self.xtol is not None
         held = np.abs(r) <= 1e3 * max(self.eps, self.xtol) * rows
-        worst = np.max(np.where(held, 0.0, np.abs(r) / np.where(rows > 0, rows, 1e-300)))
+        some = rows > 0
+        share = np.where(some, np.abs(r) / np.where(some, rows, 1.0), np.inf)
+        worst = _largest(np.where(held, 0.0, share))
         falls = tells & (worst > 0) & (worst < 0.5 * s.worst)
         return np.where(tells, worst, s.worst), falls
 
@@ -233,7 +235,7 @@ class NewtonLoop:
         slope = -2.0 * half
 
         def trial(alpha: Any, beta: Any, last: Any, finite: Any) -> Trial:
-            r = self.F(x + alpha * p)
+            r = self.F(x + alpha.astype(x.dtype) * p)
             value = 0.5 * _squared(r)
             value = np.where(np.isfinite(value), value, np.inf)
             return Trial(alpha, r, value, beta, last, finite | np.isfinite(value))
@@ -269,11 +271,11 @@ def _minimiser(alpha: Any, value: Any, half: Any, slope: Any, beta: Any, last: A
 
 
 def _largest(r: Any) -> Any:
-    return np.max(np.abs(r))
+    return np.max(np.abs(r)).astype(float)
 
 
 def _squared(r: Any) -> Any:
-    return np.sum(r * r)
+    return np.sum(r * r).astype(float)
 
 
 def fits(x0: Any, linear_solver: str) -> bool:
