@@ -92,7 +92,8 @@ THREADED = f"""def kernel(p, start, stop):
     at = first + 24 * (asked + given + taken)
     for i in range(carries):
         base = operand(p, 6 + i if k == 0 else 6 + (2 - (k & 1)) * carries + i)
-        size, narrow, last = word(at + 16 * i), word(at + 16 * i + 8), operand(p, 6 + 3 * carries + i)
+        last = operand(p, 6 + 3 * carries + i)
+        size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
         {_copied(8, "size", "last, e", "base, e")}
     set_i8(count, 0, k, 0)
     set_i8(strides, 0, stride, 0)

@@ -5,6 +5,9 @@ more on the traced values, their lengths held constant:
 
     k_s = f(t + c_s h, y + h Σ_j a_sj k_j)        y' = y + h Σ_s b_s k_s
 
+Many steps are one `linad.scan` over them, recorded once and compiled; where the field decides on
+the time or the state in Python, and where they are few, they are taken one by one.
+
 A program that `linad.jit` records holds explicit methods as loops, with SciPy's control of the
 steps, see `linad.scipy.explicitloops`; their lengths count as constants there as well.
 
@@ -31,13 +34,15 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scipy.optimize import OptimizeResult
 
 from linad.arrays.traces import running_trace
+from linad.control import loops
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
 from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
+from linad.linalg.linear_systems import SMALL
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.explicitloops import ExplicitLoops, dop853_between, holds, stages_of, weighted
 from linad.scipy.implicit_solutions import Watched, root_of_number
-from linad.scipy.implicitsteps import ImplicitReplay
+from linad.scipy.implicitsteps import ImplicitReplay, LoopedImplicitReplay
 from linad.scipy.mirror import holds_traced
 
 EXPLICIT = (RK23, RK45, DOP853)
@@ -45,6 +50,8 @@ METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
+MANY = 100
+"""Steps from which on a loop is worth being compiled."""
 
 Field = Callable[[float, Any], Any]
 
@@ -137,6 +144,68 @@ class RungeKuttaReplay:
         t, t_new = self.times[i : i + 2]
         y, y_new = self.states[i : i + 2]
         return dop853_between(self.field, t, y, y_new, t_new - t, self._slopes[i])
+
+
+class LoopedReplay:
+    """The same as `RungeKuttaReplay`, as loops over the steps and over the times within."""
+
+    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Any) -> None:
+        self.method, self.field, self.times = method, field, np.asarray(times)
+        self.lengths = np.diff(self.times)
+
+        def step(carry: Any, row: Any) -> Any:
+            (y, slope), (t, h) = carry, row
+            k = stages_of(method, field, t, y, slope, h)
+            new = y + h * weighted(method.B, k)
+            last = field(t + h, new)
+            return (new, last), (new, np.stack([*k, last]))
+
+        self.stages = [field(self.times[0], y0)]
+        _, (states, self._slopes) = loops.scan(
+            step, (y0, self.stages[0]), (self.times[:-1], self.lengths)
+        )
+        self.states = np.concatenate([np.stack([y0]), states])
+
+    def at(self, times: Any) -> Any:
+        """The solution at other times within, in the order of integration: an array (m, n)."""
+        here = np.asarray(times, float)
+        direction = -1.0 if self.times[-1] < self.times[0] else 1.0
+        i = np.searchsorted(direction * self.times[1:], direction * here)
+        t, h, y, k = self.times[i], self.lengths[i], self.states[i], self._slopes[i]
+        x = (here - t) / np.where(h == 0, 1.0, h)
+        if self.method is not DOP853:
+            powers = np.arange(1, self.method.P.shape[1] + 1)
+            weights = x[:, None] ** powers @ self.method.P.T
+            return y + h[:, None] * np.sum(weights[:, :, None] * k, axis=1)
+
+        def between(row: Any) -> Any:
+            t, h, y, y_new, k, x = row
+            k = [k[j] for j in range(k.shape[0])]
+            return dop853_between(self.field, t, y, y_new, h, k)(x)
+
+        return loops.map(between, (t, h, y, self.states[i + 1], k, x))
+
+
+def _replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
+    """The steps on traced values: as loops if they are many, or else one by one."""
+    if len(times) > MANY and y0.shape[0]:
+        attempt = Attempt()
+        try:
+            return LoopedReplay(method, field, times, y0)
+        except (TracerError, GuardError):
+            attempt.forget()
+    return RungeKuttaReplay(method, field, times, y0)
+
+
+def _implicit_replay(field: Field, times: Sequence[float], y0: Any, guess: Any) -> Any:
+    """Radau's method on traced values: as a loop where its systems are small."""
+    if len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
+        attempt = Attempt()
+        try:
+            return LoopedImplicitReplay(field, times, y0, guess)
+        except (TracerError, GuardError):
+            attempt.forget()
+    return ImplicitReplay(field, times, y0, guess)
 
 
 def _hold(x: Any) -> None:
@@ -297,20 +366,21 @@ def replayed(
     )
     replay: Any
     if explicit:
-        replay = RungeKuttaReplay(kind, field, times, y0)
+        replay = _replay(kind, field, times, y0)
     else:
-        replay = ImplicitReplay(field, times, y0, result.sol)
+        replay = _implicit_replay(field, times, y0, result.sol)
     _hold(replay.stages[0])
     _hold(replay.states[-1])
     ends = [float(t) for t in result.t]
-    known = dict(zip(replay.times, replay.states, strict=True))
-    if moments is None and all(t in known for t in ends):
-        states = [known[t] for t in ends]
+    if moments is None and ends == list(replay.times):
+        states = replay.states
     else:
         states = replay.at(ends)
     if not explicit:
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     sol = Solution(replay, field, result.sol)
+    if given or holds_traced((end, t_eval)):
+        states = list(states)
     if given:
         _moved_events(result, given, args, sol)
         if result.status == 1 and moments is None:
@@ -326,8 +396,8 @@ def replayed(
             ahead(field, t, y, result.t[k] - t)
             for k, (t, y) in enumerate(zip(ends, states, strict=True))
         ]
-    if states:
-        result.y = np.stack(states, axis=1)
+    if len(states):
+        result.y = np.stack(list(states), axis=1) if isinstance(states, list) else states.T
     result.sol = sol if dense_output else None
     return result
 

@@ -149,7 +149,6 @@ class ImplicitEquation:
         self._latest = (x.copy(), theta.copy(), found)
         return found
 
-
     def program(self, key: Any, f: Callable[..., Any], *before: Any) -> Tape | None:
         """A function of x and θ, with operands before these, as a program; None if it is none.
 
@@ -327,9 +326,7 @@ def solved(
     """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
     point, start = pack(_start(x0, theta, name))
     parameters, given = pack(theta)
-    equation = ImplicitEquation(
-        name, residual, solve, point, parameters, linear_solver, rtol, loop
-    )
+    equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol, loop)
     return point.container(solution(start, given, equation=equation))
 
 

@@ -6,6 +6,7 @@ import scipy.integrate
 import scipy.linalg
 
 import linad
+import linad.scipy.initialvalue as initialvalue
 import linad.scipy.integrate as si
 from linad.errors import GuardError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
@@ -274,6 +275,46 @@ def test_implicit_methods(method, t_eval):
     np.testing.assert_allclose(y, expected, rtol=1e-12)
     exact = linad.jvp(solution, (Y0, stiff), direction)[1]
     np.testing.assert_allclose(dy, exact, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["RK45", *[pytest.param(m, **LONG) for m in ("DOP853", "BDF")]])
+def test_loops_over_the_steps(method, monkeypatch):
+    """Recorded once and compiled, they take the same steps as one by one."""
+
+    def run(a, **options):
+        r = si.solve_ivp(
+            *(volterra, (0.0, 2.0), np.array([1.0, 0.5]), method),
+            **(options | {"args": (a, 0.4), "rtol": 1e-6, "max_step": 0.2}),
+        )
+        counts.append(r.nfev)
+        return r.y, a * r.t, a * r.sol(0.77) if r.sol is not None else a
+
+    def crosses(t, y, a, b):
+        return y[0] - 0.9
+
+    counts = []
+    ways = [{}, {"t_eval": TIMES}, {"dense_output": True}, {"events": crosses}]
+    for options in ways if method == "RK45" else ways[:2]:
+        found = []
+        for many in (0, 10**6):
+            monkeypatch.setattr(initialvalue, "MANY", many)
+            found.append(linad.jvp(lambda a, options=options: run(a, **options), (0.7,), (1.0,)))
+        for (one, slope), (other, another) in [found]:
+            for v, w in zip((*one, *slope), (*other, *another), strict=True):
+                np.testing.assert_allclose(v, w, rtol=1e-9, atol=1e-11)
+        assert counts[-1] == counts[-2]
+
+
+def test_steps_one_by_one_where_python_decides(monkeypatch):
+    monkeypatch.setattr(initialvalue, "MANY", 0)
+
+    def f(a):
+        def field(t, y):
+            return -a * y if t < 0.5 else -2 * a * y
+
+        return si.solve_ivp(field, (0.0, 1.0), [1.0], max_step=0.25, rtol=1e-8).y[0, -1]
+
+    np.testing.assert_allclose(linad.derivative(f)(1.0), -1.5 * np.exp(-1.5), rtol=1e-3)
 
 
 def falls(t, y, g):

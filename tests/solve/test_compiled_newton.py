@@ -102,7 +102,9 @@ def test_several_roots_and_badly_scaled_ones():
         np.testing.assert_allclose(linad_twice(f, b), expected, rtol=1e-9)
 
     def wide(a):
-        return solve.root(lambda x: np.stack([x[0] * 1e-9 - a, x[1] - 2 * a, x[2] ** 2]), np.ones(3))
+        return solve.root(
+            lambda x: np.stack([x[0] * 1e-9 - a, x[1] - 2 * a, x[2] ** 2]), np.ones(3)
+        )
 
     np.testing.assert_allclose(linad_twice(wide, 3.0), wide(3.0), rtol=1e-7)
 
