@@ -35,6 +35,7 @@ from scipy.optimize import OptimizeResult
 
 from linad.arrays.traces import running_trace
 from linad.control import loops
+from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
 from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
@@ -50,8 +51,10 @@ METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
-MANY = 100
-"""Steps from which on a loop is worth being compiled."""
+PATHS = 8
+"""Ways through a field that are recorded, at most."""
+MANY = 600
+"""Stages from which on a loop over the steps is worth being compiled."""
 
 Field = Callable[[float, Any], Any]
 
@@ -188,7 +191,7 @@ class LoopedReplay:
 
 def _replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
     """The steps on traced values: as loops if they are many, or else one by one."""
-    if len(times) > MANY and y0.shape[0]:
+    if method.n_stages * len(times) > MANY and y0.shape[0]:
         attempt = Attempt()
         try:
             return LoopedReplay(method, field, times, y0)
@@ -199,7 +202,7 @@ def _replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
 
 def _implicit_replay(field: Field, times: Sequence[float], y0: Any, guess: Any) -> Any:
     """Radau's method on traced values: as a loop where its systems are small."""
-    if len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
+    if 12 * len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
         attempt = Attempt()
         try:
             return LoopedImplicitReplay(field, times, y0, guess)
@@ -227,6 +230,25 @@ def _field(fun: Any, args: Any, vectorized: bool, n: int, dtype: Any) -> Field:
         return dy if dy.dtype == dtype else astype(dy, dtype)
 
     return field
+
+
+def _plain_field(field: Field, t: float, y: Any) -> Field:
+    """f on plain values; where it refers to traced ones, by a program that was recorded once.
+
+    Unless Python takes ever other ways in it, for ever other values.
+    """
+    made: Any
+    made, captured = with_captured(lambda x: field(*x), (np.float64(t), y), ())
+    if not captured:
+        return field
+    held = [form(v) for v in captured]
+
+    def plain(t: float, y: Any) -> Any:
+        if len(made.paths) > PATHS:
+            return form(field(t, y))
+        return made((np.float64(t), y), *held)
+
+    return plain
 
 
 def ahead(field: Field, t: Any, y: Any, h: Any) -> Any:
@@ -349,7 +371,6 @@ def replayed(
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(tuple(args))
-    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     explicit = issubclass(kind, EXPLICIT)
     whole = not (dense_output or events or holds_traced((begin, end, t_eval)))
     if explicit and whole and any(trace.records for trace in running_traces()):
@@ -359,6 +380,8 @@ def replayed(
     given = () if events is None else (events,) if callable(events) else tuple(events)
     watched = [_watched_event(event, plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
+    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    plain = _plain_field(plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
         *(lambda t, y: form(plain(t, y)), span, form(y0), Recorded, moments),
         *(dense_output or bool(given) or not explicit, watched),
