@@ -235,18 +235,25 @@ def _field(fun: Any, args: Any, vectorized: bool, n: int, dtype: Any) -> Field:
 def _plain_field(field: Field, t: float, y: Any) -> Field:
     """f on plain values; where it refers to traced ones, by a program that was recorded once.
 
-    Unless Python takes ever other ways in it, for ever other values.
+    Unless Python takes ever other ways in it, or ways that refer to different ones.
     """
     made: Any
     made, captured = with_captured(lambda x: field(*x), (np.float64(t), y), ())
     if not captured:
         return field
     held = [form(v) for v in captured]
+    recorded = True
 
     def plain(t: float, y: Any) -> Any:
-        if len(made.paths) > PATHS:
-            return form(field(t, y))
-        return made((np.float64(t), y), *held)
+        nonlocal recorded
+        if recorded and len(made.paths) <= PATHS:
+            attempt = Attempt()
+            try:
+                return made((np.float64(t), y), *held)
+            except (TracerError, GuardError):
+                attempt.forget()
+                recorded = False
+        return form(field(t, y))
 
     return plain
 
