@@ -260,8 +260,9 @@ def solve(*args, **options):
 
 @pytest.mark.parametrize("method", ["Radau", *[pytest.param(m, **LONG) for m in ("BDF", "LSODA")]])
 @pytest.mark.parametrize("t_eval", [None, pytest.param(TIMES, **LONG)], ids=["steps", "times"])
-def test_implicit_methods(method, t_eval):
-    """Stiff: the components decay at rates of 1 and 1000."""
+def test_implicit_methods(method, t_eval, monkeypatch):
+    """Stiff: the components decay at rates of 1 and 1000. The steps are taken one by one."""
+    monkeypatch.setattr(initialvalue, "MANY", 10**6)
     stiff = np.array([[-1.0, 0.5], [0.0, -1000.0]])
 
     def f(m, y, a):
