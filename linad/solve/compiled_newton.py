@@ -71,7 +71,7 @@ def _decides(tape: Tape) -> bool:
 # Linear systems.
 
 
-class Scaled(NamedTuple):
+class ScaledSystem(NamedTuple):
     """A matrix with its rows and columns scaled, and whether it can be solved with."""
 
     matrix: Any
@@ -92,18 +92,18 @@ def _scales(sizes: Any) -> Any:
     return np.exp2(-np.rint(np.log2(np.where(sizes > 0, sizes, 1.0))))
 
 
-def scaled(A: Any) -> Scaled:
+def scaled(A: Any) -> ScaledSystem:
     """A matrix (n, n), ready to be solved with."""
     n = A.shape[0]
     if n == 1:
-        return Scaled(A, 1.0, 1.0, np.isfinite(A[0, 0]) & (A[0, 0] != 0))
+        return ScaledSystem(A, 1.0, 1.0, np.isfinite(A[0, 0]) & (A[0, 0] != 0))
     rows = _scales(np.max(np.abs(A), axis=1))
     A = rows[:, None] * A
     columns = _scales(np.max(np.abs(A), axis=0))
     A = A * columns
     inverse = np.linalg.inv(A)
     norms = np.max(np.sum(np.abs(A), axis=0)) * np.max(np.sum(np.abs(inverse), axis=0))
-    return Scaled(A, rows, columns, norms * np.finfo(A.dtype).eps <= 1.0)
+    return ScaledSystem(A, rows, columns, norms * np.finfo(A.dtype).eps <= 1.0)
 
 
 def solved_with(matrix: Callable[..., Any], adjoint: bool) -> Callable[..., Any]:
