@@ -26,7 +26,6 @@ from linad.linalg.linear_systems import SMALL
 from linad.solve.linesearch import DECREASE, SHRINK
 from linad.solve.newton import BACKWARD, newton
 from linad.sweeps.assurances import assured
-from linad.sweeps.cpu.target import CPU
 from linad.sweeps.instructions import Fallback
 from linad.sweeps.lower import Lowering
 from linad.sweeps.program import simplified
@@ -42,6 +41,8 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
 
     None where there is none: it decides on values in Python, or NumPy has to run a part of it.
     """
+    from linad.sweeps.cpu.target import CPU  # it imports Numba
+
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     try:

@@ -278,8 +278,20 @@ def test_implicit_methods(method, t_eval, monkeypatch):
     np.testing.assert_allclose(dy, exact, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["RK45", *[pytest.param(m, **LONG) for m in ("DOP853", "BDF")]])
-def test_loops_over_the_steps(method, monkeypatch):
+WAYS = [{"t_eval": TIMES}, {}, {"dense_output": True}, {"events": lambda t, y, a, b: y[0] - 0.9}]
+
+
+@pytest.mark.parametrize(
+    "method, ways",
+    [
+        ("RK45", WAYS[:1]),
+        *[
+            pytest.param(m, WAYS[k:n], **LONG)
+            for m, k, n in (("RK45", 1, 4), ("DOP853", 0, 2), ("BDF", 0, 2))
+        ],
+    ],
+)
+def test_loops_over_the_steps(method, ways, monkeypatch):
     """Recorded once and compiled, they take the same steps as one by one."""
 
     def run(a, **options):
@@ -290,12 +302,8 @@ def test_loops_over_the_steps(method, monkeypatch):
         counts.append(r.nfev)
         return r.y, a * r.t, a * r.sol(0.77) if r.sol is not None else a
 
-    def crosses(t, y, a, b):
-        return y[0] - 0.9
-
     counts = []
-    ways = [{}, {"t_eval": TIMES}, {"dense_output": True}, {"events": crosses}]
-    for options in ways if method == "RK45" else ways[:2]:
+    for options in ways:
         found = []
         for many in (0, 10**6):
             monkeypatch.setattr(initialvalue, "MANY", many)

@@ -1,5 +1,9 @@
 """`root` and `fixed_point` in compiled programs: a loop, and the answers of the solver itself."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -149,6 +153,7 @@ class TestTrouble:
                 continue
             np.testing.assert_allclose(made(1.0, x0), expected, rtol=1e-12)
 
+    @full
     def test_no_derivative_where_the_jacobian_is_singular(self):
         def f(s):
             def residual(x):
@@ -199,3 +204,16 @@ def test_called_from_numba():
 
     call(a, found)
     np.testing.assert_allclose(found, f(a), rtol=1e-13)
+
+
+def test_without_a_compiler():
+    """Importing the solvers does not import Numba, and without it NumPy runs all."""
+    text = (
+        "import sys, numpy as np, linad, linad.solve, linad.scipy.integrate\n"
+        "assert 'numba' not in sys.modules\n"
+        "f = linad.jit(linad.grad(lambda a: linad.solve.root(lambda x: x * x - a, 1.0)))\n"
+        "for a in (4.0, 4.0, 9.0):\n"
+        "    np.testing.assert_allclose(f(a), a**-0.5 / 2)\n"
+    )
+    around = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    subprocess.run([sys.executable, "-c", text], check=True, env=around, timeout=120)
