@@ -74,6 +74,31 @@ def newton(a):
     return e
 
 
+def heat(u, r, steps):
+    """In place, with a conductivity that depends on the solution."""
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                k = 1.0 + u[i, j] * u[i, j]
+                around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                u[i, j] += r * k * (around - 4.0 * u[i, j])
+    return u[1, 1]
+
+
+def heat_exchanged(u, r, steps):
+    """With two arrays that change places."""
+    n, m = u.shape
+    new = u.copy()
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                k = 1.0 + u[i, j] * u[i, j]
+                around = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]
+                new[i, j] = u[i, j] + r * k * (around - 4.0 * u[i, j])
+        u, new = new, u
+    return u
+
+
 RNG = np.random.default_rng(0)
 THETA = np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0])
 
@@ -82,7 +107,9 @@ KERNELS = {
     "gauss_seidel": (gauss_seidel, (RNG.random(200), RNG.random(200), 50, 0.1), ("u", "f")),
     "cg": (conjugate_gradients, (2.5 + RNG.random(200), RNG.random(200), 1e-20), ("d", "b")),
     "newton": (newton, (1 + RNG.random(1000),), ("a",)),
+    "heat": (heat, (RNG.random((50, 50)), 0.05, 1000), ("u",)),
 }
+CHECKPOINTS = {"heat": 32}
 
 
 class Adjoint:
@@ -93,7 +120,8 @@ class Adjoint:
     def setup(self, name):
         function, self.arguments, active = KERNELS[name]
         self.plain = njit(error_model="numpy")(function)
-        call = linad.kernel(function).specialized(self.arguments).call
+        kernel = linad.kernel(checkpoints=CHECKPOINTS.get(name, 0))(function)
+        call = kernel.specialized(self.arguments).call
         self.adjoint = call.adjoint(active)
         values = dict(zip(call.program.arguments, self.arguments, strict=False))
         self.bars = [values[a] for a in active]

@@ -9,7 +9,7 @@ index or test needs are neither kept nor brought back.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linad.kernels.analysis import (
     KernelProgram,
@@ -38,7 +38,7 @@ from linad.kernels.expressions import (
     var,
 )
 from linad.kernels.partials import Derivative, Values
-from linad.kernels.room import with_room
+from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
     For,
@@ -81,11 +81,7 @@ class AdjointMaker:
         self.counters = loop_variables(program)
         self.writes = program.writes
         self.body = self.grouped(program.body)
-        chosen = {id(s) for s in loops_in_segments(program)}
-        pairs = zip(_loops(program.body), _loops(self.body), strict=True)
-        self.segments: dict[int, LoopSegments | None] = {
-            id(mine): None for s, mine in pairs if id(s) in chosen
-        }
+        self.segments: dict[int, LoopSegments | None] = {}
         self.repeats = False
         self.runs = [s for s in _walk(self.body) if isinstance(s, Run)]
         self.local = self.local_names()
@@ -96,6 +92,10 @@ class AdjointMaker:
         for name in self.varied:
             if name in self.kinds:
                 self.kinds[self.bar(name)] = self.kinds[name]
+        chosen = {id(s) for s in loops_in_segments(program)}
+        for s, mine in zip(_loops(program.body), _loops(self.body), strict=True):
+            if id(s) in chosen and pushes(self.forward(mine.body, frozenset([mine.name]))):
+                self.segments[id(mine)] = None
 
     # Names.
 
@@ -357,12 +357,12 @@ class AdjointMaker:
             elif isinstance(s, New):
                 out.append(s)
                 if s.array in self.varied:
-                    out.append(New(self.bar(s.array), s.dims, s.dtype))
+                    out.append(replace(s, array=self.bar(s.array), zeros=True))
             elif isinstance(s, Swap):
                 out.append(s)
                 if not self.repeats:  # then cotangents have their names already
                     out += self.bars_swapped(s.targets, s.sources)
-            else:
+            elif not (self.repeats and isinstance(s, Check)):  # it held the first time
                 out.append(s)
             if len(out) > start and not out[start].comment:
                 out[start].comment = s.comment
@@ -410,7 +410,7 @@ class AdjointMaker:
         self.repeats = True
         inner = self.forward(s.body, around)
         self.repeats = False
-        again = with_room([For(s.name, *segments.bounds, ONE, inner)])
+        again = with_room([For(s.name, segments.begin, segments.end, ONE, inner)])
         return segments.backward(again, self.backward(s.body, around))
 
     def bars_swapped(self, targets: Sequence[str], sources: Sequence[str]) -> list[Statement]:
@@ -509,6 +509,10 @@ class AdjointMaker:
             assert isinstance(part, Put)
             out.append(Put(part.array, places[k], old[k]))
         values = Values(self.kinds, self.fresh, out)
+        for k in puts:
+            array = run.parts[k].array  # type: ignore[attr-defined]
+            if [p.array for p in run.parts if isinstance(p, Put)].count(array) == 1:
+                values.known[get(array, *places[k])] = old[k]
         derivative = Derivative(values, self.varied)
         versions: dict[str, Expr] = {}
         undone: list[int] = []
@@ -682,10 +686,10 @@ class AdjointMaker:
         p = self.program
         forward = self.forward(self.body)
         backward = self.backward(self.body)
-        start: list[Statement] = [
-            NewStack(self.stack_of("f"), "float64"),
-            NewStack(self.stack_of("i"), "int64"),
-        ]
+        forward = with_room(forward)
+        used = pushes([*forward, *backward])
+        stacks = {self.stack_of("f"): "float64", self.stack_of("i"): "int64"}
+        start: list[Statement] = [NewStack(n, dtype) for n, dtype in stacks.items() if used[n]]
         kept = set().union(*[set(self.kept_scalars(r)) for r in self.runs])
         for cut in self.segments.values():
             assert cut is not None
@@ -708,7 +712,7 @@ class AdjointMaker:
                 self.kinds[slot] = ArrayKind("float64", 1)
                 bars.append(slot)
                 end.append(Put(slot, (ZERO,), var(self.bar(name)), adds=True))
-        body = [*start, *with_room(forward), *backward, *end]
+        body = [*start, *forward, *backward, *end]
         return KernelProgram(
             f"{p.name}_adjoint", [*p.arguments, *bars], self.kinds, body, self.level
         )

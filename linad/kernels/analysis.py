@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linad.kernels.expressions import ArrayKind, Kind, names
+from linad.kernels.expressions import ArrayKind, Expr, Kind, names, rebuilt_or_none
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
     For,
@@ -53,6 +53,29 @@ class KernelProgram:
             if group & found:
                 found |= group
         return tuple([a for a in self.arguments if a in found])
+
+    @property
+    def rooms(self) -> dict[str, tuple[Expr, ...]]:
+        """Arrays of its own whose lengths follow from those of the arguments, with these lengths.
+
+        Who calls it gives it these arrays, and may do so again; that is cheaper than `np.zeros`.
+        """
+        found: dict[str, tuple[Expr, ...]] = {}
+        for s in self.body:
+            if isinstance(s, New):
+                dims = tuple([self._of_arguments(d, found) for d in s.dims])
+                if None not in dims:
+                    found[s.array] = dims  # type: ignore[assignment]  # none is None
+        return found
+
+    def _of_arguments(self, e: Expr, known: dict[str, tuple[Expr, ...]]) -> Expr | None:
+        """A length in terms of lengths of arguments, if it depends on nothing else."""
+        if e.op == "dim":
+            array, axis = e.parts
+            return known[array][axis] if array in known else e if array in self.arguments else None
+        if e.op in ("var", "get"):
+            return None
+        return rebuilt_or_none(e, lambda x: self._of_arguments(x, known))
 
     @property
     def stacks(self) -> list[NewStack]:

@@ -29,6 +29,9 @@ from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
 
+CALLED = {"np", "math", "grown", "len", "range", "min", "max"}
+"""Names that generated functions use, besides those of functions of numbers."""
+
 DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 """Of arrays of scalars of a kind."""
 
@@ -94,7 +97,7 @@ class StatementBuilder:
         self.parameters: list[str] = []
         self.kinds: dict[str, Kind] = {}
         self.constants: dict[str, np.ndarray] = {}
-        self.taken: set[str] = set(CANONICAL) | {"np", "math", "grown", "range", "min", "max"}
+        self.taken: set[str] = set(CANONICAL) | CALLED
         self.out: list[Statement] = []
         self.depth = 0
         self.calling: list[Any] = []
@@ -256,9 +259,9 @@ class StatementBuilder:
             inner = [loop]
         self.out += inner
 
-    def new(self, dims: Sequence[Expr], dtype: str, name: str = "array") -> ArrayWindow:
-        """A new array of zeros."""
-        found = self.fresh(name)
+    def new(self, dims: Sequence[Expr], dtype: str, zeros: bool = True) -> ArrayWindow:
+        """A new array, of zeros or of anything."""
+        found = self.fresh("array")
         self.unnamed.add(found)
         if self.depth:
             self.made_inside.add(found)
@@ -266,16 +269,16 @@ class StatementBuilder:
         sizes = [self.held(d, "size") for d in dims]
         room = [self.lengths.most(n) if self.depth else n for n in sizes]
         if sizes != room and None not in room:  # as long as it may get; this turn uses a part
-            self.emit(New(found, tuple([n for n in room if n is not None]), dtype))
+            self.emit(New(found, tuple([n for n in room if n is not None]), dtype, zeros))
             return ArrayWindow(found, tuple([Axis(ZERO, ONE, n) for n in sizes]))
-        self.emit(New(found, tuple(sizes), dtype))
+        self.emit(New(found, tuple(sizes), dtype, zeros))
         return whole(found, len(dims))
 
     def copied(self, a: Array) -> ArrayWindow:
         """An array of its own with these entries."""
         kind = self.kinds.get(a.array) if isinstance(a, ArrayWindow) else None
         dtype = kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a)
-        new = self.new(a.dims, dtype)
+        new = self.new(a.dims, dtype, zeros=False)
         with self.loops_over(a.dims) as indices:
             self.emit(Put(new.array, indices, a.at(*indices)))
         return new

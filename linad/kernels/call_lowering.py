@@ -189,7 +189,8 @@ class CallLowering(ExpressionLowering):
                 dtype = DTYPES[self.kind_here(fill)]
         elif name.startswith("ones"):
             fill = num(1.0)
-        new = self.new([self.number(d, node) for d in dims], dtype)
+        zeros = name.startswith("zeros")
+        new = self.new([self.number(d, node) for d in dims], dtype, zeros)
         if not name.startswith("empty"):
             self.clear(new, fill)
         return new

@@ -4,8 +4,10 @@ A call is a pure function: it copies what the program overwrites. So a Jacobian 
 any number of times, by several threads, and nothing of it is lost when the arrays are written.
 """
 
+import functools
+import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,16 @@ from linad.errors import MissingRuleError
 from linad.kernels.adjoint import adjoint_of
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.compiling import compiled
-from linad.kernels.expressions import ArrayKind
+from linad.kernels.expressions import ArrayKind, text
 from linad.kernels.tangent import tangent_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 
 SMALLEST = 64
 """Entries of a stack at the first call."""
+
+MOST_SHAPES = 8
+"""For how many shapes of a program's own arrays these are kept between calls."""
 
 _CASTS: dict[str, Any] = {"f": float, "i": int, "b": bool}
 
@@ -50,7 +55,7 @@ class ProgramCall(Primitive):
         self.overwrites = tuple([program.arguments.index(a) for a in self.writes])
         self.lock = threading.RLock()
         self.sizes = [SMALLEST] * len(program.stacks)
-        self._free: list[tuple[np.ndarray, ...]] = []
+        self._free: dict[tuple[Shape, ...], list[tuple[np.ndarray, ...]]] = {}
         self._function: Any = None
         self._derivatives: dict[Any, ProgramCall] = {}
         super().__init__(
@@ -68,15 +73,34 @@ class ProgramCall(Primitive):
         return self._function
 
     def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
-        """New stacks, of the sizes that calls have needed so far, and room for their sizes.
+        """New arrays that the function works in.
 
-        A stack that is too small grows in the compiled function; its size is told afterwards.
+        They are its own arrays, stacks of the sizes that calls have needed so far, and room for
+        these sizes. A stack that is too small grows in the compiled function; its size is told
+        afterwards.
         """
-        if not self.sizes:
-            return ()
-        stacks = self.program.stacks
-        made = [np.empty(n, s.dtype) for n, s in zip(self.sizes, stacks, strict=True)]
-        return *made, np.zeros(len(made), np.int64)
+        p = self.program
+        made = [
+            np.empty(shape, self._dtype(name))
+            for name, shape in zip(p.rooms, self.shapes_of_rooms(*arguments), strict=True)
+        ]
+        made += [np.empty(n, s.dtype) for n, s in zip(self.sizes, p.stacks, strict=True)]
+        return (*made, np.zeros(len(self.sizes), np.int64)) if self.sizes else tuple(made)
+
+    def _dtype(self, array: str) -> str:
+        kind = self.program.kinds[array]
+        assert isinstance(kind, ArrayKind)
+        return kind.dtype
+
+    @functools.cached_property
+    def shapes_of_rooms(self) -> Callable[..., tuple[Shape, ...]]:
+        """Find the shapes of the program's own arrays from its arguments."""
+        p = self.program
+        shapes = [f"({''.join([f'{text(d)}, ' for d in dims])}), " for dims in p.rooms.values()]
+        found: Callable[..., tuple[Shape, ...]] = eval(
+            f"lambda {', '.join(p.arguments)}: ({''.join(shapes)})", {"math": math, "np": np}
+        )
+        return found
 
     def _run(self, *arguments: Any) -> tuple[Any, ...]:
         given: list[Any] = []
@@ -93,17 +117,23 @@ class ProgramCall(Primitive):
 
     def call_with_scratch(self, given: Sequence[Any]) -> None:
         """Call the compiled function with stacks that nobody else uses."""
-        if not self.sizes:
+        shapes = self.shapes_of_rooms(*given)
+        if not shapes and not self.sizes:
             self.function(*given)
             return
+        free = self._free.get(shapes)
+        if free is None:
+            if len(self._free) >= MOST_SHAPES:
+                self._free.clear()
+            free = self._free.setdefault(shapes, [])
         try:
-            scratch = self._free.pop()
+            scratch = free.pop()
         except IndexError:
             scratch = self.scratch(given)
         self.function(*given, *scratch)
-        sizes = scratch[-1].tolist()
-        if sizes == [stack.size for stack in scratch[:-1]]:
-            self._free.append(scratch)
+        sizes = scratch[-1].tolist() if self.sizes else []
+        if sizes == [stack.size for stack in scratch[len(shapes) : -1]]:
+            free.append(scratch)
         else:
             self.sizes = [max(pair) for pair in zip(sizes, self.sizes, strict=True)]
             self._free.clear()

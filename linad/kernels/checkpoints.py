@@ -1,9 +1,10 @@
 """Loops of which the adjoint keeps some states only, and runs again from these.
 
-A loop of n turns is cut into K segments of m = ceil(n / K) turns. Forward, the state at the start
-of each segment is kept and nothing else. Backward, last segment first, the state is brought back,
-the segment runs again and keeps what it overwrites, and then goes backward. So K states are kept
-and the overwritten values of m turns, in the place of those of n; each turn is run twice.
+A loop of n turns is cut into K segments, or fewer, of m = ceil(n / K) turns. Forward, the state at
+the start of each segment is kept and nothing else. Backward, last segment first, the state is
+brought back, the segment runs again and keeps what it overwrites, and then goes backward. So K
+states are kept and the overwritten values of m turns, in the place of those of n; each turn is run
+twice.
 
 Source: A. Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
 automatic differentiation", 1992; this is its schedule with one level.
@@ -21,7 +22,6 @@ from linad.kernels.expressions import (
     Kind,
     add,
     binary,
-    call,
     dim,
     get,
     mul,
@@ -75,8 +75,10 @@ class LoopSegments:
         fresh: Callable[[str], str],
     ) -> None:
         self.loop, self.count, self.kinds, self.fresh = loop, num(count), kinds, fresh
-        self.first, self.turns, self.length = [self.integer(n) for n in ("first", "turns", "turn")]
-        self.segment = self.integer("segment")
+        self.first, self.last, self.length, self.segments, self.segment, self.begin, self.end = [
+            self.integer(n)
+            for n in ("first", "last", "length", "segments", "segment", "begin", "end")
+        ]
         self.kept = {name: fresh(f"{name}_kept") for name in sorted(state)}
         for name, kept in self.kept.items():
             kind = kinds[name]
@@ -90,41 +92,46 @@ class LoopSegments:
         self.kinds[new] = "i"
         return var(new)
 
-    @property
-    def bounds(self) -> tuple[Expr, Expr]:
-        """The turns of the segment."""
-        start = mul(self.segment, self.length)
-        begin = call("min", start, self.turns)
-        end = call("min", add(start, self.length), self.turns)
-        return add(self.first, begin), add(self.first, end)
-
     def forward(self, turn: list[Statement]) -> list[Statement]:
         """The loop, with the state kept at the start of each segment."""
         s = self.loop
-        turns = call("max", ZERO, sub(s.stop, self.first))
-        length = binary("//", sub(add(self.turns, self.count), ONE), self.count)
+        turns = sub(self.last, self.first)
+        some = Expr(">", (self.length, ZERO))
         out: list[Statement] = [
             Let(self.first.parts[0], s.start),
-            Let(self.turns.parts[0], turns),
-            Let(self.length.parts[0], length),
+            Let(self.last.parts[0], s.stop),
+            Let(self.length.parts[0], _ceil(turns, self.count)),
+            Let(self.segments.parts[0], Expr("if", (some, _ceil(turns, self.length), ZERO))),
         ]
         for name, kept in self.kept.items():
             kind = self.kinds[kept]
             assert isinstance(kind, ArrayKind)
             dims = tuple([dim(name, k) for k in range(kind.ndim - 1)])
-            out.append(New(kept, (self.count, *dims), kind.dtype))
-        inner = [*self.moved(keep=True), For(s.name, *self.bounds, ONE, turn)]
-        return [*out, For(self.segment.parts[0], ZERO, self.count, ONE, inner)]
+            out.append(New(kept, (self.count, *dims), kind.dtype, zeros=False))
+        segment = For(s.name, self.begin, self.end, ONE, turn)
+        inner = [*self.moved(keep=True), *self.bounds(), segment]
+        return [*out, For(self.segment.parts[0], ZERO, self.segments, ONE, inner)]
 
     def backward(self, again: list[Statement], back: list[Statement]) -> list[Statement]:
         """The segments, last one first: each one again, with what it overwrites kept, and back."""
-        s, (start, stop) = self.loop, self.bounds
+        s, down = self.loop, num(-1)
         inner = [
             *self.moved(keep=False),
+            *self.bounds(),
             *again,
-            For(s.name, sub(stop, ONE), sub(start, ONE), num(-1), back),
+            For(s.name, sub(self.end, ONE), sub(self.begin, ONE), down, back),
         ]
-        return [For(self.segment.parts[0], sub(self.count, ONE), num(-1), num(-1), inner)]
+        return [For(self.segment.parts[0], sub(self.segments, ONE), down, down, inner)]
+
+    def bounds(self) -> list[Statement]:
+        """Find the turns of the segment."""
+        begin = add(self.first, mul(self.segment, self.length))
+        end = add(self.begin, self.length)
+        shorter = Expr("<", (end, self.last))
+        return [
+            Let(self.begin.parts[0], begin),
+            Let(self.end.parts[0], Expr("if", (shorter, end, self.last))),
+        ]
 
     def moved(self, keep: bool) -> list[Statement]:
         """The state, kept or brought back."""
@@ -146,6 +153,11 @@ class LoopSegments:
                 s = For(index[axis].parts[0], ZERO, dim(name, axis), ONE, [s])
             out.append(s)
         return out
+
+
+def _ceil(n: Expr, size: Expr) -> Expr:
+    """How many parts of a size n is cut into."""
+    return binary("//", sub(add(n, size), ONE), size)
 
 
 _DTYPES = {"f": "float64", "i": "int64", "b": "bool"}

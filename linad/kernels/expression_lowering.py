@@ -177,7 +177,8 @@ class ExpressionLowering(StatementBuilder):
 
         collect(values, ())
         kinds = [self.kind_here(e) for _, e in entries]
-        new = self.new([num(n) for n in dims], dtype or DTYPES[joined(kinds)])
+        dtype = dtype or DTYPES[joined(kinds)]
+        new = self.new([num(n) for n in dims], dtype, zeros=False)
         for index, e in entries:
             self.emit(Put(new.array, index, e))
         return new

@@ -180,6 +180,18 @@ def rebuilt(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return Expr(e.op, tuple([change(x) for x in e.parts]))
 
 
+def rebuilt_or_none(e: Expr, change: Callable[[Expr], Expr | None]) -> Expr | None:
+    """The node with other operands, which are no entries of arrays; None if one of them is None."""
+    parts = [change(x) for x in operands(e)]
+    if None in parts:
+        return None
+    if e.op in ("num", "var", "dim"):
+        return e
+    if e.op == "call":
+        return Expr("call", (e.parts[0], tuple(parts)))
+    return Expr(e.op, tuple(parts))
+
+
 def nodes(e: Expr) -> Iterator[Expr]:
     """An expression and all within it."""
     yield e
@@ -240,7 +252,9 @@ def text(e: Expr, outside: float = -1) -> str:
     if e.op == "dim":
         return f"{e.parts[0]}.shape[{e.parts[1]}]"
     if e.op == "call":
-        return f"{FUNCTIONS[e.parts[0]].source}({', '.join([text(i) for i in e.parts[1]])})"
+        given = ", ".join([text(i) for i in e.parts[1]])
+        source = FUNCTIONS[e.parts[0]].source
+        return source.format(given) if "{}" in source else f"{source}({given})"
     mine = _BINDING[e.op]
     if e.op == "neg":
         found = f"-{text(e.parts[0], mine)}"
@@ -262,7 +276,7 @@ class Function(NamedTuple):
     Attributes
     ----------
     source : str
-        How generated code calls it.
+        How generated code calls it; "{}" stands for the arguments, if they come in between.
     kind : str
         Of its result; "" is that of its arguments.
     slopes : tuple
@@ -356,6 +370,7 @@ FUNCTIONS: dict[str, Function] = {
     "nptrunc": Function("np.trunc", "f"),
     "nprint": Function("np.rint", "f"),
     "int": Function("int", "i"),
+    "len_range": Function("len(range({}))", "i"),
     "bool": Function("bool", "b"),
     "isnan": Function("np.isnan", "b"),
     "isinf": Function("np.isinf", "b"),

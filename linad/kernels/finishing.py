@@ -1,10 +1,10 @@
 """What is done with the statements of a kernel once they are written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from linad.errors import KernelError
-from linad.kernels.expressions import Expr, Kind, joined, kind_of, names, nodes, operands
+from linad.kernels.expressions import Expr, Kind, joined, kind_of, names, nodes, rebuilt_or_none
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import For, If, Let, New, Statement, WhileLoop, expressions, walk
 
@@ -51,7 +51,7 @@ def make_first(
             if len(found) > 1 or e.parts[0] in parameters:
                 return None
             return resolved(found[0])
-        return _rebuilt_or_none(e, resolved)
+        return rebuilt_or_none(e, resolved)
 
     first: list[Statement] = []
 
@@ -112,14 +112,3 @@ def _pruned(body: list[Statement], used: set[str]) -> list[Statement]:
                 continue
         kept.append(s)
     return kept
-
-
-def _rebuilt_or_none(e: Expr, change: Callable[[Expr], Expr | None]) -> Expr | None:
-    parts = [change(x) for x in operands(e)]
-    if None in parts:
-        return None
-    if e.op in ("num", "var", "dim"):
-        return e
-    if e.op == "call":
-        return Expr("call", (e.parts[0], tuple(parts)))
-    return Expr(e.op, tuple(parts))

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -127,7 +128,7 @@ def _dims(lowered: LoweredKernel) -> dict[str, tuple[Expr, ...]]:
 
 
 def _evaluated(e: Expr, values: dict[str, Any]) -> int:
-    return int(eval(text(e), {"np": np, "max": max, "min": min, **values}))
+    return int(eval(text(e), {"math": math, "np": np, **values}))
 
 
 class Kernel:

@@ -6,9 +6,8 @@ nothing. Loops and branches nest; everything else is one assignment.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from linad.kernels.expressions import Expr, names, text
+from linad.kernels.expressions import ONE, ZERO, Expr, call, names, text
 
 
 @dataclass
@@ -66,11 +65,15 @@ class If(Statement):
 
 @dataclass
 class New(Statement):
-    """``array = np.zeros(dims)``; outside of loops and branches only."""
+    """``array = np.zeros(dims)``; outside of loops and branches only.
+
+    ``zeros`` is whether anything reads entries before it writes them.
+    """
 
     array: str
     dims: tuple[Expr, ...]
     dtype: str
+    zeros: bool = True
 
 
 @dataclass
@@ -201,7 +204,8 @@ def _lines_of(s: Statement) -> list[str]:
             return [f"{s.array}[{index}] -= {text(s.value.parts[0])}"]
         return [f"{s.array}[{index}] {'+' * s.adds}= {text(s.value)}"]
     if isinstance(s, For):
-        return [f"for {s.name} in range({_range(s)}):", *lines(s.body)]
+        bounds = ", ".join([text(e) for e in _bounds(s)])
+        return [f"for {s.name} in range({bounds}):", *lines(s.body)]
     if isinstance(s, WhileLoop):
         return [f"while {text(s.test)}:", *lines(s.body)]
     if isinstance(s, If):
@@ -221,18 +225,32 @@ def _lines_of(s: Statement) -> list[str]:
     if isinstance(s, NewStack):
         return [f"{s.name} = {s.name}_scratch", f"{s.name}_n = 0"]
     if isinstance(s, StackRoom):
-        end = f"{s.stack}_n + {text(s.count, 6)}"
-        return [f"if {end} > {s.stack}.size:", f"    {s.stack} = grown({s.stack}, {end})"]
+        end = f"{s.stack}_end"
+        return [
+            f"{end} = {s.stack}_n + {text(s.count, 6)}",
+            f"if {end} > {s.stack}.size:",
+            f"    {s.stack} = grown({s.stack}, {end})",
+        ]
     if isinstance(s, PushValue):
-        return [f"{s.stack}[{s.stack}_n] = {text(s.value)}", f"{s.stack}_n += 1"]
+        return [f"{_top(s.stack)} = {text(s.value)}", f"{s.stack}_n += 1"]
     assert isinstance(s, PopValue)
-    return [f"{s.stack}_n -= 1", f"{s.name} = {s.stack}[{s.stack}_n]"]
+    return [f"{s.stack}_n -= 1", f"{s.name} = {_top(s.stack)}"]
 
 
-def _range(s: For) -> str:
-    parts: list[Any] = [text(s.start), text(s.stop), text(s.step)]
-    if parts[2] == "1":
-        parts.pop()
-        if parts[0] == "0":
-            parts.pop(0)
-    return ", ".join(parts)
+def _top(stack: str) -> str:
+    """The entry at the top of a stack; a signed index might count from the end, which costs."""
+    return f"{stack}[np.uint64({stack}_n)]"
+
+
+def turns_of(s: For) -> Expr:
+    """How many turns a loop takes."""
+    if s.start == ZERO and s.step == ONE and s.stop.op == "dim":
+        return s.stop
+    return call("len_range", *_bounds(s))
+
+
+def _bounds(s: For) -> tuple[Expr, ...]:
+    """The arguments of ``range``, without those that it has by itself."""
+    if s.step != ONE:
+        return s.start, s.stop, s.step
+    return (s.stop,) if s.start == ZERO else (s.start, s.stop)

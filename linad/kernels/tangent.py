@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.expressions import NONE, ArrayKind, Expr, get, var
@@ -95,7 +96,7 @@ class Tangent:
         elif isinstance(s, New):
             out.append(s)
             if s.array in self.varied:
-                out.append(New(self.of(s.array), s.dims, s.dtype))
+                out.append(replace(s, array=self.of(s.array)))
         elif isinstance(s, Swap):
             out.append(s)
             if s.targets[0] in self.varied:

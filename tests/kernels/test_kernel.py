@@ -1,6 +1,7 @@
 """`linad.kernel`: what it refuses, how it is called, and what is compiled."""
 
 import linecache
+import math
 import subprocess
 import sys
 import threading
@@ -57,6 +58,35 @@ def test_two_linearizations_are_alive_at_once_and_pulled_back_again():
     np.testing.assert_array_equal(K.T @ w, other)
     np.testing.assert_allclose(np.vdot(w, J @ w), np.vdot(first, w), rtol=1e-12)
     np.testing.assert_allclose(linad.jacobian(f)(F).T @ w, first, rtol=1e-12)
+
+
+@linad.kernel
+def filtered(x, n, w):
+    a = np.zeros(n)
+    b = np.zeros(max(1, math.ceil(len(x) / 2)))
+    for i in range(n):
+        a[i] = x[i] * x[i]
+    for i in range(len(b)):
+        b[i] += w * a[i % n] ** 2
+    return b
+
+
+@pytest.mark.compiles
+def test_own_arrays_are_kept_where_their_lengths_follow_from_those_of_arguments():
+    def f(x, n):
+        return np.sum(filtered(x, n, 2.0))
+
+    for size, n in ((5, 3), (4, 1), (5, 2), (5, 3)):
+        x = np.linspace(1.0, 2.0, size)
+        turns = [i % n for i in range((size + 1) // 2)]
+        expected = np.bincount(turns, minlength=size) * 8 * x**3
+        np.testing.assert_allclose(linad.grad(f)(x, n), expected, rtol=1e-13)
+    np.testing.assert_allclose(linad.jit(linad.grad(f))(x, n), expected, rtol=1e-13)
+    (adjoint,) = filtered.last.call._derivatives.values()
+    assert len(adjoint.program.rooms) == 2  # b and its cotangent; the length of a is an argument
+    before = adjoint._free[(3,), (3,)][0]
+    linad.grad(f)(x, n)
+    assert adjoint._free[(3,), (3,)][0] is before
 
 
 @pytest.mark.compiles

@@ -4,10 +4,27 @@ import linecache
 
 import numpy as np
 import pytest
+from numba import njit
 
 import linad
 from linad.kernels import calls
 from linad.kernels.compiling import python_function
+
+
+@njit
+def blend(x, y):
+    if x < y:
+        return 0.5 * x + 0.1
+    return x * y
+
+
+@njit
+def smooth(a, k, w):
+    for i in range(1, len(a)):
+        if i == k:
+            continue
+        a[i] = np.tanh(w * a[i - 1] + a[i])
+    return a[0]
 
 
 class Writer:
@@ -133,19 +150,62 @@ class Writer:
         return "\n".join([*head, *self.lines, "    return s * t + u[0] * v[1]", ""])
 
 
-def defined(seed):
-    """The random kernel of a seed, as a function with source."""
-    text = Writer(seed).source()
-    name = f"<random kernel {seed}>"
+class WriterOfMore(Writer):
+    """Writes views, tuples, local arrays, calls and returns from within loops as well."""
+
+    def statement(self):
+        if self.depth > 4 or self.rng.random() < 0.6:
+            super().statement()
+            return
+        name = f"x{self.names}"
+        self.names += 1
+        kind = self.rng.integers(9)
+        k = self.rng.integers(3)
+        if kind == 0:
+            self.emit(f"{name} = {self.pick('u[1:5]', 'v[::2]', 'u[:]', 'v[2:]', 'u[::-1]')}")
+            self.emit(f"{name}[{k}] {self.pick('=', '+=', '*=')} {self.bounded()}")
+            self.emit(f"s = s + {name}[{(k + 1) % 3}]")
+        elif kind == 1:
+            self.emit(f"{name} = ({self.bounded()}, {self.term()})")
+            self.emit(f"s, t = {name}[1], {name}[0]")
+        elif kind == 2:
+            made = self.pick(
+                "np.zeros_like(u)", "np.empty_like(v)", "u.copy()", "np.ones_like(v)", "u * v"
+            )
+            self.emit(f"{name} = {made}")
+            self.emit(f"{name}[:] = {self.pick('s', 'u[0]', 't * a')}")
+            self.emit(f"{name}[{k}] += {self.bounded()}")
+            self.emit(f"{self.pick('s', 't', 'u[2]')} = np.sum({name} * {name}) / 6.0")
+        elif kind == 3:
+            self.emit(f"{self.pick('s', 't', f'u[{self.index()}]')} = blend(s, {self.value(1)})")
+        elif kind == 4:
+            self.emit(f"t = smooth({self.pick('u', 'v', 'u[1:]', 'v[::2]')}, {k}, {self.term()})")
+        elif kind == 5 and self.loops:
+            self.emit(f"if {self.test()}:")
+            self.emit(f"    return {self.term()}")
+        elif kind == 6:
+            self.emit(f"for {name} in {self.pick('u', 'v[1:3]', '(s, t, a)')}:")
+            self.emit(f"    s = np.tanh(s + {name} * {self.term()})")
+        elif kind == 7:
+            self.emit(f"u[{self.index()}], v[{self.index()}] = {self.bounded()}, {self.bounded()}")
+        else:
+            self.emit(f"v[1:4] = {self.pick('u[1:4] * s', 'v[2:5]', 'np.cos(v[:3])', 't')}")
+
+
+def defined(seed, writer=Writer, plain=False):
+    """The random kernel of a seed, as a function with source; if plain, all of it in Python."""
+    text = writer(seed).source()
+    name = f"<random kernel {writer.__name__} {seed}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    scope = {}
+    called = {"blend": blend, "smooth": smooth}
+    scope = {n: getattr(f, "py_func", f) if plain else f for n, f in called.items()}
     exec(compile(text, name, "exec"), scope)
     return scope["f"]
 
 
-def check(seed, hessian=False):
-    function = defined(seed)
-    kernel = linad.kernel(function)
+def check(seed, hessian=False, writer=Writer):
+    function = defined(seed, writer, plain=True)
+    kernel = linad.kernel(defined(seed, writer))
     rng = np.random.default_rng(seed)
     order = rng.integers(0, 6, 6)
     x = [rng.random(6), rng.random(6), 0.7]
@@ -185,6 +245,17 @@ def as_python(monkeypatch):
 @pytest.mark.parametrize("seed", range(25))
 def test_random_kernel(seed, as_python):
     check(seed, hessian=seed % 5 == 0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_kernel_with_views_tuples_and_calls(seed, as_python):
+    check(seed, hessian=seed % 4 == 0, writer=WriterOfMore)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_more_random_kernels_with_views_tuples_and_calls(seed, as_python):
+    check(seed, hessian=seed % 4 == 0, writer=WriterOfMore)
 
 
 @pytest.mark.full
