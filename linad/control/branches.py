@@ -46,6 +46,10 @@ class Branch(ControlPrimitive):
         """Shape and dtype of each result."""
         return [(v.shape, v.dtype) for v in self.body.outputs]
 
+    @property
+    def parts(self) -> tuple[Body, ...]:
+        return self.bodies
+
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the choice to a program that is being compiled."""
         from linad.control.lowering import lower_branch

@@ -63,7 +63,8 @@ def with_captured(
 class _Closed:
     """``g(x, *captured)`` by the programs that were recorded of ``f(x, *theta)``.
 
-    Captured are the traced leaves of theta, and after these what else there is.
+    Captured are the traced leaves of theta, and after these what else there is. There is a program
+    for each of the `paths` that Python's decisions have taken.
     """
 
     def __init__(self, f: Callable[..., Any], theta: tuple[Any, ...], x: Any) -> None:
@@ -73,13 +74,13 @@ class _Closed:
         self.captured = [v for v in self.theta if isinstance(v, Tracer)]
         self.given = len(self.captured)
         self._places: dict[Any, int] = {}
-        self._paths: list[_Path] = []
+        self.paths: list[_Path] = []
         self._known_at(x)
 
     def __call__(self, x: Any, *captured: Any) -> Any:
         leaves, structure = tree.flatten(x)
         failed: Exception | None = None
-        for path in self._paths:
+        for path in self.paths:
             if path.fits(leaves, structure):
                 try:
                     return path.run(leaves, captured)
@@ -92,13 +93,13 @@ class _Closed:
     def _known_at(self, x: Any) -> "_Path":
         leaves, structure = tree.flatten(x)
         path = _Path(self, [plain(v) for v in leaves], structure)
-        self._paths.append(path)
+        self.paths.append(path)
         return path
 
     def place(self, held: Any, key: Any) -> int:
         """The number of a captured value."""
         if key not in self._places:
-            if self._paths:
+            if self.paths:
                 raise TracerError(
                     f"{self.__name__} refers to a traced value on one path, and not on another; "
                     f"pass it as an argument"

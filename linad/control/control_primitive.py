@@ -1,11 +1,26 @@
 """What loops and branches have in common as primitives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from linad.control.bodies import Body
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
+
+_uncompiled: ContextVar[bool] = ContextVar("linad_uncompiled", default=False)
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """NumPy runs the bodies of what is called here: on examples, say, whose results nobody
+    wants."""
+    before = _uncompiled.set(True)
+    try:
+        yield
+    finally:
+        _uncompiled.reset(before)
 
 
 class ControlPrimitive(Primitive):
@@ -23,8 +38,13 @@ class ControlPrimitive(Primitive):
         self.whole = self._linearized
         self._runner: Any = None
 
+    @property
+    def parts(self) -> tuple[Body, ...]:
+        """All bodies that it is made of."""
+        return (self.body,)
+
     def _run(self, *values: Any) -> tuple[Any, ...]:
-        if compiler_is_off():
+        if compiler_is_off() or _uncompiled.get():
             return self.by_numpy(values)
         if self._runner is None:
             from linad.control.running import Runner

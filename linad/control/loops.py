@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.control import patterns  # noqa: F401  patterns of loops register themselves
 from linad.control.bodies import Body, BodyTrace, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.memory_arrays import arranged

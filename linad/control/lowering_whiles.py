@@ -18,6 +18,17 @@ from linad.sweeps.places import Place, canonical, new_place
 
 NO_LIMIT = 1 << 62
 
+
+def _copied(indent: int, count: str, target: str, source: str | None) -> str:
+    """Lines that copy entries of 1 or 4 bytes: ``target`` and ``source`` are arguments of set and
+    get, of entry ``e``; None for zeros."""
+    lines = []
+    for head, d in (("if narrow != 0:", "b1"), ("else:", "i4")):
+        value = f"to_{d}(0)" if source is None else f"get_{d}({source}, 0)"
+        lines += [head, f"    for e in range({count}):", f"        set_{d}({target}, {value}, 0)"]
+    return "\n".join([" " * indent + line for line in lines]).lstrip()
+
+
 THREADED = f"""def kernel(p, start, stop):
     d, limit, capacity, go = operand(p, 0), operand(p, 1), operand(p, 2), operand(p, 3)
     count, strides, carries = operand(p, 4), operand(p, 5), word(d)
@@ -56,20 +67,19 @@ THREADED = f"""def kernel(p, start, stop):
                 stride *= 2
                 at = first + 24 * (asked + given + taken)
                 for i in range(carries):
-                    rows, size = operand(p, 6 + 4 * carries + i), word(at + 8 * i)
+                    rows = operand(p, 6 + 4 * carries + i)
+                    size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
                     for j in range(1, row):
-                        for e in range(size):
-                            set_i4(rows, j * size + e, get_i4(rows, 2 * j * size + e, 0), 0)
-                    for e in range(row * size, capacity * size):
-                        set_i4(rows, e, to_i4(0), 0)
+                        {_copied(24, "size", "rows, j * size + e", "rows, 2 * j * size + e")}
+                    {_copied(20, "(capacity - row) * size", "rows, row * size + e", None)}
                 following = row * stride
             if k == following:
                 at = first + 24 * (asked + given + taken)
                 for i in range(carries):
-                    rows, size = operand(p, 6 + 4 * carries + i), word(at + 8 * i)
+                    rows = operand(p, 6 + 4 * carries + i)
+                    size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
                     base = operand(p, 6 + i if k == 0 else 6 + (2 - side) * carries + i)
-                    for e in range(size):
-                        set_i4(rows, row * size + e, get_i4(base, e, 0), 0)
+                    {_copied(20, "size", "rows, row * size + e", "base, e")}
                 row += 1
                 following = row * stride
         code = word(d + 56)
@@ -82,8 +92,9 @@ THREADED = f"""def kernel(p, start, stop):
     at = first + 24 * (asked + given + taken)
     for i in range(carries):
         base = operand(p, 6 + i if k == 0 else 6 + (2 - (k & 1)) * carries + i)
-        for e in range(word(at + 8 * i)):
-            set_i4(operand(p, 6 + 3 * carries + i), e, get_i4(base, e, 0), 0)
+        last = operand(p, 6 + 3 * carries + i)
+        size, narrow = word(at + 16 * i), word(at + 16 * i + 8)
+        {_copied(8, "size", "last, e", "base, e")}
     set_i8(count, 0, k, 0)
     set_i8(strides, 0, stride, 0)
     return 0
@@ -137,8 +148,7 @@ def _statements(owner: Any) -> Any:
 def _programs(owner: Any, chosen: Any) -> Any:
     test = program_of(owner.test, chosen, in_place=False)
     body = program_of(owner.body, chosen, in_place=True)
-    whole = all(p.dtype.itemsize % 4 == 0 for p in body.lowering.inputs[: owner.body.carries])
-    return (test, body) if test.straight and body.straight and whole else None
+    return (test, body) if test.straight and body.straight else None
 
 
 def _emit_registers(
@@ -237,7 +247,9 @@ def _emit_threaded(
         places[k] = between[k] = between[nc + k] = results[k]
     rows = results[nc + 2 :] if owner.kept else places[:nc]
     held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]
-    description = _Description(test, body, nc, [_bytes(p) // 4 for p in places[:nc]])
+    narrow = [p.dtype.itemsize % 4 != 0 for p in places[:nc]]
+    sizes = [_bytes(p) // (1 if n else 4) for p, n in zip(places, narrow, strict=False)]
+    description = _Description(test, body, nc, [*zip(sizes, map(int, narrow), strict=True)])
     limit = NO_LIMIT if owner.limit is None else owner.limit
     words: list[Any] = [description, limit, owner.kept, *[_address(p) for p in held]]
     words.insert(6 + 5 * nc, owner.first)
@@ -250,10 +262,13 @@ class _Description:
 
     [carries, constants' uses, the test's uses of carries, the body's, where it puts them,
      the test's code and its end, the body's code and its end; (word to set, operand or carry,
-     offset) for each use; the size of each carry in words of 4 bytes]
+     offset) for each use; the size of each carry, in words of 4 bytes or, where that is said by a
+     1, in bytes]
     """
 
-    def __init__(self, test: CpuProgram, body: CpuProgram, carries: int, sizes: list[int]) -> None:
+    def __init__(
+        self, test: CpuProgram, body: CpuProgram, carries: int, sizes: list[tuple[int, int]]
+    ) -> None:
         self.test, self.body, self.carries, self.sizes = test, body, carries, sizes
 
     def word_in(self, workspace: Any) -> int:
@@ -276,6 +291,6 @@ class _Description:
         words = [nc, len(constants), len(asked), len(given), len(taken), a, b, c, e]
         for use in (*constants, *asked, *given, *taken):
             words += use
-        made = np.array([*words, *self.sizes], np.int64)
+        made = np.array([*words, *[w for pair in self.sizes for w in pair]], np.int64)
         workspace.inner.append((spaces, made))
         return int(made.ctypes.data)

@@ -86,6 +86,10 @@ class While(ControlPrimitive):
             found += [((), INTEGER), *[((self.kept, *s), d) for s, d in carries]]
         return found
 
+    @property
+    def parts(self) -> tuple[Body, ...]:
+        return self.test, self.body
+
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
         from linad.control.lowering_whiles import lower

@@ -83,6 +83,9 @@ class Primitive:
         A rule that gives one operator for all arguments at once,
         ``whole(arrays, active) -> (y, J)``: the results, and a map from tuples of tangents of
         the active arguments to tuples of tangents of the results. In place of Jacobian rules.
+    expansion : callable or None
+        What a target that compiles may run in place of an equation, ``expansion(eqn) -> Tape``, or
+        None. Where it cannot do what the primitive does, it stops.
 
     Notes
     -----
@@ -124,6 +127,7 @@ class Primitive:
         self.zero_slope_args: frozenset[int] = frozenset()
         self.vjp_rule: Rule | None = None
         self.whole: Rule | None = None
+        self.expansion: Callable[[Any], Any] | None = None
         self.rules: dict[int, Rule] = {}
         self._each: Rule | None = None
 

@@ -11,17 +11,22 @@ then carries the first derivative, and each further one the next order, for the 
 by 1 - M^-1 M(traced), which is 0 at the plain values. So one step more than derivatives are asked
 for also makes up for a matrix of differences.
 
+Where a loop can hold the steps, each is the root of its equations, differentiated as such.
+
 Source: E. Hairer and G. Wanner, "Solving Ordinary Differential Equations II", 1996, IV.5, IV.8.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.optimize
 
+from linad.control import loops
 from linad.errors import ConvergenceError
 from linad.rules.shaping import form
+from linad.solve.solutions import root
 
 ROOT = 6**0.5
 A = np.array(
@@ -110,6 +115,67 @@ class ImplicitReplay:
             start = self.states[i]
             found.append(start if t == ends[i] else self.step(ends[i], start, float(t - ends[i])))
         return found
+
+
+class LoopedImplicitReplay:
+    """The same as `ImplicitReplay`, as loops over the steps and over the times within.
+
+    A step is a `linad.solve.root` for its stages, from SciPy's solution: in a loop a compiled
+    Newton iteration with exact Jacobians, whose derivative is that of the equations.
+    """
+
+    def __init__(self, field: Field, times: Sequence[float], y0: Any, guess: Any) -> None:
+        self.field, self.times, self.guess = field, np.asarray(times), guess
+        self.stages = [field(times[0], y0)]
+        starts, lengths = self.times[:-1], np.diff(self.times)
+
+        def on(y: Any, row: Any) -> Any:
+            y = self._step(y, row)
+            return y, y
+
+        with _worded():
+            _, states = loops.scan(on, y0, (starts, lengths, self._guesses(starts, lengths)))
+        self.states = np.concatenate([np.stack([y0]), states])
+
+    def _guesses(self, starts: Any, lengths: Any) -> Any:
+        """SciPy's solution at the nodes of steps: (m, 3, n)."""
+        nodes = starts[:, None] + np.asarray(lengths)[:, None] * C
+        found = self.guess(nodes.ravel())
+        return np.ascontiguousarray(found.T.reshape(*nodes.shape, -1))
+
+    def _step(self, y: Any, row: Any) -> Any:
+        """The state a step later."""
+        t, h, guess = row
+
+        def residual(Y: Any) -> Any:
+            slopes = np.stack([self.field(t + c * h, Y[i]) for i, c in enumerate(C)])
+            return Y - y - h * (A @ slopes)
+
+        return root(residual, guess, linear_solver="dense")[2]
+
+    def at(self, times: Any) -> Any:
+        """The solution at other times within, (m, n): by shorter steps from where steps begin."""
+        here = np.asarray(times, float)
+        direction = -1.0 if self.times[-1] < self.times[0] else 1.0
+        i = np.searchsorted(direction * self.times, direction * here, side="right") - 1
+        i = np.clip(i, 0, len(self.times) - 1)
+        starts = self.times[i]
+        lengths = here - starts
+        rows = (self.states[i], starts, lengths, self._guesses(starts, lengths))
+        with _worded():
+            return loops.map(lambda row: self._step(row[0], row[1:]), rows)
+
+
+@contextmanager
+def _worded() -> Iterator[None]:
+    try:
+        yield
+    except ConvergenceError as error:
+        raise ConvergenceError(
+            "solve_ivp: a step that carries the derivative was not found; ask for smaller steps by "
+            "rtol= and atol=",
+            error.result,
+        ) from error
 
 
 def _matrix(field: Field, t: float, y: Any) -> Any:

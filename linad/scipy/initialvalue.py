@@ -5,6 +5,9 @@ more on the traced values, their lengths held constant:
 
     k_s = f(t + c_s h, y + h Σ_j a_sj k_j)        y' = y + h Σ_s b_s k_s
 
+Many steps are one `linad.scan` over them, recorded once and compiled; where the field decides on
+the time or the state in Python, and where they are few, they are taken one by one.
+
 A program that `linad.jit` records holds explicit methods as loops, with SciPy's control of the
 steps, see `linad.scipy.explicitloops`; their lengths count as constants there as well.
 
@@ -31,13 +34,16 @@ from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scipy.optimize import OptimizeResult
 
 from linad.arrays.traces import running_trace
+from linad.control import loops
+from linad.control.captured import with_captured
 from linad.core import tree
 from linad.core.marks import Attempt, running_traces
 from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
+from linad.linalg.linear_systems import SMALL
 from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.explicitloops import ExplicitLoops, dop853_between, holds, stages_of, weighted
 from linad.scipy.implicit_solutions import Watched, root_of_number
-from linad.scipy.implicitsteps import ImplicitReplay
+from linad.scipy.implicitsteps import ImplicitReplay, LoopedImplicitReplay
 from linad.scipy.mirror import holds_traced
 
 EXPLICIT = (RK23, RK45, DOP853)
@@ -45,6 +51,10 @@ METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
+PATHS = 8
+"""Ways through a field that are recorded, at most."""
+MANY = 600
+"""Stages from which on a loop over the steps is worth being compiled."""
 
 Field = Callable[[float, Any], Any]
 
@@ -139,6 +149,68 @@ class RungeKuttaReplay:
         return dop853_between(self.field, t, y, y_new, t_new - t, self._slopes[i])
 
 
+class LoopedReplay:
+    """The same as `RungeKuttaReplay`, as loops over the steps and over the times within."""
+
+    def __init__(self, method: Any, field: Field, times: Sequence[float], y0: Any) -> None:
+        self.method, self.field, self.times = method, field, np.asarray(times)
+        self.lengths = np.diff(self.times)
+
+        def step(carry: Any, row: Any) -> Any:
+            (y, slope), (t, h) = carry, row
+            k = stages_of(method, field, t, y, slope, h)
+            new = y + h * weighted(method.B, k)
+            last = field(t + h, new)
+            return (new, last), (new, np.stack([*k, last]))
+
+        self.stages = [field(self.times[0], y0)]
+        _, (states, self._slopes) = loops.scan(
+            step, (y0, self.stages[0]), (self.times[:-1], self.lengths)
+        )
+        self.states = np.concatenate([np.stack([y0]), states])
+
+    def at(self, times: Any) -> Any:
+        """The solution at other times within, in the order of integration: an array (m, n)."""
+        here = np.asarray(times, float)
+        direction = -1.0 if self.times[-1] < self.times[0] else 1.0
+        i = np.searchsorted(direction * self.times[1:], direction * here)
+        t, h, y, k = self.times[i], self.lengths[i], self.states[i], self._slopes[i]
+        x = (here - t) / np.where(h == 0, 1.0, h)
+        if self.method is not DOP853:
+            powers = np.arange(1, self.method.P.shape[1] + 1)
+            weights = x[:, None] ** powers @ self.method.P.T
+            return y + h[:, None] * np.sum(weights[:, :, None] * k, axis=1)
+
+        def between(row: Any) -> Any:
+            t, h, y, y_new, k, x = row
+            k = [k[j] for j in range(k.shape[0])]
+            return dop853_between(self.field, t, y, y_new, h, k)(x)
+
+        return loops.map(between, (t, h, y, self.states[i + 1], k, x))
+
+
+def _replay(method: Any, field: Field, times: Sequence[float], y0: Any) -> Any:
+    """The steps on traced values: as loops if they are many, or else one by one."""
+    if method.n_stages * len(times) > MANY and y0.shape[0]:
+        attempt = Attempt()
+        try:
+            return LoopedReplay(method, field, times, y0)
+        except (TracerError, GuardError):
+            attempt.forget()
+    return RungeKuttaReplay(method, field, times, y0)
+
+
+def _implicit_replay(field: Field, times: Sequence[float], y0: Any, guess: Any) -> Any:
+    """Radau's method on traced values: as a loop where its systems are small."""
+    if 12 * len(times) > MANY and 0 < 3 * y0.shape[0] <= SMALL and y0.dtype.kind == "f":
+        attempt = Attempt()
+        try:
+            return LoopedImplicitReplay(field, times, y0, guess)
+        except (TracerError, GuardError):
+            attempt.forget()
+    return ImplicitReplay(field, times, y0, guess)
+
+
 def _hold(x: Any) -> None:
     """Record that the steps are good for these values: a tape must not run with others."""
     value = form(x)
@@ -158,6 +230,32 @@ def _field(fun: Any, args: Any, vectorized: bool, n: int, dtype: Any) -> Field:
         return dy if dy.dtype == dtype else astype(dy, dtype)
 
     return field
+
+
+def _plain_field(field: Field, t: float, y: Any) -> Field:
+    """f on plain values; where it refers to traced ones, by a program that was recorded once.
+
+    Unless Python takes ever other ways in it, or ways that refer to different ones.
+    """
+    made: Any
+    made, captured = with_captured(lambda x: field(*x), (np.float64(t), y), ())
+    if not captured:
+        return field
+    held = [form(v) for v in captured]
+    recorded = True
+
+    def plain(t: float, y: Any) -> Any:
+        nonlocal recorded
+        if recorded and len(made.paths) <= PATHS:
+            attempt = Attempt()
+            try:
+                return made((np.float64(t), y), *held)
+            except (TracerError, GuardError):
+                attempt.forget()
+                recorded = False
+        return form(field(t, y))
+
+    return plain
 
 
 def ahead(field: Field, t: Any, y: Any, h: Any) -> Any:
@@ -280,7 +378,6 @@ def replayed(
     if holds_traced(begin):
         y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(tuple(args))
-    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
     explicit = issubclass(kind, EXPLICIT)
     whole = not (dense_output or events or holds_traced((begin, end, t_eval)))
     if explicit and whole and any(trace.records for trace in running_traces()):
@@ -290,6 +387,8 @@ def replayed(
     given = () if events is None else (events,) if callable(events) else tuple(events)
     watched = [_watched_event(event, plain_args) for event in given] or None
     moments = None if t_eval is None else np.asarray(_plain(t_eval), float)
+    plain = _field(fun, plain_args, vectorized, y0.shape[0], dtype)
+    plain = _plain_field(plain, span[0], form(y0))
     result = scipy.integrate.solve_ivp(
         *(lambda t, y: form(plain(t, y)), span, form(y0), Recorded, moments),
         *(dense_output or bool(given) or not explicit, watched),
@@ -297,20 +396,21 @@ def replayed(
     )
     replay: Any
     if explicit:
-        replay = RungeKuttaReplay(kind, field, times, y0)
+        replay = _replay(kind, field, times, y0)
     else:
-        replay = ImplicitReplay(field, times, y0, result.sol)
+        replay = _implicit_replay(field, times, y0, result.sol)
     _hold(replay.stages[0])
     _hold(replay.states[-1])
     ends = [float(t) for t in result.t]
-    known = dict(zip(replay.times, replay.states, strict=True))
-    if moments is None and all(t in known for t in ends):
-        states = [known[t] for t in ends]
+    if moments is None and ends == list(replay.times):
+        states = replay.states
     else:
         states = replay.at(ends)
     if not explicit:
         states = [value + (y - form(y)) for value, y in zip(result.y.T, states, strict=True)]
     sol = Solution(replay, field, result.sol)
+    if given or holds_traced((end, t_eval)):
+        states = list(states)
     if given:
         _moved_events(result, given, args, sol)
         if result.status == 1 and moments is None:
@@ -326,8 +426,8 @@ def replayed(
             ahead(field, t, y, result.t[k] - t)
             for k, (t, y) in enumerate(zip(ends, states, strict=True))
         ]
-    if states:
-        result.y = np.stack(states, axis=1)
+    if len(states):
+        result.y = np.stack(list(states), axis=1) if isinstance(states, list) else states.T
     result.sol = sol if dense_output else None
     return result
 

@@ -21,17 +21,19 @@ from typing import Any
 
 import numpy as np
 
-from linad.api.derivatives import linearize
+from linad.api.derivatives import jacobian, linearize
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
 from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
+from linad.core.tape import Equation, Tape
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
+from linad.solve.compiled_newton import as_tape, fits, solved_with
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -99,6 +101,9 @@ class ImplicitEquation:
         For systems with J_x, "dense", "sparse", "krylov" or "auto".
     rtol : float or None
         Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
+    loop : callable, optional
+        ``loop(residual, x0) -> program``: what `solve` is in a compiled program, a function of
+        x0 and θ, for the residual as a function of vectors.
     """
 
     def __init__(
@@ -110,11 +115,14 @@ class ImplicitEquation:
         theta: VectorForm,
         linear_solver: str,
         rtol: float | None,
+        loop: Callable[[Any, Any], Any] | None = None,
     ) -> None:
-        self.name, self.solve, self.linear_solver = name, solve, linear_solver
+        self.name, self.solve, self.linear_solver, self.loop = name, solve, linear_solver, loop
         self.f, self.x0, self.theta = residual, x0, theta
         self.rtol = rtol or max(1e-10, 100 * float(np.finfo(x0.dtype).eps))
         self._latest: tuple[Any, Any, Any] | None = None
+        self.example: tuple[Any, Any] | None = None
+        self._programs: dict[Any, Tape | None] = {}
 
     def residual(self, x: Any, theta: Any) -> Any:
         """g on vectors."""
@@ -141,12 +149,30 @@ class ImplicitEquation:
         self._latest = (x.copy(), theta.copy(), found)
         return found
 
+    def program(self, key: Any, f: Callable[..., Any], *before: Any) -> Tape | None:
+        """A function of x and θ, with operands before these, as a program; None if it is none.
+
+        Parameters
+        ----------
+        key : hashable
+            By which it is known.
+        f : callable
+        *before : Var or array
+        """
+        if self.example is None or not fits(self.x0, self.linear_solver):
+            return None
+        if key not in self._programs:
+            ones = [np.ones(np.shape(v), v.dtype) for v in before]
+            self._programs[key] = as_tape(self.name, f, [*ones, *self.example])
+        return self._programs[key]
+
 
 def _same(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and bool(np.all(a == b))
 
 
 def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
+    equation.example = x0, theta
     given = equation.theta.container(theta)
     with outside_of_traces():
         found = equation.solve(equation.x0.container(x0), given)
@@ -165,8 +191,16 @@ def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
     return x.astype(x0.dtype, copy=False)
 
 
+def _solution_program(eqn: Equation) -> Tape | None:
+    equation: ImplicitEquation = eqn.params["equation"]
+    if equation.loop is None:
+        return None
+    return equation.program("solution", equation.loop(equation.residual, equation.x0))
+
+
 solution = Primitive("solution", _solution, register=False)
 solution.__module__ = __name__  # where a pickle finds it
+solution.expansion = _solution_program
 """x with g(x, θ) = 0, as a vector."""
 
 
@@ -185,6 +219,7 @@ def solution_wrt_theta(
 
 def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool) -> Any:
     n = x.shape[0]
+    equation.example = x, theta
     A = equation.system(x, theta)
     try:
         if t.ndim == 1:
@@ -196,8 +231,20 @@ def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, ad
     return z.astype(np.result_type(t.dtype, A.A.dtype), copy=False)
 
 
+def _inverse_program(eqn: Equation) -> Tape | None:
+    equation: ImplicitEquation = eqn.params["equation"]
+    t, adjoint = eqn.inputs[0], eqn.params["adjoint"]
+
+    def matrix(x: Any, theta: Any) -> Any:
+        return jacobian(lambda x: equation.residual(x, theta))(x)
+
+    key = "inverse", adjoint, np.shape(t), t.dtype
+    return equation.program(key, solved_with(matrix, adjoint), t)
+
+
 apply_inverse = Primitive("apply_inverse", _apply_inverse, register=False)
 apply_inverse.__module__ = __name__
+apply_inverse.expansion = _inverse_program
 """A^-1 t, or A^-H t, for rows t (..., n), with A = J_x(x, θ)."""
 
 
@@ -274,11 +321,12 @@ def solved(
     theta: tuple[Any, ...],
     linear_solver: str,
     rtol: float | None,
+    loop: Callable[[Any, Any], Any] | None = None,
 ) -> Any:
     """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
     point, start = pack(_start(x0, theta, name))
     parameters, given = pack(theta)
-    equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol)
+    equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol, loop)
     return point.container(solution(start, given, equation=equation))
 
 

@@ -22,6 +22,7 @@ from linad.core import tree
 from linad.core.options import FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
+from linad.solve.compiled_newton import loop_of
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
@@ -96,7 +97,8 @@ def root(
     def solve(x: Any, given: Any) -> Any:
         return solver(lambda x: g(x, *given), x, **options)
 
-    return solved("root", g, solve, x0, theta, linear_solver, rtol)
+    loop = loop_of(solver, options)
+    return solved("root", g, solve, x0, theta, linear_solver, rtol, loop)
 
 
 @takes(g=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
@@ -149,7 +151,8 @@ def fixed_point(
     def solve(x: Any, given: Any) -> Any:
         return solver(lambda x: residual(x, *given), x, **options)
 
-    return solved("fixed_point", residual, solve, x0, theta, linear_solver, rtol)
+    loop = loop_of(solver, options)
+    return solved("fixed_point", residual, solve, x0, theta, linear_solver, rtol, loop)
 
 
 def difference(a: Any, b: Any, what: str) -> Any:

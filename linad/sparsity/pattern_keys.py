@@ -23,7 +23,7 @@ from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
 from linad.sparsity.opening import opened
-from linad.sparsity.reach import Compact
+from linad.sparsity.reach import PARTED, Compact
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
 REGIONS: dict[type, tuple[str, ...]] = {
@@ -75,6 +75,9 @@ class Structure:
         if isinstance(op, Blocks):
             blocks = [(i, j, self._of(block)) for i, j, block in op.blocks]
             return kind, self._value(op._rows), self._value(op._columns), *blocks
+        if kind in PARTED:
+            key, arrays = PARTED[kind].key(op)
+            return kind, key, self._value(arrays)
         return kind, op.out_shape, op.in_shape  # a dense block
 
     def _of_tape(self, op: TapeOperator) -> Any:

@@ -4,9 +4,9 @@ Sets of columns go through an operator as tangents do, through its adjoint as co
 entry collects the columns of those it depends on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -147,6 +147,7 @@ def _push(op: TapeOperator, sets: Sets) -> Sets:
     """First step to last, as `TapeOperator.push_leaves`."""
     n = sets.table.n
     known: dict[Node, Sets] = {}
+    together: dict[Node, Parts] = {}
     start = 0
     for node, slot in zip(op.inputs, op.in_slots, strict=True):
         known[node] = sets.part(slice(start, start + slot.size))
@@ -155,9 +156,14 @@ def _push(op: TapeOperator, sets: Sets) -> Sets:
     for out, links, dead in opened(op)._scheduled():
         given = [(J, known[node]) for node, J in links if node in known]
         if given and type(given[0][0]) is Entry:
+            together[out] = {J.k: part for J, part in given}
             known[out] = Sets.alike(1, [part for _, part in given], n)  # a tuple of arrays
         elif given and type(out) is int:
             known[out] = united([reach(J, part, False) for J, part in given])
+        elif given and (parts := _parted(links, together.get(links[0][0]), False, n)) is not None:
+            for j, node in enumerate(out):
+                if node in sizes:
+                    known[node] = parts[j] if j in parts else Sets.empty(sizes[node], n)
         elif given:
             for node in out:
                 if node in sizes:
@@ -176,6 +182,7 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
     """Last step to first, as `TapeOperator.pull_leaves`."""
     n = sets.table.n
     known: dict[Node, Sets] = {}
+    together: dict[Node, Parts] = {}
 
     def collect(node: Node, part: Sets) -> None:
         known[node] = known[node] | part if node in known else part
@@ -187,7 +194,12 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
         start += slot.size
     for out, links, _ in reversed(opened(op)._scheduled()):
         if type(out) is int:
-            if out in known:
+            if out in together:
+                entries = together.pop(out)
+                for node, J in links:
+                    if J.k in entries:
+                        collect(node, entries[J.k])
+            elif out in known:
                 part = known.pop(out)
                 for node, J in links:
                     if type(J) is Entry:
@@ -195,8 +207,11 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
                     else:
                         collect(node, reach(J, part, True))
             continue
-        found = [known.pop(node) for node in out if node in known]
-        if found:
+        given = {j: known.pop(node) for j, node in enumerate(out) if node in known}
+        found = list(given.values())
+        if found and (parts := _parted(links, given, True, n)) is not None:
+            together[links[0][0]] = parts
+        elif found:
             for node, J in links:
                 if _registered(J):
                     collect(node, reach(J, united(found), True))
@@ -223,8 +238,41 @@ def _sizes(op: TapeOperator) -> dict[Node, int]:
     return sizes
 
 
-# Operations with several results. An operator that is registered says the pattern of each of
-# them, which is the same for all; of others every result depends on everything.
+# Operations with several results. One of a class in `PARTED` takes the sets of each operand to
+# those of each result. An operator that knows its relation says the pattern of each of them, which
+# is the same for all; of others every result depends on everything.
+
+
+Parts = dict[int, Sets]
+"""The sets of some of several arrays, by their position."""
+
+
+class Parted(NamedTuple):
+    """How sets go through the operators of a class that are maps between tuples of arrays.
+
+    Attributes
+    ----------
+    reach : callable
+        ``reach(J, parts, adjoint, n) -> parts``; None where it tells nothing apart.
+    key : callable
+        ``key(J) -> (hashable, list of arrays)``: what that depends on.
+    """
+
+    reach: Callable[[Any, Parts, bool, int], Parts | None]
+    key: Callable[[Any], tuple[Any, list[Any]]]
+
+
+PARTED: dict[type, Parted] = {}
+"""Filled in where the classes are defined."""
+
+
+def _parted(links: Any, parts: Parts | None, adjoint: bool, n: int) -> Parts | None:
+    """The sets of several results, or of several operands, of the one link of a step."""
+    if len(links) != 1 or parts is None:
+        return None
+    J = links[0][1]
+    way = PARTED.get(type(J))
+    return None if way is None else way.reach(J, parts, adjoint, n)
 
 
 def _registered(J: JacobianOperator) -> bool:

@@ -6,6 +6,7 @@ import scipy.integrate
 import scipy.linalg
 
 import linad
+import linad.scipy.initialvalue as initialvalue
 import linad.scipy.integrate as si
 from linad.errors import GuardError, ShapeError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
@@ -259,8 +260,9 @@ def solve(*args, **options):
 
 @pytest.mark.parametrize("method", ["Radau", *[pytest.param(m, **LONG) for m in ("BDF", "LSODA")]])
 @pytest.mark.parametrize("t_eval", [None, pytest.param(TIMES, **LONG)], ids=["steps", "times"])
-def test_implicit_methods(method, t_eval):
-    """Stiff: the components decay at rates of 1 and 1000."""
+def test_implicit_methods(method, t_eval, monkeypatch):
+    """Stiff: the components decay at rates of 1 and 1000. The steps are taken one by one."""
+    monkeypatch.setattr(initialvalue, "MANY", 10**6)
     stiff = np.array([[-1.0, 0.5], [0.0, -1000.0]])
 
     def f(m, y, a):
@@ -274,6 +276,54 @@ def test_implicit_methods(method, t_eval):
     np.testing.assert_allclose(y, expected, rtol=1e-12)
     exact = linad.jvp(solution, (Y0, stiff), direction)[1]
     np.testing.assert_allclose(dy, exact, rtol=1e-4, atol=1e-6)
+
+
+WAYS = [{"t_eval": TIMES}, {}, {"dense_output": True}, {"events": lambda t, y, a, b: y[0] - 0.9}]
+
+
+@pytest.mark.parametrize(
+    "method, ways",
+    [
+        ("RK45", WAYS[:1]),
+        *[
+            pytest.param(m, WAYS[k:n], **LONG)
+            for m, k, n in (("RK45", 1, 4), ("DOP853", 0, 2), ("BDF", 0, 2))
+        ],
+    ],
+)
+def test_loops_over_the_steps(method, ways, monkeypatch):
+    """Recorded once and compiled, they take the same steps as one by one."""
+
+    def run(a, **options):
+        r = si.solve_ivp(
+            *(volterra, (0.0, 2.0), np.array([1.0, 0.5]), method),
+            **(options | {"args": (a, 0.4), "rtol": 1e-6, "max_step": 0.2}),
+        )
+        counts.append(r.nfev)
+        return r.y, a * r.t, a * r.sol(0.77) if r.sol is not None else a
+
+    counts = []
+    for options in ways:
+        found = []
+        for many in (0, 10**6):
+            monkeypatch.setattr(initialvalue, "MANY", many)
+            found.append(linad.jvp(lambda a, options=options: run(a, **options), (0.7,), (1.0,)))
+        for (one, slope), (other, another) in [found]:
+            for v, w in zip((*one, *slope), (*other, *another), strict=True):
+                np.testing.assert_allclose(v, w, rtol=1e-9, atol=1e-11)
+        assert counts[-1] == counts[-2]
+
+
+def test_steps_one_by_one_where_python_decides(monkeypatch):
+    monkeypatch.setattr(initialvalue, "MANY", 0)
+
+    def f(a):
+        def field(t, y):
+            return -a * y if t < 0.5 else -2 * a * y
+
+        return si.solve_ivp(field, (0.0, 1.0), [1.0], max_step=0.25, rtol=1e-8).y[0, -1]
+
+    np.testing.assert_allclose(linad.derivative(f)(1.0), -1.5 * np.exp(-1.5), rtol=1e-3)
 
 
 def falls(t, y, g):

@@ -16,6 +16,7 @@ from linad.sweeps.cpu.serial_loops import SerialLoop
 from linad.sweeps.cpu.special_functions import address
 from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.data_movement import scatter_in_order
+from linad.sweeps.expansions import expanded
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import Place
 from linad.sweeps.routines import Routine
@@ -49,7 +50,7 @@ class CpuTarget(Target):
         return written((self.name, prefix), write, loop, places, stored)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
-        return decomposed(tape)
+        return decomposed(expanded(tape))
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive: Any = eqn.primitive
