@@ -162,7 +162,7 @@ class BodyPattern:
         """What a result reads by one of the operands."""
         primitive, size = eqn.primitive, size_of(out.shape)
         name, operand = primitive.name, eqn.inputs[k]
-        if primitive.elementwise or name in ENTRY_BY_ENTRY.split():
+        if primitive.slopes or name in ENTRY_BY_ENTRY.split():
             numbers = np.arange(sets.m, dtype=np.int32).reshape(operand.shape)
             return Gather(np.broadcast_to(numbers, out.shape).ravel(), sets.m).after(sets)
         known = name in BY_SHAPE.split()
