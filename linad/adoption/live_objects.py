@@ -1,9 +1,9 @@
 """All objects of a process, those included that the garbage collector was told to leave alone.
 
-Functions and classes of a module may be held by anything: a registry, a closure, an object of another
-module. So adoption looks at every object that Python's garbage collector knows. After `gc.freeze`,
-which servers call before they fork, `gc.get_objects` no longer names those that were there; they
-are then reached from what holds them.
+Functions and classes of a module may be held by anything: a registry, a closure, an object of
+another module. So adoption looks at every object that Python's garbage collector knows. After
+`gc.freeze`, which servers call before they fork, `gc.get_objects` no longer names those that were
+there; they are then reached from what holds them.
 """
 
 import gc
