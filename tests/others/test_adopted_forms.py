@@ -1,5 +1,5 @@
-"""What adopted code calls in place of `math`, `cmath`, methods of plain arrays and writes: every one
-of them, in a package of one function each."""
+"""What adopted code calls in place of `math`, `cmath`, methods of plain arrays and statements that
+write: each of them, in a function of its own."""
 
 import cmath
 import inspect
@@ -12,14 +12,16 @@ import linad
 
 X = np.array([0.3, 0.5, 0.7])
 
-WHOLE = "comb factorial gcd isqrt lcm nextafter perm ulp".split()
+WHOLE = ["comb", "factorial", "gcd", "isqrt", "lcm", "nextafter", "perm", "ulp"]
 """Functions of whole numbers, or of the numbers that a computer has."""
 
 ARGUMENTS = {
-    **dict.fromkeys("atan2 copysign fmod pow remainder isclose rect".split(), "x[0], x[1]"),
-    **dict.fromkeys("fsum prod".split(), "[x[0], x[1], 2.0]"),
-    **dict.fromkeys("dist sumprod".split(), "[x[0], x[1]], [x[1], x[2]]"),
-    **dict.fromkeys("floor ceil trunc modf".split(), "5 * x[1]"),
+    **dict.fromkeys(
+        ["atan2", "copysign", "fmod", "pow", "remainder", "isclose", "rect"], "x[0], x[1]"
+    ),
+    **dict.fromkeys(["fsum", "prod"], "[x[0], x[1], 2.0]"),
+    **dict.fromkeys(["dist", "sumprod"], "[x[0], x[1]], [x[1], x[2]]"),
+    **dict.fromkeys(["floor", "ceil", "trunc", "modf"], "5 * x[1]"),
     "acosh": "1 + x[0]",
     "fma": "x[0], x[1], x[2]",
     "hypot": "x[0], x[1], x[2]",
