@@ -93,22 +93,24 @@ def searchsorted(x):
 WRITES = """
 import numpy as np
 
+START = np.ones(2)
+
 class Model:
     def __init__(self):
-        self.y = np.zeros(2)
+        self.y = START.copy()
 
 def write(x):
-    y = np.zeros(2)
+    y = START.copy()
     y[0] = x[0]
     return y
 
 def update(x):
-    y = np.ones(2)
+    y = START.copy()
     y *= x[:2]
     return y
 
 def update_entry(x):
-    y = np.ones(2)
+    y = START.copy()
     y[0] -= x[0]
     return y
 
