@@ -62,12 +62,24 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Thousands of tests are made, and all of them stay: the garbage collector has no work here."""
+    """Thousands of tests are made, and all of them stay: the garbage collector has no work here.
+
+    Nor later: it would look at a million objects each time.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
+        gc.freeze()
+
+
+@pytest.fixture
+def unfrozen():
+    """For tests that adopt code: to reach objects that are frozen takes seconds."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def folder_of(config, tmp_path_factory):

@@ -30,7 +30,10 @@ TESTS = Path(__file__).resolve().parent
 LEFT_OUT = ("specimens", "coverage", "demo", "cli", "__main__", "checks")
 """Modules without facts, and those that run when they are imported."""
 
-IN_KERNELS = ("native", "vecmath", "numbers", "complexes", "sweeps.special", "cache")
+IN_KERNELS = (
+    *("native", "vector_math", "number_pairs", "complex_numbers", "special_functions"),
+    "kernel_cache",
+)
 """Modules whose tables are names that kernels call: without one a kernel does not compile."""
 
 
@@ -48,15 +51,30 @@ def modules():
 
 
 def read_in_functions(module):
-    """Names that the functions of a module look up; a table read at import has no rows left."""
+    """The ids of what functions of a module look up by name, and the attributes that they read.
+
+    What is read when a module is imported has no rows left to take, a function that the module
+    calls then included.
+    """
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
-    return {
-        getattr(node, "id", getattr(node, "attr", None))
-        for function in functions
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name | ast.Attribute)
+    calls = [node.value for node in tree.body if isinstance(node, ast.Expr)]
+    at_import = {
+        call.func.id for call in calls if isinstance(getattr(call, "func", None), ast.Name)
     }
+    functions = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.Lambda)
+        and getattr(node, "name", None) not in at_import
+    ]
+    ids, attributes = set(), set()
+    for function in functions:
+        for node in ast.walk(function):
+            if isinstance(node, ast.Name):
+                ids.add(id(vars(module).get(node.id)))
+            elif isinstance(node, ast.Attribute):
+                attributes.add(node.attr)
+    return ids, attributes
 
 
 def word_of(key):
@@ -68,15 +86,19 @@ def word_of(key):
 
 def tables(found):
     """Dictionaries and sets of things that are not plain numbers and words, by their names."""
-    read = set().union(*map(read_in_functions, found))
+    looked_up, attributes = (
+        set().union(*sets) for sets in zip(*map(read_in_functions, found), strict=True)
+    )
     seen = set()
     for module in found:
         if module.__name__.endswith(IN_KERNELS):
             continue
         for name, table in vars(module).items():
-            if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or name not in read or id(table) in seen:
+            if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or id(table) in seen:
                 continue
             if not isinstance(table, dict | set) or not table:
+                continue
+            if id(table) not in looked_up and name not in attributes:
                 continue
             seen.add(id(table))
             values = table.values() if isinstance(table, dict) else table

@@ -93,6 +93,7 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
+@pytest.mark.usefixtures("unfrozen")
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_page(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -114,6 +115,7 @@ def is_ours(test, module):
     return not hasattr(found, "__wrapped__")
 
 
+@pytest.mark.usefixtures("unfrozen")
 @pytest.mark.parametrize("name", modules())
 def test_docstrings(name):
     module = importlib.import_module(name)

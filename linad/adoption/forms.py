@@ -246,7 +246,6 @@ def _search(owner: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "dot": _method(np.dot),
-    "clip": _method(np.clip),
     "searchsorted": _search,
 }
 """Methods of a plain array that NumPy does not hand over, as functions of the array."""

@@ -2,7 +2,6 @@
 
 import builtins
 import functools
-import gc
 import sys
 import types
 import weakref
@@ -13,6 +12,7 @@ from linad.adoption.conversions import held
 from linad.adoption.dispatchers import exchange, is_dispatcher
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.forms import ALWAYS, form_of, has_form
+from linad.adoption.live_objects import live_objects
 from linad.adoption.renaming import Use, renamed
 from linad.adoption.source import deeper
 from linad.arrays.traces import running_trace
@@ -288,7 +288,7 @@ def sweep_definitions(
     """Adopt the functions and classes of modules that are not known yet; return the functions."""
     names = {space.get("__name__"): key for key, space in spaces.items()}
     functions, dispatchers, classes = [], [], []
-    for o in gc.get_objects():
+    for o in live_objects():
         kind = type(o)
         if kind is types.FunctionType:
             key = id(o.__globals__)
@@ -324,7 +324,7 @@ def functions_of(space: Space, file: str) -> list[types.FunctionType]:
     """The functions that run code of a file in a module."""
     return [
         f
-        for f in gc.get_objects()
+        for f in live_objects()
         if type(f) is types.FunctionType
         and f.__globals__ is space
         and f.__code__.co_filename == file

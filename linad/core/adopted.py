@@ -4,8 +4,13 @@
 """
 
 import functools
+import traceback
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
+
+from linad.core.failures import REPORT
+from linad.errors import InternalError
 
 SPACES: dict[int, dict[str, Any]] = {}
 """The globals of adopted modules, by their id."""
@@ -34,7 +39,12 @@ class RunAgain(BaseException):
 
 
 _MOST_RUNS = 64
-"""Code that is made anew in each run (by ``exec``) cannot be adopted in time."""
+"""A run goes on to the next file that has to be compiled anew."""
+
+_MOST_AT_ONE_PLACE = 4
+"""Code that is made anew in each run (by ``exec``) is never adopted in time."""
+
+Place = tuple[tuple[str, int], ...]
 
 
 def is_adopted(frame: Any) -> bool:
@@ -49,15 +59,26 @@ def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         if not WATCHERS:
             return function(*args, **kwargs)
+        ends: Counter[Place] = Counter()
         for _ in range(_MOST_RUNS):
             try:
                 return function(*args, **kwargs)
             except RunAgain as end:
                 if any([getattr(a, "finished", False) for a in args]):
                     raise  # the trace was made above, and so must be the next one
-                instead = end.instead
-        if instead is not None:
-            raise instead
-        return function(*args, **kwargs)
+                refused = end.instead
+            if refused is not None:
+                ends[_place(refused)] += 1
+                if ends[_place(refused)] == _MOST_AT_ONE_PLACE:
+                    break
+        raise refused or InternalError(
+            f"adopt: after {_MOST_RUNS} runs there is still more to adopt; {REPORT}"
+        )
 
     return run
+
+
+def _place(error: BaseException) -> Place:
+    """Where an error was raised: the files and lines of its traceback."""
+    steps = traceback.walk_tb(error.__traceback__)
+    return tuple([(frame.f_code.co_filename, line) for frame, line in steps])

@@ -137,6 +137,7 @@ class TestCommand:
         assert cli.main(["demo"]) == 0
         assert "alpha" in capsys.readouterr().out
 
+    @pytest.mark.full
     def test_plot(self, tmp_path, capsys):
         path = tmp_path / "fit.svg"
         assert cli.main(["demo", "--plot", str(path)]) == 0

@@ -75,7 +75,7 @@ def weak(number):
 
 
 PRECISIONS = {"single": [F4, C8], "double": [F8, C16], "mixed": [F4, F8, C8, C16]}
-EACH = [pytest.param("single", marks=pytest.mark.full), "double", "mixed"]
+EACH = ["mixed", *[pytest.param(p, marks=pytest.mark.full) for p in ("single", "double")]]
 
 
 def expressions(precision):

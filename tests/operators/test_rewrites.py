@@ -16,7 +16,7 @@ from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
 from linad.operators.reordering import Broadcast, Permutation, Reshape
-from linad.operators.rewrites import PRODUCTS, SUMS
+from linad.operators.rewrites import PRODUCTS, SUMS, direct
 from linad.operators.structured import Diagonal, Identity, Masked, Zero
 from linad.operators.wrappers import Adjoint, Scaled, Transpose, adjoint_of, transpose_of
 from linad.rules.cumulative import recurrence
@@ -459,3 +459,12 @@ def test_traced_numbers():
 
     expected = np.diag(A @ d + 2) + d[:, None] * A
     np.testing.assert_allclose(linad.jacobian(f)(d), expected)
+
+
+def test_adjoints_of_composites_wait():
+    """What a product, a sum or a multiple is made of is asked first."""
+    d = Diagonal(np.arange(1.0, 4.0), (3,), np.dtype(float))
+    assert type(direct(Adjoint(d))) is not Adjoint
+    for op in (Chain((d, d)), Sum((d, d)), Scaled(2.0, d)):
+        for view in (Adjoint(op), Transpose(op)):
+            assert direct(view) is view

@@ -11,6 +11,11 @@ SOURCE = (Path(__file__).parent / "stand_in.py").read_text(encoding="utf-8")
 _numbers = itertools.count()
 
 
+@pytest.fixture(autouse=True)
+def adopting(unfrozen):
+    """All tests here adopt code."""
+
+
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """A function that installs source as a package, and imports it."""

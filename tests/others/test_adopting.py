@@ -1,6 +1,7 @@
 """Code as it is found in packages, adopted: right derivatives, and nothing left behind."""
 
 import builtins
+import gc
 import math
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from linad.adoption.renaming import KNOWN, check_version
 from linad.errors import (
     AdoptionWarning,
     ArgumentError,
+    LinadError,
     SwallowedError,
     TracerError,
     UnsupportedError,
@@ -287,6 +289,38 @@ def test_what_a_module_defines_after_it_was_adopted(tmp_path, monkeypatch):
     finally:
         late_script.adoption.undo()
         sys.modules.pop("late_script")
+
+
+FROZEN = """
+import math
+
+REGISTRY = []
+
+class Model:
+    scale = staticmethod(math.exp)
+
+    def __call__(self, x):
+        return self.scale(float(x[0]))
+
+def registered():
+    REGISTRY.append(lambda x: math.sqrt(x[0]) * float(x[1]))
+
+registered()
+f = lambda x: REGISTRY[0](x) + Model()(x)
+"""
+
+
+def test_objects_that_the_garbage_collector_left_alone(installed):
+    """As in a server that calls `gc.freeze` before it forks."""
+    package = installed(FROZEN)
+    gc.freeze()
+    try:
+        with linad.adopt(package):
+            check(package.f)
+    finally:
+        gc.unfreeze()
+    with pytest.raises(LinadError):
+        linad.grad(package.f)(X)
 
 
 def test_code_that_is_made_anew_in_each_run_ends():

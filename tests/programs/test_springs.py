@@ -41,7 +41,13 @@ def test_derivatives():
     check_program(springs.energy, gradient, bent, HOOKS, MASS, STIFFNESS, LENGTH, step=0.003)
 
 
-@pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-krylov"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "Newton-CG",
+        *[pytest.param(m, marks=pytest.mark.full) for m in ("trust-ncg", "trust-krylov")],
+    ],
+)
 def test_minimisation(method):
     found = minimize(
         energy,

@@ -14,6 +14,7 @@ from linad.testing.derivative_checks import check_derivatives
 A = np.array([[-0.4, 1.1], [-0.9, -0.2]])
 Y0 = np.array([1.0, -0.5])
 METHODS = ["RK45", "RK23", "DOP853"]
+SHORT = ["RK45", *[pytest.param(m, marks=pytest.mark.full) for m in METHODS[1:]]]
 TIMES = np.array([0.0, 0.3, 0.31, 1.1, 2.0])
 
 
@@ -69,7 +70,7 @@ def test_a_method_by_its_class(method):
     np.testing.assert_array_equal(by_class, by_name)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SHORT)
 def test_linear_systems(method):
     """y(2) = exp(2A) y0: first and second derivatives, in y0 and in A."""
 
@@ -93,7 +94,7 @@ def test_linear_systems(method):
         np.testing.assert_allclose(a, b, atol=1e-6 * scale)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SHORT)
 def test_the_trajectory_with_fixed_steps(method):
     """With steps that the parameters do not move, it is the exact derivative of the result."""
     options = {"max_step": 0.25, "first_step": 0.25, "rtol": 1e3, "atol": 1e3}
@@ -175,6 +176,7 @@ def test_odeint(t):
     np.testing.assert_allclose(linad.linearize(g, Y0)[0], expected, atol=1e-6)
 
 
+@pytest.mark.full
 def test_a_tape_is_good_for_its_number_of_steps():
     f = lambda a: si.solve_ivp(lambda t, y: -a * t * y, (0.0, 1.0), [1.0]).y  # noqa: E731
     _, tape = linad.trace(f, np.array(2.0))
@@ -230,8 +232,9 @@ def test_compiled_with_times_that_are_arguments():
         assert found == linad.grad(f, argnums=1)(times, a)
 
 
+@pytest.mark.full
 def test_compiled_fields_that_python_decides_on():
-    """A field that branches on the time, and one that cannot be solved."""
+    """A field that branches on the time."""
 
     def f(a):
         def field(t, y):
@@ -244,6 +247,8 @@ def test_compiled_fields_that_python_decides_on():
     for _ in range(3):
         np.testing.assert_allclose(jitted(1.0), expected, rtol=1e-5)
 
+
+def test_compiled_fields_that_cannot_be_solved():
     def blows_up(a):
         found = si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], t_eval=[0.5, 1.9])
         return found.y, found.status

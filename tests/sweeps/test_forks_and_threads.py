@@ -46,6 +46,7 @@ FORK = """
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 @pytest.mark.compiles
+@pytest.mark.full
 def test_a_fork_while_another_thread_compiles():
     """The child has none of the threads, and must not wait for what they held."""
     code = textwrap.dedent(FORK.format(waits=[0.01, 0.05, 0.2, 0.5]))

@@ -11,8 +11,13 @@ import scipy.sparse
 from scipy.sparse.linalg import aslinearoperator, cg
 
 import linad
-from linad.operators.structured import Diagonal
-from linad.sweeps.fused_operators import FusedProgram
+from linad.operators.composites import Chain, Sum
+from linad.operators.matrices import Matrix
+from linad.operators.structured import Diagonal, Identity
+from linad.operators.tagged import Tagged
+from linad.operators.wrappers import Adjoint, Scaled
+from linad.sweeps.fused_operators import _FORMS, FusedProgram, form_of
+from linad.transforms.tape_operator import TapeOperator, _Flat
 
 rng = np.random.default_rng(0)
 A, B = rng.normal(size=(7, 5)), rng.normal(size=(5, 7))
@@ -220,3 +225,29 @@ def test_nothing_stays():
     del jitted
     gc.collect()
     assert gone() is None
+
+
+def test_every_form_is_the_operator_again():
+    """Of each kind that is taken apart."""
+    J = derivative(f, X)[0]
+    d = diag(D)
+    cases = {
+        Chain: Chain((d, J.flat)),
+        Sum: Sum((d, d)),
+        Adjoint: Adjoint(d),
+        Tagged: linad.tag(d, "symmetric"),
+        Identity: linad.eye(7),
+        Scaled: Scaled(0.3, d),
+        Diagonal: d,
+        Matrix: Matrix(A, A.dtype),
+        TapeOperator: J,
+        _Flat: _Flat(J),
+    }
+    assert set(cases) == set(_FORMS)
+    for kind, op in cases.items():
+        assert type(op) is kind
+        form = form_of(op)
+        again = form.built(iter(form.arrays))
+        v, w = rng.normal(size=op.in_shape), rng.normal(size=op.out_shape)
+        np.testing.assert_allclose(again.pushforward(v), op.pushforward(v), rtol=1e-14)
+        np.testing.assert_allclose(again.pullback(w), op.pullback(w), rtol=1e-14)

@@ -76,6 +76,7 @@ class TestSharing:
         folder, count = warm
         assert run(folder)[:2] == (0, count)
 
+    @FULL
     def test_another_constant_is_the_same_kernel(self, warm):
         folder, count = warm
         assert run(folder, constant=-7.25)[:2] == (0, count)
@@ -260,10 +261,7 @@ class TestPlanted:
 
     @pytest.mark.parametrize(
         "opened",
-        [
-            "home",
-            *[pytest.param(c, marks=FULL) for c in ("nothing", "shared", "functions", "inner")],
-        ],
+        [pytest.param(c, marks=FULL) for c in ("home", "nothing", "shared", "functions", "inner")],
     )
     def test_in_a_folder_of_all(self, tmp_path, opened):
         (tmp_path / "own.py").write_text(OWN)
@@ -319,7 +317,8 @@ class TestOwnFunctions:
         exec(compile("def twice(x):\n    return 2 * x\n", "/nowhere/at/all.py", "exec"), scope)
         assert kept()(scope["twice"])(4) == 8
 
-    @pytest.mark.parametrize("given", [False, pytest.param(True, marks=FULL)])
+    @FULL
+    @pytest.mark.parametrize("given", [False, True])
     def test_no_home_can_be_found(self, tmp_path, given):
         """A user number without an entry, as containers have it, and no ``HOME``."""
         code = """

@@ -58,7 +58,9 @@ def normal(shape, dtype):
     return (x + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "dtype", [d if d in "fD" else pytest.param(d, marks=pytest.mark.full) for d in DTYPES]
+)
 def test_shapes(dtype):
     for a, b in SHAPES:
         check_compiled(np.matmul, normal(a, dtype), normal(b, dtype), rtol=DTYPES[dtype])

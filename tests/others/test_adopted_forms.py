@@ -1,0 +1,148 @@
+"""What adopted code calls in place of `math`, `cmath`, methods of plain arrays and statements that
+write: each of them, in a function of its own."""
+
+import cmath
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+import linad
+
+X = np.array([0.3, 0.5, 0.7])
+
+WHOLE = ["comb", "factorial", "gcd", "isqrt", "lcm", "nextafter", "perm", "ulp"]
+"""Functions of whole numbers, or of the numbers that a computer has."""
+
+ARGUMENTS = {
+    **dict.fromkeys(
+        ["atan2", "copysign", "fmod", "pow", "remainder", "isclose", "rect"], "x[0], x[1]"
+    ),
+    **dict.fromkeys(["fsum", "prod"], "[x[0], x[1], 2.0]"),
+    **dict.fromkeys(["dist", "sumprod"], "[x[0], x[1]], [x[1], x[2]]"),
+    **dict.fromkeys(["floor", "ceil", "trunc", "modf"], "5 * x[1]"),
+    "acosh": "1 + x[0]",
+    "fma": "x[0], x[1], x[2]",
+    "hypot": "x[0], x[1], x[2]",
+    "ldexp": "x[0], 3",
+    "log": "x[0], 1 + x[1]",
+}
+FUNCTION = """
+def {name}(x):
+    found = {module}.{name}({arguments})
+    return x[1] * (found[0] + 2 * found[1] if isinstance(found, tuple) else found)
+"""
+OF_COMPLEX = """
+def {name}(x):
+    z = complex(x[0], x[1])
+    found = {module}.{name}({arguments})
+    if isinstance(found, tuple):
+        return found[0] + 2 * found[1]
+    return x[0] * (found.real + 2 * found.imag)
+"""
+
+
+def names(module):
+    """The functions of a module that compute with numbers."""
+    return sorted(n for n, f in vars(module).items() if inspect.isbuiltin(f) and n not in WHOLE)
+
+
+def check(f, x=X, h=1e-6):
+    expected = np.stack(
+        [(np.asarray(f(x + h * e)) - np.asarray(f(x - h * e))) / (2 * h) for e in np.eye(x.size)],
+        axis=-1,
+    )
+    y, J = linad.linearize(f, x)
+    np.testing.assert_allclose(y, f(x), rtol=1e-14, err_msg=f.__name__)
+    found = (J @ np.eye(x.size)).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, atol=1e-7, err_msg=f.__name__)
+
+
+@pytest.mark.parametrize("module", [math, cmath], ids=lambda m: m.__name__)
+def test_functions_of_numbers(module, installed):
+    source, usual = (FUNCTION, "x[0]") if module is math else (OF_COMPLEX, "z")
+    arguments = ARGUMENTS if module is math else {"rect": "x[0], x[1]", "isclose": "z, z"}
+    package = installed(
+        f"import {module.__name__}\n"
+        + "".join(
+            source.format(module=module.__name__, name=n, arguments=arguments.get(n, usual))
+            for n in names(module)
+        )
+    )
+    with linad.adopt(package):
+        for name in names(module):
+            check(getattr(package, name))
+
+
+METHODS = """
+import numpy as np
+
+nodes = np.array([0.1, 0.6])
+
+def dot(x):
+    return nodes.dot(x[:2])
+
+def clip(x):
+    return nodes.clip(x[0], x[1])
+
+def searchsorted(x):
+    return nodes.searchsorted(x[1]) * x[0]
+"""
+
+WRITES = """
+import numpy as np
+
+START = np.ones(2)
+
+class Model:
+    def __init__(self):
+        self.y = START.copy()
+
+def write(x):
+    y = START.copy()
+    y[0] = x[0]
+    return y
+
+def update(x):
+    y = START.copy()
+    y *= x[:2]
+    return y
+
+def update_entry(x):
+    y = START.copy()
+    y[0] -= x[0]
+    return y
+
+def write_attribute(x):
+    model = Model()
+    model.y[0] = x[0]
+    return model.y * 1
+
+def update_whole(x):
+    model = Model()
+    model.y += x[:2]
+    return model.y * 1
+
+def update_attribute(x):
+    model = Model()
+    model.y[0] += x[0]
+    model.y[0] *= x[1]
+    return model.y * 1
+
+def pick(x):
+    table = {"plain": max, "root": np.sqrt}
+    return table["root"]([x[0], x[1]])
+
+def form(x):
+    import math
+    return math.sqrt(x[0])
+"""
+
+
+@pytest.mark.parametrize("source", [METHODS, WRITES], ids=["methods", "writes"])
+def test_methods_and_statements(source, installed):
+    package = installed(source)
+    with linad.adopt(package):
+        for f in [f for f in vars(package).values() if inspect.isfunction(f)]:
+            check(f)
