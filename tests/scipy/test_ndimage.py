@@ -118,7 +118,7 @@ CASES |= {
     "sums": (lambda m, x: m.sum_labels(x, LABELS, [0, 2]) * m.sum(x, LABELS, 1), X),
     "means": (lambda m, x: m.mean(x, LABELS, [[0, 2]]) * m.mean(x), X),
     "spreads": (
-        lambda m, x: np.ones(1) * m.variance(x, LABELS) * m.standard_deviation(x, LABELS, 2),
+        lambda m, x: x[0] * m.variance(x, LABELS) * m.standard_deviation(x, LABELS, 2),
         X,
     ),
     "extremes": (lambda m, x: m.maximum(x, LABELS, [1, 2]) * m.minimum(x) * m.median(x), X),
@@ -156,8 +156,8 @@ def test_single_precision_stays(name):
     f, *args = CASES[name]
     single = [a.astype(np.float32) for a in args]
     y, J = linad.linearize(lambda *a: f(ln, *a), *single)
-    assert y.dtype == np.float32
     expected = f(scipy.ndimage, *single)
+    assert y.dtype == (expected.dtype if name.startswith("coefficients") else np.float32)
     np.testing.assert_allclose(y, expected, rtol=2e-4, atol=2e-5)
     cotangent = J.pullback(y)
     cotangents = cotangent if isinstance(cotangent, tuple) else (cotangent,)
@@ -181,6 +181,7 @@ def test_every_mode_and_origin(mode, n):
             check_traced(lambda m, x: m.uniform_filter1d(x, size, **keywords), x)  # noqa: B023
 
 
+@pytest.mark.sweep(part=0.25)
 @pytest.mark.parametrize("order", range(6))
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -194,6 +195,8 @@ def test_every_mode_of_sampling(mode, n, order):
         return m.map_coordinates(x, c, order=order, mode=mode, cval=1.3)
 
     check_traced(f, x, c)
+    if n == 1 and mode == "nearest":
+        return  # constant, and a spline's slopes, which add up to 0, are rounding
     smooth = c[:, :30]
     check_derivatives(lambda x, c: f(ln, x, c), x, smooth)
 
@@ -291,7 +294,7 @@ def test_a_shift_is_found():
         (lambda x: ln.convolve(x, K, mode=["wrap"]), ValueError, "sequence of modes"),
         (lambda x: ln.affine_transform(x, np.eye(3) + 1, order=1), ValueError, "homogeneous"),
         (lambda x: ln.affine_transform(x, np.eye(4), order=1), ShapeError, "need a matrix"),
-        (lambda x: ln.median_filter(x, 3), LinadError, "linad.scipy"),
+        (lambda x: ln.generic_filter(x, np.sum, 3), LinadError, "linad.scipy"),
     ],
 )
 def test_errors(call, error, words):
