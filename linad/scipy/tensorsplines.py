@@ -148,7 +148,7 @@ def _of_tck(tck: Any, degrees: Any) -> Bivariate:
     return Bivariate(TensorSpline((tx, ty), c.reshape(shape), degrees))
 
 
-class _OnTracedPoints:
+class _AtTracedPlaces:
     """The calls of a spline of SciPy's that take traced numbers."""
 
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
@@ -164,7 +164,7 @@ class _OnTracedPoints:
         return super().integral(xa, xb, ya, yb)  # type: ignore[misc]
 
 
-class RectBivariateSpline(_OnTracedPoints, scipy.interpolate.RectBivariateSpline):
+class RectBivariateSpline(_AtTracedPlaces, scipy.interpolate.RectBivariateSpline):
     """As `scipy.interpolate.RectBivariateSpline`; traced data with ``s=0`` make a `Bivariate`."""
 
     def __new__(
@@ -196,11 +196,11 @@ class RectBivariateSpline(_OnTracedPoints, scipy.interpolate.RectBivariateSpline
         return Bivariate(TensorSpline.through((x, y), z, (int(kx), int(ky))))
 
 
-class SmoothBivariateSpline(_OnTracedPoints, scipy.interpolate.SmoothBivariateSpline):
+class SmoothBivariateSpline(_AtTracedPlaces, scipy.interpolate.SmoothBivariateSpline):
     """As `scipy.interpolate.SmoothBivariateSpline`, with points of evaluation that are traced."""
 
 
-class LSQBivariateSpline(_OnTracedPoints, scipy.interpolate.LSQBivariateSpline):
+class LSQBivariateSpline(_AtTracedPlaces, scipy.interpolate.LSQBivariateSpline):
     """As `scipy.interpolate.LSQBivariateSpline`, with points of evaluation that are traced."""
 
 

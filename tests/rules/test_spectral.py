@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import UnsupportedError
 from linad.rules.spectral import eig_, eigh_, eigvals_, svd_
 from linad.testing.derivative_checks import Case, check_rule
 
