@@ -28,4 +28,7 @@ def one_step(state, key):
 _, drawn = jax.lax.scan(one_step, state, jax.random.split(jax.random.key(6), 4000))
 drawn = np.asarray(drawn[200:])
 print("mean", np.array2string(drawn.mean(axis=0), precision=1, suppress_small=True))
-print("covariance agrees within 0.15:", np.allclose(np.cov(drawn.T), np.linalg.inv(precision), atol=0.15))
+print(
+    "covariance agrees within 0.15:",
+    np.allclose(np.cov(drawn.T), np.linalg.inv(precision), atol=0.15),
+)

@@ -17,14 +17,14 @@ def minus_log_likelihood(p):
     return -np.sum(np.log(p[1] * decays + (1.0 - p[1]) / 10.0))
 
 
-minuit = Minuit(
-    minus_log_likelihood, np.array([1.0, 0.5]), grad=linad.grad(minus_log_likelihood)
-)
+minuit = Minuit(minus_log_likelihood, np.array([1.0, 0.5]), grad=linad.grad(minus_log_likelihood))
 minuit.errordef = Minuit.LIKELIHOOD
 minuit.limits = [(0.1, None), (0.0, 1.0)]
 minuit.migrad()
 minuit.hesse()
-exact = np.sqrt(np.diag(np.linalg.inv(linad.hessian(minus_log_likelihood)(np.array(minuit.values)))))
+exact = np.sqrt(
+    np.diag(np.linalg.inv(linad.hessian(minus_log_likelihood)(np.array(minuit.values))))
+)
 for name, value, error, other in zip(
     ("lifetime", "fraction"), minuit.values, minuit.errors, exact, strict=True
 ):

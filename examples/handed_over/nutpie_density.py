@@ -1,7 +1,7 @@
 """nutpie: a log-density and its gradient, both of NumPy code."""
 
-import nutpie
 import numpy as np
+import nutpie
 
 import linad
 

@@ -292,7 +292,9 @@ def knots_with_ends(x: Any, t: Any, k: int) -> Any:
     return np.concatenate([x[:1]] * (k + 1) + [t] + [x[-1:]] * (k + 1))
 
 
-def least_squares_spline(name: str, x: Any, y: Any, t: Any, k: int, w: Any, axis: int = 0) -> Spline:
+def least_squares_spline(
+    name: str, x: Any, y: Any, t: Any, k: int, w: Any, axis: int = 0
+) -> Spline:
     """The spline with knots t that makes Σ w^2 (y - s(x))^2 least."""
     check_real(name, x=x, t=t, w=w)
     x, y, t = inexact(x), inexact(y), inexact(t)

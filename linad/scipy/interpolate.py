@@ -161,7 +161,10 @@ class RegularGrid:
             total = self._between(coordinates, method, trailing)
         else:
             shape = coordinates[0].shape
-            points = [np.where(lost, still(g[0]), x).reshape(-1) for g, x in zip(self.grid, coordinates, strict=True)]
+            points = [
+                np.where(lost, still(g[0]), x).reshape(-1)
+                for g, x in zip(self.grid, coordinates, strict=True)
+            ]
             total = self._smooth(points, method, nu).reshape(shape + values.shape[d:])
         if not self.bounds_error and self.fill_value is not None:
             fill = astype(asarray(self.fill_value), total.dtype, copy=False)

@@ -20,8 +20,8 @@ from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangu
 from linad.scipy.implicit_solutions import plain, root_of_vector
 from linad.scipy.matrix_functions import (
     block_diag as block_diag,
-    companion as companion,
     circulant as circulant,
+    companion as companion,
     convolution_matrix as convolution_matrix,
     coshm as coshm,
     cosm as cosm,

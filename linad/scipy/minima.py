@@ -64,7 +64,9 @@ def _fmin(name: str, value_at: int | None = 1) -> Function:
 
     @while_tracing(original)
     def form(x0: Any, args: Any = (), **given: Any) -> Any:
-        constraints = [key for key in ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons") if given.get(key)]
+        constraints = [
+            key for key in ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons") if given.get(key)
+        ]
         if constraints:
             raise UnsupportedError(
                 f"{name}: {constraints[0]}= is not traced by linad; use minimize with constraints="
@@ -89,7 +91,9 @@ def _fmin(name: str, value_at: int | None = 1) -> Function:
             return found
         several = isinstance(found, tuple)
         x = np.atleast_1d(found[0] if several else found)
-        x = minimum_at(name, f.values, x, inside(x, bounds if bounds is None or len(bounds) else None))
+        x = minimum_at(
+            name, f.values, x, inside(x, bounds if bounds is None or len(bounds) else None)
+        )
         if not several:
             return x
         rest = list(found[1:])

@@ -22,7 +22,6 @@ from linad.rules.filters import convolve_grid_, running_mean_
 from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, delivered, each, image, padded
-from linad.scipy.mirror import traced_form
 from linad.scipy.measurements import (
     center_of_mass as center_of_mass,
     maximum as maximum,
@@ -34,6 +33,7 @@ from linad.scipy.measurements import (
     sum_labels as sum_labels,
     variance as variance,
 )
+from linad.scipy.mirror import traced_form
 from linad.scipy.rankfilters import (
     black_tophat as black_tophat,
     grey_closing as grey_closing,
@@ -363,7 +363,9 @@ def laplace(
         correlate1d(input, [1.0, -2.0, 1.0], k, None, m, cval)
         for k, m in zip(along, modes, strict=True)
     ]
-    return delivered("laplace", functools.reduce(operator.add, parts) if parts else input, input, output)
+    return delivered(
+        "laplace", functools.reduce(operator.add, parts) if parts else input, input, output
+    )
 
 
 def _gaussian_slopes(

@@ -115,9 +115,7 @@ def rank_filter(
             raise ValueError(f"rank_filter: rank {rank} of a neighbourhood of {n} pixels")
         return rank
 
-    return _by_rank(
-        "rank_filter", chosen, input, output, size, footprint, mode, cval, origin, axes
-    )
+    return _by_rank("rank_filter", chosen, input, output, size, footprint, mode, cval, origin, axes)
 
 
 @traced_form(scipy.ndimage.percentile_filter)

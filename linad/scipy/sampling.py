@@ -28,7 +28,6 @@ from linad.scipy.boundaries import beyond, check_mode, delivered, each, image, p
 from linad.scipy.mirror import inexact, traced_form
 from linad.scipy.splinefilters import filtered
 
-
 _PAD = 12
 """Pixels that SciPy adds on each side where a mode has no filter of its own."""
 
@@ -141,9 +140,7 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
         first = np.floor(still(place) + middle)
         t = place + middle - first
         start = first.astype(np.intp) - order // 2
-        ends.append(
-            [(start + j, w if order else None) for j, w in enumerate(_weights(t, order))]
-        )
+        ends.append([(start + j, w if order else None) for j, w in enumerate(_weights(t, order))])
     fill = asarray(cval)
     total: Any = None
     # The filter of these modes continues the coefficients so.
@@ -183,7 +180,9 @@ def map_coordinates(
             f"({input.ndim}, ...), got {coordinates.shape}"
         )
     places = [coordinates[k] for k in range(input.ndim)]
-    return delivered(name, interpolated_at(input, places, order, mode, cval, prefilter), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 def _grid(shape: Any) -> list[Any]:
@@ -226,7 +225,9 @@ def affine_transform(
     else:
         rows = [sum([matrix[k, j] * g for j, g in enumerate(grid)], offsets[k]) for k in range(d)]
     places = [np.broadcast_to(row, shape) for row in rows]
-    return delivered(name, interpolated_at(input, places, order, mode, cval, prefilter), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 @traced_form(scipy.ndimage.shift)
@@ -247,7 +248,9 @@ def shift(
     places = [
         np.broadcast_to(g - s, input.shape) for g, s in zip(_grid(input.shape), steps, strict=True)
     ]
-    return delivered(name, interpolated_at(input, places, order, mode, cval, prefilter), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 @traced_form(scipy.ndimage.zoom)
@@ -277,7 +280,9 @@ def zoom(
         else:
             place = g * ((n - 1) / (m - 1)) if m > 1 else g
         places.append(np.broadcast_to(place, shape))
-    return delivered(name, interpolated_at(input, places, order, mode, cval, prefilter), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 @traced_form(scipy.ndimage.rotate)

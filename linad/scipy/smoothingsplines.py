@@ -26,9 +26,7 @@ from linad.scipy.mirror import check_real, holds_traced, inexact
 from linad.scipy.piecewise import increasing
 
 
-def make_smoothing_spline(
-    x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0
-) -> Any:
+def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:
     """As `scipy.interpolate.make_smoothing_spline`; a traced argument makes a `Spline`.
 
     Notes

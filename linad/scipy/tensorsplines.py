@@ -102,9 +102,7 @@ class Bivariate:
 
     def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
         """Values, or derivatives, on the grid of x and y, or at points that broadcast."""
-        points = [
-            _held_within(self.spline.ends(k), v, f"{'xy'[k]}") for k, v in enumerate((x, y))
-        ]
+        points = [_held_within(self.spline.ends(k), v, f"{'xy'[k]}") for k, v in enumerate((x, y))]
         made = self.spline.derivative((dx, dy))
         if grid:
             for v in points:
@@ -190,9 +188,7 @@ class RectBivariateSpline(_AtTracedPlaces, scipy.interpolate.RectBivariateSpline
         x, y = increasing(name, x), increasing(name, y)
         z = astype(inexact(z), float, copy=False)
         if z.shape != (x.shape[0], y.shape[0]):
-            raise ShapeError(
-                f"{name}: z must have shape {(x.shape[0], y.shape[0])}, got {z.shape}"
-            )
+            raise ShapeError(f"{name}: z must have shape {(x.shape[0], y.shape[0])}, got {z.shape}")
         return Bivariate(TensorSpline.through((x, y), z, (int(kx), int(ky))))
 
 

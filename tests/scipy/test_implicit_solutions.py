@@ -49,6 +49,8 @@ SOLUTIONS = {
     "root": lambda x: optimize.root(system(x), [1.0, 1.0], tol=1e-12).x,
     "fsolve": lambda x: optimize.fsolve(system(x), [1.0, 1.0], xtol=1e-12),
 }
+
+
 def away(x):
     """Least at z_0 = x_0, z_1 = x_1^2 / 2."""
     return lambda z: (z[0] - x[0]) ** 2 + 2 * (z[1] - x[1] ** 2 / 2) ** 2
@@ -61,22 +63,26 @@ SEARCHES = {
     "fmin_cg": lambda x, **o: optimize.fmin_cg(away(x), [0.1, 0.1], disp=0, **o),
     "fmin_powell": lambda x, **o: optimize.fmin_powell(away(x), [0.1, 0.1], disp=0, **o),
     "fmin_slsqp": lambda x, **o: optimize.fmin_slsqp(away(x), [0.1, 0.1], iprint=0, **o),
-    "fmin_ncg": lambda x, **o: optimize.fmin_ncg(away(x), [0.1, 0.1], linad.grad(away(x)), disp=0, **o),
+    "fmin_ncg": lambda x, **o: optimize.fmin_ncg(
+        away(x), [0.1, 0.1], linad.grad(away(x)), disp=0, **o
+    ),
     "fmin_l_bfgs_b": lambda x: optimize.fmin_l_bfgs_b(
         lambda z: (away(x)(z), linad.grad(away(x))(z)), [0.1, 0.1], bounds=BOX
     )[0],
     "fmin_tnc": lambda x: optimize.fmin_tnc(
         lambda z, c: away(x)(z) * c, [0.1, 0.1], args=(2.0,), approx_grad=True, disp=0
     )[0],
-    "differential_evolution": lambda x: optimize.differential_evolution(
-        away(x), BOX, rng=1, popsize=4, maxiter=9
-    ).x,
+    "differential_evolution": lambda x: (
+        optimize.differential_evolution(away(x), BOX, rng=1, popsize=4, maxiter=9).x
+    ),
     "direct": lambda x: optimize.direct(away(x), BOX, maxfun=3000).x,
     "dual_annealing": lambda x: optimize.dual_annealing(away(x), BOX, rng=1, maxiter=5).x,
     "shgo": lambda x: optimize.shgo(away(x), BOX).x,
-    "basinhopping": lambda x: optimize.basinhopping(
-        lambda z, c: away(x)(z) * c, [0.1, 0.1], 2, minimizer_kwargs={"args": (2.0,)}, rng=1
-    ).x,
+    "basinhopping": lambda x: (
+        optimize.basinhopping(
+            lambda z, c: away(x)(z) * c, [0.1, 0.1], 2, minimizer_kwargs={"args": (2.0,)}, rng=1
+        ).x
+    ),
     "brute": lambda x: optimize.brute(away(x), BOX, Ns=9),
     "broyden1": lambda x: optimize.broyden1(lambda z: z + 0.1 * z**3 - _target(x), [0.1, 0.1]),
     "newton_krylov": lambda x: optimize.newton_krylov(

@@ -181,7 +181,9 @@ class SparseArray:
 
     def sum_duplicates(self) -> None:
         """Add entries at one place, here."""
-        merged = self.tocsc() if self.format == "csc" else _merged(self, self._entries, self.pattern)
+        merged = (
+            self.tocsc() if self.format == "csc" else _merged(self, self._entries, self.pattern)
+        )
         self._entries, self.pattern = merged._entries, merged.pattern
 
     def eliminate_zeros(self) -> None:

@@ -152,7 +152,11 @@ def diags_array(
 
 
 def diags(
-    diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None
+    diagonals: Any,
+    offsets: Any = 0,
+    shape: Any = None,
+    format: str | None = None,
+    dtype: Any = None,
 ) -> Any:
     """As `scipy.sparse.diags`; traced diagonals give a `SparseArray`."""
     if running_trace() is None or not holds_traced(diagonals):

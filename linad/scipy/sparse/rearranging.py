@@ -70,7 +70,11 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
 
 
 def _sparse(name: str, value: Any) -> SparseArray:
-    found = traced_form_of(value if not isinstance(value, np.ndarray) else scipy.sparse.csr_array(value))
+    found = traced_form_of(
+        value if not isinstance(value, np.ndarray) else scipy.sparse.csr_array(value)
+    )
     if found is None:
-        raise UnsupportedError(f"{name}: a dense array is not traced by linad; make it sparse first")
+        raise UnsupportedError(
+            f"{name}: a dense array is not traced by linad; make it sparse first"
+        )
     return found.tocsr()
