@@ -303,7 +303,8 @@ def least_squares_spline(
     n = t.shape[0] - k - 1
     if x.ndim != 1 or t.ndim != 1 or x.shape[0] != y.shape[0] or n < k + 1:
         raise ShapeError(
-            f"{name}: x {x.shape}, y {y.shape} and knots {t.shape} of degree {k} do not fit together"
+            f"{name}: x {x.shape}, y {y.shape} and knots {t.shape} of degree {k} do not fit "
+            f"together"
         )
     ticks, here = still(t), still(x)
     if np.any(np.diff(ticks) < 0) or np.any(np.diff(here) < 0):

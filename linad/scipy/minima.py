@@ -1,8 +1,8 @@
-"""Minima that SciPy searches for, with derivatives: `scipy.optimize.fmin` and its kin, and global ones.
+"""Minima that SciPy searches for: those of `scipy.optimize.fmin` and its kin, and global ones.
 
 SciPy searches on plain numbers. At a minimum the gradient is 0 in the entries that are not at a
-bound, and that equation has the derivative; see `linad.scipy.implicit_solutions`. Entries at a bound
-stay there.
+bound, and that equation has the derivative; see `linad.scipy.implicit_solutions`. Entries at a
+bound stay there.
 """
 
 import inspect
@@ -55,6 +55,8 @@ def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
 
 
 # From a starting point.
+
+_CONSTRAINTS = ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons")
 
 
 def _fmin(name: str, value_at: int | None = 1) -> Function:

@@ -18,7 +18,7 @@ from linad.core.frames import public_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.boundedsquares import lsq_linear as lsq_linear, nnls as nnls
-from linad.scipy.constrained import constraints_of
+from linad.scipy.constrained import constrained_minimum, constraints_of
 from linad.scipy.implicit_solutions import (
     Watched,
     args_of,

@@ -258,7 +258,7 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 
 def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
-    """The monotone cubics through the columns of y (n, q, ...), each at its own point (q,): (q, ...)."""
+    """The monotone cubics through columns of y (n, q, ...), each at its own point: (q, ...)."""
     slopes, i, each = _monotone_slopes(x, y), interval(x, points), np.arange(points.shape[0])
     h = column(x[i + 1] - x[i], y[0])
     u = column(points - x[i], y[0]) / h

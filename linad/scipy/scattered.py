@@ -255,7 +255,7 @@ class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
 
 
 class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
-    """As `scipy.interpolate.NearestNDInterpolator`; traced values are picked, and have derivatives."""
+    """As `scipy.interpolate.NearestNDInterpolator`; of traced values it picks the nearest."""
 
     def __new__(cls, x: Any, y: Any, *args: Any, **options: Any) -> Any:
         if not holds_traced((x, y)):

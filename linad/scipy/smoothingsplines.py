@@ -1,7 +1,7 @@
 """The smoothing spline of scipy.interpolate, traced in data, weights and the weight of roughness.
 
-The natural cubic spline s that makes Σ w_i (y_i - s(x_i))^2 + λ ∫ s''^2 least has second derivatives
-γ at the inner points, and values g, with
+The natural cubic spline s that makes Σ w_i (y_i - s(x_i))^2 + λ ∫ s''^2 least has second
+derivatives γ at the inner points, and values g, with
 
     (R + λ Q^T W^-1 Q) γ = Q^T y,    g = y - λ W^-1 Q γ,
 
@@ -40,8 +40,8 @@ def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axi
     name = "make_smoothing_spline"
     if lam is None or np.ndim(lam):
         raise UnsupportedError(
-            f"{name}: lam={lam!r} is not traced by linad; pass one number, and let cross-validation "
-            f"choose it of plain data"
+            f"{name}: lam={lam!r} is not traced by linad; pass one number, and let "
+            f"cross-validation choose it of plain data"
         )
     check_real(name, y=y, w=w, lam=lam)
     x, y = increasing(name, x), astype(inexact(y), float, copy=False)

@@ -29,7 +29,7 @@ FILTERED_AS = {
 
 
 _SHORT = 32
-"""Up to this length SciPy's recursion for "reflect" is off by more than rounding from the solution."""
+"""Below this length SciPy's recursion for "reflect" is off by more than rounding."""
 
 
 def filtered(x: Any, order: int, axis: int, mode: str) -> Any:

@@ -4,7 +4,7 @@ A basis of a space turns as little as it can while the space moves (`linad.rules
 depends on the space alone has derivatives, as the projector on it.
 
 orthogonal_procrustes    R = U V^H for A^H B = U S V^H,      scale Σ s
-subspace_angles          cos θ are the singular values of Q_A^H Q_B, sin θ those of Q_B - Q_A Q_A^H Q_B
+subspace_angles          cos θ: the singular values of Q_A^H Q_B, sin θ: of Q_B - Q_A Q_A^H Q_B
 
 Source: A. Björck, G. Golub, "Numerical Methods for Computing Angles Between Linear Subspaces",
 Mathematics of Computation 27, 1973.

@@ -1,7 +1,7 @@
 """Splines on grids: products of B-splines, one along each axis, traced.
 
-s(x) = Σ c_{ij...} N_i(x_1) N_j(x_2) ..., with the coefficients by interpolation along one axis after
-the other. Beyond the grid `RectBivariateSpline` has its value at the edge.
+s(x) = Σ c_{ij...} N_i(x_1) N_j(x_2) ..., with the coefficients by interpolation along one axis
+after the other. Beyond the grid `RectBivariateSpline` has its value at the edge.
 
 Source: C. de Boor, "A Practical Guide to Splines", 2001, chapter 17.
 """

@@ -3,7 +3,8 @@
 ``A @ x`` and ``x @ A`` of a constant sparse A and a traced x work with SciPy's own classes;
 see `linad.rules.sparse`. What is here is what they cannot do: arrays with traced entries, made by
 `csr_array`, `csc_array`, `coo_array`, `diags_array`, and by the constructors of SciPy's matrices;
-`hstack`, `vstack`, `block_diag`, `block_array`, `bmat`, `kron`, `triu`, `tril` of those, and indices.
+`hstack`, `vstack`, `block_diag`, `block_array`, `bmat`, `kron`, `triu`, `tril` of those, and
+indices.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Moving the entries of sparse arrays, traced ones among them.
 
-SciPy does the moving, on arrays whose entries are numbers from 1 on in place of what they stand for;
-where each ends up says which entry stands there.
+SciPy does the moving, on arrays whose entries are numbers from 1 on in place of what they stand
+for; where each ends up says which entry stands there.
 """
 
 from collections.abc import Callable
