@@ -204,7 +204,6 @@ anderson = _unknown("anderson")
 broyden1 = _unknown("broyden1")
 broyden2 = _unknown("broyden2")
 diagbroyden = _unknown("diagbroyden")
-excitingmixing = _unknown("excitingmixing")
 linearmixing = _unknown("linearmixing")
 newton_krylov = _unknown("newton_krylov")
 

@@ -20,6 +20,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules import spectral
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
+from linad.scipy.implicit_solutions import plain
 from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
 
 
@@ -94,6 +95,13 @@ def _of_diagonals(name: str, d: Any, e: Any) -> Any:
     return np.diag(d) + np.diag(e, -1) + np.diag(e, 1)
 
 
+def _with_signs_of(theirs: Any, v: Any) -> Any:
+    """Eigenvectors, each turned as SciPy's is; within an eigenspace they stay."""
+    turn = np.sum(np.conj(still(v)) * theirs, axis=0)
+    known = np.abs(turn) > 0.5
+    return v * np.where(known, turn / np.where(known, np.abs(turn), 1.0), 1.0)
+
+
 def _cut(name: str, select: str, select_range: Any) -> Any:
     if select == "a":
         return slice(None)
@@ -122,7 +130,7 @@ def eigh_tridiagonal(
     if eigvals_only:
         return spectral.eigvalsh(matrix, "L")[cut]
     w, v = spectral.eigh(matrix, "L")
-    return w[cut], v[:, cut]
+    return w[cut], _with_signs_of(scipy.linalg.eigh_tridiagonal(plain(d), plain(e))[1], v)[:, cut]
 
 
 @traced_form(scipy.linalg.eigvalsh_tridiagonal)
@@ -161,7 +169,8 @@ def eig_banded(
     if eigvals_only:
         return spectral.eigvalsh(matrix, "L")[cut]
     w, v = spectral.eigh(matrix, "L")
-    return w[cut], v[:, cut]
+    theirs = scipy.linalg.eig_banded(plain(inexact(a_band)), lower)[1]
+    return w[cut], _with_signs_of(theirs, v)[:, cut]
 
 
 @traced_form(scipy.linalg.eigvals_banded)

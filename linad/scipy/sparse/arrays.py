@@ -181,9 +181,8 @@ class SparseArray:
 
     def sum_duplicates(self) -> None:
         """Add entries at one place, here."""
-        merged = (
-            self.tocsc() if self.format == "csc" else _merged(self, self._entries, self.pattern)
-        )
+        coo = self.tocoo()
+        merged = coo.tocsc() if self.format == "csc" else coo.tocsr()
         self._entries, self.pattern = merged._entries, merged.pattern
 
     def eliminate_zeros(self) -> None:
