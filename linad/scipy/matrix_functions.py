@@ -162,7 +162,7 @@ def companion(a: Any) -> Any:
     n = a.shape[0] - 1
     if n < 1:
         raise ShapeError("companion: the length of a must be at least 2")
-    return np.concatenate([(-a[1:] / a[0])[None], np.eye(n - 1, n)])
+    return np.concatenate([(-a[1:] / a[0])[None], np.eye(n - 1, n, dtype=a.dtype)])
 
 
 @traced_form(scipy.linalg.leslie)
@@ -172,7 +172,7 @@ def leslie(f: Any, s: Any) -> Any:
         raise ShapeError(
             f"leslie: f must have one more entry than s, and s one, got {f.shape} and {s.shape}"
         )
-    survivors = np.concatenate([np.diag(s), np.zeros((s.shape[0], 1))], axis=1)
+    survivors = np.concatenate([np.diag(s), np.zeros((s.shape[0], 1), s.dtype)], axis=1)
     return np.concatenate([f[None], survivors])
 
 

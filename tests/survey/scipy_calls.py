@@ -104,6 +104,7 @@ CALLS: dict[str, Call] = {
     "scipy.linalg.eigvalsh_tridiagonal": lambda f, a: f(a[0], a[1, :2]),
     "scipy.linalg.fiedler": lambda f, a: f(a[0]),
     "scipy.linalg.leslie": lambda f, a: f(a[0], a[1, :2]),
+    "scipy.linalg.subspace_angles": lambda f, a: f(a[:, :1], a[:, 1:2]),
     "scipy.linalg.solveh_banded": lambda f, a: f(a[:2] + np.array([[0.0], [9.0]]), a[2]),
     "scipy.ndimage.center_of_mass": lambda f, a: f(a * a),
     "scipy.ndimage.geometric_transform": lambda f, a: f(a, lambda p: (p[0] * 0.9, p[1] * 0.8)),
