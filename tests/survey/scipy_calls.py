@@ -253,8 +253,10 @@ for _name in ("coo_matrix", "csc_matrix", "csr_matrix"):
 for _name in ("dia_array", "dia_matrix"):
     CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f((a[:2], [0, 1]), shape=(3, 3)) @ a[1]
 for _name in ("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"):
-    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(lambda z: z - a[0], np.zeros(3))
-CALLS["scipy.optimize.linearmixing"] = lambda f, a: f(lambda z: z - a[0], np.zeros(3), alpha=-0.5)
+    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(lambda z: z - a[0], np.zeros(3), f_tol=1e-13)
+CALLS["scipy.optimize.linearmixing"] = lambda f, a: f(
+    lambda z: z - a[0], np.zeros(3), alpha=-0.5, f_tol=1e-13
+)
 for _name in ("differential_evolution", "dual_annealing"):
     CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(away(a), BOX, rng=1, maxiter=3).x
 for _name in ("direct", "shgo"):
