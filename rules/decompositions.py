@@ -35,6 +35,7 @@ from linad.operators.facts import EVERYTHING, UNSTRUCTURED
 from linad.operators.matrices import SystemMatrix
 from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Gather
+from linad.rules.complements import complement, qr_rest_
 from linad.rules.linalg import adjoint, check_square
 from linad.rules.shaping import laid_out
 
@@ -276,11 +277,9 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         raise ValueError(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
     if a.ndim < 2:
         raise np.linalg.LinAlgError(f"qr: expected at least two axes, got shape {a.shape}")
+    q, r = qr_(a)
     m, n = a.shape[-2:]
     if mode == "complete" and m > n:
-        raise UnsupportedError(
-            f"qr: mode='complete' of a matrix with more rows than columns, {a.shape}: the last "
-            f"{m - n} columns of Q are any basis and have no derivative; use mode='reduced'"
-        )
-    q, r = qr_(a)
+        q = np.concatenate([q, complement(q, qr_rest_(a))], axis=-1)
+        r = np.concatenate([r, np.zeros((*r.shape[:-2], m - n, n), r.dtype)], axis=-2)
     return r if mode == "r" else QRResult(q, r)

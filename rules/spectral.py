@@ -43,11 +43,11 @@ import numpy as np
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
-from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
 from linad.operators.facts import EVERYTHING
 from linad.operators.matrices import SystemMatrix
+from linad.rules.complements import complement, left_rest_
 from linad.rules.decompositions import HermitianReading, symmetrized
 from linad.rules.degeneracy import equal_values, inside, settle
 from linad.rules.linalg import LinAlgError, adjoint, check_square
@@ -515,13 +515,14 @@ def svd(
     if not compute_uv:
         return svd_(a)[1]
     m, n = a.shape[-2:]
-    if full_matrices and m != n:
-        raise UnsupportedError(
-            f"svd: full_matrices=True of a matrix that is not square, {a.shape}: the last "
-            f"{abs(m - n)} vectors are any basis and have no derivative; pass "
-            f"full_matrices=False"
-        )
-    return SVDResult(*svd_(a))
+    u, s, vh = svd_(a)
+    if full_matrices and m > n:
+        u = np.concatenate([u, complement(u, left_rest_(a))], axis=-1)
+    elif full_matrices and m < n:
+        v = adjoint(vh)
+        v = np.concatenate([v, complement(v, left_rest_(adjoint(a)))], axis=-1)
+        vh = adjoint(v)
+    return SVDResult(u, s, vh)
 
 
 def _hermitian_svd(a: Any) -> Any:

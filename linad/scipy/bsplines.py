@@ -45,6 +45,12 @@ def _interval(t: Any, k: int, x: Any) -> Any:
     return np.clip(np.searchsorted(ticks, x, side="right") - 1, k, n - 1)
 
 
+def basis_at(t: Any, k: int, x: Any) -> tuple[Any, Any]:
+    """The basis functions that are not 0 at points (m,): (m, k + 1), and the first one's number."""
+    i = _interval(t, k, still(x))
+    return _basis(t, k, x, i), i - k
+
+
 class Spline:
     """A traced B-spline: what `BSpline` and its makers give for traced arguments.
 
@@ -277,6 +283,68 @@ def make_interp_spline(
     return made
 
 
+# Least squares, with knots that are given.
+
+
+def knots_with_ends(x: Any, t: Any, k: int) -> Any:
+    """Inner knots between k + 1 knots at each end of the data."""
+    x, t = inexact(x), inexact(t)
+    return np.concatenate([x[:1]] * (k + 1) + [t] + [x[-1:]] * (k + 1))
+
+
+def least_squares_spline(
+    name: str, x: Any, y: Any, t: Any, k: int, w: Any, axis: int = 0
+) -> Spline:
+    """The spline with knots t that makes Σ w^2 (y - s(x))^2 least."""
+    check_real(name, x=x, t=t, w=w)
+    x, y, t = inexact(x), inexact(y), inexact(t)
+    axis = normalize_axis(axis, y.ndim, name)
+    y = np.moveaxis(y, axis, 0)
+    n = t.shape[0] - k - 1
+    if x.ndim != 1 or t.ndim != 1 or x.shape[0] != y.shape[0] or n < k + 1:
+        raise ShapeError(
+            f"{name}: x {x.shape}, y {y.shape} and knots {t.shape} of degree {k} do not fit "
+            f"together"
+        )
+    ticks, here = still(t), still(x)
+    if np.any(np.diff(ticks) < 0) or np.any(np.diff(here) < 0):
+        raise ValueError(f"{name}: x and the knots t must not decrease")
+    if np.any((here < ticks[k]) | (here > ticks[n])):
+        raise ValueError(f"{name}: a point of x is outside of the knots")
+    basis, first = basis_at(t, k, x)
+    rows = np.arange(x.shape[0])[:, None]
+    # Place 0 of what is gathered from is 0.
+    places = np.zeros((x.shape[0], n), np.intp)
+    places[rows, first[:, None] + np.arange(k + 1)] = 1 + np.arange(basis.size).reshape(basis.shape)
+    matrix = np.concatenate([np.zeros(1), basis.reshape(-1)])[places]
+    if np.linalg.matrix_rank(still(matrix)) < n:
+        raise ValueError(f"{name}: too few points between the knots to determine the spline")
+    right = y.reshape((y.shape[0], -1))
+    if w is not None:
+        w = inexact(w)
+        matrix, right = w[:, None] * matrix, w[:, None] * right
+    c = np.linalg.lstsq(matrix, right)[0]
+    return Spline(t, c.reshape((n, *y.shape[1:])), k, True, axis)
+
+
+def make_lsq_spline(
+    x: Any,
+    y: Any,
+    t: Any,
+    k: int = 3,
+    w: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
+    **options: Any,
+) -> Any:
+    """As `scipy.interpolate.make_lsq_spline`; a traced argument makes a `Spline`."""
+    if holds_traced((x, y, t, w)):
+        return least_squares_spline("make_lsq_spline", x, y, t, k, w, axis)
+    made = scipy.interpolate.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
+    made.__class__ = BSpline  # what it is but for its call
+    return made
+
+
 # Tuples (t, c, k).
 
 
@@ -295,9 +363,12 @@ def splrep(
     per: int = 0,
     quiet: int = 1,
 ) -> Any:
-    refuse("splrep", w=(w, None), xb=(xb, None), xe=(xe, None), task=(task, 0), t=(t, None))
-    refuse("splrep", full_output=(full_output, 0), per=(per, 0))
+    refuse("splrep", xb=(xb, None), xe=(xe, None), full_output=(full_output, 0), per=(per, 0))
     check_real("splrep", y=y)
+    if t is not None:  # SciPy sets task=-1 as well
+        made = least_squares_spline("splrep", x, y, knots_with_ends(x, t, k), k, w)
+        return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+    refuse("splrep", w=(w, None), task=(task, 0))
     if s:
         raise UnsupportedError(
             f"splrep: s={s!r}: the knots of a smoothing spline depend on the data and are not "
@@ -335,6 +406,40 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
         return [splev(x, (t, part, k), der, ext) for part in c]
     check_real("splev", x=x, t=t, c=c)
     return _evaluated(tck, x, der, EXTENSIONS[ext], "splev")
+
+
+def _of_tuple(name: str, tck: Any) -> Spline:
+    t, c, k = tck
+    check_real(name, t=t, c=c)
+    return Spline(inexact(t), inexact(c), k)
+
+
+def _as_tuple(spline: Spline, behind: Any) -> Any:
+    """With as many numbers behind the coefficients as FITPACK has there."""
+    missing = spline.t.shape[0] - spline.c.shape[0]
+    return spline.t, np.concatenate([spline.c, behind * np.ones(missing)]), spline.k
+
+
+@traced_form(scipy.interpolate.splder)
+def splder(tck: Any, n: int = 1) -> Any:
+    if isinstance(tck, Spline):
+        return tck.derivative(n)
+    return _as_tuple(_of_tuple("splder", tck).derivative(n), 0.0)
+
+
+@traced_form(scipy.interpolate.splantider)
+def splantider(tck: Any, n: int = 1) -> Any:
+    if isinstance(tck, Spline):
+        return tck.antiderivative(n)
+    made = _of_tuple("splantider", tck).antiderivative(n)
+    return _as_tuple(made, made.c[-1])
+
+
+@traced_form(scipy.interpolate.spalde)
+def spalde(x: Any, tck: Any) -> Any:
+    spline, x = _of_tuple("spalde", tck), inexact(x)
+    found = np.stack([spline(x, order) for order in range(spline.k + 1)], axis=-1)
+    return found if x.ndim == 0 else [found[i] for i in range(x.shape[0])]
 
 
 @traced_form(scipy.interpolate.splint)
@@ -424,6 +529,29 @@ class UnivariateSpline(_OnTracedPoints, scipy.interpolate.UnivariateSpline):
                 f"and are not traced by linad; interpolate with s=0"
             )
         return _univariate("UnivariateSpline", x, y, w, bbox, k, ext)
+
+
+class LSQUnivariateSpline(_OnTracedPoints, scipy.interpolate.LSQUnivariateSpline):
+    """As `scipy.interpolate.LSQUnivariateSpline`; traced data make a `Univariate`."""
+
+    def __new__(
+        cls,
+        x: Any,
+        y: Any,
+        t: Any,
+        w: Any = None,
+        bbox: Any = (None, None),
+        k: int = 3,
+        ext: Any = 0,
+        check_finite: bool = False,
+    ) -> Any:
+        if not holds_traced((x, y, t, w)):
+            return super().__new__(cls)
+        name = "LSQUnivariateSpline"
+        refuse(name, bbox=(list(bbox), [None, None]))
+        check_real(name, y=y)
+        made = least_squares_spline(name, x, y, knots_with_ends(x, t, k), k, w)
+        return Univariate(made, EXTENSIONS[ext])
 
 
 class InterpolatedUnivariateSpline(_OnTracedPoints, scipy.interpolate.InterpolatedUnivariateSpline):

@@ -7,6 +7,7 @@ simpson       parabolas through three neighbours: over x_0, x_1, x_2 with h = x_
               with an even number of samples the parabola of the last three gives the last interval:
               k (2k + 3h)/(6(h + k)) y_2 + k (k + 3h)/(6h) y_1 - k^3/(6h(h + k)) y_0
 
+romb          Richardson's extrapolation of the trapezoidal rule
 fixed_quad    (b - a)/2 Σ w_i f(x_i), Gauss and Legendre's nodes x_i between a and b
 
 Initial value problems are in `linad.scipy.initialvalue`.
@@ -16,6 +17,7 @@ Data", Journal of Mathematical Sciences and Mathematics Education 12, 2017.
 """
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,12 @@ from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, traced_form
-from linad.scipy.quadrature import dblquad as dblquad, quad as quad
+from linad.scipy.quadrature import (
+    dblquad as dblquad,
+    nquad as nquad,
+    quad as quad,
+    tplquad as tplquad,
+)
 from linad.scipy.vectorquadrature import quad_vec as quad_vec
 
 
@@ -66,6 +73,25 @@ def _last(y: Any, x: Any, axis: int, name: str) -> tuple[Any, Any, int]:
         if x.ndim > 1:
             x = np.moveaxis(x, axis, -1)
     return np.moveaxis(y, axis, -1), x, axis
+
+
+@traced_form(scipy.integrate.romb)
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+    """Richardson's extrapolation of the trapezoidal rule on every 2^k-th sample."""
+    if show:
+        raise UnsupportedError("romb: show=True is not traced by linad; leave it out")
+    y, _, _ = _last(y, None, axis, "romb")
+    steps = y.shape[-1] - 1
+    k = steps.bit_length() - 1
+    if steps < 1 or steps != 1 << k:
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    rows = [trapezoid(y[..., :: 1 << j], dx=dx * (1 << j)) for j in range(k, -1, -1)]
+    for order in range(1, k + 1):
+        weight = 4.0**order
+        rows = [
+            (weight * fine - coarse) / (weight - 1) for coarse, fine in itertools.pairwise(rows)
+        ]
+    return rows[0]
 
 
 @traced_form(scipy.integrate.cumulative_trapezoid)

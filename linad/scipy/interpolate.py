@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.interpolate
+import scipy.sparse.linalg
 
 from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
@@ -24,25 +25,47 @@ from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import (
     BSpline as BSpline,
     InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
+    LSQUnivariateSpline as LSQUnivariateSpline,
     UnivariateSpline as UnivariateSpline,
     interpolated,
     make_interp_spline as make_interp_spline,
+    make_lsq_spline as make_lsq_spline,
+    spalde as spalde,
+    splantider as splantider,
+    splder as splder,
     splev as splev,
     splint as splint,
     splrep as splrep,
 )
 from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.node_polynomials import (
+    BarycentricInterpolator as BarycentricInterpolator,
+    KroghInterpolator as KroghInterpolator,
+    barycentric_interpolate as barycentric_interpolate,
+    krogh_interpolate as krogh_interpolate,
+)
 from linad.scipy.piecewise import (
     Akima1DInterpolator as Akima1DInterpolator,
     CubicHermiteSpline as CubicHermiteSpline,
     CubicSpline as CubicSpline,
     PchipInterpolator as PchipInterpolator,
     PPoly as PPoly,
+    pchip_at_each,
+    pchip_interpolate as pchip_interpolate,
 )
 from linad.scipy.scattered import (
     LinearNDInterpolator as LinearNDInterpolator,
+    NearestNDInterpolator as NearestNDInterpolator,
     RBFInterpolator as RBFInterpolator,
     griddata as griddata,
+)
+from linad.scipy.smoothingsplines import make_smoothing_spline as make_smoothing_spline
+from linad.scipy.tensorsplines import (
+    LSQBivariateSpline as LSQBivariateSpline,
+    RectBivariateSpline as RectBivariateSpline,
+    SmoothBivariateSpline as SmoothBivariateSpline,
+    TensorSpline,
+    bisplev as bisplev,
 )
 
 
@@ -56,7 +79,9 @@ def __dir__() -> list[str]:
 
 # On a regular grid.
 
+DEGREES_ON_GRIDS = {"slinear": 1, "cubic": 3, "quintic": 5}
 LINEAR_OR_NEAREST = ("linear", "nearest")
+GRID_METHODS = ("linear", "nearest", *DEGREES_ON_GRIDS, "pchip")
 
 
 def _check_method(name: str, method: Any, allowed: tuple[str, ...]) -> None:
@@ -75,20 +100,21 @@ class RegularGrid:
     points : sequence of d arrays (n_k,)
         The grid, strictly ascending or descending along each axis.
     values : array (n_1, ..., n_d, ...)
-    method : {"linear", "nearest"}
+    method : {"linear", "nearest", "slinear", "cubic", "quintic", "pchip"}
     bounds_error : bool
     fill_value : number or None
 
     Notes
     -----
-    2^d reads of the values a point, one where it is the nearest.
+    2^d reads of the values a point, one where it is the nearest, (k + 1)^d for splines of degree k;
+    "pchip" reads a row of the grid along the last axis, a column of those along the next, ...
     """
 
     def __init__(
         self, points: Any, values: Any, method: str, bounds_error: bool, fill_value: Any
     ) -> None:
         name = "RegularGridInterpolator"
-        _check_method(name, method, LINEAR_OR_NEAREST)
+        _check_method(name, method, GRID_METHODS)
         values = inexact(values)
         if len(points) > values.ndim:
             raise ShapeError(
@@ -116,14 +142,13 @@ class RegularGrid:
     def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Any:
         """The value at points (..., d), or at a tuple of d arrays that broadcast."""
         method = self.method if method is None else method
-        _check_method("RegularGridInterpolator", method, LINEAR_OR_NEAREST)
-        if nu is not None:
+        _check_method("RegularGridInterpolator", method, GRID_METHODS)
+        if nu is not None and method not in DEGREES_ON_GRIDS:
             raise ValueError(f"RegularGridInterpolator: nu is not for method {method!r}")
         coordinates = self._coordinates(xi)
         values, d = self.values, len(self.grid)
         lost = np.zeros(coordinates[0].shape, bool)
         outside = lost.copy()
-        ends = []
         for k, (x, g) in enumerate(zip(coordinates, self.grid, strict=True)):
             here, ticks = still(x), still(g)
             lost = lost | np.isnan(here)
@@ -131,21 +156,62 @@ class RegularGrid:
             if self.bounds_error and (np.any(off) or np.any(np.isnan(here))):
                 raise ValueError(f"One of the requested xi is out of bounds in dimension {k}")
             outside = outside | off
-            ends.append(_ends(g, x, method))
         trailing = (1,) * (values.ndim - d)
-        total: Any = None
-        for corner in itertools.product(*ends):
-            term = values[tuple([i for i, _ in corner])]
-            for _, weight in corner:
-                if weight is not None:
-                    term = weight.reshape(weight.shape + trailing) * term
-            total = term if total is None else total + term
+        if method in LINEAR_OR_NEAREST:
+            total = self._between(coordinates, method, trailing)
+        else:
+            shape = coordinates[0].shape
+            points = [
+                np.where(lost, still(g[0]), x).reshape(-1)
+                for g, x in zip(self.grid, coordinates, strict=True)
+            ]
+            total = self._smooth(points, method, nu).reshape(shape + values.shape[d:])
         if not self.bounds_error and self.fill_value is not None:
             fill = astype(asarray(self.fill_value), total.dtype, copy=False)
             total = np.where(outside.reshape(outside.shape + trailing), fill, total)
         if np.any(lost):
             total = np.where(lost.reshape(lost.shape + trailing), np.nan, total)
         return total
+
+    def _between(self, coordinates: list[Any], method: str, trailing: Any) -> Any:
+        """The value at the nearest corner, or the linear one between all."""
+        ends = [_ends(g, x, method) for g, x in zip(self.grid, coordinates, strict=True)]
+        total: Any = None
+        for corner in itertools.product(*ends):
+            term = self.values[tuple([i for i, _ in corner])]
+            for _, weight in corner:
+                if weight is not None:
+                    term = weight.reshape(weight.shape + trailing) * term
+            total = term if total is None else total + term
+        return total
+
+    def _smooth(self, points: list[Any], method: str, nu: Any) -> Any:
+        """The values (q, ...) of a spline, or of monotone cubics along one axis after the other."""
+        degree = DEGREES_ON_GRIDS.get(method, 3)
+        for k, g in enumerate(self.grid):
+            if g.shape[0] <= degree:
+                raise ValueError(
+                    f"There are {g.shape[0]} points in dimension {k}, but method {method} requires "
+                    f"at least {degree + 1} points per dimension."
+                )
+        d = len(self.grid)
+        if method != "pchip":
+            spline = TensorSpline.through(self.grid, self.values, [degree] * d)
+            return spline.derivative([0] * d if nu is None else nu).at(points)
+        values = self.values
+        for k in reversed(range(d)):
+            # (n_1, ..., n_k, [q,] ...) -> (n_k, q, n_1, ..., n_k-1, ...)
+            values = np.moveaxis(values, k, 0)
+            if k == d - 1:
+                values = np.broadcast_to(
+                    values[:, None], (values.shape[0], points[0].shape[0], *values.shape[1:])
+                )
+            else:
+                values = np.moveaxis(values, 1 + k, 1)
+            values = pchip_at_each(self.grid[k], values, points[k])
+            # (q, n_1, ..., n_k-1, ...) -> (n_1, ..., n_k-1, q, ...)
+            values = np.moveaxis(values, 0, k)
+        return values
 
     def _coordinates(self, xi: Any) -> list[Any]:
         d = len(self.grid)
@@ -186,7 +252,9 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):
 
     Notes
     -----
-    Methods "linear" and "nearest" are traced.
+    All methods are traced but those whose names end in "_legacy". The coefficients of "slinear",
+    "cubic" and "quintic" are solved for directly; SciPy's own iteration, unless it is given
+    ``solver=scipy.sparse.linalg.spsolve``, leaves errors of about 1e-6.
     """
 
     def __new__(
@@ -200,8 +268,11 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):
     ) -> Any:
         if not holds_traced((tuple(points), values, fill_value)):
             return super().__new__(cls)
-        if any(value is not None for value in options.values()):
-            raise ValueError(f"RegularGridInterpolator: {sorted(options)} are not for {method!r}")
+        if options.pop("solver", None) not in (None, scipy.sparse.linalg.spsolve) or options:
+            raise UnsupportedError(
+                "RegularGridInterpolator: solver and solver_args are not traced by linad; leave "
+                "them out, as splines are solved for directly, or pass scipy.sparse.linalg.spsolve"
+            )
         return RegularGrid(points, values, method, bounds_error, fill_value)
 
     def __call__(self, xi: Any, method: str | None = None, **options: Any) -> Any:
@@ -221,8 +292,20 @@ def interpn(
     bounds_error: bool = True,
     fill_value: Any = np.nan,
 ) -> Any:
-    _check_method("interpn", method, LINEAR_OR_NEAREST)
+    if method == "splinef2d":
+        return _by_fitpack(points, values, xi, bounds_error, fill_value)
+    _check_method("interpn", method, GRID_METHODS)
     return RegularGrid(points, values, method, bounds_error, fill_value)(xi)
+
+
+def _by_fitpack(points: Any, values: Any, xi: Any, bounds_error: bool, fill_value: Any) -> Any:
+    """A cubic spline of two variables, filled beyond the grid."""
+    if not bounds_error and fill_value is None:
+        raise ValueError("interpn: the method 'splinef2d' does not support extrapolation")
+    made = RegularGrid(points, values, "cubic", bounds_error, fill_value)
+    if len(made.grid) != 2 or made.values.ndim != 2:
+        raise ValueError("interpn: the method 'splinef2d' is for scalar data on grids of two axes")
+    return made(xi)
 
 
 # In a table.

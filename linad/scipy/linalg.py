@@ -21,15 +21,19 @@ from linad.scipy.implicit_solutions import plain, root_of_vector
 from linad.scipy.matrix_functions import (
     block_diag as block_diag,
     circulant as circulant,
+    companion as companion,
     convolution_matrix as convolution_matrix,
     coshm as coshm,
     cosm as cosm,
     expm as expm,
     expm_frechet as expm_frechet,
+    fiedler as fiedler,
     fractional_matrix_power as fractional_matrix_power,
     hankel as hankel,
     khatri_rao as khatri_rao,
+    leslie as leslie,
     logm as logm,
+    matmul_toeplitz as matmul_toeplitz,
     sinhm as sinhm,
     sinm as sinm,
     solve_continuous_lyapunov as solve_continuous_lyapunov,
@@ -42,6 +46,16 @@ from linad.scipy.matrix_functions import (
     toeplitz as toeplitz,
 )
 from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
+from linad.scipy.subspaces import (
+    eig_banded as eig_banded,
+    eigh_tridiagonal as eigh_tridiagonal,
+    eigvals_banded as eigvals_banded,
+    eigvalsh_tridiagonal as eigvalsh_tridiagonal,
+    null_space as null_space,
+    orth as orth,
+    orthogonal_procrustes as orthogonal_procrustes,
+    subspace_angles as subspace_angles,
+)
 
 adjoint = linalg.adjoint
 
@@ -348,6 +362,74 @@ def eigh(
 @traced_form(scipy.linalg.eigvalsh)
 def eigvalsh(a: Any, b: Any = None, **keywords: Any) -> Any:
     return eigh(a, b, eigvals_only=True, **keywords)
+
+
+@traced_form(scipy.linalg.pinvh)
+def pinvh(
+    a: Any,
+    atol: Any = None,
+    rtol: Any = None,
+    lower: bool = True,
+    return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    a = inexact(a)
+    check(check_finite, a)
+    linalg.check_square(a, "pinvh")
+    return pinv(
+        _hermitian(a, lower), atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False
+    )
+
+
+@traced_form(scipy.linalg.solveh_banded)
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    ab, b = inexact(ab), inexact(b)
+    u = ab.shape[0] - 1
+    n = ab.shape[-1]
+    if ab.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != n or u >= n:
+        raise ShapeError(
+            f"solveh_banded: ab (u + 1, n), u < n, and b (n, ...): got {ab.shape} and {b.shape}"
+        )
+    # The other triangle of the band: row k below is row k above, conjugated and moved.
+    rows = []
+    for k in range(u, -u - 1, -1):
+        given = ab[abs(k)] if lower else ab[u - abs(k)]
+        stored_above = not lower
+        inner = given[abs(k) :] if stored_above else given[: n - abs(k)]
+        wanted_above = k > 0
+        if k and wanted_above != stored_above:
+            inner = np.conj(inner)
+        zeros = np.zeros(abs(k), inner.dtype)
+        parts = [zeros, inner] if wanted_above else [inner, zeros]
+        rows.append(np.concatenate(parts) if k else np.real(inner) + 0 * inner)
+    return solve_banded((u, u), np.stack(rows), b, check_finite=check_finite)
+
+
+@traced_form(scipy.linalg.eig)
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    refuse("eig", b=(b, None), left=(left, False))
+    refuse("eig", homogeneous_eigvals=(homogeneous_eigvals, False))
+    check(check_finite, a)
+    if not right:
+        return np.linalg.eigvals(a) + 0j
+    w, v = np.linalg.eig(a)
+    return w + 0j, v
 
 
 @traced_form(scipy.linalg.eigvals)

@@ -6,10 +6,10 @@ import numpy as np
 import scipy.linalg
 
 from linad.core.primitive import Traced
-from linad.errors import UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.rules import linalg, matrixfunctions
 from linad.rules.creation import asarray
-from linad.rules.shaping import as_array, ravel
+from linad.rules.shaping import as_array, ravel, still
 from linad.scipy.mirror import check_finite as check, inexact, traced_form
 
 # Functions of matrices.
@@ -139,6 +139,48 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 @traced_form(scipy.linalg.circulant)
 def circulant(c: Any) -> Any:
     return _arranged(scipy.linalg.circulant, c)
+
+
+@traced_form(scipy.linalg.matmul_toeplitz)
+def matmul_toeplitz(
+    c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
+) -> Any:
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return toeplitz(c, r) @ x
+
+
+def _row(name: str, a: Any) -> Any:
+    a = inexact(a)
+    if a.ndim != 1:
+        raise ShapeError(f"{name}: only one row of numbers is traced by linad, got {a.shape}")
+    return a
+
+
+@traced_form(scipy.linalg.companion)
+def companion(a: Any) -> Any:
+    a = _row("companion", a)
+    n = a.shape[0] - 1
+    if n < 1:
+        raise ShapeError("companion: the length of a must be at least 2")
+    return np.concatenate([(-a[1:] / a[0])[None], np.eye(n - 1, n, dtype=a.dtype)])
+
+
+@traced_form(scipy.linalg.leslie)
+def leslie(f: Any, s: Any) -> Any:
+    f, s = _row("leslie", f), _row("leslie", s)
+    if f.shape[0] != s.shape[0] + 1 or not s.shape[0]:
+        raise ShapeError(
+            f"leslie: f must have one more entry than s, and s one, got {f.shape} and {s.shape}"
+        )
+    survivors = np.concatenate([np.diag(s), np.zeros((s.shape[0], 1), s.dtype)], axis=1)
+    return np.concatenate([f[None], survivors])
+
+
+@traced_form(scipy.linalg.fiedler)
+def fiedler(a: Any) -> Any:
+    a = _row("fiedler", a)
+    gaps = a[:, None] - a[None, :]
+    return np.sign(still(gaps)) * gaps  # no kink on the diagonal, which is 0
 
 
 @traced_form(scipy.linalg.hankel)

@@ -1,11 +1,13 @@
-"""scipy.ndimage, traced: linear filters, and sampling with linear interpolation.
+"""scipy.ndimage, traced: filters, and sampling between the pixels.
 
 A filter extends the input at its ends (`linad.scipy.boundaries`) and convolves with its weights
 (`linad.rules.filters`): linear in the input and in the weights, and differentiable in both. A
 Gaussian is differentiable in sigma also; its radius, a number of samples, is a constant. Sampling
-is in `linad.scipy.sampling`.
+is in `linad.scipy.sampling`, filters by order in `linad.scipy.rankfilters`.
 """
 
+import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -20,12 +22,46 @@ from linad.rules.filters import convolve_grid_, running_mean_
 from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype
 from linad.scipy.boundaries import check_mode, chosen_axes, delivered, each, image, padded
+from linad.scipy.measurements import (
+    center_of_mass as center_of_mass,
+    maximum as maximum,
+    mean as mean,
+    median as median,
+    minimum as minimum,
+    standard_deviation as standard_deviation,
+    sum as sum,
+    sum_labels as sum_labels,
+    variance as variance,
+)
 from linad.scipy.mirror import traced_form
+from linad.scipy.rankfilters import (
+    black_tophat as black_tophat,
+    grey_closing as grey_closing,
+    grey_dilation as grey_dilation,
+    grey_erosion as grey_erosion,
+    grey_opening as grey_opening,
+    maximum_filter as maximum_filter,
+    maximum_filter1d as maximum_filter1d,
+    median_filter as median_filter,
+    minimum_filter as minimum_filter,
+    minimum_filter1d as minimum_filter1d,
+    morphological_gradient as morphological_gradient,
+    morphological_laplace as morphological_laplace,
+    percentile_filter as percentile_filter,
+    rank_filter as rank_filter,
+    white_tophat as white_tophat,
+)
 from linad.scipy.sampling import (
     affine_transform as affine_transform,
+    geometric_transform as geometric_transform,
     map_coordinates as map_coordinates,
+    rotate as rotate,
     shift as shift,
     zoom as zoom,
+)
+from linad.scipy.splinefilters import (
+    spline_filter as spline_filter,
+    spline_filter1d as spline_filter1d,
 )
 
 
@@ -327,7 +363,9 @@ def laplace(
         correlate1d(input, [1.0, -2.0, 1.0], k, None, m, cval)
         for k, m in zip(along, modes, strict=True)
     ]
-    return delivered("laplace", sum(parts[1:], parts[0]) if parts else input, input, output)
+    return delivered(
+        "laplace", functools.reduce(operator.add, parts) if parts else input, input, output
+    )
 
 
 def _gaussian_slopes(
@@ -359,7 +397,7 @@ def gaussian_laplace(
 ) -> Any:
     input = image("gaussian_laplace", input)
     parts = _gaussian_slopes("gaussian_laplace", 2, input, sigma, mode, cval, axes, kwargs)
-    y = sum(parts[1:], parts[0]) if parts else input
+    y = functools.reduce(operator.add, parts) if parts else input
     return delivered("gaussian_laplace", y, input, output)
 
 
@@ -377,5 +415,5 @@ def gaussian_gradient_magnitude(
     name = "gaussian_gradient_magnitude"
     input = image(name, input)
     parts = [g * g for g in _gaussian_slopes(name, 1, input, sigma, mode, cval, axes, kwargs)]
-    y = np.sqrt(sum(parts[1:], parts[0])) if parts else input
+    y = np.sqrt(functools.reduce(operator.add, parts)) if parts else input
     return delivered(name, y, input, output)

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.optimize as theirs
 
 from linad.api.derivatives import jacobian
-from linad.api.gradients import grad
 from linad.core.frames import public_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -31,7 +30,28 @@ from linad.scipy.implicit_solutions import (
     while_tracing,
 )
 from linad.scipy.linearprogram import linprog as linprog
-from linad.scipy.mirror import holds_traced
+from linad.scipy.minima import (
+    basinhopping as basinhopping,
+    brent as brent,
+    brute as brute,
+    differential_evolution as differential_evolution,
+    direct as direct,
+    dual_annealing as dual_annealing,
+    fmin as fmin,
+    fmin_bfgs as fmin_bfgs,
+    fmin_cg as fmin_cg,
+    fmin_l_bfgs_b as fmin_l_bfgs_b,
+    fmin_ncg as fmin_ncg,
+    fmin_powell as fmin_powell,
+    fmin_slsqp as fmin_slsqp,
+    fmin_tnc as fmin_tnc,
+    fminbound as fminbound,
+    golden as golden,
+    inside,
+    minimum_at,
+    shgo as shgo,
+)
+from linad.scipy.mirror import holds_traced, traced_form
 
 Function = Callable[..., Any]
 
@@ -166,34 +186,29 @@ def fsolve(func: Function, x0: Any, args: Any = (), fprime: Any = None, **kwargs
     return _vector_root("fsolve", g, found)
 
 
+def _unknown(name: str) -> Function:
+    """A root found by corrections to an approximate Jacobian."""
+    original = getattr(theirs, name)
+    first, second, *_ = inspect.signature(original).parameters
+
+    @while_tracing(original)
+    def form(**given: Any) -> Any:
+        g, start = Watched(given.pop(first)), plain(given.pop(second))
+        found = original(g, start, **given)
+        return _vector_root(name, g, np.asarray(found, float)) if g.traced else found
+
+    return form
+
+
+anderson = _unknown("anderson")
+broyden1 = _unknown("broyden1")
+broyden2 = _unknown("broyden2")
+diagbroyden = _unknown("diagbroyden")
+linearmixing = _unknown("linearmixing")
+newton_krylov = _unknown("newton_krylov")
+
+
 # Minima.
-
-
-def _inside(x: Any, bounds: Any) -> Any:
-    """Where a point is not at its bounds."""
-    if bounds is None:
-        return np.ones(x.size, bool)
-    if isinstance(bounds, theirs.Bounds):
-        low, high = bounds.lb, bounds.ub
-    else:
-        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
-        low, high = np.array(pairs, float).T
-    low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
-    near = 1e-8 * (1 + np.abs(x))
-    return (x - low > near) & (high - x > near)
-
-
-def _minimum(name: str, f: Function, found: Any, free: Any) -> Any:
-    """A minimum of a function of a vector, in the entries that are free."""
-    where = np.flatnonzero(free)
-    embed = np.eye(found.size)[:, where]
-    at_rest = np.where(free, 0.0, found)
-
-    def of_free(z: Any) -> Any:
-        return asarray(f(at_rest + embed @ z)).reshape(())
-
-    moved = root_of_vector(name, grad(of_free), found[where]) if where.size else found[where]
-    return at_rest + embed @ moved
 
 
 @while_tracing(theirs.minimize)
@@ -223,11 +238,11 @@ def minimize(
     )
     if not f.traced and not any(c.is_traced for c in under):
         return result
-    free = _inside(result.x, bounds)
+    free = inside(result.x, bounds)
     if under:
         result.x = constrained_minimum("minimize", f.values, result.x, free, under)
     else:
-        result.x = _minimum("minimize", f.values, result.x, free)
+        result.x = minimum_at("minimize", f.values, result.x, free)
     result.fun = f.values(result.x).reshape(())[()]
     return result
 
@@ -243,37 +258,13 @@ def minimize_scalar(
     f = Watched(fun, args_of(args))
     result = theirs.minimize_scalar(f, plain(bracket), plain(bounds), (), **kwargs)
     if f.traced:
-        free = _inside(np.atleast_1d(result.x), None if bounds is None else [plain(bounds)])
-        moved = _minimum(
+        free = inside(np.atleast_1d(result.x), None if bounds is None else [plain(bounds)])
+        moved = minimum_at(
             "minimize_scalar", lambda x: f.values(x[0]), np.atleast_1d(np.float64(result.x)), free
         )
         result.x = moved[0]
         result.fun = f.values(result.x).reshape(())[()]
     return result
-
-
-def _fmin(name: str) -> Function:
-    original = getattr(theirs, name)
-    first = next(iter(inspect.signature(original).parameters))
-
-    @while_tracing(original)
-    def form(x0: Any, args: Any = (), fprime: Any = None, **given: Any) -> Any:
-        args = args_of(args)
-        f = Watched(given.pop(first), args)
-        if fprime is not None:
-            given["fprime"] = watched(fprime, args)
-        found = original(f, plain(x0), **given)
-        if not f.traced:
-            return found
-        x = found[0] if isinstance(found, tuple) else found
-        x = _minimum(name, f.values, np.atleast_1d(x), np.ones(np.size(x), bool))
-        return (x, *found[1:]) if isinstance(found, tuple) else x
-
-    return form
-
-
-fmin = _fmin("fmin")
-fmin_bfgs = _fmin("fmin_bfgs")
 
 
 # Fits.
@@ -286,7 +277,7 @@ def _fitted(name: str, residuals: Function, found: Any, free: Any) -> Any:
         r = residuals(x).reshape(-1)
         return 0.5 * np.dot(r, r)
 
-    return _minimum(name, half_sum, found, free)
+    return minimum_at(name, half_sum, found, free)
 
 
 @while_tracing(theirs.least_squares)
@@ -306,7 +297,7 @@ def least_squares(
         )
     if not isinstance(bounds, theirs.Bounds):
         bounds = theirs.Bounds(*[np.broadcast_to(plain(b), result.x.shape) for b in bounds])
-    result.x = _fitted("least_squares", r.values, result.x, _inside(result.x, bounds))
+    result.x = _fitted("least_squares", r.values, result.x, inside(result.x, bounds))
     result.fun = r.values(result.x).reshape(-1)
     result.cost = 0.5 * np.dot(result.fun, result.fun)
     result.jac = jacobian(lambda x: r.values(x).reshape(-1))(result.x)
@@ -357,7 +348,7 @@ def curve_fit(
 
     p, count = found[0], int(np.size(plain(y)))
     box = theirs.Bounds(*[np.broadcast_to(plain(b), p.shape) for b in _pair(bounds)])
-    p = _fitted("curve_fit", residuals, p, _inside(p, box))
+    p = _fitted("curve_fit", residuals, p, inside(p, box))
     J = jacobian(residuals)(p)
     covariance = np.linalg.inv(J.T @ J)
     if not absolute_sigma:
@@ -368,3 +359,53 @@ def curve_fit(
 
 def _pair(bounds: Any) -> Any:
     return (bounds.lb, bounds.ub) if isinstance(bounds, theirs.Bounds) else bounds
+
+
+# What needs no search, or has the result of one as a constant.
+
+
+@traced_form(theirs.linear_sum_assignment)
+def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> Any:
+    return theirs.linear_sum_assignment(plain(asarray(cost_matrix)), maximize)
+
+
+@traced_form(theirs.isotonic_regression)
+def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
+    """The blocks are SciPy's; each has the weighted mean of its entries."""
+    result = theirs.isotonic_regression(plain(y), weights=plain(weights), increasing=increasing)
+    y = asarray(y)
+    w = np.ones(y.shape[0]) if weights is None else asarray(weights)
+    if increasing:
+        starts = result.blocks[:-1]
+    else:
+        starts = np.sort(y.shape[0] - result.blocks[1:])
+    sizes = np.diff(np.append(starts, y.shape[0]))
+    result.weights = np.add.reduceat(w, starts)
+    means = np.add.reduceat(w * y, starts) / result.weights
+    result.x = means[np.repeat(np.arange(len(sizes)), sizes)]
+    return result
+
+
+@traced_form(theirs.approx_fprime)
+def approx_fprime(xk: Any, f: Function, epsilon: Any = 2.0**-26, *args: Any) -> Any:
+    xk = asarray(xk)
+    here, steps = asarray(f(xk, *args)), np.broadcast_to(epsilon, xk.shape)
+    slopes = [
+        (asarray(f(xk + step * unit, *args)) - here) / step
+        for step, unit in zip(steps, np.eye(xk.shape[0]), strict=True)
+    ]
+    return np.stack(slopes, axis=-1)
+
+
+@traced_form(theirs.rosen)
+def rosen(x: Any) -> Any:
+    x = asarray(x)
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2, axis=0)
+
+
+@traced_form(theirs.rosen_der)
+def rosen_der(x: Any) -> Any:
+    x = asarray(x)
+    gap, zero = x[1:] - x[:-1] ** 2, 0.0 * x[:1]
+    below = np.concatenate([-400 * gap * x[:-1] - 2 * (1 - x[:-1]), zero])
+    return below + np.concatenate([zero, 200 * gap])

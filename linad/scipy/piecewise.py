@@ -26,7 +26,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import check_real, holds_traced, inexact
+from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
 
 
 def interval(knots: Any, x: Any) -> Any:
@@ -247,6 +247,25 @@ class PchipInterpolator(scipy.interpolate.PchipInterpolator):
         if holds_traced(x):
             return _at(self, x, nu, extrapolate)
         return super().__call__(x, nu, extrapolate)
+
+
+@traced_form(scipy.interpolate.pchip_interpolate)
+def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    made = PchipInterpolator(xi, yi, axis=axis)
+    if np.ndim(der):
+        return [made(x, int(order)) for order in der]
+    return made(x, der)
+
+
+def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
+    """The monotone cubics through columns of y (n, q, ...), each at its own point: (q, ...)."""
+    slopes, i, each = _monotone_slopes(x, y), interval(x, points), np.arange(points.shape[0])
+    h = column(x[i + 1] - x[i], y[0])
+    u = column(points - x[i], y[0]) / h
+    m = (y[i + 1, each] - y[i, each]) / h
+    before, after = slopes[i, each], slopes[i + 1, each]
+    t = before + after - 2 * m
+    return y[i, each] + h * u * (before + u * (m - before - t + u * t))
 
 
 class Akima1DInterpolator(scipy.interpolate.Akima1DInterpolator):

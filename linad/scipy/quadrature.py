@@ -7,6 +7,7 @@ through. An end that is traced moves the nodes with it. The value stays QUADPACK
 Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK does.
 """
 
+import functools
 import itertools
 import warnings
 from typing import Any
@@ -105,3 +106,59 @@ def dblquad(
 
     value, error = quad(inner, a, b, **tolerances)
     return value, max(error, *errors)
+
+
+@while_tracing(theirs.tplquad)
+def tplquad(
+    func: Any,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: Any = (),
+    **tolerances: Any,
+) -> Any:
+    def of_two(f: Any) -> Any:
+        return (lambda y, x: f(x, y)) if callable(f) else f
+
+    ranges = [
+        lambda y, x: [f(y, x) if callable(f) else f for f in map(of_two, (qfun, rfun))],
+        lambda x: [f(x) if callable(f) else f for f in (gfun, hfun)],
+        (a, b),
+    ]
+    f = functools.partial(_with_last, func, args_of(args))
+    return nquad(f, ranges, opts=[tolerances] * 3)
+
+
+def _with_last(func: Any, args: Any, *variables: Any) -> Any:
+    return func(*variables, *args)
+
+
+@while_tracing(theirs.nquad)
+def nquad(
+    func: Any, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False
+) -> Any:
+    if full_output:
+        raise UnsupportedError("nquad: full_output=True is not traced by linad; leave it out")
+    given = () if args is None else args_of(args)
+    options = opts if isinstance(opts, (list, tuple)) else [opts] * len(ranges)
+    errors = [0.0]
+
+    def integral(depth: int, *outer: Any) -> Any:
+        """Over the variables up to ``depth``, for those after it."""
+        limits, options_here = ranges[depth], options[depth] or {}
+        low, high = limits(*outer, *given) if callable(limits) else limits
+        if callable(options_here):
+            options_here = options_here(*outer, *given)
+
+        def inner(x: Any) -> Any:
+            return integral(depth - 1, x, *outer) if depth else func(x, *outer, *given)
+
+        value, error = quad(inner, low, high, **options_here)[:2]
+        errors.append(error)
+        return value
+
+    value = integral(len(ranges) - 1)
+    return value, max(errors)

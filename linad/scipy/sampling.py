@@ -1,13 +1,15 @@
-"""Sampling an image between its pixels, as scipy.ndimage does: nearest and linear, traced.
+"""Sampling an image between its pixels, as scipy.ndimage does, traced.
 
 At coordinates c = i + t, with i = floor(c) and 0 <= t < 1, on each axis
 
     order 0    x_[c + 1/2]
     order 1    (1 - t) x_i + t x_{i+1}        dy = (x_{i+1} - x_i) dc + (1 - t) dx_i + t dx_{i+1}
+    order k    Σ_j w_j(t) a_{i+j-(k-1)/2}     a spline; i + t = c + 1/2 and a_{i+j-k/2} for even k
 
 and the product of that over the axes. Beyond the ends a coordinate is moved back first, to ±c + s,
-by the rules of its mode. On a grid point the derivative in c is that from above. Orders 2 to 5 are
-splines, whose coefficients SciPy finds by a recursion; they are not traced.
+by the rules of its mode. On a grid point the derivative in c is that from above. The weights are
+B-splines at distance 1, and a is x filtered so that the spline goes through x
+(`linad.scipy.splinefilters`).
 """
 
 import itertools
@@ -16,21 +18,23 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
+import scipy.special
 
-from linad.core.shapes import is_real_float
-from linad.errors import DTypeError, ShapeError, UnsupportedError
+from linad.core.shapes import is_real_float, normalize_axis
+from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import concrete, still
-from linad.scipy.boundaries import beyond, check_mode, delivered, each, image
+from linad.scipy.boundaries import beyond, check_mode, delivered, each, image, padded
 from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.splinefilters import filtered
+
+_PAD = 12
+"""Pixels that SciPy adds on each side where a mode has no filter of its own."""
 
 
 def _check_order(name: str, order: Any) -> None:
-    if order not in (0, 1):
-        raise UnsupportedError(
-            f"{name}: order={order!r} is not traced by linad; pass order=1 (linear) or order=0 "
-            f"(nearest)"
-        )
+    if order not in range(6):
+        raise ValueError(f"{name}: order must be an integer from 0 to 5, got {order!r}")
 
 
 def _real(name: str, what: str, c: Any) -> Any:
@@ -70,6 +74,34 @@ def _moved(c: Any, n: int, mode: str) -> tuple[Any, Any]:
     return sign, shift
 
 
+def _weights(t: Any, order: int) -> list[Any]:
+    """The B-splines that are not 0 at t in [0, 1), as in `linad.scipy.bsplines`."""
+    values: list[Any] = [1.0]
+    for r in range(1, order + 1):
+        carried: Any = 0.0
+        raised = []
+        for j, value in enumerate(values):
+            part = value / r
+            raised.append(carried + (j + 1 - t) * part)
+            carried = (t + r - 1 - j) * part
+        values = [*raised, carried]
+    return values
+
+
+def interpolated_at(
+    x: Any, coordinates: list[Any], order: int, mode: str, cval: Any, prefilter: bool
+) -> Any:
+    """As `sampled`, of the spline through the image if ``prefilter`` is set."""
+    if prefilter and order > 1:
+        if mode in ("nearest", "grid-constant"):
+            for k in range(x.ndim):
+                x = np.moveaxis(padded(np.moveaxis(x, k, -1), _PAD, _PAD, mode, cval), -1, k)
+            coordinates = [c + _PAD for c in coordinates]
+        for k in range(x.ndim):
+            x = filtered(x, order, k, mode)
+    return sampled(x, coordinates, order, mode, cval)
+
+
 def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) -> Any:
     """The values of an image at points.
 
@@ -77,7 +109,8 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
     ----------
     x : array (n_1, ..., n_d)
     coordinates : list of d arrays of one shape
-    order : {0, 1}
+    order : {0, 1, 2, 3, 4, 5}
+        Of the spline whose coefficients are x.
     mode : str
     cval : number
         Outside of the image, in the modes "constant" and "grid-constant".
@@ -88,7 +121,7 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
 
     Notes
     -----
-    2^d reads of the image at order 1, one at order 0.
+    (order + 1)^d reads of the image a point.
     """
     outside = np.zeros(coordinates[0].shape, bool)
     ends = []
@@ -99,16 +132,21 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
             lost = lost | (here < 0) | (here > n - 1)
         outside = outside | lost
         # A lost coordinate is not read.
-        sign, shift = _moved(np.where(lost, 0.0, here), n, mode)
+        # For splines SciPy clips the places of coefficients in mode "nearest", not the coordinate.
+        free = mode == "nearest" and order > 1
+        sign, shift = _moved(np.where(lost, 0.0, here), n, "constant" if free else mode)
         place = np.where(lost, 0.0, sign * np.where(lost, 0.0, c) + shift)
-        first = np.floor(still(place) + (0.0 if order else 0.5))
-        t = place - first
-        start = first.astype(np.intp)
-        ends.append([(start, None)] if not order else [(start, 1 - t), (start + 1, t)])
+        middle = 0.0 if order % 2 else 0.5
+        first = np.floor(still(place) + middle)
+        t = place + middle - first
+        start = first.astype(np.intp) - order // 2
+        ends.append([(start + j, w if order else None) for j, w in enumerate(_weights(t, order))])
     fill = asarray(cval)
     total: Any = None
+    # The filter of these modes continues the coefficients so.
+    inner = {"constant": "mirror", "wrap": "mirror"}.get(mode, mode) if order > 1 else mode
     for corner in itertools.product(*ends):
-        index = tuple([beyond(i, n, mode) for (i, _), n in zip(corner, x.shape, strict=True)])
+        index = tuple([beyond(i, n, inner) for (i, _), n in zip(corner, x.shape, strict=True)])
         term = x[index]
         if mode == "grid-constant":
             off = np.zeros(term.shape, bool)
@@ -142,7 +180,9 @@ def map_coordinates(
             f"({input.ndim}, ...), got {coordinates.shape}"
         )
     places = [coordinates[k] for k in range(input.ndim)]
-    return delivered(name, sampled(input, places, order, mode, cval), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 def _grid(shape: Any) -> list[Any]:
@@ -185,7 +225,9 @@ def affine_transform(
     else:
         rows = [sum([matrix[k, j] * g for j, g in enumerate(grid)], offsets[k]) for k in range(d)]
     places = [np.broadcast_to(row, shape) for row in rows]
-    return delivered(name, sampled(input, places, order, mode, cval), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 @traced_form(scipy.ndimage.shift)
@@ -206,7 +248,9 @@ def shift(
     places = [
         np.broadcast_to(g - s, input.shape) for g, s in zip(_grid(input.shape), steps, strict=True)
     ]
-    return delivered(name, sampled(input, places, order, mode, cval), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
 
 
 @traced_form(scipy.ndimage.zoom)
@@ -236,4 +280,74 @@ def zoom(
         else:
             place = g * ((n - 1) / (m - 1)) if m > 1 else g
         places.append(np.broadcast_to(place, shape))
-    return delivered(name, sampled(input, places, order, mode, cval), input, output)
+    return delivered(
+        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
+    )
+
+
+@traced_form(scipy.ndimage.rotate)
+def rotate(
+    input: Any,
+    angle: Any,
+    axes: Any = (1, 0),
+    reshape: bool = True,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Any:
+    name = "rotate"
+    input = image(name, input)
+    if input.ndim < 2 or len(axes) != 2:
+        raise ShapeError(f"{name}: two axes of an input of at least two are needed, got {axes!r}")
+    plane = tuple(sorted(normalize_axis(k, input.ndim, name) for k in axes))
+    if plane[0] == plane[1]:
+        raise ValueError(f"{name}: the two axes must differ, got {axes!r}")
+    c, s = scipy.special.cosdg(angle), scipy.special.sindg(angle)
+    turn = np.stack([np.stack([c, s]), np.stack([-s, c])])
+    size = np.array([input.shape[k] for k in plane])
+    new = size
+    if reshape:
+        corners = still(turn) @ [[0, 0, size[0], size[0]], [0, size[1], 0, size[1]]]
+        new = (np.ptp(corners, axis=1) + 0.5).astype(int)
+    offset = (size - 1) / 2 - turn @ ((new - 1) / 2)
+    planes = np.moveaxis(input, plane, (-2, -1))
+    rest = planes.shape[:-2]
+    flat = planes.reshape((-1, *size))
+    turned = [
+        affine_transform(
+            flat[i], turn, [offset[0], offset[1]], tuple(new), None, order, mode, cval, prefilter
+        )
+        for i in range(flat.shape[0])
+    ]
+    y = np.stack(turned).reshape((*rest, *new))
+    return delivered(name, np.moveaxis(y, (-2, -1), plane), input, output)
+
+
+@traced_form(scipy.ndimage.geometric_transform)
+def geometric_transform(
+    input: Any,
+    mapping: Any,
+    output_shape: Any = None,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+    extra_arguments: Any = (),
+    extra_keywords: Any = None,
+) -> Any:
+    name = "geometric_transform"
+    _check_order(name, order)
+    check_mode(name, mode)
+    input = image(name, input)
+    shape = input.shape if output_shape is None else tuple(output_shape)
+    found = [
+        mapping(place, *extra_arguments, **(extra_keywords or {})) for place in np.ndindex(*shape)
+    ]
+    places = [asarray([row[k] for row in found]).reshape(shape) for k in range(input.ndim)]
+    y = interpolated_at(
+        input, [_real(name, "the places", c) for c in places], order, mode, cval, prefilter
+    )
+    return delivered(name, y, input, output)

@@ -254,6 +254,31 @@ class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
         return Triangulated(points, values, fill_value, rescale)(*args)
 
 
+class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
+    """As `scipy.interpolate.NearestNDInterpolator`; of traced values it picks the nearest."""
+
+    def __new__(cls, x: Any, y: Any, *args: Any, **options: Any) -> Any:
+        if not holds_traced((x, y)):
+            return super().__new__(cls)
+        values = inexact(y)
+        plain = scipy.interpolate.NearestNDInterpolator(
+            still(_joined(x)), np.arange(values.shape[0]), *args, **options
+        )
+
+        def at(*xi: Any, **of_query: Any) -> Any:
+            index = plain(*[still(inexact(part)) for part in xi], **of_query)
+            if np.any(np.isnan(index)):
+                raise UnsupportedError(
+                    "NearestNDInterpolator: distance_upper_bound= is not traced by linad"
+                )
+            return values[index.astype(np.intp)]
+
+        return at
+
+    def __call__(self, *args: Any, **of_query: Any) -> Any:
+        return super().__call__(*[still(inexact(part)) for part in args], **of_query)
+
+
 @traced_form(scipy.interpolate.griddata)
 def griddata(
     points: Any,

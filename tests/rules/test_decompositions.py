@@ -81,7 +81,6 @@ def test_r_of_a_wide_matrix_alone():
 
 
 ERRORS = {
-    "complete": (lambda a: np.linalg.qr(a, "complete"), UnsupportedError),
     "raw": (lambda a: np.linalg.qr(a, "raw"), UnsupportedError),
     "mode": (lambda a: np.linalg.qr(a, "sideways"), ValueError),
     "vector": (lambda a: np.linalg.qr(a[0]), np.linalg.LinAlgError),

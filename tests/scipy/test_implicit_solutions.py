@@ -9,6 +9,7 @@ from linad.errors import ConvergenceError
 from linad.scipy import integrate, linalg, optimize
 from linad.scipy.spatial import distance
 from linad.scipy.spatial.transform import Rotation
+from linad.testing.derivative_checks import check_derivatives
 
 X = np.array([1.3, 0.7, 0.4])
 T = np.linspace(0, 1, 7)
@@ -48,6 +49,112 @@ SOLUTIONS = {
     "root": lambda x: optimize.root(system(x), [1.0, 1.0], tol=1e-12).x,
     "fsolve": lambda x: optimize.fsolve(system(x), [1.0, 1.0], xtol=1e-12),
 }
+
+
+def away(x):
+    """Least at z_0 = x_0, z_1 = x_1^2 / 2."""
+    return lambda z: (z[0] - x[0]) ** 2 + 2 * (z[1] - x[1] ** 2 / 2) ** 2
+
+
+BOX = [(-3, 3), (-3, 3)]
+SEARCHES = {
+    "fmin": lambda x, **o: optimize.fmin(away(x), [0.1, 0.1], disp=0, **o),
+    "fmin_bfgs": lambda x, **o: optimize.fmin_bfgs(away(x), [0.1, 0.1], disp=0, **o),
+    "fmin_cg": lambda x, **o: optimize.fmin_cg(away(x), [0.1, 0.1], disp=0, **o),
+    "fmin_powell": lambda x, **o: optimize.fmin_powell(away(x), [0.1, 0.1], disp=0, **o),
+    "fmin_slsqp": lambda x, **o: optimize.fmin_slsqp(away(x), [0.1, 0.1], iprint=0, **o),
+    "fmin_ncg": lambda x, **o: optimize.fmin_ncg(
+        away(x), [0.1, 0.1], linad.grad(away(x)), disp=0, **o
+    ),
+    "fmin_l_bfgs_b": lambda x: optimize.fmin_l_bfgs_b(
+        lambda z: (away(x)(z), linad.grad(away(x))(z)), [0.1, 0.1], bounds=BOX
+    )[0],
+    "fmin_tnc": lambda x: optimize.fmin_tnc(
+        lambda z, c: away(x)(z) * c, [0.1, 0.1], args=(2.0,), approx_grad=True, disp=0
+    )[0],
+    "differential_evolution": lambda x: (
+        optimize.differential_evolution(away(x), BOX, rng=1, popsize=4, maxiter=9).x
+    ),
+    "direct": lambda x: optimize.direct(away(x), BOX, maxfun=3000).x,
+    "dual_annealing": lambda x: optimize.dual_annealing(away(x), BOX, rng=1, maxiter=5).x,
+    "shgo": lambda x: optimize.shgo(away(x), BOX).x,
+    "basinhopping": lambda x: (
+        optimize.basinhopping(
+            lambda z, c: away(x)(z) * c, [0.1, 0.1], 2, minimizer_kwargs={"args": (2.0,)}, rng=1
+        ).x
+    ),
+    "brute": lambda x: optimize.brute(away(x), BOX, Ns=9),
+    "broyden1": lambda x: optimize.broyden1(lambda z: z + 0.1 * z**3 - _target(x), [0.1, 0.1]),
+    "newton_krylov": lambda x: optimize.newton_krylov(
+        lambda z: z + 0.1 * z**3 - _target(x), np.array([0.1, 0.1])
+    ),
+    "anderson": lambda x: optimize.anderson(lambda z: z + 0.1 * z**3 - _target(x), [0.1, 0.1]),
+}
+
+
+def _target(x):
+    z = np.stack([x[0], x[1] ** 2 / 2])
+    return z + 0.1 * z**3
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_searches(name):
+    """However coarse the search is, the derivative is that of the minimum."""
+    x = np.array([0.4, 0.9])
+    J = linad.jacobian(SEARCHES[name])(x)
+    np.testing.assert_allclose(J, [[1, 0], [0, 0.9]], rtol=1e-4, atol=1e-4)
+    H = linad.hessian(lambda x: np.sum(SEARCHES[name](x)))(x)
+    np.testing.assert_allclose(H, [[0, 0], [0, 1]], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["fmin", "fmin_bfgs", "fmin_cg", "fmin_powell", "fmin_slsqp"])
+def test_the_least_value_moves(name):
+    def least(x):
+        found = SEARCHES[name](x, full_output=True)
+        return found[1] + x[0] * x[1]
+
+    x = np.array([0.4, 0.9])
+    np.testing.assert_allclose(linad.grad(least)(x), x[::-1], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["brent", "golden", "fminbound"])
+def test_searches_for_a_number(name):
+    def least(a):
+        bounds = (0.0, 2.0) if name == "fminbound" else ()
+        return getattr(optimize, name)(lambda t: (t - a) ** 2 + t**4, *bounds, full_output=1)[:2]
+
+    t, value = linad.linearize(least, 0.7)[0]
+    slope, of_value = linad.jacobian(least)(0.7)
+    np.testing.assert_allclose(slope, 1 / (1 + 6 * t**2), rtol=1e-5)
+    np.testing.assert_allclose(of_value, 2 * (0.7 - t), rtol=1e-5)
+    assert value == pytest.approx((t - 0.7) ** 2 + t**4)
+
+
+def test_regression_and_assignment():
+    y, w = np.array([1.0, 3.0, 2.0, 2.5, 4.0]), np.array([1.0, 2.0, 1.0, 0.5, 1.0])
+    for increasing in (True, False):
+
+        def fitted(y, w, increasing=increasing):
+            found = optimize.isotonic_regression(y, weights=w, increasing=increasing)
+            return found.x, found.weights
+
+        theirs = scipy.optimize.isotonic_regression(y, weights=w, increasing=increasing)
+        np.testing.assert_allclose(linad.linearize(fitted, y, w)[0][0], theirs.x)
+        np.testing.assert_allclose(linad.linearize(fitted, y, w)[0][1], theirs.weights)
+        check_derivatives(fitted, y, w)
+    cost = np.array([[1.0, 2.0], [0.5, 3.0]])
+    total = linad.grad(lambda c: np.sum(c[optimize.linear_sum_assignment(c)]))(cost)
+    np.testing.assert_array_equal(total, [[0, 1], [1, 0]])
+
+
+def test_the_function_of_rosenbrock():
+    x = np.array([0.3, 1.2, -0.4])
+    np.testing.assert_allclose(linad.grad(optimize.rosen)(x), scipy.optimize.rosen_der(x))
+    np.testing.assert_allclose(linad.jacobian(optimize.rosen_der)(x), scipy.optimize.rosen_hess(x))
+    H = linad.jacobian(lambda x: optimize.approx_fprime(x, optimize.rosen, 1e-4))(x)
+    np.testing.assert_allclose(H, scipy.optimize.rosen_hess(x), rtol=1e-2, atol=0.1)
+
+
 OTHERS = {
     "minimize": lambda x: optimize.minimize(bowl(x), [0.2, 0.2], tol=1e-12).x,
     "minimize-bounds": lambda x: (

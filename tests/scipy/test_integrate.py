@@ -30,6 +30,8 @@ CASES = {
     "simpson-axis": (lambda m, y: m.simpson(y, dx=0.5, axis=0), Y),
     "simpson-four": (lambda m, y: m.simpson(y[:, :4]), Y),
     "simpson-two": (lambda m, y, x: m.simpson(y[:, :2], x[:2]), Y, X),
+    "romberg": (lambda m, y: m.romb(y[:, :5], dx=0.3), Y),
+    "romberg-one": (lambda m, y: m.romb(y[:2] ** 2, axis=0), Y),
     "simpson-one": (lambda m, y: m.simpson(y[:, :1] ** 2), Y),
 }
 
@@ -66,7 +68,45 @@ def test_errors():
         linad.linearize(lambda y: si.simpson(y, X[1:]), Y)
     with pytest.raises(ValueError, match="initial"):
         linad.linearize(lambda y: si.cumulative_trapezoid(y, initial=1), Y)
-    assert si.nquad is scipy.integrate.nquad
+    with pytest.raises(ValueError, match="power of 2"):
+        linad.linearize(si.romb, Y)
+    with pytest.raises(UnsupportedError, match="full_output"):
+        linad.grad(lambda p: si.nquad(lambda x: x * p, [(0, 1)], full_output=True)[0])(1.0)
+    assert si.qmc_quad is scipy.integrate.qmc_quad
+
+
+def test_several_variables():
+    def over_a_triangle(m):
+        return lambda p: m.nquad(
+            lambda x, y, c: np.exp(-p[0] * x * y) * c,
+            [lambda y, c: (0, c * y), (p[1], 1)],
+            (1.5,),
+            {"epsabs": 1e-6},
+        )[0]
+
+    point = np.array([0.8, 0.2])
+    expected = over_a_triangle(scipy.integrate)(point)
+    assert over_a_triangle(si)(point) == expected
+    value, slope = linad.jvp(over_a_triangle(si), (point,), (point,))
+    np.testing.assert_allclose(value, expected)
+    theirs = over_a_triangle(scipy.integrate)
+    difference = (theirs(1.001 * point) - theirs(0.999 * point)) / 0.002
+    np.testing.assert_allclose(slope, difference, rtol=1e-5)
+
+
+@pytest.mark.full
+def test_three_variables():
+    def of_three(m, p):
+        return m.tplquad(
+            lambda z, y, x, c: c * p * x * y**2 * z,
+            *(0, 1, lambda x: 0, 1, lambda x, y: x, lambda x, y: 1 + y),
+            args=(2.0,),
+        )
+
+    expected = of_three(scipy.integrate, 0.7)
+    assert of_three(si, 0.7) == expected
+    value, slope = linad.jvp(lambda p: of_three(si, p)[0], (0.7,), (1.0,))
+    np.testing.assert_allclose((value, slope), (expected[0], expected[0] / 0.7))
 
 
 def gauss(x):
@@ -85,6 +125,7 @@ QUADS = {
     "limit": lambda m: m.quad(lambda x: np.sin(200 * x) / np.sqrt(abs(x - 0.3)), 0, 1, limit=3),
     "dblquad": lambda m: m.dblquad(lambda y, x: gauss(x) * y, 0, 1, lambda x: 0, lambda x: x),
     "dblquad, tolerances": lambda m: m.dblquad(lambda y, x: y * x, 0, 1, 0, 2, (), 1e-3, 1e-3),
+    "nquad": lambda m: m.nquad(lambda x, y: gauss(x) * y, [lambda y: (0, y), (0, 1)])[:1],
     "dblquad, args": lambda m: m.dblquad(lambda y, x, c: y * c, 0, 1, 0, 2, args=(3.0,)),
 }
 

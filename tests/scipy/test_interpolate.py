@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.interpolate
+import scipy.sparse.linalg
 
 import linad
 import linad.scipy.interpolate as li
@@ -54,7 +55,7 @@ CASES = {
     "ppoly-axis": (lambda m, x, y, q: m.PPoly(y.reshape(2, 3, 2), x[:3], axis=1)(q), X, Y, Q),
     "ppoly-points": (lambda m, q: m.PPoly(Y.reshape(4, 3), X[:4])(q, 1), Q),
     "pchip-points": (lambda m, q: m.PchipInterpolator(X, Y)(q), Q),
-    "akima-points": (lambda m, q: m.Akima1DInterpolator(X, Y)(q), Q),
+    "akima-points": (lambda m, q: m.Akima1DInterpolator(X, Y)(q), INSIDE),
     "makima": (
         lambda m, x, y, q: m.Akima1DInterpolator(x, y, method="makima", extrapolate=True)(q),
         *(X, Y, Q),
@@ -124,6 +125,103 @@ CASES |= {
     "scattered-nearest": (lambda m, v: m.griddata(XI, v, IN, "nearest"), VS),
     "radial-points": (lambda m, q: m.RBFInterpolator(XI, VS, smoothing=0.1)(q), IN),
 }
+G6, H6 = np.cumsum(rng.random(6) + 0.3), -np.cumsum(rng.random(7) + 0.3)
+V6 = rng.standard_normal((6, 7, 2))
+IN6 = np.stack([rng.uniform(G6[0], G6[-1], 4), rng.uniform(H6[-1], H6[0], 4)], axis=-1)
+W6 = np.array([1.0, 0.5, 2.0, 1.5, 0.7, 1.2])
+direct = scipy.sparse.linalg.spsolve
+CASES |= {
+    "krogh": (lambda m, x, y, q: m.KroghInterpolator(x, y)(q), X, Y, Q),
+    "krogh-repeated": (
+        lambda m, y, q: m.KroghInterpolator([0.1, 0.1, 0.1, 1.0, 2.0, 2.0], y)(q),
+        *(Y, Q),
+    ),
+    "krogh-slopes": (lambda m, x, y, q: m.KroghInterpolator(x, y).derivatives(q, 3), X, Y, Q),
+    "krogh-axis": (lambda m, q: m.KroghInterpolator(X, Y.T, axis=1).derivative(q, 2), Q),
+    "krogh-function": (lambda m, y: m.krogh_interpolate(X, y, INSIDE, [0, 2]), Y),
+    "barycentric": (lambda m, x, y, q: m.BarycentricInterpolator(x, y, rng=0)(q), X, Y, Q),
+    "barycentric-nodes": (lambda m, y: m.BarycentricInterpolator(X, y, rng=0)(X), Y),
+    "barycentric-axis": (lambda m, q: m.BarycentricInterpolator(X, Y.T, axis=1, rng=0)(q), Q),
+    "barycentric-slope": (
+        lambda m, x, y, q: m.BarycentricInterpolator(x, y, rng=0).derivative(q, 2),
+        *(X, Y, INSIDE),
+    ),
+    "barycentric-function": (lambda m, y, q: m.barycentric_interpolate(X, y, q, rng=0), Y, Q),
+    "pchip-function": (lambda m, y, q: m.pchip_interpolate(X, y, q, 1), Y, INSIDE),
+    "surface": (
+        lambda m, x, z, p, q: m.RectBivariateSpline(x, np.sort(H6), z)(p, q, 1, 0),
+        *(G6, V6[..., 0], np.sort(IN6[:, 0]), np.sort(IN6[:, 1])),
+    ),
+    "surface-beyond": (
+        lambda m, z: m.RectBivariateSpline(G6, np.sort(H6), z, kx=2, ky=1).ev([-9.0, 1.1], -2.0),
+        V6[..., 0],
+    ),
+    "surface-points": (
+        lambda m, q: m.RectBivariateSpline(G6, -H6, V6[..., 0]).ev(q[:, 0], -q[:, 1], 0, 1),
+        IN6,
+    ),
+    "surface-integral": (
+        lambda m, z, q: m.RectBivariateSpline(G6, -H6, z).integral(q[0], q[1], 1.1, 2.3) * q,
+        *(V6[..., 0], G6[:2] + 0.2),
+    ),
+    "surface-integral-points": (
+        lambda m, q: m.RectBivariateSpline(G6, -H6, V6[..., 0]).integral(q[0], *q, 2.3) * q,
+        G6[:2] + 0.2,
+    ),
+    "surface-smooth": (
+        lambda m, q: m.SmoothBivariateSpline(*SCATTERED, kx=1, ky=2).ev(q[:, 0], q[:, 1]),
+        np.array([[0.4, 0.6], [0.8, 0.3]]),
+    ),
+    "surface-tuple": (
+        lambda m, q: m.bisplev(q, 0.4, scipy.interpolate.bisplrep(*SCATTERED, kx=1, ky=2)),
+        np.array([0.4, 0.6]),
+    ),
+    "grid-nu": (
+        lambda m, v, q: m.RegularGridInterpolator((G6, H6), v, "cubic", solver=direct)(
+            q, nu=[1, 2]
+        ),
+        *(V6, IN6),
+    ),
+    "grid-pchip-beyond": (
+        lambda m, v: m.interpn((G6, H6), v, IN6 + 2.0, "pchip", False, 1.5),
+        V6,
+    ),
+    "grid-fitpack": (lambda m, v: m.interpn((G6, -H6), v, -IN6 * [-1, 1], "splinef2d"), V6[..., 0]),
+    "smoothing": (
+        lambda m, x, y, w, a, q: m.make_smoothing_spline(x, y, w, a)(q),
+        *(X, Y, W6, np.array(0.3), Q),
+    ),
+    "smoothing-axis": (
+        lambda m, y: m.make_smoothing_spline(X, y, lam=0.1, axis=1)(INSIDE, 1),
+        Y.T,
+    ),
+    "smoothing-points": (lambda m, q: m.make_smoothing_spline(X, Y, lam=0.1)(q), Q),
+    "fitted": (
+        lambda m, x, y, w, q: m.make_lsq_spline(x, y, np.r_[[X[0]] * 3, 1.3, [X[-1]] * 3], 2, w)(q),
+        *(X[0] + 0.1 + 0.8 * (X - X[0]), Y, W6, INSIDE),
+    ),
+    "fitted-points": (
+        lambda m, q: m.make_lsq_spline(X, Y, np.r_[[X[0]] * 3, 1.3, [X[-1]] * 3], 2)(q),
+        INSIDE,
+    ),
+    "fitted-univariate": (
+        lambda m, y, q: m.LSQUnivariateSpline(X, y[:, 0], [1.3], w=W6, k=2)(q),
+        *(Y, INSIDE),
+    ),
+    "fitted-tuple": (lambda m, y: m.splrep(X, y[:, 0], W6, k=2, t=[1.3])[1], Y),
+    "tuples-slope": (lambda m, y, q: m.splev(q, m.splder(m.splrep(X, y[:, 0]))), Y, INSIDE),
+    "tuples-area": (lambda m, y, q: m.splev(q, m.splantider(m.splrep(X, y[:, 0]))), Y, INSIDE),
+    "tuples-all": (lambda m, y: m.spalde(INSIDE[0], m.splrep(X, y[:, 0])), Y),
+    "scattered-near": (lambda m, v: m.NearestNDInterpolator(XI, v)(IN), VS),
+}
+SCATTERED = rng.random((3, 40))
+for method in ("slinear", "cubic", "quintic", "pchip"):
+    CASES[f"grid-{method}"] = (
+        lambda m, g, v, q, method=method: m.RegularGridInterpolator(
+            (g, H6), v, method, **({} if method == "pchip" else {"solver": direct})
+        )(q),
+        *(G6, V6, IN6),
+    )
 for k in (1, 2, 3, 5):
     CASES[f"make-{k}"] = (lambda m, x, y, q, k=k: m.make_interp_spline(x, y, k)(q), X, Y, Q)
 for kernel in ("thin_plate_spline", "linear", "gaussian", "multiquadric"):
@@ -273,14 +371,29 @@ def test_a_spline_is_fitted():
             lambda y: li.interp1d(X, y, axis=0, bounds_error=True, fill_value="extrapolate"),
             *(ValueError, "extrapolate and raise"),
         ),
-        (lambda y: li.interpn((X,), y, Q, method="cubic"), UnsupportedError, "linear"),
+        (lambda y: li.interpn((X,), y, Q, method="cubic_legacy"), UnsupportedError, "linear"),
+        (lambda y: li.interpn((X[:3],), y[:3], X[:2], "cubic"), ValueError, "at least 4"),
+        (lambda y: li.KroghInterpolator(X[:5], y), ShapeError, "nodes of shape"),
+        (lambda y: li.KroghInterpolator(y[[0, 0, 1], 0], X[:3]), UnsupportedError, "repeated"),
+        (lambda y: li.BarycentricInterpolator(X * 0, y), ValueError, "distinct"),
+        (lambda y: li.BarycentricInterpolator(y[:, 0]), UnsupportedError, "without values"),
+        (lambda y: li.make_smoothing_spline(X, y), UnsupportedError, "cross-validation"),
+        (lambda y: li.make_smoothing_spline(X, y, -W6, 1.0), ValueError, "positive"),
+        (lambda y: li.make_smoothing_spline(X, y, lam=-1.0), ValueError, "negative"),
+        (lambda y: li.make_lsq_spline(X, y, X, 2), ValueError, "outside of the knots"),
+        (
+            lambda y: li.make_lsq_spline(X, y, np.r_[[X[0]] * 3, X[0] + 0.01 * W6, [X[-1]] * 3], 2),
+            *(ValueError, "knots"),
+        ),
+        (lambda y: li.RectBivariateSpline(X, [0.0, 1.0], y, s=1.0), UnsupportedError, "s=1.0"),
+        (lambda y: li.RectBivariateSpline(X, X, y), ShapeError, "z must have shape"),
         (lambda y: li.interpn((X,), y, Q[:, :1]), ValueError, "out of bounds"),
         (lambda y: li.interpn((X,), y, Q), ShapeError, "dimension 4"),
         (lambda y: li.interpn((X, X, X), y, Q), ShapeError, "3 point arrays"),
         (lambda y: li.interpn((X[:5],), y, Q), ShapeError, "axis 0 has 6"),
         (lambda y: li.interpn((X * 0,), y, Q), ValueError, "ascending"),
         (lambda y: li.RegularGridInterpolator((X,), y)(INSIDE, nu=[1]), ValueError, "nu"),
-        (lambda y: li.RegularGridInterpolator((X,), y, solver=1), ValueError, "solver"),
+        (lambda y: li.RegularGridInterpolator((X,), y, solver=1), LinadError, "solver"),
         (lambda y: li.splrep(X, y[:, 0], s=0.1), LinadError, "smoothing spline"),
         (lambda y: li.UnivariateSpline(X, y[:, 0]), LinadError, "UnivariateSpline: s=None"),
         (lambda y: li.splprep([X, y[:, 0]]), LinadError, "linad.scipy"),

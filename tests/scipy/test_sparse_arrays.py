@@ -241,8 +241,91 @@ def test_finite_elements():
     np.testing.assert_allclose(linad.grad(temperature)(k), -h / k**2, rtol=1e-4)
 
 
+MOVES = {
+    "rows and columns": lambda m, A: A[[3, 0, 0]][:, np.array([4, 1])],
+    "mask": lambda m, A: A[np.array([True, False, True, True])],
+    "slices": lambda m, A: A[1:3, ::-2],
+    "one": lambda m, A: np.ones(2) * A[1, 2] * A[1, 0] + A[3, 3],
+    "row": lambda m, A: m.csr_array(A)[1:2],
+    "hstack": lambda m, A: m.hstack([A, OTHER, 2 * A]),
+    "vstack": lambda m, A: m.vstack([OTHER, A], format="csc"),
+    "blocks": lambda m, A: m.block_array([[A, None], [None, A.T]]),
+    "bmat": lambda m, A: m.bmat([[A, OTHER], [None, A]]),
+    "diagonal blocks": lambda m, A: m.block_diag([A, np.ones((1, 2)), OTHER]),
+    "triangles": lambda m, A: m.triu(A) + 2 * m.tril(A, -1),
+    "kron": lambda m, A: m.kron(A, RIGHT),
+    "kron right": lambda m, A: m.kron(np.ones((2, 2)), A, format="csr"),
+    "kronsum": lambda m, A: m.kronsum(A[:, :4], CSR),
+    "duplicates": lambda m, A: m.csr_array(A)[:, [2, 2]],
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+@pytest.mark.parametrize("format", ["csr_array", "csr_matrix", "csc_array"])
+def test_entries_that_move(name, format):
+    same(lambda m, data: MOVES[name](m, build(m, format, data)), DATA)
+
+
+def test_entries_at_one_place_are_added_before_they_move():
+    """Of a compressed array too, which SciPy leaves as it is."""
+
+    def f(m, data):
+        A = m.csr_array((data, [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
+        return m.vstack([A, A])[:3, 1:]
+
+    same(f, DATA[:4])
+
+
+@pytest.mark.parametrize("name", ["coo_matrix", "csr_matrix", "csc_matrix"])
+def test_matrices(name):
+    """Their ``*`` is the matrix product, and ``**`` the power of it."""
+    X = rng.standard_normal(5)
+    same(lambda m, data, x: build(m, name, data) * x, DATA, X)
+    same(lambda m, data: build(m, name, data) * build(m, name, data).T * 2.0, DATA)
+    same(lambda m, data: (build(m, name, data).tocsr()[:, :4] ** 3) * 0.5, DATA)
+    same(lambda m, data: WS * build(m, name, data), DATA)
+
+
+def test_diagonals_of_columns():
+    rows = rng.standard_normal((2, 4))
+    same(lambda m, d: m.dia_array((d, [0, 2]), shape=(3, 5)).tocsr() @ X, rows)
+    same(lambda m, d: m.dia_matrix((d, [-1, 2]), shape=(5, 4)), rows)
+    same(lambda m, d: m.spdiags(d, [0, -2], 4, 4, "csr"), rows)
+    same(lambda m, d: m.diags([d[0], d[1, :3]], [0, 1]) * np.ones(4), rows)
+
+
+def test_entries_and_places():
+    merged = build(ls, "csr_array", DATA)
+    found = linad.linearize(lambda d: ls.find(build(ls, "coo_array", d))[2], DATA)[0]
+    np.testing.assert_allclose(found, scipy.sparse.find(merged)[2])
+
+    def f(data):
+        A = build(ls, "coo_matrix", data)
+        A.sum_duplicates()
+        A.eliminate_zeros()
+        assert A.nnz == A.count_nonzero() == len(A.nonzero()[0]) == 5
+        return A.asformat("csc").getcol(-3).toarray() + A.tocsr().getrow(1).toarray()[:, :1]
+
+    check_derivatives(f, DATA)
+
+
+@pytest.mark.parametrize("name", ["bicg", "cgs", "gcrotmk", "tfqmr"])
+def test_other_iterations(name):
+    def f(data, b):
+        return getattr(lsl, name)(square(ls, data), b, rtol=1e-13)[0]
+
+    expected = np.linalg.solve(square(scipy.sparse, POINT).toarray(), W)
+    np.testing.assert_allclose(linad.linearize(f, POINT, W)[0], expected, rtol=1e-9)
+    check_derivatives(f, POINT, W, rtol=1e-6)
+
+
 ERRORS = {
-    "index": (lambda A, x: A[0, 0], UnsupportedError, "A.data"),
+    "index": (lambda A, x: A[0], UnsupportedError, "keep two axes"),
+    "traced block": (lambda A, x: ls.hstack([A, x[:4, None]]), UnsupportedError, "dense"),
+    "number block": (lambda A, x: ls.block_diag([A, 3.0]), UnsupportedError, "3.0 among"),
+    "format": (lambda A, x: ls.kron(A, A, "bsr"), UnsupportedError, "'bsr'"),
+    "columns": (lambda A, x: ls.dia_array((x[None], [0, 1]), shape=(2, 2)), ShapeError, "offsets"),
+    "matrix power": (lambda A, x: ls.csr_matrix(A) ** 0.5, UnsupportedError, "1, 2"),
     "method": (lambda A, x: A.argmax(), UnsupportedError, "A.data"),
     "array": (lambda A, x: np.asarray(A), TracerError, "toarray"),
     "plus": (lambda A, x: A + 1.0, UnsupportedError, "toarray"),

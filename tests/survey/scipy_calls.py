@@ -4,6 +4,7 @@ import numpy as np
 from distribution_shapes import FURTHER
 from scipy.sparse import csc_array, csr_array
 
+import linad.scipy.sparse
 from survey.numpy_calls import INDICES, MATRIX, Call, positive
 
 TICKS = np.array([0.0, 0.4, 1.0])
@@ -17,6 +18,28 @@ INNER = np.array([[0.2, 0.3], [0.5, 0.1]])
 def section(a):
     """A filter's section of second order, whose fourth number is 1."""
     return np.concatenate([a[0], 0 * a[0, :1] + 1, a[1, :2]])[np.newaxis]
+
+
+BOX = [(-3.0, 3.0)] * 3
+
+
+NINTHS = np.arange(9.0) / 8
+SCATTERED = np.random.default_rng(0).random((3, 30))
+
+
+def padded(c):
+    """Coefficients with the zeros behind that FITPACK has."""
+    return np.concatenate([c, np.zeros(2)])
+
+
+def away(a):
+    """Least at the first row."""
+    return lambda z: np.sum((z - a[0]) ** 2)
+
+
+def squeezed(a):
+    """A sparse array with the first row as its entries."""
+    return linad.scipy.sparse.csr_array((a[0], INDICES, np.arange(4)))
 
 
 CALLS: dict[str, Call] = {
@@ -51,6 +74,56 @@ CALLS: dict[str, Call] = {
     "scipy.interpolate.RegularGridInterpolator": lambda f, a: f((TICKS,), a)(POINTS),
     "scipy.interpolate.interp1d": lambda f, a: f(TICKS, a)(POINTS),
     "scipy.interpolate.interpn": lambda f, a: f((TICKS,), a, POINTS),
+    "scipy.integrate.nquad": lambda f, a: f(lambda t: t * a[0, 0], [(0, 1)])[0],
+    "scipy.integrate.tplquad": lambda f, a: (
+        f(lambda z, y, x: z, 0, 1, 0, 1, 0, 1, epsabs=1e-3)[0] * a
+    ),
+    "scipy.interpolate.BarycentricInterpolator": lambda f, a: f(TICKS, a, rng=0)(POINTS),
+    "scipy.interpolate.KroghInterpolator": lambda f, a: f(TICKS, a)(POINTS),
+    "scipy.interpolate.LSQBivariateSpline": lambda f, a: f(*SCATTERED, [], [], kx=1, ky=1).ev(
+        a[0] / 9, a[1] / 9
+    ),
+    "scipy.interpolate.LSQUnivariateSpline": lambda f, a: f(NINTHS, a.ravel(), [0.5])(POINTS),
+    "scipy.interpolate.NearestNDInterpolator": lambda f, a: f(CORNERS, a)(INNER),
+    "scipy.interpolate.RectBivariateSpline": lambda f, a: f(TICKS, TICKS, a, kx=2, ky=2)(0.3, 0.7),
+    "scipy.interpolate.SmoothBivariateSpline": lambda f, a: f(*SCATTERED, kx=1, ky=1).ev(
+        a[0] / 9, a[1] / 9
+    ),
+    "scipy.interpolate.barycentric_interpolate": lambda f, a: f(TICKS, a, POINTS, rng=0),
+    "scipy.interpolate.bisplev": lambda f, a: f(0.2, 0.3, (KNOTS, KNOTS, a.ravel(), 1, 1)),
+    "scipy.interpolate.krogh_interpolate": lambda f, a: f(TICKS, a, POINTS),
+    "scipy.interpolate.make_lsq_spline": lambda f, a: f(NINTHS, a.ravel(), KNOTS, 1)(POINTS),
+    "scipy.interpolate.make_smoothing_spline": lambda f, a: f(NINTHS, a.ravel(), lam=0.1)(POINTS),
+    "scipy.interpolate.pchip_interpolate": lambda f, a: f(TICKS, a, POINTS),
+    "scipy.interpolate.spalde": lambda f, a: f(0.3, (KNOTS, a[0], 1)),
+    "scipy.interpolate.splantider": lambda f, a: f((KNOTS, padded(a[0]), 1))[1],
+    "scipy.interpolate.splder": lambda f, a: f((KNOTS, padded(a[0]), 1))[1],
+    "scipy.linalg.companion": lambda f, a: f(a[0]),
+    "scipy.linalg.eig_banded": lambda f, a: f(a[:2]),
+    "scipy.linalg.eigh_tridiagonal": lambda f, a: f(a[0], a[1, :2]),
+    "scipy.linalg.eigvalsh_tridiagonal": lambda f, a: f(a[0], a[1, :2]),
+    "scipy.linalg.fiedler": lambda f, a: f(a[0]),
+    "scipy.linalg.leslie": lambda f, a: f(a[0], a[1, :2]),
+    "scipy.linalg.subspace_angles": lambda f, a: f(a[:, :1], a[:, 1:2]),
+    "scipy.linalg.solveh_banded": lambda f, a: f(a[:2] + np.array([[0.0], [9.0]]), a[2]),
+    "scipy.ndimage.center_of_mass": lambda f, a: f(a * a),
+    "scipy.ndimage.geometric_transform": lambda f, a: f(a, lambda p: (p[0] * 0.9, p[1] * 0.8)),
+    "scipy.ndimage.percentile_filter": lambda f, a: f(a, 30, 3),
+    "scipy.ndimage.rank_filter": lambda f, a: f(a, 2, 3),
+    "scipy.ndimage.rotate": lambda f, a: f(a, 20.0, reshape=False),
+    "scipy.optimize.approx_fprime": lambda f, a: f(a[0], lambda z: np.sum(z**2), 1e-3),
+    "scipy.optimize.basinhopping": lambda f, a: f(away(a), np.zeros(3), 1, rng=1).x,
+    "scipy.optimize.brute": lambda f, a: f(away(a), BOX, Ns=3),
+    "scipy.optimize.fmin_l_bfgs_b": lambda f, a: f(away(a), np.zeros(3), approx_grad=True)[0],
+    "scipy.optimize.fmin_ncg": lambda f, a: f(
+        away(a), np.zeros(3), lambda z: 2 * (z - a[0]), disp=0
+    ),
+    "scipy.optimize.fmin_slsqp": lambda f, a: f(away(a), np.zeros(3), iprint=0),
+    "scipy.optimize.fmin_tnc": lambda f, a: f(away(a), np.zeros(3), approx_grad=True, disp=0)[0],
+    "scipy.optimize.fminbound": lambda f, a: f(lambda t: (t - a[0, 0]) ** 2, -3.0, 3.0),
+    "scipy.sparse.diags": lambda f, a: f([a[0], a[1, :2]], [0, 1]) @ a[2],
+    "scipy.sparse.find": lambda f, a: f(squeezed(a))[2],
+    "scipy.sparse.spdiags": lambda f, a: f(a[:2], [0, 1], 3, 3) @ a[2],
     "scipy.optimize.lsq_linear": lambda f, a: f(a, a[0]).x,
     "scipy.optimize.nnls": lambda f, a: f(positive(a), a[0] + 3)[0],
     "scipy.signal.cont2discrete": lambda f, a: f((a, a[:, :1], a[:1], a[:1, :1]), 0.1)[:2],
@@ -116,7 +189,7 @@ CALLS: dict[str, Call] = {
     "scipy.special.multigammaln": lambda f, a: f(a + 2, 3),
     "scipy.special.polygamma": lambda f, a: f(1, a),
 }
-for _name in ("bicgstab", "cg", "gmres", "lgmres", "minres"):
+for _name in ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "tfqmr"):
     CALLS[f"scipy.sparse.linalg.{_name}"] = lambda f, a: f(positive(MATRIX), a[0], rtol=1e-12)[0]
 
 _SHAPES: dict[str, tuple[float, ...]] = {
@@ -160,3 +233,35 @@ def _scaled(shapes: tuple[float, ...]) -> Call:
 
 for _name, _shapes in FURTHER.items():
     CALLS[f"scipy.stats.{_name}"] = _scaled(_shapes)
+
+for _name in (
+    *("grey_closing", "grey_dilation", "grey_erosion", "grey_opening", "maximum_filter"),
+    *("maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "white_tophat"),
+    *("morphological_gradient", "morphological_laplace", "black_tophat"),
+):
+    CALLS[f"scipy.ndimage.{_name}"] = lambda f, a: f(a, 3)
+for _name in ("block_array", "bmat"):
+    CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f([[squeezed(a)]]) @ a[1]
+for _name in ("hstack", "vstack", "block_diag"):
+    CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f([squeezed(a)]) @ a[1]
+for _name in ("tril", "triu"):
+    CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f(squeezed(a)) @ a[1]
+for _name in ("kron", "kronsum"):
+    CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f(squeezed(a), squeezed(a)) @ np.ones(9)
+for _name in ("coo_matrix", "csc_matrix", "csr_matrix"):
+    CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f((a[0], (INDICES, INDICES))) @ a[1]
+for _name in ("dia_array", "dia_matrix"):
+    CALLS[f"scipy.sparse.{_name}"] = lambda f, a: f((a[:2], [0, 1]), shape=(3, 3)) @ a[1]
+for _name in ("anderson", "broyden1", "broyden2", "diagbroyden", "newton_krylov"):
+    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(lambda z: z - a[0], np.zeros(3), f_tol=1e-13)
+CALLS["scipy.optimize.linearmixing"] = lambda f, a: f(
+    lambda z: z - a[0], np.zeros(3), alpha=-0.5, f_tol=1e-13
+)
+for _name in ("differential_evolution", "dual_annealing"):
+    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(away(a), BOX, rng=1, maxiter=3).x
+for _name in ("direct", "shgo"):
+    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(away(a), BOX).x
+for _name in ("fmin_cg", "fmin_powell"):
+    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(away(a), np.zeros(3), disp=0)
+for _name in ("brent", "golden"):
+    CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(lambda t: (t - a[0, 0]) ** 2)

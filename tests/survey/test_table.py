@@ -171,7 +171,18 @@ def check(function, call, dtype, mirror=False):
 # Found to a tolerance, which differences magnify: tests/scipy/test_implicit_solutions.py compares.
 SEARCHED = {
     f"scipy.optimize.{name}"
-    for name in ("curve_fit", "fmin", "fmin_bfgs", "minimize", "minimize_scalar")
+    for name in (
+        *("curve_fit", "fmin", "fmin_bfgs", "minimize", "minimize_scalar", "basinhopping", "brent"),
+        *(
+            "brute",
+            "differential_evolution",
+            "direct",
+            "dual_annealing",
+            "fmin_cg",
+            "fmin_l_bfgs_b",
+        ),
+        *("fmin_ncg", "fmin_powell", "fmin_slsqp", "fmin_tnc", "fminbound", "golden", "shgo"),
+    )
 }
 
 

@@ -2,7 +2,9 @@
 
 ``A @ x`` and ``x @ A`` of a constant sparse A and a traced x work with SciPy's own classes;
 see `linad.rules.sparse`. What is here is what they cannot do: arrays with traced entries, made by
-`csr_array`, `csc_array`, `coo_array` and `diags_array`.
+`csr_array`, `csc_array`, `coo_array`, `diags_array`, and by the constructors of SciPy's matrices;
+`hstack`, `vstack`, `block_diag`, `block_array`, `bmat`, `kron`, `triu`, `tril` of those, and
+indices.
 """
 
 from typing import Any
@@ -11,9 +13,57 @@ import scipy.sparse
 
 from linad.core.frames import public_names
 from linad.scipy.sparse.arrays import SparseArray
-from linad.scipy.sparse.constructors import coo_array, csc_array, csr_array, diags_array
+from linad.scipy.sparse.constructors import (
+    coo_array,
+    coo_matrix,
+    csc_array,
+    csc_matrix,
+    csr_array,
+    csr_matrix,
+    dia_array,
+    dia_matrix,
+    diags,
+    diags_array,
+    spdiags,
+)
+from linad.scipy.sparse.rearranging import (
+    block_array,
+    block_diag,
+    bmat,
+    find,
+    hstack,
+    kron,
+    kronsum,
+    tril,
+    triu,
+    vstack,
+)
 
-__all__ = ["SparseArray", "coo_array", "csc_array", "csr_array", "diags_array", "linalg"]
+__all__ = [
+    "SparseArray",
+    "block_array",
+    "block_diag",
+    "bmat",
+    "coo_array",
+    "coo_matrix",
+    "csc_array",
+    "csc_matrix",
+    "csr_array",
+    "csr_matrix",
+    "dia_array",
+    "dia_matrix",
+    "diags",
+    "diags_array",
+    "find",
+    "hstack",
+    "kron",
+    "kronsum",
+    "linalg",
+    "spdiags",
+    "tril",
+    "triu",
+    "vstack",
+]
 
 
 def __getattr__(name: str) -> Any:

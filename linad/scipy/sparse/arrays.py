@@ -5,6 +5,8 @@ A `SparseArray` is its traced entries and a pattern of integers. Products and su
 acts on ``A.data``. No dense matrix is made, but by ``toarray``.
 """
 
+import functools
+import operator
 import sys
 from typing import Any
 
@@ -15,6 +17,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, TracerError, UnsupportedError
 from linad.rules.shaping import as_array, astype
 from linad.rules.sparsearrays import Pattern, sparse_product
+from linad.scipy.sparse.numbering import rearranged
 
 
 class SparseArray:
@@ -28,6 +31,8 @@ class SparseArray:
         Where they are.
     format : str
         "csr", "csc", "coo" or "dia": what SciPy would have made, and so the order of ``data``.
+    is_matrix : bool
+        Whether SciPy would have made one of its matrices, whose ``*`` is the matrix product.
 
     Notes
     -----
@@ -38,8 +43,11 @@ class SparseArray:
     __array_ufunc__ = None  # an array on the left leaves the operator to this class
     ndim = 2
 
-    def __init__(self, data: Any, pattern: Pattern, format: str) -> None:
+    def __init__(
+        self, data: Any, pattern: Pattern, format: str, *, is_matrix: bool = False
+    ) -> None:
         self._entries, self.pattern, self.format = data, pattern, format
+        self.is_matrix = is_matrix
 
     # What it is.
 
@@ -120,13 +128,10 @@ class SparseArray:
         )
 
     def __getitem__(self, index: Any) -> Any:
-        raise UnsupportedError(
-            "indices of a sparse array with traced entries are not traced by linad; use A.data, "
-            "or A.toarray()[index]"
-        )
+        return rearranged(operator.getitem, self, index)
 
     def _with(self, data: Any) -> "SparseArray":
-        return SparseArray(data, self.pattern, self.format)
+        return SparseArray(data, self.pattern, self.format, is_matrix=self.is_matrix)
 
     # Other forms.
 
@@ -134,7 +139,7 @@ class SparseArray:
     def T(self) -> "SparseArray":
         """The transpose; the entries stay in their order."""
         format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
-        return SparseArray(self._entries, self.pattern.T, format)
+        return SparseArray(self._entries, self.pattern.T, format, is_matrix=self.is_matrix)
 
     def transpose(self) -> "SparseArray":
         """As `T`."""
@@ -154,7 +159,7 @@ class SparseArray:
 
     def tocsr(self) -> "SparseArray":
         """In the order of rows, entries at one place added."""
-        return self if self.format == "csr" else _merged(self._entries, self.pattern, "csr")
+        return self if self.format == "csr" else _merged(self, self._entries, self.pattern)
 
     def tocsc(self) -> "SparseArray":
         """In the order of columns, entries at one place added."""
@@ -162,7 +167,52 @@ class SparseArray:
 
     def tocoo(self) -> "SparseArray":
         """As rows, columns and entries."""
-        return SparseArray(self._entries, self.pattern, "coo")
+        return SparseArray(self._entries, self.pattern, "coo", is_matrix=self.is_matrix)
+
+    def asformat(self, format: str | None, copy: bool = False) -> "SparseArray":
+        """In the format "csr", "csc" or "coo"."""
+        made = {"csr": self.tocsr, "csc": self.tocsc, "coo": self.tocoo, None: self.copy}
+        if format not in made:
+            raise UnsupportedError(
+                f"format {format!r} of a sparse array with traced entries is not traced by linad; "
+                f"use 'csr', 'csc' or 'coo'"
+            )
+        return made[format]()
+
+    def sum_duplicates(self) -> None:
+        """Add entries at one place, here."""
+        coo = self.tocoo()
+        merged = coo.tocsc() if self.format == "csc" else coo.tocsr()
+        self._entries, self.pattern = merged._entries, merged.pattern
+
+    def eliminate_zeros(self) -> None:
+        """Nothing: entries that are 0 here may not be 0 nearby, and stay."""
+
+    def sort_indices(self) -> None:
+        """Put the entries in order, here."""
+        if self.format in ("csr", "csc"):
+            coo = self.tocoo()
+            made = coo.tocsr() if self.format == "csr" else coo.tocsc()
+            self._entries, self.pattern = made._entries, made.pattern
+
+    def nonzero(self) -> tuple[Any, Any]:
+        """Rows and columns of the entries, those that are 0 as well."""
+        merged = self.tocsr()
+        return merged.pattern.rows, merged.pattern.cols
+
+    def count_nonzero(self) -> int:
+        """Number of entries, those that are 0 as well."""
+        return self.tocsr().nnz
+
+    def getrow(self, i: int) -> "SparseArray":
+        """Row i, as (1, columns)."""
+        i = range(self.shape[0])[i]
+        return self[i : i + 1]  # type: ignore[no-any-return]
+
+    def getcol(self, j: int) -> "SparseArray":
+        """Column j, as (rows, 1)."""
+        j = range(self.shape[1])[j]
+        return self[:, j : j + 1]  # type: ignore[no-any-return]
 
     def toarray(self) -> Any:
         """A dense array (m, n), traced."""
@@ -207,7 +257,7 @@ class SparseArray:
         return self @ x
 
     def __matmul__(self, x: Any) -> Any:
-        other = _traced_form_of(x)
+        other = traced_form_of(x)
         if other is not None:
             return _product(self, other)
         x = as_array(x)
@@ -217,7 +267,7 @@ class SparseArray:
         return y.T
 
     def __rmatmul__(self, x: Any) -> Any:
-        other = _traced_form_of(x)
+        other = traced_form_of(x)
         if other is not None:
             return _product(other, self)
         x = as_array(x)
@@ -227,7 +277,7 @@ class SparseArray:
 
     def multiply(self, other: Any) -> "SparseArray":
         """Entry by entry with a number, or with an array that broadcasts to the shape of A."""
-        if _traced_form_of(other) is not None:
+        if traced_form_of(other) is not None:
             raise UnsupportedError(
                 "the elementwise product of two sparse arrays is not traced by linad; "
                 "use A.multiply(B.toarray()), or A.data where the patterns are the same"
@@ -251,7 +301,15 @@ class SparseArray:
         m, n = other.shape
         return other[rows % m, cols % n]
 
-    __mul__ = __rmul__ = multiply
+    def __mul__(self, other: Any) -> Any:
+        return self @ other if self._multiplies(other) else self.multiply(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return other @ self if self._multiplies(other) else self.multiply(other)
+
+    def _multiplies(self, other: Any) -> bool:
+        """Whether ``*`` is the matrix product, as of SciPy's matrices."""
+        return self.is_matrix and (traced_form_of(other) is not None or np.ndim(other) > 0)
 
     def __truediv__(self, other: Any) -> "SparseArray":
         return self._with(self._entries / self._read(other, "A / x"))
@@ -260,7 +318,11 @@ class SparseArray:
         return self._with(-self._entries)
 
     def __pow__(self, power: Any) -> "SparseArray":
-        return self.power(power)
+        if not self.is_matrix:
+            return self.power(power)
+        if power != int(power) or power < 1:
+            raise UnsupportedError(f"A**{power} of a sparse matrix: the exponent must be 1, 2, ...")
+        return functools.reduce(operator.matmul, [self] * int(power))
 
     def power(self, n: Any) -> "SparseArray":
         """The n-th power of each entry."""
@@ -285,7 +347,7 @@ class SparseArray:
         return (-self)._plus(other, 1)
 
     def _plus(self, other: Any, sign: int) -> Any:
-        sparse = _traced_form_of(other)
+        sparse = traced_form_of(other)
         if sparse is None:
             other = as_array(other)
             if other.ndim == 0:
@@ -301,7 +363,8 @@ class SparseArray:
             np.concatenate([mine.cols, theirs.cols]),
             self.shape,
         )
-        merged = _merged(np.concatenate([self._entries, sign * sparse._entries]), pattern, "csr")
+        entries = np.concatenate([self._entries, sign * sparse._entries])
+        merged = _merged(self, entries, pattern)
         return merged.tocsc() if self.format == "csc" else merged
 
 
@@ -310,7 +373,7 @@ def _numbers(x: Any) -> Any:
     return x if x.dtype.kind in "fc" else astype(x, float)
 
 
-def _traced_form_of(x: Any) -> SparseArray | None:
+def traced_form_of(x: Any) -> SparseArray | None:
     """A sparse array, SciPy's too, as a `SparseArray`; None for what is not sparse."""
     if isinstance(x, SparseArray):
         return x
@@ -321,7 +384,7 @@ def _traced_form_of(x: Any) -> SparseArray | None:
     return SparseArray(data, Pattern(x.row, x.col, x.shape), "coo")
 
 
-def _merged(data: Any, pattern: Pattern, format: str) -> SparseArray:
+def _merged(like: SparseArray, data: Any, pattern: Pattern) -> SparseArray:
     """In the order of rows, and of columns within, with the entries at one place added."""
     n = pattern.shape[1]
     places = pattern.rows.astype(np.intp) * n + pattern.cols
@@ -330,7 +393,8 @@ def _merged(data: Any, pattern: Pattern, format: str) -> SparseArray:
     rows, cols = np.divmod(distinct, max(n, 1))
     ones = np.ones(len(places), data.dtype.char.lower())
     entries = sparse_product(ones, data, pattern=merge)
-    return SparseArray(entries, Pattern(rows, cols, pattern.shape), format)
+    distinct_places = Pattern(rows, cols, pattern.shape)
+    return SparseArray(entries, distinct_places, "csr", is_matrix=like.is_matrix)
 
 
 def _product(a: SparseArray, b: SparseArray) -> SparseArray:
@@ -344,4 +408,4 @@ def _product(a: SparseArray, b: SparseArray) -> SparseArray:
     within = np.arange(len(left)) - np.repeat(np.cumsum(met) - met, met)
     right = start[a.pattern.cols[left]] + within
     pattern = Pattern(a.pattern.rows[left], b.pattern.cols[right], (a.shape[0], b.shape[1]))
-    return _merged(a.data[left] * b.data[right], pattern, "csr")
+    return _merged(a, a.data[left] * b.data[right], pattern)

@@ -69,10 +69,14 @@ def _from_compressed(name: str, format: str, parts: Any, shape: Any) -> SparseAr
 
 def _constructor(name: str, format: str) -> Callable[..., Any]:
     original = getattr(scipy.sparse, name)
+    is_matrix = name.endswith("_matrix")
 
     def construct(arg1: Any, shape: Any = None, *args: Any, **keywords: Any) -> Any:
         if isinstance(arg1, SparseArray):
-            return {"coo": arg1.tocoo, "csr": arg1.tocsr, "csc": arg1.tocsc}[format]()
+            made = arg1.asformat(format)
+            if made.is_matrix == is_matrix:
+                return made
+            return SparseArray(made.data, made.pattern, format, is_matrix=is_matrix)
         if running_trace() is None or not holds_traced((arg1, args, keywords)):
             return original(arg1, shape, *args, **keywords)
         if args or keywords.pop("copy", False) or set(keywords) - {"dtype"}:
@@ -89,6 +93,7 @@ def _constructor(name: str, format: str) -> Callable[..., Any]:
         else:
             array = _from_compressed(name, format, arg1, shape)
         dtype = keywords.get("dtype")
+        array.is_matrix = is_matrix
         return array if dtype is None else array.astype(dtype)
 
     return functools.update_wrapper(construct, original, updated=())
@@ -97,6 +102,9 @@ def _constructor(name: str, format: str) -> Callable[..., Any]:
 csr_array = _constructor("csr_array", "csr")
 csc_array = _constructor("csc_array", "csc")
 coo_array = _constructor("coo_array", "coo")
+csr_matrix = _constructor("csr_matrix", "csr")
+csc_matrix = _constructor("csc_matrix", "csc")
+coo_matrix = _constructor("coo_matrix", "coo")
 
 
 def diags_array(
@@ -141,3 +149,65 @@ def diags_array(
     pattern = Pattern(np.concatenate(rows), np.concatenate(cols), (m, n))
     array = SparseArray(data, pattern, "dia" if format is None else "coo")
     return {"csr": array.tocsr, "csc": array.tocsc}.get(format or "", lambda: array)()
+
+
+def diags(
+    diagonals: Any,
+    offsets: Any = 0,
+    shape: Any = None,
+    format: str | None = None,
+    dtype: Any = None,
+) -> Any:
+    """As `scipy.sparse.diags`; traced diagonals give a `SparseArray`."""
+    if running_trace() is None or not holds_traced(diagonals):
+        return scipy.sparse.diags(diagonals, offsets, shape, format, dtype)
+    made = diags_array(diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype)
+    made.is_matrix = True
+    return made
+
+
+def _of_columns(name: str, data: Any, offsets: Any, shape: Any) -> SparseArray:
+    """Diagonals whose entry in column j stands at place j of a row of data."""
+    data, offsets = np.atleast_2d(inexact(data)), np.atleast_1d(_integers(offsets, name))
+    m, n = map(int, shape)
+    if data.shape[0] != len(offsets):
+        raise ShapeError(f"{name}: {data.shape[0]} rows of data and {len(offsets)} offsets")
+    parts, rows, cols = [], [], []
+    for k, offset in enumerate(offsets):
+        columns = np.arange(max(offset, 0), min(n, m + offset, data.shape[1]))
+        parts.append(data[k][columns])
+        rows.append(columns - offset)
+        cols.append(columns)
+    pattern = Pattern(np.concatenate(rows), np.concatenate(cols), (m, n))
+    return SparseArray(np.concatenate(parts), pattern, "dia")
+
+
+def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | None = None) -> Any:
+    """As `scipy.sparse.spdiags`; traced data give a `SparseArray`."""
+    if running_trace() is None or not holds_traced(data):
+        return scipy.sparse.spdiags(data, diags, m, n, format)
+    shape = m if n is None and m is not None else (m, n)
+    if shape == (None, None):
+        shape = (np.shape(data)[-1],) * 2
+    made = _of_columns("spdiags", data, diags, shape)
+    made.is_matrix = True
+    return made if format in (None, "dia") else made.asformat(format)
+
+
+def _diagonal(name: str) -> Callable[..., Any]:
+    original = getattr(scipy.sparse, name)
+
+    def construct(arg1: Any, shape: Any = None, *args: Any, **keywords: Any) -> Any:
+        if running_trace() is None or not holds_traced((arg1, args, keywords)):
+            return original(arg1, shape, *args, **keywords)
+        if not isinstance(arg1, tuple) or len(arg1) != 2 or shape is None or args or keywords:
+            raise UnsupportedError(f"{name}: pass (data, offsets) and shape with traced entries")
+        made = _of_columns(name, *arg1, shape)
+        made.is_matrix = name.endswith("_matrix")
+        return made
+
+    return functools.update_wrapper(construct, original, updated=())
+
+
+dia_array = _diagonal("dia_array")
+dia_matrix = _diagonal("dia_matrix")

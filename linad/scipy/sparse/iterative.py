@@ -133,7 +133,11 @@ def _mirror(name: str) -> Callable[..., Any]:
 
 
 cg = _mirror("cg")
+bicg = _mirror("bicg")
 bicgstab = _mirror("bicgstab")
+cgs = _mirror("cgs")
+gcrotmk = _mirror("gcrotmk")
+tfqmr = _mirror("tfqmr")
 gmres = _mirror("gmres")
 lgmres = _mirror("lgmres")
 minres = _mirror("minres")

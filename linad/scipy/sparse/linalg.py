@@ -25,13 +25,26 @@ from linad.rules.shaping import astype
 from linad.rules.sparsearrays import Factorized, sparse_solve
 from linad.scipy.mirror import inexact, refuse, traced_form
 from linad.scipy.sparse.arrays import SparseArray
-from linad.scipy.sparse.iterative import bicgstab, cg, gmres, lgmres, minres
+from linad.scipy.sparse.iterative import (
+    bicg,
+    bicgstab,
+    cg,
+    cgs,
+    gcrotmk,
+    gmres,
+    lgmres,
+    minres,
+    tfqmr,
+)
 
 __all__ = [
     "aslinearoperator",
+    "bicg",
     "bicgstab",
     "cg",
+    "cgs",
     "factorized",
+    "gcrotmk",
     "gmres",
     "lgmres",
     "minres",
@@ -39,6 +52,7 @@ __all__ = [
     "splu",
     "spsolve",
     "spsolve_triangular",
+    "tfqmr",
 ]
 
 

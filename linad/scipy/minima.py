@@ -1,0 +1,206 @@
+"""Minima that SciPy searches for: those of `scipy.optimize.fmin` and its kin, and global ones.
+
+SciPy searches on plain numbers. At a minimum the gradient is 0 in the entries that are not at a
+bound, and that equation has the derivative; see `linad.scipy.implicit_solutions`. Entries at a
+bound stay there.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize as theirs
+
+from linad.api.gradients import grad
+from linad.errors import UnsupportedError
+from linad.rules.creation import asarray
+from linad.scipy.implicit_solutions import (
+    Watched,
+    args_of,
+    plain,
+    root_of_vector,
+    watched,
+    while_tracing,
+)
+
+Function = Callable[..., Any]
+
+
+def inside(x: Any, bounds: Any) -> Any:
+    """Where a point is not at its bounds."""
+    if bounds is None:
+        return np.ones(x.size, bool)
+    if isinstance(bounds, theirs.Bounds):
+        low, high = bounds.lb, bounds.ub
+    else:
+        pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in bounds]
+        low, high = np.array(pairs, float).T
+    low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
+    near = 1e-8 * (1 + np.abs(x))
+    return (x - low > near) & (high - x > near)
+
+
+def minimum_at(name: str, f: Function, found: Any, free: Any) -> Any:
+    """A minimum of a function of a vector, in the entries that are free."""
+    where = np.flatnonzero(free)
+    embed = np.eye(found.size)[:, where]
+    at_rest = np.where(free, 0.0, found)
+
+    def of_free(z: Any) -> Any:
+        return asarray(f(at_rest + embed @ z)).reshape(())
+
+    moved = root_of_vector(name, grad(of_free), found[where]) if where.size else found[where]
+    return at_rest + embed @ moved
+
+
+# From a starting point.
+
+_CONSTRAINTS = ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons")
+
+
+def _fmin(name: str, value_at: int | None = 1) -> Function:
+    """A function that gives x, or a tuple of x and others; at ``value_at`` stands the minimum."""
+    original = getattr(theirs, name)
+    first = next(iter(inspect.signature(original).parameters))
+
+    @while_tracing(original)
+    def form(x0: Any, args: Any = (), **given: Any) -> Any:
+        constraints = [
+            key for key in ("eqcons", "f_eqcons", "ieqcons", "f_ieqcons") if given.get(key)
+        ]
+        if constraints:
+            raise UnsupportedError(
+                f"{name}: {constraints[0]}= is not traced by linad; use minimize with constraints="
+            )
+        args, func = args_of(args), given.pop(first)
+        with_slope = "approx_grad" in inspect.signature(original).parameters and not (
+            given.get("approx_grad") or given.get("fprime")
+        )
+        if with_slope:  # func gives the value and the gradient
+            f = Watched(lambda *a: func(*a)[0], args)
+            given["fprime"] = Watched(lambda *a: func(*a)[1], args)
+        else:
+            f = Watched(func, args)
+        for key in ("fprime", "fhess", "fhess_p"):
+            if given.get(key) is not None and not isinstance(given[key], Watched):
+                given[key] = watched(given[key], args)
+        bounds = plain(given.get("bounds"))
+        if bounds is not None:
+            given["bounds"] = bounds
+        found = original(f, plain(x0), **given)
+        if not f.traced:
+            return found
+        several = isinstance(found, tuple)
+        x = np.atleast_1d(found[0] if several else found)
+        x = minimum_at(
+            name, f.values, x, inside(x, bounds if bounds is None or len(bounds) else None)
+        )
+        if not several:
+            return x
+        rest = list(found[1:])
+        if value_at is not None:
+            rest[value_at - 1] = f.values(x).reshape(())[()]
+        return (x, *rest)
+
+    return form
+
+
+fmin = _fmin("fmin")
+fmin_bfgs = _fmin("fmin_bfgs")
+fmin_cg = _fmin("fmin_cg")
+fmin_l_bfgs_b = _fmin("fmin_l_bfgs_b")
+fmin_ncg = _fmin("fmin_ncg")
+fmin_powell = _fmin("fmin_powell")
+fmin_slsqp = _fmin("fmin_slsqp")
+fmin_tnc = _fmin("fmin_tnc", None)
+
+
+# Of one number.
+
+
+def _of_number(name: str) -> Function:
+    original = getattr(theirs, name)
+
+    @while_tracing(original)
+    def form(func: Function, args: Any = (), **given: Any) -> Any:
+        f = Watched(func, args_of(args))
+        given = {key: plain(value) for key, value in given.items()}
+        found = original(f, **given)
+        if not f.traced:
+            return found
+        several = isinstance(found, tuple)
+        x = np.atleast_1d(np.float64(found[0] if several else found))
+        bounds = [(given["x1"], given["x2"])] if name == "fminbound" else None
+        moved = minimum_at(name, lambda x: f.values(x[0]), x, inside(x, bounds))[0]
+        return (moved, f.values(moved).reshape(())[()], *found[2:]) if several else moved
+
+    return form
+
+
+brent = _of_number("brent")
+fminbound = _of_number("fminbound")
+golden = _of_number("golden")
+
+
+# Global.
+
+
+def _global(name: str) -> Function:
+    original = getattr(theirs, name)
+
+    @while_tracing(original)
+    def form(func: Function, bounds: Any, args: Any = (), **given: Any) -> Any:
+        if given.get("vectorized") or np.size(given.get("constraints", ())):
+            raise UnsupportedError(
+                f"{name}: vectorized= and constraints= are not traced by linad; search on "
+                f"linad.stop_gradient of the data, and use minimize from there"
+            )
+        f, bounds = Watched(func, args_of(args)), plain(bounds)
+        result = original(f, bounds, **given)
+        if f.traced:
+            result.x = minimum_at(name, f.values, result.x, inside(result.x, bounds))
+            result.fun = f.values(result.x).reshape(())[()]
+        return result
+
+    return form
+
+
+differential_evolution = _global("differential_evolution")
+direct = _global("direct")
+dual_annealing = _global("dual_annealing")
+shgo = _global("shgo")
+
+
+@while_tracing(theirs.basinhopping)
+def basinhopping(func: Function, x0: Any, minimizer_kwargs: Any = None, **given: Any) -> Any:
+    inner = dict(minimizer_kwargs or {})
+    if inner.get("constraints") or inner.get("jac") is True:
+        raise UnsupportedError(
+            "basinhopping: constraints, and jac=True, of the minimizer are not traced by linad; "
+            "pass jac a function of its own, and use minimize for constraints"
+        )
+    args = args_of(inner.pop("args", ()))
+    f, bounds = Watched(func, args), plain(inner.get("bounds"))
+    for key in ("jac", "hess", "hessp"):
+        if key in inner:
+            inner[key] = watched(inner[key], args)
+    result = theirs.basinhopping(f, plain(x0), minimizer_kwargs=inner, **given)
+    if f.traced:
+        result.x = minimum_at("basinhopping", f.values, result.x, inside(result.x, bounds))
+        result.fun = f.values(result.x).reshape(())[()]
+    return result
+
+
+@while_tracing(theirs.brute)
+def brute(func: Function, ranges: Any, args: Any = (), **given: Any) -> Any:
+    f = Watched(func, args_of(args))
+    found = theirs.brute(f, plain(ranges), **given)
+    if not f.traced:
+        return found
+    if given.get("finish", theirs.fmin) is None:
+        return found  # a point of the grid, which stays where it is
+    several = isinstance(found, tuple)
+    x = np.atleast_1d(found[0] if several else found)
+    x = minimum_at("brute", f.values, x, np.ones(x.size, bool))
+    return (x, f.values(x).reshape(())[()], *found[2:]) if several else x

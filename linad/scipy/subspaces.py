@@ -1,0 +1,179 @@
+"""Subspaces, and the eigenvalues of matrices with bands, of scipy.linalg; traced.
+
+A basis of a space turns as little as it can while the space moves (`linad.rules.complements`): what
+depends on the space alone has derivatives, as the projector on it.
+
+orthogonal_procrustes    R = U V^H for A^H B = U S V^H,      scale Σ s
+subspace_angles          cos θ: the singular values of Q_A^H Q_B, sin θ: of Q_B - Q_A Q_A^H Q_B
+
+Source: A. Björck, G. Golub, "Numerical Methods for Computing Angles Between Linear Subspaces",
+Mathematics of Computation 27, 1973.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from linad.core.shapes import matrix_transpose
+from linad.errors import ShapeError, UnsupportedError
+from linad.rules import spectral
+from linad.rules.linalg import adjoint
+from linad.rules.shaping import still
+from linad.scipy.implicit_solutions import plain
+from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
+
+
+def _rank(s: Any, shape: Any, rcond: Any) -> int:
+    """How many singular values count, as SciPy has it."""
+    s = still(s)
+    cut = np.finfo(s.dtype).eps * max(shape[-2:]) if rcond is None else rcond
+    return int(np.sum(s > cut * np.max(s, initial=0.0)))
+
+
+@traced_form(scipy.linalg.null_space)
+def null_space(A: Any, rcond: Any = None, **options: Any) -> Any:
+    A = inexact(A)
+    _check_matrix("null_space", A)
+    _, s, vh = spectral.svd(A, True)
+    return adjoint(vh)[:, _rank(s, A.shape, rcond) :]
+
+
+@traced_form(scipy.linalg.orth)
+def orth(A: Any, rcond: Any = None) -> Any:
+    A = inexact(A)
+    _check_matrix("orth", A)
+    u, s, _ = spectral.svd(A, False)
+    return u[:, : _rank(s, A.shape, rcond)]
+
+
+def _check_matrix(name: str, A: Any) -> None:
+    if A.ndim != 2:
+        raise ShapeError(f"{name}: only one matrix is traced by linad, got shape {A.shape}")
+
+
+@traced_form(scipy.linalg.orthogonal_procrustes)
+def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+    A, B = inexact(A), inexact(B)
+    check(check_finite, A, B)
+    if A.shape != B.shape or A.ndim != 2:
+        raise ShapeError(
+            f"orthogonal_procrustes: two matrices of one shape are needed, got {A.shape} and "
+            f"{B.shape}"
+        )
+    u, w, vh = spectral.svd(matrix_transpose(matrix_transpose(B) @ np.conj(A)), False)
+    return u @ vh, np.sum(w)
+
+
+@traced_form(scipy.linalg.subspace_angles)
+def subspace_angles(A: Any, B: Any) -> Any:
+    QA, QB = orth(A), orth(B)
+    if QA.shape[0] != QB.shape[0]:
+        raise ShapeError(
+            f"subspace_angles: A and B need as many rows each, got {QA.shape[0]} and {QB.shape[0]}"
+        )
+    cosines = QA.conj().T @ QB
+    sigma = np.linalg.svd(cosines, compute_uv=False)
+    if QA.shape[1] >= QB.shape[1]:
+        rest = QB - QA @ cosines
+    else:
+        rest = QA - QB @ cosines.conj().T
+    # Arcus sinus is accurate for small angles, arcus cosinus for large ones.
+    small = still(sigma) ** 2 >= 0.5
+    sines = np.clip(np.linalg.svd(rest, compute_uv=False)[::-1], -1.0, 1.0)
+    sines = np.where(small, sines, 0.0)[: sigma.shape[0]]
+    return np.where(small, np.arcsin(sines), np.arccos(np.where(small, 0.0, sigma)))[::-1]
+
+
+# Matrices with bands.
+
+
+def _of_diagonals(name: str, d: Any, e: Any) -> Any:
+    d, e = inexact(d), inexact(e)
+    if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
+        raise ShapeError(f"{name}: diagonals of lengths n and n - 1, got {d.shape} and {e.shape}")
+    return np.diag(d) + np.diag(e, -1) + np.diag(e, 1)
+
+
+def _with_signs_of(theirs: Any, v: Any) -> Any:
+    """Eigenvectors, each turned as SciPy's is; within an eigenspace they stay."""
+    turn = np.sum(np.conj(still(v)) * theirs, axis=0)
+    known = np.abs(turn) > 0.5
+    return v * np.where(known, turn / np.where(known, np.abs(turn), 1.0), 1.0)
+
+
+def _cut(name: str, select: str, select_range: Any) -> Any:
+    if select == "a":
+        return slice(None)
+    if select == "i":
+        return slice(int(select_range[0]), int(select_range[1]) + 1)
+    raise UnsupportedError(
+        f"{name}: select={select!r} is not traced by linad; use 'a' or 'i', which are fixed numbers"
+    )
+
+
+@traced_form(scipy.linalg.eigh_tridiagonal)
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: Any = None,
+    check_finite: bool = True,
+    tol: float = 0.0,
+    lapack_driver: str = "auto",
+) -> Any:
+    # Through the dense matrix: n^3 operations for the derivative with vectors, as LAPACK's.
+    check(check_finite, d, e)
+    cut = _cut("eigh_tridiagonal", select, select_range)
+    matrix = _of_diagonals("eigh_tridiagonal", d, e)
+    if eigvals_only:
+        return spectral.eigvalsh(matrix, "L")[cut]
+    w, v = spectral.eigh(matrix, "L")
+    return w[cut], _with_signs_of(scipy.linalg.eigh_tridiagonal(plain(d), plain(e))[1], v)[:, cut]
+
+
+@traced_form(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", *args: Any, **options: Any) -> Any:
+    return eigh_tridiagonal(d, e, True, select, *args, **options)
+
+
+def from_band(name: str, band: Any, lower: bool) -> Any:
+    """The Hermitian matrix of which a band is stored, as `scipy.linalg.eig_banded` has it."""
+    band = inexact(band)
+    if band.ndim != 2 or not 0 < band.shape[0] <= band.shape[1]:
+        raise ShapeError(f"{name}: a band (u + 1, n), u < n, is needed, got shape {band.shape}")
+    n, u = band.shape[1], band.shape[0] - 1
+    matrix: Any = np.diag(band[0] if lower else band[u]).real
+    for k in range(1, u + 1):
+        side = np.diag(band[k, : n - k] if lower else np.conj(band[u - k, k:]), -k)
+        matrix = matrix + side + adjoint(side)
+    return matrix
+
+
+@traced_form(scipy.linalg.eig_banded)
+def eig_banded(
+    a_band: Any,
+    lower: bool = False,
+    eigvals_only: bool = False,
+    overwrite_a_band: bool = False,
+    select: str = "a",
+    select_range: Any = None,
+    max_ev: int = 0,
+    check_finite: bool = True,
+) -> Any:
+    refuse("eig_banded", max_ev=(max_ev, 0))
+    check(check_finite, a_band)
+    cut = _cut("eig_banded", select, select_range)
+    matrix = from_band("eig_banded", a_band, lower)
+    if eigvals_only:
+        return spectral.eigvalsh(matrix, "L")[cut]
+    w, v = spectral.eigh(matrix, "L")
+    theirs = scipy.linalg.eig_banded(plain(inexact(a_band)), lower)[1]
+    return w[cut], _with_signs_of(theirs, v)[:, cut]
+
+
+@traced_form(scipy.linalg.eigvals_banded)
+def eigvals_banded(a_band: Any, lower: bool = False, **options: Any) -> Any:
+    options.pop("overwrite_a_band", None)
+    return eig_banded(a_band, lower, True, **options)
