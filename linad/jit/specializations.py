@@ -30,6 +30,7 @@ from linad.core.stand_ins import standing
 from linad.core.tape import Equation, Tape, Var, guard, stop, unchanged
 from linad.errors import GuardError, OutputError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
+from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
 from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
@@ -296,6 +297,8 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         # One array by two names: what is written to one has to be seen through the other.
         return arguments.call(f, arguments.arrays), None
     draws.check()
+    if arguments.look is not None:
+        warn_of_process_state(f, arguments.look.given_once)
     equations = _own_constants(recorder.program(nodes))
     example = [np.array(g) for g in given]  # before what was written is given back
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
