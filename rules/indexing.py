@@ -144,6 +144,7 @@ def getitem(x: Any, index: Any) -> Any:
         missing = x.ndim - len(entries)
         if missing >= 0:
             return getitem_(x, index=Index(entries + (WHOLE,) * missing))
+    given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
@@ -161,7 +162,7 @@ def getitem(x: Any, index: Any) -> Any:
     if _has_scalar_array(entries):
         # NumPy makes a copy where the integer is an array, and a view where it is a number.
         return copy_(getitem_(x, index=index), layout="K")
-    if all(type(entry) is slice and entry == WHOLE for entry in index):
+    if x is not given and all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
     return getitem_(x, index=index)
 
