@@ -383,8 +383,12 @@ for i, t in enumerate({v}):
     "{n} = {v}.reshape({v}.T.shape, order='F')\n{n}[0] = {s}",
     "{n} = {v}.T.copy(order='K').reshape(-1)",
     "{n} = np.stack([{v}.T, {v}.T]).ravel('K')",
-    "class Pair:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
-    "pair = Pair({v}, {w})\npair.a = pair.a * 2\n{n} = pair.a * 1.0",
+    """class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+pair = Pair({v}, {w})
+pair.a = pair.a * 2
+{n} = pair.a * 1.0""",
     "held = [{v}, ({w}, {{'k': {v}}})]\nheld[0] = held[0] + 1\n{n} = held[1][1]['k'] * held[0]",
     "def twice(f, t):\n    return f(f(t))\n{n} = twice(lambda t: t * 0.5 + {s}, {v})",
     "gen = (t * 2 for t in {v})\n{n} = next(gen) + sum(gen)",
