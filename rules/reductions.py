@@ -219,7 +219,7 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
         y = primitive(a, axes=axes) if axes else number(np.copy(a))
         if given(initial):
             y = combine(y, initial)
-        return kept(y, a.shape, axes, keepdims)
+        return cast(kept(y, a.shape, axes, keepdims), dtype)  # of small integers it is wider
 
     reduce.__name__ = reduce.__qualname__ = name
     return reduce
