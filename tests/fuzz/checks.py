@@ -125,7 +125,8 @@ class Trial:
         self.module = program.module()
         self.rng = np.random.default_rng(program.seed)
         self.refused, self.asked = [], 0
-        self.single = "'f4'" in program.source() + repr(program.points)
+        text = program.source() + repr(program.points)
+        self.single = "'f4'" in text or "'c8'" in text
 
     def attempt(self, where, function, *args):
         """A call, or REFUSED where linad says that it cannot."""
