@@ -7,6 +7,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from linad.errors import InternalError
+
 SPACES: dict[int, dict[str, Any]] = {}
 """The globals of adopted modules, by their id."""
 
@@ -58,6 +60,9 @@ def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
                 instead = end.instead
         if instead is not None:
             raise instead
-        return function(*args, **kwargs)
+        raise InternalError(
+            f"adopt: after {_MOST_RUNS} runs there is new code still that is not adopted, made in "
+            f"each of them (by exec, say); make it once, outside of the function"
+        )
 
     return run

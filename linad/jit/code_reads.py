@@ -25,7 +25,7 @@ TEXTS = {"globals", "locals", "eval", "exec", "compile"}
 SKIPPED = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "RESUME", "NOP"}
 
 
-class Chain(NamedTuple):
+class LoadedName(NamedTuple):
     """A variable, and the attributes that are loaded of it: ``os.environ.get``.
 
     Attributes
@@ -58,7 +58,7 @@ class Reads(NamedTuple):
         Of whatever; strings among the constants, too.
     whole : bool
         Whether it may read attributes that it does not name.
-    chains : tuple of Chain
+    chains : tuple of LoadedName
     imports : frozenset of str
         Modules that it imports itself.
     others : frozenset of str
@@ -69,7 +69,7 @@ class Reads(NamedTuple):
     cells: frozenset[str]
     attributes: frozenset[str]
     whole: bool
-    chains: tuple[Chain, ...]
+    chains: tuple[LoadedName, ...]
     imports: frozenset[str]
     others: frozenset[str]
 
@@ -131,7 +131,7 @@ def _named_in_texts(code: types.CodeType) -> list[str]:
     return found
 
 
-def _chains(steps: list[dis.Instruction]) -> list[Chain]:
+def _chains(steps: list[dis.Instruction]) -> list[LoadedName]:
     """The variables that instructions load, each with the attributes loaded of it."""
     modules: dict[str, tuple[str, tuple[str, ...]]] = {}  # what is imported here
     module = ""
@@ -155,7 +155,7 @@ def _chains(steps: list[dis.Instruction]) -> list[Chain]:
                 end += 1
             attributes = (*before, *[s.argval for s in steps[k + 1 : end]])
             inside = step.argval in modules
-            found.append(Chain(root, attributes, inside, _is_bare_call(steps[end : end + 6])))
+            found.append(LoadedName(root, attributes, inside, _is_bare_call(steps[end : end + 6])))
     return found
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.jit.code_reads import Chain
+from linad.jit.code_reads import LoadedName
 from linad.jit.process_state import (
     LASTING,
     LOOKED_AT,
@@ -241,7 +241,7 @@ class StateWalk(ABC):
             self.parts.append((expression, repr(now)))
             self.lines.append(line)
 
-    def of_chains(self, f: types.FunctionType, chains: tuple[Chain, ...]) -> None:
+    def of_chains(self, f: types.FunctionType, chains: tuple[LoadedName, ...]) -> None:
         """What a function reads of modules and classes that are not the user's."""
         cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
         for chain in chains:
@@ -263,7 +263,7 @@ class StateWalk(ABC):
                     with self.unseen():
                         self.slot(name, found, f"{self.bind(vars(owner))}[{name!r}]")
 
-    def root_of(self, f: types.FunctionType, chain: Chain, cells: dict[str, Any]) -> Any:
+    def root_of(self, f: types.FunctionType, chain: LoadedName, cells: dict[str, Any]) -> Any:
         """What the variable at the beginning of a chain is."""
         if chain.imported:
             return sys.modules.get(chain.root, MISSING)
@@ -271,7 +271,7 @@ class StateWalk(ABC):
             return content(cells[chain.root])
         return f.__globals__.get(chain.root, getattr(builtins, chain.root, MISSING))
 
-    def answered(self, found: Any, chain: Chain) -> None:
+    def answered(self, found: Any, chain: LoadedName) -> None:
         """Take note of a function that has another answer at each call, or whenever it changes."""
         if is_environment(found):
             self.of_environment()

@@ -287,3 +287,21 @@ def test_products_are_repeated_to_fill_out(shape):
 
     x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
     np.testing.assert_array_equal(linad.linearize(f, x)[0], f(x))
+
+
+def test_the_sum_of_a_small_integer_is_as_wide_as_that_of_several():
+    def f(x):
+        i = (x * 3).astype("i4")
+        found.append([i[0].sum().dtype, np.sum(i, axis=()).dtype, i[0].prod().dtype])
+        return x
+
+    found = []
+    f(np.ones(2))
+    linad.linearize(f, np.ones(2))
+    assert found[0] == found[1] == [np.dtype("int64")] * 3
+
+
+def test_booleans_are_counted_under_jit():
+    f = linad.jit(lambda x: np.bincount(x) * 1.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(np.array([True, False, True])), [1.0, 2.0])
