@@ -82,7 +82,7 @@ def reads_of(code: types.CodeType) -> Reads:
     attributes: set[str] = set()
     imports: set[str] = set()
     others: set[str] = set()
-    steps = instructions(code)
+    steps = _one_by_one(instructions(code))
     chains = dict.fromkeys(_chains(steps))
     for k, step in enumerate(steps):
         if step.opname in GLOBAL | CELL | ATTRIBUTE and not _is_note(steps, k):
@@ -100,7 +100,7 @@ def reads_of(code: types.CodeType) -> Reads:
         elif step.opname == "IMPORT_NAME":
             imports.add(step.argval)
         elif step.opname.startswith("LOAD_FAST") and not _is_multiplied(steps, k):
-            others |= {step.argval} if isinstance(step.argval, str) else set(step.argval)
+            others.add(step.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
@@ -142,13 +142,15 @@ def _chains(steps: list[dis.Instruction]) -> list[LoadedName]:
             module, taken = step.argval, ()
         elif step.opname == "IMPORT_FROM":
             taken = (step.argval,)
-        elif step.opname.startswith("STORE_") and isinstance(step.argval, str):
+        elif step.opname.startswith("STORE_"):
             if module and steps[k - 1].opname == "IMPORT_NAME":
                 named_whole = step.argval != module.partition(".")[0]
                 modules[step.argval] = (module if named_whole else step.argval), ()
             elif module and steps[k - 1].opname == "IMPORT_FROM":
                 modules[step.argval] = module, taken
-        elif step.opname in GLOBAL | CELL or (step.argval in modules and _is_load(step)):
+        elif step.opname in GLOBAL | CELL or (
+            step.opname.startswith("LOAD_FAST") and step.argval in modules
+        ):
             root, before = modules.get(step.argval, (step.argval, ()))
             end = k + 1
             while end < len(steps) and steps[end].opname in ATTRIBUTE:
@@ -157,10 +159,6 @@ def _chains(steps: list[dis.Instruction]) -> list[LoadedName]:
             inside = step.argval in modules
             found.append(LoadedName(root, attributes, inside, _is_bare_call(steps[end : end + 6])))
     return found
-
-
-def _is_load(step: dis.Instruction) -> bool:
-    return step.opname.startswith("LOAD_FAST") and isinstance(step.argval, str)
 
 
 def _is_bare_call(following: list[dis.Instruction]) -> bool:
@@ -173,7 +171,7 @@ def _is_bare_call(following: list[dis.Instruction]) -> bool:
 
 def _is_multiplied(steps: list[dis.Instruction], k: int) -> bool:
     """Whether what instruction ``k`` loads is one side of a product ``@``, or its method `dot`."""
-    depth = 1 if isinstance(steps[k].argval, str) else len(steps[k].argval)
+    depth = 1
     for step in steps[k + 1 :]:
         if depth == 1 and step.opname in ATTRIBUTE:
             if step.argval == "dot":
@@ -194,6 +192,20 @@ def _is_multiplied(steps: list[dis.Instruction], k: int) -> bool:
 def instructions(code: types.CodeType) -> list[dis.Instruction]:
     """The instructions that do something."""
     return [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+
+
+def _one_by_one(steps: list[dis.Instruction]) -> list[dis.Instruction]:
+    """Instructions that do two things at once, as Python 3.13 has them, as two."""
+    found = []
+    for step in steps:
+        kinds = [kind for kind in step.opname.split("_FAST") if kind]
+        if type(step.argval) is not tuple or len(kinds) != 2:
+            found.append(step)
+            continue
+        for kind, name in zip(kinds, step.argval, strict=True):
+            opname = f"{kind.strip('_')}_FAST"
+            found.append(step._replace(opname=opname, opcode=dis.opmap[opname], arg=0, argval=name))
+    return found
 
 
 def _is_note(steps: list[dis.Instruction], k: int) -> bool:

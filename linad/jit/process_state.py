@@ -122,7 +122,7 @@ def qualified(x: Any) -> str:
     if module.startswith("numpy.random."):
         module = "numpy.random"
     if module.startswith("pathlib."):
-        module = "pathlib"
+        module, name = "pathlib", name.replace("PathBase.", "Path.")
     if module.startswith("scipy.io."):
         module = "scipy.io"
     return f"{module}.{name}"
