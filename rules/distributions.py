@@ -3,8 +3,8 @@
 y = F(x)       dy = f(x) dx            f the density
 x = F^-1(p)    dx = dp / f(x)
 
-The derivatives in degrees of freedom and in counts have no closed form, but for scales
-they have, and in the noncentrality of chi-squared.
+In counts they are steps, whose derivatives are not taken, and in the degrees of freedom of
+noncentral chi-squared the derivative has no closed form.
 
 Source: DLMF 7, 8.17, 8.23; Abramowitz and Stegun chapter 26.
 """
@@ -16,7 +16,7 @@ import scipy.special as sp
 
 from linad.core.primitive import Traced
 from linad.rules.elementwise import NO_SLOPE
-from linad.rules.gamma import beta_density, gamma_density
+from linad.rules.incomplete import I_a, I_b, P_a, beta_density, gamma_density
 from linad.rules.special import SQRT_2PI, boxcox_power, special
 
 # Normal.
@@ -64,9 +64,17 @@ def _chi_density(v: Any, x: Any) -> Any:
     return 0.5 * gamma_density(0.5 * v, 0.5 * x)
 
 
-special("chdtr", v=NO_SLOPE, x=lambda y, v, x: _chi_density(v, x))
-special("chdtrc", v=NO_SLOPE, x=lambda y, v, x: -_chi_density(v, x))
-special("chdtri", v=NO_SLOPE, p=lambda x, v, p: -1 / _chi_density(v, x))
+def _chi_v(v: Any, x: Any) -> Any:
+    return 0.5 * P_a(0.5 * v, 0.5 * x)
+
+
+special("chdtr", v=lambda y, v, x: _chi_v(v, x), x=lambda y, v, x: _chi_density(v, x))
+special("chdtrc", v=lambda y, v, x: -_chi_v(v, x), x=lambda y, v, x: -_chi_density(v, x))
+special(
+    "chdtri",
+    v=lambda x, v, p: -_chi_v(v, x) / _chi_density(v, x),
+    p=lambda x, v, p: -1 / _chi_density(v, x),
+)
 
 
 def _noncentral_density(x: Any, v: Any, nc: Any) -> Any:
@@ -104,34 +112,58 @@ def _gdtr_slope(a: Any, b: Any, x: Any) -> Any:
 special(
     "gdtr",
     a=lambda y, a, b, x: _gdtr_slope(x, b, a),
-    b=NO_SLOPE,
+    b=lambda y, a, b, x: P_a(b, a * x),
     x=lambda y, a, b, x: _gdtr_slope(a, b, x),
 )
 special(
     "gdtrc",
     a=lambda y, a, b, x: -_gdtr_slope(x, b, a),
-    b=NO_SLOPE,
+    b=lambda y, a, b, x: -P_a(b, a * x),
     x=lambda y, a, b, x: -_gdtr_slope(a, b, x),
 )
 special(
     "gdtrix",
     a=lambda x, a, b, p: -x / a,
-    b=NO_SLOPE,
+    b=lambda x, a, b, p: -P_a(b, a * x) / (a * gamma_density(b, a * x)),
     p=lambda x, a, b, p: 1 / (a * gamma_density(b, a * x)),
 )
 special(
     "gdtria",
     p=lambda a, p, b, x: 1 / (x * gamma_density(b, a * x)),
-    b=NO_SLOPE,
+    b=lambda a, p, b, x: -P_a(b, a * x) / (x * gamma_density(b, a * x)),
     x=lambda a, p, b, x: -a / x,
 )
 
 # Student's t, F.
 
+NEAR, NEAR_WEIGHTS = np.polynomial.legendre.leggauss(20)
+NEAR, NEAR_WEIGHTS = 0.5 * (1 + NEAR), 0.5 * NEAR_WEIGHTS
+
 
 def _t_density(v: Any, t: Any) -> Any:
     power = -0.5 * (v + 1) * np.log1p(t * t / v)
     return np.exp(power - sp.betaln(0.5, 0.5 * v)) / np.sqrt(v)
+
+
+def _t_density_v(v: Any, t: Any) -> Any:
+    """∂f/∂v."""
+    ratio = t * t / v
+    gap = sp.psi(0.5 * (v + 1)) - sp.psi(0.5 * v) - 1 / v - np.log1p(ratio)
+    return 0.5 * _t_density(v, t) * (gap + (v + 1) / v * ratio / (1 + ratio))
+
+
+def _t_v(v: Any, t: Any) -> Any:
+    """∂F/∂v: near the middle ∫_0^t ∂f/∂v, by Gauss's formula.
+
+    Elsewhere F(t) = I_z(v/2, 1/2) / 2 for t < 0, and 1 - that for t > 0, with z = v / (v + t²).
+    """
+    near = (t * t < v) & (np.abs(t) < 2)
+    inner = np.where(near, t, 0.0)
+    points = inner[..., None] * NEAR
+    middle = inner * np.sum(_t_density_v(v[..., None], points) * NEAR_WEIGHTS, axis=-1)
+    z = np.where(near, 0.5, v / (v + t * t))
+    tail = -0.25 * np.sign(t) * I_a(0.5 * v, 0.5, z) - 0.5 * t * _t_density(v, t) / v
+    return np.where(near, middle, tail)
 
 
 def _f_density(m: Any, n: Any, x: Any) -> Any:
@@ -140,11 +172,39 @@ def _f_density(m: Any, n: Any, x: Any) -> Any:
     return beta_density(0.5 * m, 0.5 * n, m * x / whole) * m * n / (whole * whole)
 
 
-special("stdtr", v=NO_SLOPE, t=lambda y, v, t: _t_density(v, t))
-special("stdtrit", v=NO_SLOPE, p=lambda t, v, p: 1 / _t_density(v, t))
-special("fdtr", m=NO_SLOPE, n=NO_SLOPE, x=lambda y, m, n, x: _f_density(m, n, x))
-special("fdtrc", m=NO_SLOPE, n=NO_SLOPE, x=lambda y, m, n, x: -_f_density(m, n, x))
-special("fdtri", m=NO_SLOPE, n=NO_SLOPE, p=lambda x, m, n, p: 1 / _f_density(m, n, x))
+def _f_m(m: Any, n: Any, x: Any) -> Any:
+    # z depends on m x / n.
+    return 0.5 * I_a(0.5 * m, 0.5 * n, m * x / (n + m * x)) + x / m * _f_density(m, n, x)
+
+
+def _f_n(m: Any, n: Any, x: Any) -> Any:
+    return 0.5 * I_b(0.5 * m, 0.5 * n, m * x / (n + m * x)) - x / n * _f_density(m, n, x)
+
+
+special("stdtr", v=lambda y, v, t: _t_v(v, t), t=lambda y, v, t: _t_density(v, t))
+special(
+    "stdtrit",
+    v=lambda t, v, p: -_t_v(v, t) / _t_density(v, t),
+    p=lambda t, v, p: 1 / _t_density(v, t),
+)
+special(
+    "fdtr",
+    m=lambda y, m, n, x: _f_m(m, n, x),
+    n=lambda y, m, n, x: _f_n(m, n, x),
+    x=lambda y, m, n, x: _f_density(m, n, x),
+)
+special(
+    "fdtrc",
+    m=lambda y, m, n, x: -_f_m(m, n, x),
+    n=lambda y, m, n, x: -_f_n(m, n, x),
+    x=lambda y, m, n, x: -_f_density(m, n, x),
+)
+special(
+    "fdtri",
+    m=lambda x, m, n, p: -_f_m(m, n, x) / _f_density(m, n, x),
+    n=lambda x, m, n, p: -_f_n(m, n, x) / _f_density(m, n, x),
+    p=lambda x, m, n, p: 1 / _f_density(m, n, x),
+)
 
 # Counts: Poisson, binomial, negative binomial, in their mean or probability.
 

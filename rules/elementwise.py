@@ -113,7 +113,7 @@ def several(name: str, ufunc: Any, **slopes: Slope | None) -> Primitive:
     ufunc : callable
         Its meaning.
     **slopes
-        ``argument=slope`` in the order of the arguments, ``slope(y, *args)``; None is the
+        ``argument=slope`` in the order of the arguments, ``slope(y, *args, **params)``; None is the
         slope 1, and `NO_SLOPE` says that the derivative has no closed form.
     """
     primitive = Primitive(name, ufunc)
@@ -145,11 +145,11 @@ def _refusal(name: str, i: int, argument: str) -> Any:
 
 
 def _rule(i: int, slope: Slope) -> Any:
-    def rule(y: Any, *args: Any) -> JacobianOperator:
+    def rule(y: Any, *args: Any, **params: Any) -> JacobianOperator:
         shape = y.shape
         if args[i].shape == shape:
-            return Diagonal(slope(y, *args), shape, y.dtype)
-        return _repeated(slope(y, *args), y, args[i])
+            return Diagonal(slope(y, *args, **params), shape, y.dtype)
+        return _repeated(slope(y, *args, **params), y, args[i])
 
     return rule
 

@@ -1,12 +1,8 @@
 """scipy.special: the gamma function and its relatives.
 
 d log Γ(x) = ψ(x) dx        ψ'(x) = ζ(2, x)        ζ_q(s, q) = -s ζ(s + 1, q)
-d P(a, x) = x^(a-1) e^-x / Γ(a) dx
-d I_x(a, b) = x^(a-1) (1 - x)^(b-1) / B(a, b) dx
 
-The derivatives of incomplete functions in a and b have no closed form.
-
-Source: DLMF chapters 5, 8, 25.
+Source: DLMF chapters 5, 25.
 """
 
 import math
@@ -145,25 +141,3 @@ def _poch_a(y: Any, a: Any, m: Any) -> Any:
 
 
 special("poch", a=_poch_a, m=lambda y, a, m: y * sp.psi(a + m))
-
-# Incomplete functions and their inverses, as distributions: x -> probability -> x.
-
-
-def gamma_density(a: Any, x: Any) -> Any:
-    """x^(a-1) e^-x / Γ(a)."""
-    return np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
-
-
-def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """x^(a-1) (1 - x)^(b-1) / B(a, b)."""
-    return np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
-
-
-special("gammainc", a=NO_SLOPE, x=lambda y, a, x: gamma_density(a, x))
-special("gammaincc", a=NO_SLOPE, x=lambda y, a, x: -gamma_density(a, x))
-special("gammaincinv", a=NO_SLOPE, p=lambda x, a, p: 1 / gamma_density(a, x))
-special("gammainccinv", a=NO_SLOPE, q=lambda x, a, q: -1 / gamma_density(a, x))
-special("betainc", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: beta_density(a, b, x))
-special("betaincc", a=NO_SLOPE, b=NO_SLOPE, x=lambda y, a, b, x: -beta_density(a, b, x))
-special("betaincinv", a=NO_SLOPE, b=NO_SLOPE, p=lambda x, a, b, p: 1 / beta_density(a, b, x))
-special("betainccinv", a=NO_SLOPE, b=NO_SLOPE, q=lambda x, a, b, q: -1 / beta_density(a, b, x))

@@ -176,6 +176,27 @@ class Compiled:
 
     track_product_over_hand_written.unit = "ratio"
 
+    def track_call_over_numpy(self):
+        """One array in, one out: beside the one operation of NumPy that it is."""
+        doubled = linad.jit(lambda x: x * 2.0)
+        for _ in range(3):
+            doubled(self.x)
+        return ratio(lambda: doubled(self.x), lambda: self.x * 2.0)
+
+    track_call_over_numpy.unit = "ratio"
+
+    def track_products_and_pullbacks_over_numpy(self):
+        """The slowest of J @ v, J.T @ w and the closure of `vjp`, beside one operation of NumPy."""
+        f = linad.jit(lambda x: np.tanh(x) * x)
+        for _ in range(3):
+            f(self.x)
+        pullback = linad.vjp(f, self.x)[1]
+        J = linad.linearize(f, self.x)[1]
+        ways = [lambda: J @ self.x, lambda: J.T @ self.x, lambda: pullback(self.x)]
+        return max([ratio(way, lambda: self.x * 2.0, warmup=4) for way in ways])
+
+    track_products_and_pullbacks_over_numpy.unit = "ratio"
+
     def track_nanoseconds_per_instruction(self):
         """A program of a thousand writes of one entry, beside one of a hundred."""
         seconds = {}

@@ -147,10 +147,11 @@ class BratuJacobian(_Ratios):
 
     def prepare(self):
         self.f = example("bratu_fold").bratu
+        self.compiled = linad.jit(self.f)
         self.u = np.random.default_rng(0).standard_normal((self.n, self.n))
 
     def linad(self):
-        return linad.sparse_jacobian(self.f, self.u, self.lam)
+        return linad.sparse_jacobian(self.compiled, self.u, self.lam)
 
     def check(self, found, expected):
         assert abs(found - expected).max() < 1e-12

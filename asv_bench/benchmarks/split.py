@@ -55,6 +55,49 @@ class ManyReverseSweeps:
     track_linearize_over_value.unit = "ratio"
 
 
+class NewtonCG:
+    """The Hessian of a logistic loss at a new point, and its products, 10,000 x 200."""
+
+    timeout = 300
+
+    def setup(self):
+        rng = np.random.default_rng(0)
+        self.X, self.w = rng.standard_normal((10_000, 200)), 0.1 * rng.standard_normal(200)
+        self.y, self.v = (rng.random(10_000) > 0.5).astype(float), rng.standard_normal(200)
+
+        def loss(w, X, y):
+            z = X @ w
+            return np.sum(np.logaddexp(0, z) - y * z) + 0.5 * w @ w
+
+        self.gradient = linad.jit(linad.grad(loss))
+        for _ in range(3):
+            self.linearize()
+        self.H = self.linearize()
+        np.testing.assert_allclose(self.H @ self.v, self.product(), rtol=1e-9)
+
+    def linearize(self):
+        return linad.linearize(self.gradient, self.w, self.X, self.y, argnums=0)[1]
+
+    def product(self):
+        p = 1 / (1 + np.exp(-(self.X @ self.w)))
+        return self.X.T @ (p * (1 - p) * (self.X @ self.v)) + self.v
+
+    def products_of_x(self):
+        """What a product with H needs of X, which is read twice."""
+        return self.X.T @ (self.X @ self.v)
+
+    def track_linearize_over_products(self):
+        """The gradient reads X twice as well."""
+        return ratio(self.linearize, self.products_of_x)
+
+    track_linearize_over_products.unit = "ratio"
+
+    def track_product_over_products(self):
+        return ratio(lambda: self.H @ self.v, self.products_of_x)
+
+    track_product_over_products.unit = "ratio"
+
+
 class TwoThreads:
     """A loop over ten million entries, with one thread and with two; wanted: 1.7 or more."""
 

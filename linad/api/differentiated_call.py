@@ -144,7 +144,11 @@ class DifferentiatedCall:
         around = running_trace()
         mark = len(around.equations) if isinstance(around, RecordTrace) else 0
         results, J = linearize_leaves(self, self.values, self.in_tree)
-        if isinstance(around, RecordTrace) and len(around.equations) - mark >= LONG:
+        if (
+            isinstance(around, RecordTrace)
+            and around.rolls
+            and len(around.equations) - mark >= LONG
+        ):
             results, J = self._rolled(around, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.

@@ -6,15 +6,48 @@ from typing import Any
 from linad.api.differentiated_call import DifferentiatedCall, check_transform
 from linad.api.gradients import hessian_operator
 from linad.core.options import FORMAT, takes
-from linad.jit.jitted import Jitted
+from linad.jit.jitted import Jitted, operation_by_operation
+from linad.operators.relations import Relation
 
 
-def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that `jit` was given: of a compiled one only the whole is known, not what
-    depends on what."""
-    while isinstance(f, Jitted):
-        f = f.function
-    return f
+def _jacobian(f: Callable[..., Any], args: tuple[Any, ...], argnums: Any) -> tuple[Any, Any]:
+    return (), DifferentiatedCall(f, args, {}, argnums).linearize()[1]
+
+
+def _hessian(f: Callable[..., Any], args: tuple[Any, ...], argnums: Any) -> tuple[Any, Any]:
+    return (), hessian_operator(f, *args, argnums=argnums)
+
+
+def _matrix(
+    name: str,
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    argnums: Any,
+    linearize: Any,
+    format: str,
+    out: Any,
+) -> Any:
+    """The matrix of the operator that ``linearize`` returns; by a program where ``f`` is jitted."""
+    from linad.api.sparse_programs import program_of
+    from linad.sparsity.assemble import matrix_of, symmetric_matrix_of
+    from linad.sparsity.compress import refilled, stored
+
+    check_transform(name, f, argnums)
+    symmetric = linearize is _hessian
+    found = None
+    if isinstance(f, Jitted):
+        found = program_of(f, linearize, argnums, symmetric)(args)
+    if found is not None:
+        _, pattern, data = found
+        if out is None:
+            return stored(pattern, data).asformat(format)
+    else:
+        op = linearize(operation_by_operation(f), args, argnums)[1]
+        matrix = symmetric_matrix_of(op) if symmetric else matrix_of(op)
+        if out is None:
+            return matrix.asformat(format)
+        pattern, data = Relation.of_matrix(matrix), matrix.data
+    return refilled(out, pattern, data, format, name)
 
 
 @takes(format=FORMAT)
@@ -23,6 +56,7 @@ def sparse_jacobian(
     *args: Any,
     argnums: int | Sequence[int] = 0,
     format: str = "csr",
+    out: Any = None,
 ) -> Any:
     """Return the Jacobian of ``f`` at a point as a sparse array.
 
@@ -36,6 +70,9 @@ def sparse_jacobian(
         Which arguments to differentiate in.
     format : str
         One of SciPy's: "csr", "csc", "coo", "bsr", "dia", "dok", "lil".
+    out : scipy.sparse.sparray, optional
+        The result of an earlier call, CSR or CSC, whose ``data`` is overwritten. Otherwise each
+        call returns a matrix of its own.
 
     Returns
     -------
@@ -47,7 +84,7 @@ def sparse_jacobian(
     Raises
     ------
     OptionError
-        For another format.
+        For another format, or if ``out`` has other entries.
     DTypeError
         If an argument to differentiate is not floating or complex.
     NotHolomorphicError
@@ -62,6 +99,10 @@ def sparse_jacobian(
     They are kept, and used again at a new point when the run there did the same operations with
     the same indices; when it did not, they are found anew.
 
+    Of a function that `jit` returned, the entries are filled by one compiled program from the
+    second call on: the pattern is found once for each path through its Python decisions.
+    Where it depends on values, as that of a sort does, ``f`` runs in Python as above.
+
     As a solver's ``jac``: ``functools.partial(linad.sparse_jacobian, f)``.
 
     Examples
@@ -72,9 +113,7 @@ def sparse_jacobian(
     array([[2., 1., 0.],
            [0., 3., 2.]])
     """
-    check_transform("sparse_jacobian", f, argnums)
-    _, J = DifferentiatedCall(operation_by_operation(f), args, {}, argnums).linearize()
-    return J.tosparse(format)
+    return _matrix("sparse_jacobian", f, args, argnums, _jacobian, format, out)
 
 
 @takes(format=FORMAT)
@@ -83,6 +122,7 @@ def sparse_hessian(
     *args: Any,
     argnums: int | Sequence[int] = 0,
     format: str = "csr",
+    out: Any = None,
 ) -> Any:
     """Return the Hessian of the scalar function ``f`` at a point as a sparse array.
 
@@ -96,6 +136,9 @@ def sparse_hessian(
         Which arguments to differentiate in.
     format : str
         One of SciPy's: "csr", "csc", "coo", "bsr", "dia", "dok", "lil".
+    out : scipy.sparse.sparray, optional
+        The result of an earlier call, CSR or CSC, whose ``data`` is overwritten. Otherwise each
+        call returns a matrix of its own.
 
     Returns
     -------
@@ -105,7 +148,7 @@ def sparse_hessian(
     Raises
     ------
     OptionError
-        For another format.
+        For another format, or if ``out`` has other entries.
     OutputError
         If ``f`` does not return a real scalar.
     NotHolomorphicError
@@ -117,7 +160,7 @@ def sparse_hessian(
     -----
     One gradient, and forward sweeps over it with as many seeds as a star colouring of the
     pattern has colours: of two entries that mirror each other one is enough. Pattern and
-    colouring are kept as in `sparse_jacobian`.
+    colouring are kept as in `sparse_jacobian`, and a function that `jit` returned is one program.
 
     Examples
     --------
@@ -128,8 +171,4 @@ def sparse_hessian(
            [2., 2., 2.],
            [0., 2., 2.]])
     """
-    from linad.sparsity.assemble import symmetric_matrix_of
-
-    check_transform("sparse_hessian", f, argnums)
-    H = hessian_operator(operation_by_operation(f), *args, argnums=argnums)
-    return symmetric_matrix_of(H).asformat(format)
+    return _matrix("sparse_hessian", f, args, argnums, _hessian, format, out)

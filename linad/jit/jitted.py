@@ -55,6 +55,7 @@ class Jitted(Generic[P, R]):
         self.function, self.static = f, static
         self.outside = Outside(f)
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
+        self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
         self._short: Any = None
         self._warned = False
         self._narrow = False  # whether it computes in single precision, whatever comes in
@@ -340,7 +341,7 @@ class Jitted(Generic[P, R]):
                 return
         self._short = None
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
-        if kwargs or variant.written or any(r is not COMPUTED for r in variant.results):
+        if kwargs or variant.written:
             return
         if variant.memory is not None:
             return
@@ -348,7 +349,9 @@ class Jitted(Generic[P, R]):
             return
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
-        result = tree.unflatten(variant.out_tree, slots)
+        made = iter(slots)
+        leaves = [next(made) if r is COMPUTED else r for r in variant.results]
+        result = tree.unflatten(variant.out_tree, leaves)
         program = variant.compiled.program
         objects = [
             (x, *state_of(x, self.outside, f"s{k}_"))
@@ -374,6 +377,14 @@ class Jitted(Generic[P, R]):
 
     def __repr__(self) -> str:
         return f"<jit {name_of(self.function)}>"
+
+
+def operation_by_operation(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that `jit` was given: of a compiled one only the whole is known, not what
+    depends on what."""
+    while isinstance(f, Jitted):
+        f = f.function
+    return f
 
 
 def _take_back(arguments: Signature, outside: Sequence[np.ndarray], path: Variant) -> None:

@@ -94,6 +94,8 @@ DATA_CLASSES = {
     "numpy.poly1d",
     "numpy.polynomial._polybase.ABCPolyBase",
     *[f"scipy.interpolate._interpolate.{name}" for name in ("_PPolyBase", "interp1d", "NdPPoly")],
+    *[f"scipy.interpolate._interpolate.{name}" for name in ("PPoly", "BPoly", "_PPoly", "_BPoly")],
+    "scipy.interpolate._bsplines._BSpline",
     *["scipy.interpolate._bsplines.BSpline", "scipy.interpolate._polyint._Interpolator1D"],
     *[
         "scipy.interpolate._rbfinterp.RBFInterpolator",

@@ -152,7 +152,9 @@ class Variant:
         from linad.sweeps.cpu import short_calls as short  # noqa: F401
         from linad.sweeps.cpu.target import CPU
 
-        return Compiled(self.rolled, self.example, CPU)
+        made = Compiled(self.rolled, self.example, CPU)
+        made.written_out = self.tape
+        return made
 
     def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """What the program computes of traced values.

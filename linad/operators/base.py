@@ -28,7 +28,7 @@ from linad.core.shapes import Shape, memory_of, size_of
 from linad.errors import DensifyError, DTypeError, NotHolomorphicError, OperandError, ShapeError
 from linad.operators.facts import FACTS, Facts
 from linad.operators.properties import OperatorProperties
-from linad.operators.provided import ANSWERS
+from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.sparse_properties import SparseForms
 
 INTERNAL = {
@@ -160,16 +160,30 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     # SciPy's contract: flat vectors.
 
     def _matvec(self, x: Any) -> Any:
+        if self.compiled and (y := self._bound(x, False)) is not None:
+            return y
         n = self.shape[1]
         if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
             return self.flat._sweep(x, False)  # by far the most common case, made short
         return self._apply_vectors(x, n, False)
 
     def _rmatvec(self, x: Any) -> Any:
+        if self.compiled and (y := self._bound(x, True)) is not None:
+            return y
         n = self.shape[0]
         if type(x) is np.ndarray and x.shape == (n,) and x.dtype.kind == self.dtype.kind == "f":
             return self.flat._sweep(x, True)
         return self._apply_vectors(x, n, True)
+
+    def _bound(self, x: Any, adjoint: bool) -> Any:
+        """The product by the function that earlier ones have left; None where there is none."""
+        calls = self.__dict__.get("_bound_calls")
+        if calls is None or not calls[adjoint] or type(x) is not np.ndarray:
+            return None
+        y = calls[adjoint]((x,))
+        if y is OTHER:
+            return None
+        return y if y.ndim == 1 else y.reshape(-1)
 
     def _matmat(self, X: Any) -> Any:
         return self._apply_columns(X, self.shape[1], False)
@@ -380,7 +394,9 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
             "shape",
             "ndim",
             "_sparsity",
+            "_opened",
             "_fused",
+            "_bound_calls",
             "_swept",
         ):
             state.pop(name, None)

@@ -22,10 +22,11 @@ from scipy.sparse.linalg import lsmr
 
 from linad.core.options import COUNT, FLAG, FUNCTION, TOLERANCE, takes
 from linad.errors import ConvergenceError, NotHolomorphicError, SingularError
+from linad.solve.compiled_equations import equations
 from linad.solve.linesearch import NoDecrease, backtrack
 from linad.solve.problems import Equations, quiet
 from linad.solve.status import Callback, Monitor, Status, Stop
-from linad.solve.step_systems import LINEAR_SOLVER, KeptFactors, seen_through, system
+from linad.solve.step_systems import LINEAR_SOLVER, KeptFactors, system
 
 BACKWARD = 8.0
 """Units in the last place of x within which it is an exact root of F: nothing is left to gain."""
@@ -97,7 +98,8 @@ def newton(
     Notes
     -----
     A step costs one linearization of ``f`` and one factorisation of its Jacobian, where the
-    full step is taken.
+    full step is taken. Where ``f`` is what `jit` returned, and the Jacobian sparse, residual and
+    entries are one compiled program.
 
     Examples
     --------
@@ -106,9 +108,8 @@ def newton(
     >>> found.x, found.success
     (array([1.41421356]), True)
     """
-    f = seen_through(f, linear_solver, x0)
-    search = RootSearch(Equations(f, x0, args, "newton"), xtol, ftol, maxiter)
-
+    problem = equations(f, x0, args, "newton", linear_solver)
+    search = RootSearch(problem, xtol, ftol, maxiter)
     return search.run(Exact(linear_solver), Monitor("newton", callback, disp, ("F", "step")))
 
 
@@ -187,7 +188,7 @@ class RootSearch:
         return {
             "x": problem.x.container(self.x),
             "fun": problem.result(self.r),
-            "jac": self.J.bare,
+            "jac": problem.operator(self.x, self.J),
             "nit": self.nit,
             **problem.counted,
         }

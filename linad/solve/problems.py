@@ -14,12 +14,12 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.api.gradients import value_and_grad
-from linad.api.sparse_derivatives import operation_by_operation
 from linad.core import tree
 from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, name_of, size_of
 from linad.errors import DTypeError, OptionError, OutputError, ShapeError, TracerError, TreeError
+from linad.jit.jitted import operation_by_operation
 from linad.operators.facts import EVERYTHING
 from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
@@ -209,6 +209,10 @@ class Residual:
         with quiet():
             y, J = linearize(_of_unknown(self.f, self.args), self.x.container(x))
         return self._vector(y), CountedOperator(J, self.counts)
+
+    def operator(self, x: Any, J: CountedOperator) -> Any:
+        """The Jacobian J at x, as a result names it."""
+        return J.bare
 
     def entrywise(self, x: Any, J: CountedOperator) -> CountedOperator:
         """The Jacobian J at x as an operator whose pattern can be told.

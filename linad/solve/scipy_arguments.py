@@ -21,10 +21,11 @@ import numpy as np
 
 from linad.api.derivatives import linearize
 from linad.api.gradients import grad, hessian_operator, value_and_grad
-from linad.api.sparse_derivatives import operation_by_operation, sparse_hessian
+from linad.api.sparse_derivatives import sparse_hessian, sparse_jacobian
 from linad.core.options import FUNCTION, TEXT, Kind, choice
 from linad.core.shapes import name_of
 from linad.errors import OptionError
+from linad.jit.jitted import operation_by_operation
 from linad.linalg.linear_systems import DENSE, SMALL
 from linad.linalg.structure import is_thin
 from linad.solve.damped import MOST
@@ -150,7 +151,7 @@ def scipy_args(
 
 
 def _matrix(J: Any, form: str) -> Any:
-    return J if form == "operator" else J.todense() if form == "dense" else J.tosparse("csr")
+    return J if form == "operator" else J.todense()
 
 
 def _jacobian(f: Function, form: str, position: int = 0) -> Function:
@@ -158,6 +159,9 @@ def _jacobian(f: Function, form: str, position: int = 0) -> Function:
 
     def jac(*args: Any) -> Any:
         given = list(args)
+        if form == "csr":
+            given[position] = _floats(args[position])
+            return sparse_jacobian(f, *given, argnums=position)
 
         def of_one(x: Any) -> Any:
             given[position] = x
@@ -192,7 +196,7 @@ def _fitting_jacobian(f: Function) -> Function:
                     f"scipy_args: the Jacobian in {n} unknowns is too large for a dense matrix "
                     f"and not sparse; call scipy_args(f, 'least_squares', form='operator')"
                 )
-            found[n] = _jacobian(operation_by_operation(f) if form == "csr" else f, form)
+            found[n] = _jacobian(f, form)
         return found[n](x, *args)
 
     return jac

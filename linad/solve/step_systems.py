@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from linad.api.sparse_derivatives import operation_by_operation
 from linad.core import tree
 from linad.core.options import Kind, choice
 from linad.errors import OperandError, SingularError, UnsupportedError
+from linad.jit.jitted import operation_by_operation
 from linad.linalg.linear_systems import DENSE, SMALL, LinearSystem
 from linad.linalg.structure import is_thin
 from linad.solve.right_gmres import right_gmres

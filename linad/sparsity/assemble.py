@@ -11,9 +11,10 @@ from typing import Any
 from linad.core.primitive import Traced
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum
+from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled, Transpose
 from linad.sparsity.compress import stored
-from linad.sparsity.pattern_keys import KnownStructure, known
+from linad.sparsity.pattern_keys import KnownStructure, Unrecordable, known
 from linad.sparsity.replay import Replay, TooDear
 from linad.sparsity.sparse_products import (
     chain_cost,
@@ -52,6 +53,41 @@ def matrix_of(op: JacobianOperator) -> Any:
     if matrix is not None:
         return matrix
     return knowledge_of(op).plan.matrix(op)
+
+
+def recorded_entries(op: JacobianOperator, symmetric: bool) -> tuple[Relation, Any]:
+    """The pattern and the entries of the derivative of a function that is being recorded.
+
+    Parameters
+    ----------
+    op : JacobianOperator
+        Traced where it depends on the point.
+    symmetric : bool
+        Whether the matrix is known to be symmetric.
+
+    Returns
+    -------
+    pattern : Relation
+        The same at every point.
+    data : array
+        Traced where it depends on the point.
+
+    Raises
+    ------
+    Unrecordable
+        If which entries there are depends on the point, or if sweeps with many seeds fill them.
+    """
+    op = op.flat
+    facts = knowledge_of(op)
+    symmetric = symmetric and is_plain(op) and op.dtype.kind != "c"
+    replay = _replay_of(op, facts) if is_plain(op) else None
+    if replay and not (symmetric and facts.mirror is None):
+        data = replay.record(op.op if isinstance(op, _Flat) else op)
+        return facts.pattern, (data + data[facts.mirror]) / 2 if symmetric else data
+    plan = facts.symmetric_plan if symmetric else facts.plan
+    if any([part.count > part.together(op) for part in plan.parts]):
+        raise Unrecordable
+    return plan.pattern, plan.entries(op)
 
 
 def seeds_of(op: JacobianOperator) -> list[tuple[bool, int]]:
@@ -113,16 +149,22 @@ def _by_parts(op: JacobianOperator) -> Any:
 def _replayed(op: Any) -> Any:
     """The matrix from numbers carried along a traced function, or None."""
     facts = knowledge_of(op)
-    tape = op.op if isinstance(op, _Flat) else op
+    replay = _replay_of(op, facts)
+    data = replay.run(op.op if isinstance(op, _Flat) else op) if replay else None
+    return None if data is None else stored(facts.pattern, data)
+
+
+def _replay_of(op: Any, facts: KnownStructure) -> Replay | None:
+    """How numbers are carried along, where that is cheaper than sweeps."""
     if facts.replay is None:
+        tape = op.op if isinstance(op, _Flat) else op
         pattern = facts.pattern  # refused here if it is too large
         seeds = _seeds_needed(facts) if pattern.nnz else 0
         try:
             facts.replay = seeds > 2 and Replay(tape, seeds * touched(tape) / 4)
         except TooDear:
             facts.replay = False
-    data = facts.replay.run(tape) if facts.replay else None
-    return None if data is None else stored(facts.pattern, data)
+    return facts.replay or None
 
 
 def _products_pay(op: Any) -> bool:

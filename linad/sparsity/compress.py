@@ -4,6 +4,7 @@ A plan is made for a pattern once. It says which columns (or rows) go together, 
 results of the sweeps each entry is found; it serves every operator of that pattern.
 """
 
+import copy
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy.sparse import csr_array
 
 from linad.core.primitive import Traced
 from linad.core.settings import settings
-from linad.errors import TracerError
+from linad.errors import OptionError, TracerError
 from linad.operators.base import JacobianOperator
 from linad.operators.relations import Relation, index_dtype
 from linad.sparsity.colouring import colour_columns, colour_stars
@@ -47,10 +48,15 @@ class Seeds:
         self._bounds = np.searchsorted(groups[self._members], np.arange(self.count + 1))
 
     def entries(self, op: JacobianOperator) -> Any:
-        """Sweep the seeds through an operator and read the entries."""
+        """Sweep the seeds through an operator and read the entries; traced where it is.
+
+        Raises
+        ------
+        TracerError
+            If it is traced, and the seeds are too many to go through together.
+        """
         m, n = op.shape
-        dtype = op.out_dtype if self.adjoint else op.in_dtype
-        step = max(1, min(settings().block_bytes, CACHE_BYTES) // (dtype.itemsize * (m + n + 1)))
+        dtype, step = self._seeded_dtype(op), self.together(op)
         if self.count <= step:
             return np.take(self._sweep(op, 0, self.count, dtype), self.take)
         # Block by block: all results together may be far more than the entries that are read.
@@ -62,8 +68,17 @@ class Seeds:
             a, b = np.searchsorted(sorted_take, [start * length, stop * length])
             if a < b:
                 results = self._sweep(op, start, stop, dtype).ravel()
+                refuse_traced(results, op)
                 found[order[a:b]] = results[sorted_take[a:b] - start * length]
         return found
+
+    def together(self, op: JacobianOperator) -> int:
+        """How many seeds go through an operator at once."""
+        width = self._seeded_dtype(op).itemsize * (sum(op.shape) + 1)
+        return max(1, min(settings().block_bytes, CACHE_BYTES) // width)
+
+    def _seeded_dtype(self, op: JacobianOperator) -> Any:
+        return op.out_dtype if self.adjoint else op.in_dtype
 
     @cached_property
     def _in_order(self) -> tuple[np.ndarray, np.ndarray]:
@@ -76,11 +91,6 @@ class Seeds:
         seeds = np.zeros((stop - start, len(self.groups)), dtype)
         seeds[self.groups[members] - start, members] = 1
         results = op._apply_rows(seeds, self.adjoint)
-        if isinstance(results, Traced):
-            raise TracerError(
-                f"{op._label()} is itself being differentiated, and SciPy's sparse arrays cannot "
-                f"hold traced values; apply it (J @ v, J.T @ w), or take J.todense()"
-            )
         return results.conj() if self.adjoint and results.dtype.kind == "c" else results
 
 
@@ -97,26 +107,82 @@ class SeedPlan:
 
     def matrix(self, op: JacobianOperator) -> Any:
         """The matrix of an operator of this pattern, as a CSR array."""
-        return stored(self.pattern, self.entries(op))
+        data = self.entries(op)
+        refuse_traced(data, op)
+        return stored(self.pattern, data)
 
     def entries(self, op: JacobianOperator) -> Any:
         """The entries of the pattern in an operator's matrix."""
-        if len(self.parts) == 1 and self.parts[0].put is None:
-            return self.parts[0].entries(op).astype(op.dtype, copy=False)
-        data = np.empty(self.pattern.nnz, op.dtype)
-        for part in self.parts:
-            data[slice(None) if part.put is None else part.put] = part.entries(op)
-        return data
+        found = [part.entries(op) for part in self.parts]
+        if len(found) == 1 and self.parts[0].put is None:
+            return found[0].astype(op.dtype, copy=False)
+        return np.concatenate(found).astype(op.dtype, copy=False)[self._order]
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Where each entry is among those that the parts read, one part after the other."""
+        return np.argsort(np.concatenate([part.put for part in self.parts]))
 
 
 def stored(pattern: Relation, data: Any) -> Any:
     """A CSR array with an entry, zero perhaps, wherever the pattern has one."""
+    matrix = copy.copy(pattern.matrix)  # an eighth of the time that SciPy's checks take
     # Copies, since the caller may change the matrix in place.
-    matrix = csr_array(
-        (data, pattern.indices.copy(), pattern.indptr.copy()), shape=(pattern.m, pattern.n)
-    )
-    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    matrix.data, matrix.indices = data, pattern.indices.copy()
+    matrix.indptr = pattern.indptr.copy()
     return matrix
+
+
+def refilled(out: Any, pattern: Relation, data: Any, format: str, name: str) -> Any:
+    """A matrix that an earlier call returned, with new entries.
+
+    Parameters
+    ----------
+    out : sparray
+    pattern, data : Relation, ndarray
+        The matrix that it becomes.
+    format : str
+        "csr" or "csc".
+    name : str
+        Who was given it, for messages.
+
+    Raises
+    ------
+    OptionError
+        If it has another format, shape, dtype or pattern.
+    """
+    if format not in ("csr", "csc"):
+        raise OptionError(
+            f"{name}: a matrix of format={format!r} cannot be refilled, one of 'csr' or 'csc' can"
+        )
+    matrix = copy.copy(pattern.matrix)
+    matrix.data = data
+    matrix = matrix.asformat(format)
+    fits = (
+        getattr(out, "format", None) == format
+        and out.shape == matrix.shape
+        and out.dtype == matrix.dtype
+        and np.array_equal(out.indices, matrix.indices)
+        and np.array_equal(out.indptr, matrix.indptr)
+    )
+    if not fits:
+        given = " ".join([str(getattr(out, a, "")) for a in ("format", "shape", "dtype")])
+        raise OptionError(
+            f"{name}: out must be a {format} array {matrix.shape} of {matrix.dtype} with these "
+            f"{matrix.nnz} entries, as an earlier call with out=None returned it, got a "
+            f"{type(out).__name__} {given}"
+        )
+    np.copyto(out.data, matrix.data)
+    return out
+
+
+def refuse_traced(data: Any, op: JacobianOperator) -> None:
+    """Raise TracerError for entries that a sparse array cannot hold."""
+    if isinstance(data, Traced):
+        raise TracerError(
+            f"{op._label()} is itself being differentiated, and SciPy's sparse arrays cannot "
+            f"hold traced values; apply it (J @ v, J.T @ w), or take J.todense()"
+        )
 
 
 def plan_for(pattern: Relation) -> SeedPlan:

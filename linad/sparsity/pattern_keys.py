@@ -22,6 +22,7 @@ from linad.operators.facts import knows
 from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
 from linad.sparsity.compress import SeedPlan, plan_for, symmetric_plan_for
+from linad.sparsity.opening import opened
 from linad.sparsity.reach import Compact
 from linad.transforms.tape_operator import TapeOperator, _Flat
 
@@ -31,6 +32,11 @@ REGIONS: dict[type, tuple[str, ...]] = {
     Positions: ("flat", "ndim"),
     Part: ("inner", "name"),
 }
+
+
+class Unrecordable(Exception):
+    """The entries of a matrix cannot be one program: which there are depends on values, or it would
+    take too many seeds."""
 
 
 class Structure:
@@ -73,7 +79,8 @@ class Structure:
 
     def _of_tape(self, op: TapeOperator) -> Any:
         steps = [
-            (out, *[(node, self._of(J)) for node, J in links]) for out, links, _ in op._scheduled()
+            (out, *[(node, self._of(J)) for node, J in links])
+            for out, links, _ in opened(op)._scheduled()
         ]
         shapes = [tuple([s.shape for s in slots]) for slots in (op.in_slots, op.out_slots)]
         return TapeOperator, tuple(op.inputs), tuple(op.outputs), *shapes, *steps
@@ -94,7 +101,8 @@ class Structure:
             return int(value)
         if isinstance(value, Region) and kind in REGIONS:
             return kind, *[self._value(getattr(value, name)) for name in REGIONS[kind]]
-        assert not isinstance(value, Traced)
+        if isinstance(value, Traced):
+            raise Unrecordable
         return object()
 
 

@@ -17,6 +17,7 @@ from linad.operators.composites import Chain, Sum
 from linad.operators.facts import knows
 from linad.operators.relations import Relation, Sets, check_size
 from linad.operators.wrappers import Adjoint, Transpose, Wrapper
+from linad.sparsity.opening import opened
 from linad.transforms.linearize import Entry
 from linad.transforms.tape_operator import Node, TapeOperator
 
@@ -151,7 +152,7 @@ def _push(op: TapeOperator, sets: Sets) -> Sets:
         known[node] = sets.part(slice(start, start + slot.size))
         start += slot.size
     sizes = _sizes(op)
-    for out, links, dead in op._scheduled():
+    for out, links, dead in opened(op)._scheduled():
         given = [(J, known[node]) for node, J in links if node in known]
         if given and type(given[0][0]) is Entry:
             known[out] = Sets.alike(1, [part for _, part in given], n)  # a tuple of arrays
@@ -184,7 +185,7 @@ def _pull(op: TapeOperator, sets: Sets) -> Sets:
         if output is not None:
             collect(output, sets.part(slice(start, start + slot.size)))
         start += slot.size
-    for out, links, _ in reversed(op._scheduled()):
+    for out, links, _ in reversed(opened(op)._scheduled()):
         if type(out) is int:
             if out in known:
                 part = known.pop(out)
@@ -216,7 +217,7 @@ def _sizes(op: TapeOperator) -> dict[Node, int]:
         for node, slot in zip(op.outputs, op.out_slots, strict=True)
         if node is not None
     }
-    for _, links, _ in op._scheduled():
+    for _, links, _ in opened(op)._scheduled():
         for node, J in links:
             sizes[node] = J.shape[1]
     return sizes

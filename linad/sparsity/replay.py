@@ -23,6 +23,7 @@ from linad.operators.reordering import Reshape
 from linad.operators.structured import Cast, Diagonal, Identity, Masked
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled
 from linad.sparsity.compress import plan_for
+from linad.sparsity.opening import opened
 from linad.sparsity.reach import reach
 from linad.sparsity.sparse_products import fewest_seeds, given_matrix, is_plain, touched
 from linad.sparsity.value_programs import Combine, Scale, Unite, Weigh
@@ -139,8 +140,28 @@ class Replay:
 
     def run(self, op: TapeOperator) -> Any:
         """The entries of the matrix, or None if the function is being differentiated."""
+        numbers = self._numbers(op)
+        if any([isinstance(number, Traced) for number in numbers.values()]):
+            return None
+        constants = self._constants(numbers)
+        data = self._followed(self._instructions, dict(constants), numbers)
+        # What is constant is kept.
+        return data.astype(op.dtype, copy=self._result in constants)
+
+    def record(self, op: TapeOperator) -> Any:
+        """The entries of the matrix of a function that is recorded, traced where they depend on
+        the point."""
+        steps = [*self._constant, *self._instructions]
+        slots = {0: np.ones(self.n)}
+        return self._followed(steps, slots, self._numbers(op)).astype(op.dtype)
+
+    def _numbers(self, op: TapeOperator) -> dict[int, Any]:
+        """What the factors multiply with at this point, by their places among all factors."""
         leaves = [
-            leaf for _, links, _ in op._scheduled() for _, J in links for leaf in leaves_of(J)
+            leaf
+            for _, links, _ in opened(op)._scheduled()
+            for _, J in links
+            for leaf in leaves_of(J)
         ]
         numbers: dict[int, Any] = {}
         for step in (*self._constant, *self._instructions):
@@ -148,17 +169,13 @@ class Replay:
                 leaf, reading = leaves[step.leaf], self._readings.get(step.leaf)
                 number = number_of(leaf) if reading is None else reading.entries(leaf[0])
                 numbers[step.leaf] = number
-                if isinstance(number, Traced):
-                    return None
-        slots = dict(self._constants(numbers))
-        for step in self._instructions:
+        return numbers
+
+    def _followed(self, steps: list[Any], slots: dict[int, Any], numbers: dict[int, Any]) -> Any:
+        for step in steps:
             slots[step.out] = step.run(slots, numbers)
-        data = slots[self._result]
-        if self._places is not None:
-            data = data[self._places]
-        elif self._result not in {step.out for step in self._instructions}:
-            data = data.copy()
-        return data.astype(op.dtype, copy=False)
+        data = slots[self._result].ravel()
+        return data if self._places is None else data[self._places]
 
     def _constants(self, numbers: dict[int, Any]) -> dict[int, Any]:
         """The slots that do not depend on the point, as long as these factors are the same."""
@@ -186,7 +203,7 @@ class Replay:
             known[node] = Value(part, 0, True)
             start += slot.size
         leaf = 0
-        for out, links, dead in op._scheduled():
+        for out, links, dead in opened(op)._scheduled():
             parts = []
             for node, J in links:
                 sequence = leaves_of(J)

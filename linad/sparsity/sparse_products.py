@@ -19,6 +19,7 @@ from linad.operators.foreign import Foreign
 from linad.operators.matrices import Matrix
 from linad.operators.relations import Relation, Sets
 from linad.sparsity.compress import stored
+from linad.sparsity.opening import opened
 from linad.sparsity.reach import reach, united
 from linad.transforms.tape_operator import Node, TapeOperator
 
@@ -65,7 +66,7 @@ def filled(pattern: Relation, matrix: Any, dtype: Any) -> Any:
 def touched(op: JacobianOperator) -> float:
     """Entries that one seed meets on its way through an operator."""
     if isinstance(op, TapeOperator):
-        return sum([touched(J) for _, links, _ in op._scheduled() for _, J in links])
+        return sum([touched(J) for _, links, _ in opened(op)._scheduled() for _, J in links])
     for name in ("factors", "terms"):
         parts = getattr(op, name, None)
         if isinstance(parts, tuple):
@@ -112,7 +113,7 @@ def tape_cost(op: TapeOperator, limit: float) -> float:
     possible, or exceeds the limit."""
     total = 0.0
     known = dict(zip(op.inputs, _starts(op), strict=True))
-    for out, links, dead in op._scheduled():
+    for out, links, dead in opened(op)._scheduled():
         found = []
         for node, J in links:
             if node not in known:
@@ -171,7 +172,7 @@ def tape_product(op: TapeOperator, matrix_of: Any) -> Any:
         ones = np.ones(slot.size, op.dtype)
         known[node] = csr_array((ones, (rows, start + rows)), shape=(slot.size, n))
         start += slot.size
-    for out, links, dead in op._scheduled():
+    for out, links, dead in opened(op)._scheduled():
         parts = [matrix_of(J) @ known[node] for node, J in links if node in known]
         if parts:
             known[out] = sum(parts[1:], parts[0])

@@ -1,15 +1,22 @@
 """What is done with the numbers of sparse matrices; where they are was worked out before.
 
-Each instruction reads slots, arrays of numbers, and gives a new one.
+Each instruction reads slots, arrays of numbers in C order, and gives a new one. Numbers of a
+program that is recorded are traced: what depends on the point becomes part of it.
 """
 
 from typing import Any
 
 import numpy as np
 
+from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 
 Slots = dict[int, Any]
+
+
+def _read(data: Any, places: np.ndarray | None) -> Any:
+    """The numbers of these places, or all."""
+    return data if places is None else data.ravel()[places]
 
 
 class ValueInstruction:
@@ -84,16 +91,16 @@ class Weigh(ValueInstruction):
 
     def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
         assert self.leaf is not None
-        data = slots[self.inputs[0]]
-        if self.places is not None:
-            data = data[self.places]
-        factors = np.broadcast_to(numbers[self.leaf], self.shape).ravel()
+        data = _read(slots[self.inputs[0]], self.places)
+        factors = np.broadcast_to(numbers[self.leaf], self.shape)
         if isinstance(self.counts, int):
-            data = data.reshape((len(factors), self.counts))
-            factors = factors[:, None]
+            # In the shape of the factors, so that a program has one loop over both.
+            each = () if self.counts == 1 else (self.counts,)
+            data = data.reshape((*self.shape, *each))
+            factors = factors[..., None] if each else factors
         else:
-            factors = np.repeat(factors, self.counts)
-        return (np.where(factors, data, 0) if self.mask else data * factors).ravel()
+            data, factors = data.ravel(), np.repeat(factors.ravel(), self.counts)
+        return np.where(factors, data, 0) if self.mask else data * factors
 
 
 class Combine(ValueInstruction):
@@ -129,7 +136,7 @@ class Combine(ValueInstruction):
         self.weights, self.leaf = weights, leaf
 
     def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
-        data = slots[self.inputs[0]][self.places]
+        data = _read(slots[self.inputs[0]], self.places)
         if self.factors is not None:
             weights = self.weights if self.leaf is None else numbers[self.leaf]
             data = data * weights[self.factors]
@@ -152,18 +159,21 @@ class Unite(ValueInstruction):
         self.where, self.size = where, size
 
     def run(self, slots: Slots, numbers: dict[int, Any]) -> Any:
-        total = None
+        total: Any = None
         for slot, (places, target) in zip(self.inputs, self.where, strict=True):
-            data = slots[slot]
-            if places is not None:
-                data = data[places]
+            data = _read(slots[slot], places)
+            if target is None:
+                data = data.ravel()
+            else:
+                target = target.reshape(data.shape)
             if total is None and target is None:
                 total = data if places is not None else data.copy()
                 continue
             if total is None:
                 total = np.zeros(self.size, data.dtype)
-                total[target] = data
-            elif target is None:
+            if isinstance(data, Traced) and not isinstance(total, Traced):
+                total = data._trace.constant(total)
+            if target is None:
                 total += data
             else:
                 total[target] += data  # no place comes twice

@@ -21,7 +21,7 @@ from linad.core import tree
 from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
 from linad.core.shapes import Shape
-from linad.core.tape import Tape, Var, needed
+from linad.core.tape import Equation, Tape, Var, needed
 from linad.errors import GuardError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -63,6 +63,7 @@ class Compiled(Primitive):
     ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self._example = tape, example
+        self.written_out = tape  # the same without loops, where there is one
         self.program = target.compile(simplified(tape), chosen)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
@@ -171,10 +172,12 @@ class Derived:
             for kind in MODES if mode is None else (mode,):
                 sweeps[kind] = self._record(recorder, J, kind, seeds)
         equations = recorder.equations
+        views = _ViewsOf(nodes, equations[:cut])
         used: list[Var] = []
         parts = {}
         for kind, (seeded, found, first, last) in sweeps.items():
             body = needed(equations[first:last], found)
+            body = [*views.taken_again(body, found), *body]
             made = {v for eqn in body for v in eqn.outputs} | set(seeded)
             reads = [a for eqn in body for a in eqn.inputs] + found
             reads = list(dict.fromkeys(r for r in reads if isinstance(r, Var)))
@@ -232,6 +235,34 @@ def _tape(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:
 def _compiled(name: str, inputs: Any, equations: Any, outputs: Any, like: Compiled) -> Compiled:
     tape = _tape(name, inputs, equations, outputs)
     return like.another(tape, lambda: list(like.example))
+
+
+class _ViewsOf:
+    """Views of arguments, which a sweep takes again: to keep one would be to copy it.
+
+    Parameters
+    ----------
+    arguments : list of Var
+    equations : list of Equation
+        Of the forward program.
+    """
+
+    def __init__(self, arguments: list[Var], equations: list[Equation]) -> None:
+        self.made: dict[Var, list[Equation]] = {v: [] for v in arguments}
+        arrays = {v: np.empty(v.shape, v.dtype) for v in arguments}  # memory that nobody touches
+        for eqn in equations:
+            shown = arrays.get(eqn.inputs[0]) if eqn.primitive.view else None
+            if shown is not None and len(eqn.inputs) == 1:
+                found = eqn.primitive.impl(shown, **eqn.params)
+                if np.may_share_memory(found, shown):  # no copy, as a gather would be
+                    arrays[eqn.outputs[0]] = found
+                    self.made[eqn.outputs[0]] = [*self.made[eqn.inputs[0]], eqn]
+
+    def taken_again(self, body: list[Equation], found: list[Any]) -> list[Equation]:
+        """The equations that make what a sweep reads of them."""
+        reads = [a for eqn in body for a in eqn.inputs] + found
+        chains = [self.made.get(a, ()) for a in reads if isinstance(a, Var)]
+        return list(dict.fromkeys([eqn for chain in chains for eqn in chain]))
 
 
 class CompiledJacobian(JacobianOperator):
@@ -293,14 +324,19 @@ class CompiledJacobian(JacobianOperator):
         results, self._interpreted = self._by_rules()
         return results
 
-    def _by_rules(self) -> tuple[list[Any], Any]:
+    def opened(self) -> Any:
+        """The same derivative, operation by operation."""
+        return self._by_rules(self.primitive.written_out)[1]
+
+    def _by_rules(self, tape: Tape | None = None) -> tuple[list[Any], Any]:
+        tape = tape or self.primitive.tape
         chosen = [self.values[i] for i in self.active]
 
         def run(leaves: list[Any]) -> list[Any]:
             given = list(self.values)
             for i, leaf in zip(self.active, leaves, strict=True):
                 given[i] = leaf
-            return self.primitive.tape.run(given)
+            return tape.run(given)
 
         return linearize_leaves(run, chosen, tree.flatten(chosen)[1])
 

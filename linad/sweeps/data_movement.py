@@ -138,9 +138,11 @@ def scatter_write(lowering: Any, target: Place, region: Any, value: Any) -> bool
     if not plain(lowering, target) or region.dtype_in(target.dtype) != target.dtype:
         return False
     numbers = region.numbers(target.shape)
-    source = lowering.place_of(value)
-    spread = new_place(numbers.shape, target.dtype)
-    lowering.copy(spread, source)
+    spread = lowering.place_of(value)
+    as_it_is = spread.shape == numbers.shape and spread.dtype == target.dtype
+    if not (as_it_is and spread.contiguous and spread.buffer is not target.buffer):
+        source, spread = spread, new_place(numbers.shape, target.dtype)
+        lowering.copy(spread, source)
     lowering.target.scatter(lowering, target, numbers, spread, add=False)
     return True
 

@@ -203,6 +203,11 @@ class FusedProgram:
         y = self.program.arrays([*form.arrays, seed])[0]
         return y if y.ndim else y[()]
 
+    def bound(self, form: OperatorForm, seed: np.ndarray) -> Any:
+        """The shortest way through the program, with the arrays of the form in it."""
+        program, (slot,) = self.program.program, self.program.tape.outputs
+        return program.short_call((seed,), [seed], slot, [slot], [False], held=form.arrays)
+
 
 def _recorded(form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
     recorder = RecordTrace()
@@ -245,7 +250,15 @@ def applied(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
     found = known.get("_fused")
     if found is None:
         found = known["_fused"] = _plans_of(op)
-    return found[1 + adjoint].run(found[0], adjoint, seed) if found else None
+        known["_bound_calls"] = [None, None]  # see `JacobianOperator._bound`
+    if not found:
+        return None
+    plan = found[1 + adjoint]
+    y = plan.run(found[0], adjoint, seed)
+    calls = known["_bound_calls"]
+    if plan.program is not None and calls[adjoint] is None:
+        calls[adjoint] = plan.bound(found[0], seed) or False
+    return y
 
 
 def _plans_of(op: JacobianOperator) -> Any:

@@ -42,7 +42,7 @@ class UncompiledError(FallbackError):
 def simplified(tape: Tape) -> Tape:
     """A tape as it is compiled: in a simpler form, or as it is, with a warning, on a failure."""
     try:
-        return simplify(tape)
+        return simplify(tape, for_programs=True)
     except (LinadError, MemoryError):
         raise
     except Exception as failure:

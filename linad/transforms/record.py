@@ -60,6 +60,7 @@ class RecordTrace(Trace):
         self.operands = PlainOperands()
         self.known: set[Var] = set()  # whose values Python has learned, and guards check
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
+        self.rolls = True  # whether loops that are differentiated may be kept as loops
         self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 

@@ -21,6 +21,7 @@ from linad.core.tape import Equation, Source, Tape, Var, needed
 from linad.transforms import (
     array_identities as identities,
     contractions,
+    outer_sums,
     small_arrays as entries,
     sums_of_terms as statistics,
 )
@@ -31,16 +32,18 @@ from linad.transforms.small_arrays import without_overwritten
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
 
-TABLES = (contractions, entries, identities, statistics)
+TABLES = (contractions, entries, identities, outer_sums, statistics)
 """Modules of rewrites; they register themselves."""
 
 
-def simplify(tape: Tape) -> Tape:
+def simplify(tape: Tape, for_programs: bool = False) -> Tape:
     """Return a tape with the same results and fewer equations.
 
     Parameters
     ----------
     tape : Tape
+    for_programs : bool
+        Whether it may have primitives in it that only compiled programs know.
 
     Returns
     -------
@@ -53,14 +56,14 @@ def simplify(tape: Tape) -> Tape:
     identity.
     """
     with collection_paused():
-        return TapeSimplifier(tape).result()
+        return TapeSimplifier(tape, for_programs).result()
 
 
 class TapeSimplifier:
     """The state of one pass: what stands for each variable, and the equations so far."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self, tape: Tape, for_programs: bool) -> None:
+        self.tape, self.for_programs = tape, for_programs
         self.equations: list[Equation] = []
         self.stands: dict[Var, Any] = {}
         self.made_by: dict[Var, Equation] = {}
@@ -112,7 +115,7 @@ class TapeSimplifier:
 
     def emit_equation(self, eqn: Equation) -> Any:
         """Add an equation of the tape, with what stands for its operands."""
-        return self._add(eqn.with_inputs(tuple([self._emitted(a) for a in eqn.inputs])))
+        return self.add(eqn.with_inputs(tuple([self._emitted(a) for a in eqn.inputs])))
 
     def _inline(self, inner: Tape, inputs: tuple[Any, ...], outputs: tuple[Var, ...]) -> None:
         """Take the equations of a compiled program in the place of its call."""
@@ -127,7 +130,7 @@ class TapeSimplifier:
         for v, a in zip(outputs, inner.outputs, strict=True):
             self.stands[v] = self.operand(own[a] if isinstance(a, Var) else a)
 
-    def _add(self, eqn: Equation) -> Any:
+    def add(self, eqn: Equation) -> Any:
         """Add an equation, or find what stands for its result."""
         found = self._replacement(eqn)
         if found is not None:
@@ -165,7 +168,7 @@ class TapeSimplifier:
     ) -> Any:
         """Add an equation of a rewrite; return its result."""
         made = (self.new_var(shape, np.dtype(dtype)),)
-        return self._add(
+        return self.add(
             Equation(Primitive.registry[name], tuple(inputs), params, made, self.source)
         )
 

@@ -10,6 +10,7 @@ import linad
 X = np.array([-1.3, 0.3, 1.1])
 P = np.array([0.8, 1.3, 1.9])
 U = np.array([0.3, 0.6, 0.7])
+V = np.array([3.5, 0.9, 12.0])
 
 
 CASES = [
@@ -20,16 +21,16 @@ CASES = [
     special_case("nrdtrimn", U, P, X),
     special_case("tklmbda", np.array([-0.9, 0.2, 1.1]), np.array([0.3, 0.0, -1.2])),
     special_case("nrdtrisd", X / 8, np.array([0.25, 0.27, 0.3]), P / 4),
-    *[special_case(name, 3.5, P) for name in ("chdtr", "chdtrc")],
-    special_case("chdtri", 3.5, U),
+    *[special_case(name, V, P) for name in ("chdtr", "chdtrc")],
+    special_case("chdtri", V, U),
     special_case("chndtr", P, 3.5, U),
     special_case("chndtrix", U, 3.5, 0.6),
-    *[special_case(name, P, 2.5, U) for name in ("gdtr", "gdtrc", "gdtrix")],
-    special_case("gdtria", U, 2.5, P),
-    special_case("stdtr", 3.5, X),
-    special_case("stdtrit", 3.5, U),
-    *[special_case(name, 3.0, 4.5, P) for name in ("fdtr", "fdtrc")],
-    special_case("fdtri", 3.0, 4.5, U),
+    *[special_case(name, P, V, U) for name in ("gdtr", "gdtrc", "gdtrix")],
+    special_case("gdtria", U, V, P),
+    special_case("stdtr", V[:, None], np.array([-9.0, -1.3, 0.0, 0.3, 2.1])),
+    special_case("stdtrit", V, U),
+    *[special_case(name, V, P, X + 2) for name in ("fdtr", "fdtrc")],
+    special_case("fdtri", V, P, U),
     *[special_case(name, 2, P) for name in ("pdtr", "pdtrc")],
     special_case("pdtri", 2, U),
     *[special_case(name, 2, 5, U) for name in ("nbdtr", "nbdtrc", "nbdtri")],

@@ -30,7 +30,6 @@ CONTINUOUS = {
 }
 SUPPORT = {"uniform": 1, "beta": 1}
 KINKED = {"laplace"}  # in the middle: the slope there is that of |z|, and has no derivative
-NO_CDF_SLOPE = {"gamma", "chi2", "beta", "t"}
 DISCRETE = {"poisson": (2.3,), "binom": (5, 0.3), "bernoulli": (0.4,), "geom": (0.35,)}
 DENSITIES, CUMULATIVE = ("pdf", "logpdf"), ("cdf", "logcdf", "sf", "logsf")
 
@@ -89,20 +88,7 @@ def test_continuous_derivatives(name):
     loc, scale = np.array(0.05), np.array([[1.3], [0.9 + 0.3 * SUPPORT.get(name, 0)]])
     d = getattr(ls, name)
     for function in DENSITIES + CUMULATIVE:
-        f = getattr(d, function)
-        if function in CUMULATIVE and name in NO_CDF_SLOPE:
-            check_derivatives(lambda x, m, s, f=f: f(x, *CONTINUOUS[name], m, s), x, loc, scale)
-        else:
-            check_derivatives(f, x, *shapes, loc, scale)
-
-
-@pytest.mark.parametrize("name", sorted(NO_CDF_SLOPE))
-def test_shapes_without_a_closed_derivative(name):
-    d, shapes = getattr(ls, name), CONTINUOUS[name]
-    for function in CUMULATIVE:
-        f = getattr(d, function)
-        with pytest.raises(UnsupportedError, match=rf"{name}\.{function}.*stop_gradient"):
-            linad.grad(lambda a, f=f: f(0.4, a, *shapes[1:]))(shapes[0])
+        check_derivatives(getattr(d, function), x, *shapes, loc, scale)
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
@@ -112,14 +98,12 @@ def test_no_nan_outside_or_at_the_ends(name):
     x = points(name)[:-1]
     d = getattr(ls, name)
     for function in DENSITIES + CUMULATIVE:
-        active = [] if function in CUMULATIVE and name in NO_CDF_SLOPE else shapes
-        rest = [] if active else shapes
 
-        def f(x, loc, scale, *a, function=function, rest=rest):
-            y = getattr(d, function)(x, *a, *rest, loc, scale)
+        def f(x, loc, scale, *a, function=function):
+            y = getattr(d, function)(x, *a, loc, scale)
             return np.sum(np.where(np.isfinite(y), y, 0.0))
 
-        point = (x, np.array(0.0), np.array(1.0), *active)
+        point = (x, np.array(0.0), np.array(1.0), *shapes)
         everything = tuple(range(len(point)))
 
         def gradient(*p, f=f, everything=everything):
@@ -160,10 +144,6 @@ def test_tails():
     assert linad.grad(lambda x: ls.t.logpdf(x, 3.0))(1e200) == pytest.approx(-4e-200)
 
 
-NOT_CLOSED = {
-    *("betaprime", "chi", "dgamma", "erlang", "f", "gengamma", "gennorm", "invgamma", "jf_skew_t"),
-    *("loggamma", "nakagami", "rdist"),
-}  # F has no closed derivative in a shape
 BY_CASES = (
     "betaprime",
     "loggamma",
@@ -191,10 +171,7 @@ def test_further_distributions(name):
             continue
         y = traced_value(lambda x, f=f: f(x, *shapes, loc, scale), given)
         np.testing.assert_allclose(y, expected, rtol=1e-9)
-        if density or name not in NOT_CLOSED:
-            check_derivatives(f, given, *map(np.array, shapes), loc, scale)
-        else:
-            check_derivatives(lambda x, m, s, f=f: f(x, *shapes, m, s), given, loc, scale)
+        check_derivatives(f, given, *map(np.array, shapes), loc, scale)
 
 
 @pytest.mark.parametrize("name", ["norm", "gamma", "t", "f", "pareto", "truncnorm", "trapezoid"])

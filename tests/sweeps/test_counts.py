@@ -138,6 +138,12 @@ PROGRAMS = {
         normal((4, 4), (5, 5)),
         Count(4, 2, 128, 0),
     ),
+    # With the value: the sums once more where they are not finite, and no product stored.
+    "Kronecker, value": (
+        linad.value_and_grad(kron_sum, argnums=(0, 1)),
+        normal((6, 6), (7, 7)),
+        Count(6, 4, 192, 0),
+    ),
     # The padded tangent is the only intermediate array.
     "Bratu, JVP": (jvp(bratu), normal((16, 16), (16, 16)), Count(3, 3, 2624, 0)),
     "Bratu, VJP": (vjp(bratu), normal((16, 16), (16, 16)), Count(7, 5, 4672, 0)),
@@ -289,3 +295,23 @@ def test_programs_without_repetition_share_kernels_of_one_equation(monkeypatch):
     np.testing.assert_allclose(gradient(x), linad.grad(f)(x), rtol=1e-12)
     monkeypatch.setattr(plan, "RARE", 10**9)
     assert linad.explain(linad.jit(linad.grad(f)))(x).kernels > 1.5 * report.kernels
+
+
+def test_views_of_arguments_are_not_kept():
+    """The matrix of a product is an argument: its transpose is taken again, not copied."""
+    X, (w,) = normal((40, 20))[0], normal(20)
+    y = np.sign(X @ w)
+
+    def strided(w, X, y):
+        return np.sum(np.tanh(X[::2].T.reshape(20, 2, 10)[:, 0].T @ w) * y[:10])
+
+    for f in (logistic, strided):
+        gradient = linad.jit(linad.grad(f))
+        for _ in range(3):
+            gradient(w, X, y)
+        H = linad.linearize(gradient, w, X, y, argnums=0)[1]
+        expected = linad.linearize(linad.grad(f), w, X, y, argnums=0)[1]
+        np.testing.assert_allclose(H.todense(), expected.todense(), rtol=1e-12)
+        (variants,) = gradient.variants.values()
+        forward = variants[0].compiled.derived((0,), None).forward
+        assert sum([np.prod(v.shape) for v in forward.tape.outputs]) <= 4 * len(y) + len(w) < X.size

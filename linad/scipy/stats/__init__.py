@@ -3,8 +3,7 @@
 The distributions named here, and those of `linad.scipy.stats.hooks`, have traced `pdf`, `logpdf`
 (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
 `mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
-differentiable in x, loc, scale and the shape parameters; where a distribution function has no
-derivative of closed form in a shape parameter (gamma, beta, t, chi2) it raises. Results are double
+differentiable in x, loc, scale and the shape parameters, counts excepted. Results are double
 precision, as SciPy's. Summaries of samples (`skew`, `kurtosis`, `moment`, `zscore`, `sem`, `gmean`,
 `hmean`, `entropy`) are traced as well. Everything else is SciPy's own.
 """

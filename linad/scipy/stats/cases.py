@@ -38,7 +38,6 @@ def _trapezoid_cdf(z: Any, c: Any, d: Any) -> Any:
 
 class Trapezoid(Continuous):
     shapes = ("c", "d")
-    closed = frozenset(shapes)
     support = (0.0, 1.0)
     inside = 0.5
 
@@ -63,7 +62,6 @@ class Trapezoid(Continuous):
 
 class Triangle(Continuous):
     shapes = ("c",)
-    closed = frozenset(shapes)
     support = (0.0, 1.0)
     inside = 0.5
 
@@ -103,7 +101,6 @@ class TruncatedNormal(Continuous):
     """The normal distribution between a and b."""
 
     shapes = ("a", "b")
-    closed = frozenset(shapes)
 
     def _valid(self, a: Any, b: Any) -> Any:
         return a < b
@@ -147,7 +144,6 @@ class GeneralExtreme(Continuous):
     """exp(-t) with t = (1 - c z)^(1/c); Gumbel's distribution for c = 0."""
 
     shapes = ("c",)
-    closed = frozenset(shapes)
 
     def _valid(self, c: Any) -> Any:
         return np.isfinite(still(c))
@@ -201,7 +197,6 @@ def _burr_moments(c: Any, d: Any) -> tuple[Any, Any]:
 
 class Burr(Continuous):
     shapes = ("c", "d")
-    closed = frozenset(shapes)
     support = (0.0, np.inf)
     inside = 1.0
 
@@ -228,7 +223,6 @@ class Fisk(Continuous):
     """Burr's distribution with d = 1: the logistic distribution of log z."""
 
     shapes = ("c",)
-    closed = frozenset(shapes)
     support = (0.0, np.inf)
     inside = 1.0
 
@@ -253,7 +247,6 @@ class Fisk(Continuous):
 
 class SkewNormal(Continuous):
     shapes = ("a",)
-    closed = frozenset(shapes)
 
     def _valid(self, a: Any) -> Any:
         return np.isfinite(still(a))
@@ -276,7 +269,6 @@ class GeneralGamma(Continuous):
     """z^c has a gamma distribution."""
 
     shapes = ("a", "c")
-    closed = frozenset({"c"})
     support = (0.0, np.inf)
     inside = 1.0
 

@@ -38,7 +38,6 @@ class LogNormal(Continuous):
     """log z is normal with standard deviation s."""
 
     shapes = ("s",)
-    closed = frozenset(shapes)
     support = (0.0, np.inf)
     inside = 1.0
 
@@ -167,7 +166,6 @@ class Gumbel(Continuous):
 
 class Weibull(Continuous):
     shapes = ("c",)
-    closed = frozenset(shapes)
     support = (0.0, np.inf)
     inside = 1.0
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.primitive import Traced
 from linad.rules.counts import binomial_pmf, log_binomial, log_poisson, poisson_pmf
 from linad.scipy.stats.distribution import Discrete
 
 
 class Poisson(Discrete):
     shapes = ("mu",)
-    closed = frozenset(shapes)
 
     def _valid(self, mu: Any) -> Any:
         return mu >= 0
@@ -35,7 +35,6 @@ class Poisson(Discrete):
 
 class Binomial(Discrete):
     shapes = ("n", "p")
-    closed = frozenset(("p",))
 
     def _valid(self, n: Any, p: Any) -> Any:
         return (n >= 0) & (np.floor(n) == n) & (p >= 0) & (p <= 1)
@@ -44,7 +43,8 @@ class Binomial(Discrete):
         return n
 
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
-        self.check_slopes(function, parameters)  # n is a count in all functions
+        if isinstance(parameters["n"], Traced):
+            self.refuse(function, "n", "does not exist: n is a count")
         return super().traced(function, x, parameters)
 
     def _logpmf(self, k: Any, n: Any, p: Any) -> Any:
@@ -64,7 +64,6 @@ class Bernoulli(Discrete):
     """One trial."""
 
     shapes = ("p",)
-    closed = frozenset(shapes)
 
     def _valid(self, p: Any) -> Any:
         return (p >= 0) & (p <= 1)
@@ -89,7 +88,6 @@ class Geometric(Discrete):
     """Trials up to the first success."""
 
     shapes = ("p",)
-    closed = frozenset(shapes)
     first = 1
 
     def _valid(self, p: Any) -> Any:

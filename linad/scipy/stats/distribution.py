@@ -52,15 +52,12 @@ class Distribution:
         The methods with a traced form.
     moments : tuple of str
         The methods with a traced form that are of the parameters alone.
-    closed : frozenset of str
-        Shape parameters that F has a derivative in; in the others it has no closed form.
     """
 
     shapes: ClassVar[tuple[str, ...]] = ()
     variable: ClassVar[str] = "x"
     functions: ClassVar[tuple[str, ...]] = ()
     moments: ClassVar[tuple[str, ...]] = ()
-    closed: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -148,12 +145,6 @@ class Distribution:
             f"{self.name}.{function}: the derivative in {name} {why}; pass "
             f"linad.stop_gradient({name}), or a number"
         )
-
-    def check_slopes(self, function: str, parameters: dict[str, Any]) -> None:
-        """Refuse shape parameters that F has no derivative in, of closed form."""
-        for name in self.shapes:
-            if name not in self.closed and isinstance(parameters[name], Traced):
-                self.refuse(function, name, "has no closed form")
 
 
 class Frozen:
@@ -275,8 +266,6 @@ class Continuous(Distribution):
         if function in ("ppf", "isf"):
             return self._quantile(function, x, parameters)
         density = function in ("pdf", "logpdf")
-        if not density:
-            self.check_slopes(function, parameters)
         x, loc, scale = (double(v) for v in (x, parameters["loc"], parameters["scale"]))
         shapes = [double(parameters[name]) for name in self.shapes]
         valid = (scale > 0) & self._valid(*shapes)
@@ -349,8 +338,6 @@ class Discrete(Distribution):
         for name, value in ((self.variable, x), ("loc", parameters["loc"])):
             if isinstance(value, Traced):
                 self.refuse(function, name, "does not exist: counts are integers")
-        if not function.endswith("pmf"):
-            self.check_slopes(function, parameters)
         k = double(x) - double(parameters["loc"])
         shapes = [double(parameters[name]) for name in self.shapes]
         valid = self._valid(*shapes)

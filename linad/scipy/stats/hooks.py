@@ -27,7 +27,7 @@ NAMES = (
     *("semicircular", "skewcauchy", "truncexpon", "truncweibull_min", "wald", "weibull_max"),
     *("betaprime", "jf_skew_t", "vonmises", "wrapcauchy"),
 )
-"""The distributions whose formulas trace; a derivative without closed form raises, as elsewhere."""
+"""The distributions whose formulas trace."""
 
 
 def _where(exists: Any, moment: Any, *shapes: Any) -> Any:
@@ -80,7 +80,6 @@ class Hooked(Continuous):
     def __init__(self, name: str) -> None:
         given = getattr(scipy.stats, name).shapes
         self.shapes = tuple(given.split(", ")) if given else ()  # type: ignore[misc]
-        self.closed = frozenset(self.shapes)  # type: ignore[misc]
         super().__init__(name)
 
     def _valid(self, *shapes: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 from linad.core.settings import settings
 from linad.sweeps.cpu import engine, kernel_cache as cache
+from linad.sweeps.cpu.made_results import TABLE
 from linad.sweeps.fallbacks import PreparedFallback
 from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.lower import Lowering
@@ -31,6 +32,8 @@ class CpuProgram(SweepProgram):
         Whether there is enough work for several threads.
     enter : callable
         The sweep, which lets go of the interpreter where a run is long.
+    makes_results : bool
+        Whether compiled code can make the results of a short call.
 
     Notes
     -----
@@ -39,6 +42,7 @@ class CpuProgram(SweepProgram):
     """
 
     shared = False
+    makes_results = False
 
     def _build(self, lowering: Lowering) -> None:
         counts = cache.counts
@@ -51,6 +55,7 @@ class CpuProgram(SweepProgram):
         self.compiled, self.loaded = counts.compiled - before[0], counts.loaded - before[1]
         work = sum([max(i.extent, i.work // WORK_OF_AN_ENTRY) for i in kernels])
         self.enter = engine.enter_long if work > LONG_RUN else engine.enter
+        self.makes_results = work <= LONG_RUN and TABLE is not None
         self.shared = max([i.work for i in kernels], default=0) >= SHARED_WORK
 
     def _source_of(self, call: KernelCall) -> str:

@@ -11,9 +11,12 @@ fit goes the long way.
         (a0, a1) = args
         if type(a0) is not list or len(a0) != 2: return OTHER
         ...
-        r0 = empty((3,), d0)
-        status = enter(workspace.header, (a0[0], a0[1], a1, r0))
-        return (r0[()], ...)
+        made = make(workspace.header, plan, (a0[0], a0[1], a1))
+        if made is OTHER: return OTHER
+        r0, r1 = made
+        return (r0, [r1], ...)
+
+Programs that let go of the interpreter get results that Python makes: ``r0 = empty((3,), d0)``.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,6 +28,7 @@ from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
+from linad.sweeps.cpu.made_results import enter_making, plan_of
 
 
 def short_call(
@@ -50,7 +54,8 @@ def short_call(
     dynamic : list
         Their leaves that are data, in order.
     result : container
-        Like the result, its leaves being the entries of ``slots``.
+        Like the result, its leaves being the entries of ``slots``, or what is the same at every
+        call.
     slots : list
         One object a result of the program, in order.
     flat : list of bool
@@ -75,12 +80,12 @@ def short_call(
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
-    writer = _ShortCallWriter(dynamic, slots, flat)
+    writer = _ShortCallWriter(dynamic, slots)
     writer.lies = lies
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
-        made = writer.give(result)
+        returned = writer.give(result)
     except _NoShortWayError:
         return None
     scope = writer.scope | {
@@ -113,33 +118,54 @@ def short_call(
         # Names of their own, so that they do not meet the writer's.
         scope |= look.scope if look is not None else {}
         tests += look.lines if look is not None else []
-        given = look.texts if look is not None else []
-        reads = [f"o{k}" for k in range(len(given))]
+        outside = look.texts if look is not None else []
+        reads = [f"o{k}" for k in range(len(outside))]
         lines.append("    try:")
         lines += [f"        if not ({test}): return OTHER" for test in tests]
-        lines += [f"        {name} = {text}" for name, text in zip(reads, given, strict=True)]
+        lines += [f"        {name} = {text}" for name, text in zip(reads, outside, strict=True)]
         lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
         scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
         texts = reads
-    for name, (shape, dtype) in zip(names, program.results, strict=True):
-        scope[f"d{name}"] = dtype
-        given = "" if dtype == np.dtype(float) else f", d{name}"
-        lines.append(f"    {name} = empty({shape!r}{given})")
     scope |= {f"h{k}": value for k, value in enumerate(held)}
-    arrays = ", ".join([*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts, *names])
+    arrays = [*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts]
+    numbers = [s.shape == () and not f for s, f in zip(slots, flat, strict=True)]
+    # What the plan, and the lines, have of the dtypes is addresses.
+    scope |= {f"d{k}": dtype for k, (_, dtype) in enumerate(program.results)}
+    if program.makes_results:
+        scope |= {"make": enter_making, "plan": plan_of(len(arrays), program.results, numbers)}
+        target = names[0] if len(names) == 1 else "made"
+        run = f"{target} = make(workspace.header, plan, ({_listed(arrays)}))"
+        failed = f"{target} is OTHER"
+        after = [f"{_listed(names)} = made"] if len(names) > 1 else []
+    else:
+        for k, (shape, _) in enumerate(program.results):
+            lines.append(f"    r{k} = empty({shape!r}, d{k})")
+        run = f"status = enter(workspace.header, ({_listed([*arrays, *names])}))"
+        failed = "status"
+        after = [f"r{k} = r{k}[()]" for k, number in enumerate(numbers) if number]
     lines += [
         "    try:",
         "        workspace = pool.pop()",
         "    except IndexError:",
         "        workspace = new_workspace()",
-        f"    status = enter(workspace.header, ({arrays},))",
+        f"    {run}",
         "    pool.append(workspace)",
-        "    if status:",
+        f"    if {failed}:",
         "        return OTHER",
-        f"    return {made}",
+        *[f"    {line}" for line in after],
+        f"    return {returned}",
     ]
     exec("\n".join(lines), scope)
     return scope["call"]  # type: ignore[no-any-return]
+
+
+UNCHANGED = (int, float, bool, str, type(None))
+"""Results that are the same at every call, and cannot be written into."""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with a comma after each, as a tuple has them."""
+    return "".join([f"{name}, " for name in names])
 
 
 class _NoShortWayError(Exception):
@@ -149,10 +175,9 @@ class _NoShortWayError(Exception):
 class _ShortCallWriter:
     """The lines that take containers apart, and the expression that makes one."""
 
-    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any], flat: Sequence[bool]) -> None:
+    def __init__(self, dynamic: Sequence[Any], slots: Sequence[Any]) -> None:
         self.dynamic = {id(x) for x in dynamic}
         self.slots = {id(s): k for k, s in enumerate(slots)}
-        self.flat = flat
         self.lines: list[str] = []
         self.arrays: list[str] = []
         self.scope: dict[str, Any] = {}
@@ -210,8 +235,10 @@ class _ShortCallWriter:
         if k is not None:
             if self.lies and self.lies[k] != "C":
                 return f"laid_like(r{k}, {self._name(self.lies[k])})"
-            return f"r{k}[()]" if value.shape == () and not self.flat[k] else f"r{k}"
+            return f"r{k}"
         kind = type(value)
+        if kind in UNCHANGED:
+            return self._name(value)
         if kind is tuple:
             return "(" + "".join([self.give(v) + ", " for v in value]) + ")"
         if kind is list:

@@ -1,0 +1,189 @@
+"""Results that compiled code makes: the whole of a short call between two lines of Python.
+
+`numpy.empty` costs a tenth of a microsecond a result, as much as a small program. By the address
+of what it calls, in NumPy's table of C functions, an array costs half of that, and a number no
+array that Python sees. The table is part of NumPy's stable binary interface. Objects are counted
+with the interpreter's lock held, so there are no results of this kind in builds without one.
+"""
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import box, intrinsic, models, register_model
+
+from linad.core.machine_code import kept
+from linad.operators.provided import OTHER
+from linad.sweeps.cpu.engine import entry_of, patch, sweep
+from linad.sweeps.cpu.native import (
+    ARRAY_DATA,
+    HEADER,
+    INT64,
+    TUPLE_ITEMS,
+    address_of,
+    object_address,
+    set_word,
+    word,
+)
+
+NEW_FROM_DESCR, RETURN = 94, 76
+"""Where `PyArray_NewFromDescr` and `PyArray_Return` stand in NumPy's table."""
+
+
+def _table() -> Any:
+    """NumPy's C functions, or None where results are made in Python."""
+    module = sys.modules.get("numpy._core._multiarray_umath")
+    capsule = getattr(module, "_ARRAY_API", None)
+    locked = not sysconfig.get_config_var("Py_GIL_DISABLED")
+    if capsule is None or not locked or sys.implementation.name != "cpython":
+        return None
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    address = pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, None)
+    return ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
+
+
+TABLE = _table()
+
+
+class Owned(types.Type):
+    """A Python object that compiled code returns, with the reference to it; 0 after an error."""
+
+    def __init__(self) -> None:
+        super().__init__("Owned")
+
+
+owned = Owned()
+
+
+@register_model(Owned)
+class _OwnedModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, INT64)
+
+
+@box(Owned)
+def _box_owned(kind: Any, value: Any, c: Any) -> Any:
+    return c.builder.inttoptr(value, c.pyapi.pyobj)
+
+
+@intrinsic
+def as_object(context: Any, address: Any) -> Any:
+    """The object at an address, whose reference goes to the caller."""
+    return owned(types.int64), lambda context, builder, signature, args: args[0]
+
+
+@intrinsic
+def call_c(context: Any, function: Any, arguments: Any) -> Any:
+    """Call the C function at an address, which returns an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        passed = cgutils.unpack_tuple(builder, args[1], len(arguments))
+        kind = ir.FunctionType(INT64, [a.type for a in passed])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), passed)
+
+    return types.int64(types.int64, arguments), generate
+
+
+@intrinsic
+def half(context: Any, number: Any) -> Any:
+    """The number as a C ``int``."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.trunc(args[0], ir.IntType(32))
+
+    return types.int32(types.int64), generate
+
+
+# A plan is words: addresses of functions and objects, the numbers of arrays, then memory that
+# looks like a tuple of them to `patch`, then each result: dtype, whether it is a number, its shape.
+NEW, TO_NUMBER, TUPLE, HOLD, DROP, ARRAY, NOTHING, INPUTS, OUTPUTS, TOGETHER = range(0, 80, 8)
+
+
+@kept(owned(object_address, object_address, object_address))
+def _call(header, plan, args):
+    """Make results, check and patch, run: the result, or a tuple of several, or `OTHER`."""
+    p = word(address_of(plan) + ARRAY_DATA)
+    given = address_of(args)
+    h = word(address_of(header) + ARRAY_DATA)
+    n, m = word(p + INPUTS), word(p + OUTPUTS)
+    # First of all, since a collection of garbage may run other calls in between.
+    several = call_c(word(p + TUPLE), (m,)) if m != 1 else 0
+    if m != 1 and several == 0:
+        return as_object(0)
+    together = p + TOGETHER
+    items = together + TUPLE_ITEMS
+    set_word(together + HEADER, n + m)
+    status = 0 if word(given + HEADER) == n else 1
+    for k in range(n if status == 0 else 0):
+        set_word(items + 8 * k, word(given + TUPLE_ITEMS + 8 * k))
+    first = items + 8 * (n + m)
+    at, made, failed = first, 0, False
+    while status == 0 and made < m:
+        call_c(word(p + HOLD), (word(at),))  # the next call takes a reference of the dtype
+        ndim = word(at + 16)
+        array = call_c(
+            word(p + NEW),
+            (word(p + ARRAY), word(at), half(ndim), at + 24, 0, 0, half(0), 0),
+        )
+        if array == 0:
+            status, failed = 1, True
+        else:
+            set_word(items + 8 * (n + made), array)
+            made += 1
+            at += 24 + 8 * ndim
+    if status == 0:
+        status = patch(h, together)
+    if status == 0:
+        status = sweep(word(h + 16), word(h + 24))
+    if status != 0:
+        for k in range(made):
+            call_c(word(p + DROP), (word(items + 8 * (n + k)),))
+        if m != 1:
+            call_c(word(p + DROP), (several,))
+        if failed:
+            return as_object(0)
+        call_c(word(p + HOLD), (word(p + NOTHING),))
+        return as_object(word(p + NOTHING))
+    at = first
+    for k in range(m):
+        result = word(items + 8 * (n + k))
+        if word(at + 8):
+            result = call_c(word(p + TO_NUMBER), (result,))
+        if m == 1:
+            return as_object(result)
+        set_word(several + TUPLE_ITEMS + 8 * k, result)
+        at += 24 + 8 * word(at + 16)
+    return as_object(several)
+
+
+enter_making = entry_of(_call)
+"""``enter_making(header, plan, arrays)``: the result of a short program, a tuple of several
+results, or `OTHER` for other arguments and where a kernel stopped. Holds the interpreter's lock."""
+
+
+def plan_of(inputs: int, results: Sequence[tuple[Any, Any]], numbers: Sequence[bool]) -> Any:
+    """What `enter_making` has to know of a program.
+
+    Parameters
+    ----------
+    inputs : int
+        How many arrays it takes.
+    results : list of (shape, dtype)
+        The dtypes have to outlive the plan.
+    numbers : list of bool
+        Which of the results are numbers: scalars of NumPy, and no arrays.
+    """
+    python = ctypes.pythonapi
+    functions = [python.PyTuple_New, python.Py_IncRef, python.Py_DecRef]
+    words = [TABLE[NEW_FROM_DESCR], TABLE[RETURN]]
+    words += [ctypes.cast(f, ctypes.c_void_p).value for f in functions]
+    words += [id(np.ndarray), id(OTHER), inputs, len(results)]
+    words += [0] * (TUPLE_ITEMS // 8 + inputs + len(results))
+    for (shape, dtype), number in zip(results, numbers, strict=True):
+        words += [id(dtype), int(number), len(shape), *shape]
+    return np.array(words, np.int64)
