@@ -31,7 +31,7 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Kronecker, Matrix, RowProducts
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, laid_out
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
@@ -171,13 +171,19 @@ def vecmat(a: Any, b: Any, *, axes: Any = None) -> Any:
     return _vecmat(a, b) if axes is None else _with_axes(_vecmat, (1, 2, 1), a, b, axes)
 
 
+def _multiple(a: Any, b: Any) -> Any:
+    """A number times an array; BLAS writes a matrix in order C."""
+    y = a * b
+    return laid_out(y, "C", "dot") if y.ndim == 2 and y.dtype.kind in "fc" else y
+
+
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
-        return a * b
+        return _multiple(a, b)
     if b.ndim == 1 or a.ndim == 1 or a.ndim == b.ndim == 2:
         return _product(a, b)
     return tensordot(a, b, ((-1,), (-2,)))
@@ -192,7 +198,9 @@ def vdot(a: Any, b: Any, /) -> Any:
 @gives(number)
 def inner(a: Any, b: Any, /) -> Any:
     a, b = as_array(a), as_array(b)
-    return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((-1,), (-1,)))
+    if a.ndim == 0 or b.ndim == 0:
+        return _multiple(a, b)
+    return tensordot(a, b, ((-1,), (-1,)))
 
 
 @implements(np.outer)

@@ -86,6 +86,7 @@ FORMS = {
     "column": lambda x: x.copy("F"),
     "average": lambda x: np.average(x, axis=0, weights=np.ones(len(x))),
     "quantile": lambda x: np.quantile(x, 0.3, axis=0),
+    "dot": lambda x: np.dot(2.0 * x.ravel()[0], x),
     "written": lambda x: _doubled(x),
 }
 SOLID = rng.uniform(size=(2, 3, 4))
