@@ -129,10 +129,11 @@ COUNTERPARTS = {
     **{native.GETTERS[f"get_{d}"]: _getter(np.dtype(d)) for d in native.DTYPES},
     **{native.SETTERS[f"set_{d}"]: _setter(np.dtype(d)) for d in native.DTYPES},
     **{
-        vecmath.FUNCTIONS[f"{prefix}_{name}"]: _library(name)
-        for prefix in "vm"
-        for name in (*vecmath.UNARY, *vecmath.BINARY)
+        function: _library(name.partition("_")[2])
+        for name, function in vecmath.FUNCTIONS.items()
+        if function is not vecmath.again
     },
+    vecmath.again: lambda at, start, stop: 0,  # NumPy's functions have no range
     **{complexes.LIBRARY[name]: _library(name) for name in complexes.UNARY},
     complexes._power: np.power,
     **{special.NAMES[f"s_{name}"]: _special(name) for name in ARITY},

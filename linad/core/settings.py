@@ -43,8 +43,8 @@ class Settings:
         Most bytes of that folder; kernels that were not used for longest are removed when there
         are more. Default 2**28 (256 MiB).
     vector_math : bool
-        Whether compiled loops use the vector functions of the C library, with errors of up to
-        4 units in the last place. Default True.
+        Whether elementary functions of compiled loops vectorise, with errors of up to 4 units in
+        the last place. Default True; otherwise the C library's scalar functions are called.
     fast_math : bool
         Whether kernels may reorder arithmetic and ignore NaN and infinity. Default False.
     threads : int

@@ -15,6 +15,10 @@ NO_RESULT = 2
 """Status of a kernel that could not do its work: a matrix was singular, say."""
 
 
+NOT_COMPILED = 3
+"""Status of a kernel that needed another one, which could not be compiled."""
+
+
 class KernelCall:
     """A kernel and its operands.
 

@@ -39,6 +39,7 @@ class Operand:
     def __init__(self, place: Place, strides: Shape, output: int) -> None:
         self.place, self.output = place, output
         self.strides = strides
+        self.read = False
         self.pieces = 0  # bytes from the results of one piece to those of the next
         self.dtype = name_of_dtype(place.dtype)
 
@@ -55,7 +56,8 @@ class LoopSource:
     stored : set of Var
         What it makes that others read.
     prefix : str
-        Of the names of transcendental functions: ``v_``, which vectorise, or ``m_``.
+        Of the names of transcendental functions: ``v_``, which vectorise, or ``m_``; see
+        `linad.sweeps.cpu.vector_math.FUNCTIONS`.
 
     Attributes
     ----------
@@ -191,8 +193,10 @@ class LoopSource:
             if known.place.same(place) and known.strides == strides:
                 if output and known.output < 0:
                     known.output = self._next_output()
+                known.read |= not output
                 return k
         self.operands.append(Operand(place, strides, self._next_output() if output else -1))
+        self.operands[-1].read = not output
         return len(self.operands) - 1
 
     def _next_output(self) -> int:

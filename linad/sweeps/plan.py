@@ -9,7 +9,11 @@ maximum joins the loop that makes its terms.
     y = tanh(x @ W + b)        level 0: matmul        level 1: add, tanh, square, 1 - ...
     s = 1 - y * y                                      stored: y; s only if somebody else reads it
 
-What a later loop alone reads is computed there (it *sinks*), so that it is never stored.
+What a later loop alone reads is computed there (it *sinks*), so that it is never stored. A sum that
+nobody needs before a later loop over the same entries is taken there, where that spares memory:
+
+    s = exp(u)                                         level 0, as sum(log(x)) would be
+    z = (log(x) - m) / s, sum(z * z), sum(log(x))      level 1: one pass over x
 """
 
 from collections import Counter, defaultdict
@@ -20,7 +24,7 @@ import numpy as np
 
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.loop_reductions import reduces_in_loop
+from linad.sweeps.loop_reductions import is_reduction, reduces_in_loop
 from linad.sweeps.steps import WRITE, CallStep, Loop, Step, operands_of, unique
 from linad.sweeps.target import Target
 
@@ -34,6 +38,10 @@ CHEAP = 4
 TINY, RARE = 8, 16
 """Entries of a loop so short that its work is less than its instruction, and how many such loops,
 all different, a program may have a kernel for."""
+
+LONG, AGAIN = 1024, 1000
+"""Entries from which a loop is worth joining to a later one, and how many equations, in all, are
+planned again to find out."""
 
 
 def is_elementwise(eqn: Equation, target: Target) -> bool:
@@ -67,19 +75,23 @@ class Planner:
         more: Mapping[Equation, tuple[Var, ...]],
     ) -> None:
         self.tape, self.target, self.views, self.more = tape, target, views, more
-        self.ready: dict[Any, int] = dict.fromkeys(tape.inputs, 0)
+        self._place_all({})
+
+    def _place_all(self, waiting: Mapping[Equation, int]) -> None:
+        """Give the equations their levels, some of them no earlier ones than they are told."""
+        self.waiting = waiting
+        self.ready: dict[Any, int] = dict.fromkeys(self.tape.inputs, 0)
         self.register: dict[Var, tuple[int, Shape]] = {}
         self.level: dict[Equation, int] = {}
         self.group: dict[Equation, tuple[int, Shape]] = {}  # of what loops compute
         self.read_until: dict[Var, int] = defaultdict(lambda: -1)  # by storage
         self.storage: dict[Var, Var] = {}
         self.overwritten: set[Var] = set()
-
-    def steps(self) -> list[Step]:
         for eqn in self.tape.equations:
             self._place(eqn)
-        members = self._sink()
-        return self._ordered(members)
+
+    def steps(self) -> list[Step]:
+        return self._ordered(self._with_later_sums(self._sink()))
 
     # Levels.
 
@@ -106,6 +118,7 @@ class Planner:
             self.group[eqn] = self.register[out] = (level, out.shape)
         elif reduces_in_loop(eqn, self.target.takes):
             level = self._operand_level(variables[0], variables[0].shape)
+            level = max(level, self.waiting.get(eqn, 0))
             self.group[eqn] = (level, variables[0].shape)
         else:
             level = max([self.ready[a] for a in variables], default=0)
@@ -186,6 +199,76 @@ class Planner:
         if found is None:
             return True
         return any(found not in loops.get(user, {None}) for user in users[a])
+
+    # Later sums.
+
+    def _ways(self) -> list[tuple[list[Equation], int]]:
+        """Reductions that may be worth taking later, and the levels of loops of their shape."""
+        reductions: dict[Any, list[Equation]] = defaultdict(list)
+        for eqn, group in self.group.items():
+            if is_reduction(eqn) and size_of(group[1]) >= LONG:
+                reductions[group].append(eqn)
+        tries = AGAIN // max(1, len(self.tape.equations))
+        if not (reductions and tries and self.target.reorders):
+            return []
+        loops: dict[Any, list[Equation]] = defaultdict(list)
+        for eqn, group in self.group.items():
+            loops[group].append(eqn)
+        in_order = sorted(loops)
+        pairs = [
+            (sums, loops[at, other], at)
+            for (level, shape), sums in reductions.items()
+            for at, other in in_order
+            if other == shape and at > level
+        ]
+        ways = []
+        for sums, loop, at in pairs[:tries]:
+            needed = self._needed_for(loop)
+            moving = [eqn for eqn in sums if eqn.outputs[0] not in needed]
+            if moving:
+                ways.append((moving, at))
+        return ways
+
+    def _needed_for(self, equations: list[Equation]) -> set[Any]:
+        """All that some equations depend on."""
+        found: set[Any] = {a for eqn in equations for a in eqn.inputs if isinstance(a, Var)}
+        for eqn in reversed(self.tape.equations):
+            if not found.isdisjoint(eqn.outputs):
+                found.update(a for a in eqn.inputs if isinstance(a, Var))
+        return found
+
+    def _with_later_sums(self, members: dict[Any, list[Equation]]) -> dict[Any, list[Equation]]:
+        """The equations of each loop, where reductions wait for loops that spare memory by it."""
+        ways = self._ways()
+        if not ways:
+            return members
+        waiting: dict[Equation, int] = {}
+        least = self._traffic(members)
+        most = max(STATEMENTS, *map(len, members.values()))
+        for reductions, level in ways:
+            tried = waiting | dict.fromkeys(reductions, level)
+            self._place_all(tried)
+            found = self._sink()
+            traffic = self._traffic(found)
+            if traffic < least and max(map(len, found.values())) <= most:
+                waiting, least = tried, traffic
+        self._place_all(waiting)
+        return self._sink()
+
+    def _traffic(self, members: dict[Any, list[Equation]]) -> int:
+        """Bytes that loops read from memory and write to it."""
+        read: Counter[Var] = Counter()
+        for group, equations in members.items():
+            read.update(Loop(group[1], equations).reads)
+        kept = {a for a in self.tape.outputs if isinstance(a, Var)} | read.keys()
+        for eqn in reversed(self.tape.equations):
+            out = eqn.outputs[0] if eqn.outputs else None
+            if out in self.views and out in kept:
+                kept.add(self.views[out])
+            elif eqn not in self.group and out not in self.views:
+                kept.update(a for a in (*eqn.inputs, *self.more.get(eqn, ())) if isinstance(a, Var))
+        made = {eqn.outputs[0] for eqn in self.group}
+        return sum([size_of(v.shape) * v.dtype.itemsize * (read[v] + (v in made)) for v in kept])
 
     # Order.
 

@@ -83,6 +83,12 @@ def logistic(w, X, y):
     return np.sum(np.logaddexp(0, -y * (X @ w)))
 
 
+def log_normal(theta, y):
+    logs, sigma = np.log(y), np.exp(theta[1])
+    z = (logs - theta[0]) / sigma
+    return 0.5 * np.sum(z * z) + np.sum(logs) + y.size * theta[1]
+
+
 def hvp(f):
     """Of a function of one array; the vector comes last."""
     return lambda x, *more: linad.hvp(lambda x: f(x, *more[:-1]), (x,), more[-1:])
@@ -121,6 +127,12 @@ PROGRAMS = {
     "sum": (linad.grad(np.sum), normal(3), Count(1, 1, 0, 24)),
     # Value and slopes share one loop.
     "wave": (linad.value_and_grad(wave), normal(1000), Count(1, 1, 0, 0)),
+    # All sums are taken in one pass over the sample, and the logarithms are not stored.
+    "log-normal": (
+        linad.value_and_grad(log_normal),
+        (np.array([0.1, 0.2]), np.exp(normal(2000)[0])),
+        Count(4, 4, 384, 0),
+    ),
     # The value; the ends of the gradient; what is between them.
     "Rosenbrock": (linad.value_and_grad(rosenbrock), normal(1000), Count(3, 3, 0, 0)),
     "Rosenbrock, HVP": (hvp(rosenbrock), normal(1000, 1000), Count(2, 2, 0, 0)),

@@ -41,8 +41,10 @@ from linad.sweeps.cpu import (
     complex_numbers as complexes,
     native,
     number_pairs as numbers,
+    polynomials,
     special_functions as special,
     vector_math as vecmath,
+    written_numbers,
 )
 
 log = logging.getLogger("linad")
@@ -58,7 +60,7 @@ def toolchain() -> str:
         f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}",
         f"{platform.libc_ver()} {vecmath.libraries_loaded()}",
     ]
-    for module in (native, vecmath, numbers, complexes, special):
+    for module in (native, vecmath, polynomials, written_numbers, numbers, complexes, special):
         assert module.__file__ is not None
         parts.append(Path(module.__file__).read_text(encoding="utf-8"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

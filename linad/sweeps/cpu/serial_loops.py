@@ -13,6 +13,7 @@ or by some stride; all else (addresses, sizes, outer strides, constants) are wor
 
 from linad.core.shapes import size_of
 from linad.core.tape import Var
+from linad.sweeps.cpu import range_guards as guards
 from linad.sweeps.loop_reductions import REDUCTIONS, identity
 from linad.sweeps.loop_source import OUTPUTS, LoopSource, Operand
 from linad.sweeps.places import Place, new_place
@@ -104,6 +105,7 @@ class SerialLoop(LoopSource):
         for name, (dtype, raw) in self.immediates:
             lines.append(f"    {name} = {self._immediate(dtype, raw)}")
         depths = [self._depth(self.operands[k]) for _, k, _ in self.reductions]
+        guarded = self._guarded(depths)
         nest: list[str] = []
         self._nest(nest, 0, depths)
         if self.piece:
@@ -112,8 +114,38 @@ class SerialLoop(LoopSource):
             lines += ["    for c in range(start, stop):", "        low = c * m"]
             lines += ["        high = min(low + m, n0)", *moves]
             nest = ["    " + line for line in nest]
-        lines += [*nest, "    return 0"]
-        return "\n".join(lines) + "\n"
+        status = f"again(p + {8 * len(words)}, start, stop)" if guarded else "0"
+        text = "\n".join([*lines, *nest, f"    return {status}"]) + "\n"
+        if guarded:
+            words += [guards.Twin(text), self._block(), len(words)]
+        return text
+
+    def _guarded(self, depths: list[int]) -> bool:
+        """Whether numbers may be out of the range of inlined functions.
+
+        Entries that the loop reads and writes, or what it adds to in memory, cannot be computed
+        again. There other functions are called.
+        """
+        if not guards.have_ranges(self.body):
+            return False
+        targets = [self.operands[k] for _, k, _ in self.reductions]
+        if self._overwrites() or any(
+            0 in o.strides[:d] for o, d in zip(targets, depths, strict=True)
+        ):
+            self.body = guards.without_ranges(self.body)
+            return False
+        return True
+
+    def _block(self) -> int:
+        """How much of the range is computed again for a number that is out of range."""
+        if not self.work or self.piece:
+            return 1 if self.piece else self.extent
+        return max(1, guards.BLOCK * self.extent // size_of(self.shape))
+
+    def _overwrites(self) -> bool:
+        """Whether the loop reads from where it writes."""
+        written = [o for o in self.operands if o.output >= 0]
+        return any(o.place.overlaps(w.place) for o in self.operands if o.read for w in written)
 
     def _kind(self, o: Operand) -> str:
         if not o.strides or o.strides[-1] == 0:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.settings import Settings
+from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cpu import linear_routines, matrix_products, user_functions
 from linad.sweeps.cpu.complex_numbers import LIBM
@@ -39,7 +40,8 @@ class CpuTarget(Target):
     def write_loop(
         self, loop: Loop, places: dict[Any, Place], stored: set[Var], chosen: Settings
     ) -> WrittenLoop:
-        prefix = "v_" if chosen.vector_math else "m_"
+        # One entry alone is computed sooner by the scalar functions.
+        prefix = "v_" if chosen.vector_math and size_of(loop.shape) > 1 else "m_"
 
         def write() -> WrittenLoop:
             return SerialLoop(self, loop, places, stored, prefix).written

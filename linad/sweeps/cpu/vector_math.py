@@ -1,10 +1,12 @@
 """Elementary functions that loops over arrays can vectorise.
 
-LLVM as Numba ships it knows no vector library. glibc has one, libmvec, whose functions take
-two, four or eight numbers at once. A call to the scalar function that carries the attribute
+The most frequent ones are inlined (`linad.sweeps.cpu.polynomials`). For the others glibc has a
+vector library, libmvec, whose functions take two, four or eight numbers at once; LLVM as Numba
+ships it knows none. A call to the scalar function that carries the attribute
 ``vector-function-abi-variant`` tells LLVM which of them stand for it; the vectoriser does the
-rest. Errors are at most 4 units in the last place, against 1 of the scalar functions. Where
-there is no libmvec, or `linad.config(vector_math=False)`, scalar functions are called.
+rest. Errors are at most 4 units in the last place, against 1 of the scalar functions. Where there
+is no libmvec scalar functions are called, and for `linad.config(vector_math=False)` they always
+are.
 
 Source: "Vector Function Application Binary Interface Specification for x86-64", 2015; LLVM
 Language Reference, "vector-function-abi-variant".
@@ -17,7 +19,11 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import intrinsic
+
+from linad.sweeps.cpu import polynomials
+from linad.sweeps.cpu.written_numbers import Written
 
 UNARY = [
     "sin",
@@ -137,10 +143,116 @@ def _function(name: str, arguments: int, vector: bool) -> Any:
     return intrinsic(lambda context, x, y: (x(x, x), generate))
 
 
-FUNCTIONS = {
-    f"{prefix}_{name}": _function(name, arguments, vector)
-    for prefix, vector in [("v", True), ("m", False)]
-    for names, arguments in [(UNARY, 1), (BINARY, 2)]
-    for name in names
+# Inlined functions.
+
+RANGES = {
+    **dict.fromkeys(("sin", "cos", "tan"), polynomials.is_far),
+    **dict.fromkeys(("log", "log2", "log10"), polynomials.is_edge),
 }
-"""``v_sin`` vectorises, ``m_sin`` is the scalar function; and so on."""
+"""Inlined functions that are right in a range, and the test whether a number is out of it."""
+
+INLINED = ("exp", "exp2", "expm1", "tanh", "log1p", "erf", *RANGES)
+
+BIT = ir.IntType(1)
+
+
+def _inlined(name: str) -> Any:
+    """A function by its polynomials, which takes down whether a number was out of its range."""
+    write = getattr(polynomials, name)
+    test = RANGES.get(name)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        x = Written(builder, args[0])
+        if name == "erf" and x.width == 64 and variants("erf", 64, 1):
+            return _call(builder, "erf", 64, args, vector=True)  # is faster
+        if test is not None:
+            noted = _noted(builder)
+            builder.store(builder.or_(builder.load(noted), test(x)), noted)
+        return write(x).value
+
+    return intrinsic(lambda context, x: (x(x), generate))
+
+
+def _noted(builder: Any) -> Any:
+    """The variable of a kernel, false at first, that says whether a number was out of range."""
+    function = builder.function
+    if not hasattr(function, "linad_noted"):
+        function.linad_noted = cgutils.alloca_once(builder, BIT)  # zero at entry
+    return function.linad_noted
+
+
+@intrinsic
+def again(context: Any, at: Any, start: Any, stop: Any) -> Any:
+    """Where a number was out of range call the function that the words at an address point to.
+
+    At ``at`` is the address of the function's address. It is given the three arguments, and its
+    status is returned; zero where all numbers were in range.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        kind = ir.FunctionType(word, [word] * 3).as_pointer()
+
+        def loaded(address: Any) -> Any:
+            return builder.load(builder.inttoptr(address, word.as_pointer()))
+
+        out_of_range = builder.load(_noted(builder))
+        before = builder.block
+        with builder.if_then(out_of_range, likely=False):
+            function = builder.inttoptr(loaded(loaded(args[0])), kind)
+            called = builder.call(function, args)
+            after = builder.block
+        status = builder.phi(word)
+        status.add_incoming(ir.Constant(word, 0), before)
+        status.add_incoming(called, after)
+        return status
+
+    return types.int64(types.int64, types.int64, types.int64), generate
+
+
+def _everywhere(name: str) -> Any:
+    """A function that is right for every number, and the inlined one in its range."""
+    write = getattr(polynomials, name)
+    of_any = getattr(polynomials, f"{name}_of_any", None)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        x = Written(builder, args[0])
+        if of_any is not None:
+            return of_any(x).value
+        with builder.if_else(polynomials.is_far(x), likely=False) as (far, near):
+            with far:
+                by_library = _call(builder, name, x.width, args, vector=False)
+                after_far = builder.block
+            with near:
+                inlined = write(x).value
+                after_near = builder.block
+        result = builder.phi(x.value.type)
+        result.add_incoming(by_library, after_far)
+        result.add_incoming(inlined, after_near)
+        return result
+
+    return intrinsic(lambda context, x: (x(x), generate))
+
+
+_LIBRARY = {
+    prefix: {
+        name: _function(name, arguments, vector)
+        for names, arguments in [(UNARY, 1), (BINARY, 2)]
+        for name in names
+    }
+    for prefix, vector in [("v", True), ("m", False)]
+}
+_INLINED = _LIBRARY["v"] | {name: _inlined(name) for name in INLINED}
+
+FUNCTIONS = {
+    **{f"v_{name}": function for name, function in _INLINED.items()},
+    **{f"w_{name}": function for name, function in _INLINED.items()},
+    **{f"w_{name}": _everywhere(name) for name in RANGES},
+    **{f"l_{name}": _LIBRARY["v"][name] for name in RANGES},
+    **{f"m_{name}": function for name, function in _LIBRARY["m"].items()},
+    "again": again,
+}
+"""By the names that kernels use. ``v_sin`` vectorises, and where a number is out of its range,
+`again` has something else done; ``w_sin`` is the same function, right everywhere; ``l_sin`` is
+right everywhere and vectorises by libmvec; ``m_sin`` is the scalar function.
+`linad.sweeps.cpu.range_guards` says which is used where."""
