@@ -123,7 +123,7 @@ def _vecdot(a: Any, b: Any) -> Any:
     for x in (a, b):
         if x.ndim == 0:
             raise ValueError("vecdot: both arguments need at least one axis")
-    y = matmul_(np.conj(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
+    y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-2])
 
 
@@ -161,7 +161,7 @@ def matvec(a: Any, b: Any, *, axes: Any = None) -> Any:
 
 
 def _vecmat(a: Any, b: Any) -> Any:
-    y = matmul_(np.conj(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
+    y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
     return y.reshape(y.shape[:-2] + y.shape[-1:])
 
 
@@ -169,6 +169,11 @@ def _vecmat(a: Any, b: Any) -> Any:
 def vecmat(a: Any, b: Any, *, axes: Any = None) -> Any:
     a, b = as_array(a), as_array(b)
     return _vecmat(a, b) if axes is None else _with_axes(_vecmat, (1, 2, 1), a, b, axes)
+
+
+def _conjugate(a: Any) -> Any:
+    """The complex conjugate; of booleans NumPy's would be small integers."""
+    return np.conj(a) if a.dtype.kind == "c" else a
 
 
 def _multiple(a: Any, b: Any) -> Any:
@@ -191,7 +196,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    return _product(np.conj(as_array(a)).reshape(-1), as_array(b).reshape(-1))
+    return _product(_conjugate(as_array(a)).reshape(-1), as_array(b).reshape(-1))
 
 
 @implements(np.inner)
