@@ -158,7 +158,8 @@ def update_at(ufunc: Any, x: Any, index: Any, *operands: Any) -> None:
     whole = x.dtype.kind in "biu" and any([v.dtype.kind not in "biu" for v in values])
     if ufunc in (np.add, np.subtract) and not whole:
         flat, groups = np.unique(flat, return_inverse=True)
-        total = add_at(values[0], index=Index((groups,)), shape=flat.shape)
+        terms = np.astype(values[0], np.result_type(x.dtype, values[0].dtype))
+        total = add_at(terms, index=Index((groups,)), shape=flat.shape)
         x.flat[flat] = ufunc(x.flat[flat], total)
         return
     for chosen in _rounds(flat):

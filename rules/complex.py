@@ -25,6 +25,7 @@ from linad.operators.structured import Conjugation, Diagonal, Identity, RealPart
 from linad.rules.comparison import constant
 from linad.rules.elementwise import register
 from linad.rules.kinks import side, tip
+from linad.rules.shaping import form, layout
 
 conjugate = Primitive("conjugate", np.conjugate)
 real_ = Primitive("real", np.real, view=True)
@@ -93,7 +94,9 @@ def imag(val: Any) -> Any:
     if val.dtype.kind == "c":
         return imag_(val)
     # Of a real array it is zero: zeros that depend on nothing, and NumPy's cannot be written.
-    return like(val, np.broadcast_to(val.dtype.type(0), val.shape))
+    zeros = np.zeros_like(form(val) if val.ndim < 2 else layout(val))
+    zeros.flags.writeable = False
+    return like(val, zeros)
 
 
 for _name, _function in (("real", real), ("imag", imag)):

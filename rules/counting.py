@@ -54,6 +54,7 @@ def _counted(x: Any, weights: Any, minlength: int) -> Any:
     if np.any(x < 0):
         raise ValueError("'list' argument must have no negative elements")
     n = max(minlength, int(np.max(x)) + 1 if x.size else 0)
+    x = np.astype(x, np.intp)  # booleans are numbers here, and no mask
     if weights is None:
         counts = np.zeros_like(x, np.intp, shape=(n,))
         np.add.at(counts, x, 1)

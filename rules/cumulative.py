@@ -163,6 +163,7 @@ def _cumulative(name: str, run: Any, missing: Any = None) -> Any:
         if axis is None or a.ndim == 0:
             a, axis = np.ravel(a), 0
         y = run(a, axis=normalize_axis(axis, a.ndim, name))
+        y = cast(y, dtype)  # of small integers it is wider
         return y if a.ndim < 2 or isinstance(run, Primitive) else laid_as(y, a)
 
     accumulate.__name__ = accumulate.__qualname__ = name
@@ -255,7 +256,7 @@ def add_reduceat(ufunc: Any) -> None:
             raise IndexError(f"{name}: indices must lie in [0, {n}), got {indices!r}")
         stops = np.append(starts[1:], n)
         if ufunc is np.add and starts.size and (starts < stops).all():
-            return segment_sum(a, starts=starts, axis=axis)
+            return cast(segment_sum(a, starts=starts, axis=axis), dtype)
         # A segment that does not go up is its first entry alone.
         lanes = np.moveaxis(a, axis, 0)
         parts = [

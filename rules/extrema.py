@@ -211,7 +211,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         result = where_(index == k, choices[k], result)
     shape = np.broadcast_shapes(index.shape, shape_of(result))
     # A choice itself, or a view of it, is nothing to write into.
-    return np.copy(np.broadcast_to(result, shape)) if len(choices) == 1 else result
+    result = np.copy(np.broadcast_to(result, shape)) if len(choices) == 1 else result
+    return laid_out(result, "C", "choose")
 
 
 @implements(np.nan_to_num)

@@ -148,6 +148,7 @@ def getitem(x: Any, index: Any) -> Any:
         missing = x.ndim - len(entries)
         if missing >= 0:
             return getitem_(x, index=BasicIndex(entries + (WHOLE,) * missing))
+    given = x
     shape, axes, index = canonical(index, x.shape)
     if shape != x.shape:
         x = reshape_(x, shape=shape)
@@ -165,7 +166,7 @@ def getitem(x: Any, index: Any) -> Any:
     if _has_scalar_array(entries):
         # NumPy makes a copy where the integer is an array, and a view where it is a number.
         return copy_(getitem_(x, index=index), layout="K")
-    if all(type(entry) is slice and entry == WHOLE for entry in index):
+    if x is not given and all(type(entry) is slice and entry == WHOLE for entry in index):
         return x
     return getitem_(x, index=index)
 
@@ -212,7 +213,7 @@ def _has_arrays(entries: tuple[Any, ...]) -> bool:
 def _entry_as_view(x: Any, index: Index) -> Any:
     """``x[1, 2, ...]``: a 0-d view, where ``x[1, 2]`` is a number."""
     form(x)[index]  # raises where an integer is out of range, as a slice does not
-    view = getitem_(x, index=Index([slice(i, i + 1 or None) for i in index]))
+    view = getitem_(x, index=BasicIndex([slice(i, i + 1 or None) for i in index]))
     return reshape_(view, shape=())
 
 

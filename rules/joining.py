@@ -143,7 +143,7 @@ def column_stack(tup: Any) -> Any:
 def block(arrays: Any) -> Any:
     depth = _depth(arrays)
     if depth == 0:
-        return copy_(as_array(arrays), layout="K")
+        return copy_(as_array(arrays), layout="C")
     ndim = max(depth, _highest(arrays))
     return _block(arrays, depth, ndim)
 

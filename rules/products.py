@@ -31,7 +31,7 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.matrices import Kronecker, Matrix, RowProducts
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, laid_out
 
 matmul_ = Primitive("matmul", np.matmul)
 matvec_ = Primitive("matvec", np.matmul)  # A (m, n), x (n,)
@@ -123,7 +123,7 @@ def _vecdot(a: Any, b: Any) -> Any:
     for x in (a, b):
         if x.ndim == 0:
             raise ValueError("vecdot: both arguments need at least one axis")
-    y = matmul_(np.conj(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
+    y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-2])
 
 
@@ -161,7 +161,7 @@ def matvec(a: Any, b: Any, *, axes: Any = None) -> Any:
 
 
 def _vecmat(a: Any, b: Any) -> Any:
-    y = matmul_(np.conj(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
+    y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
     return y.reshape(y.shape[:-2] + y.shape[-1:])
 
 
@@ -171,13 +171,24 @@ def vecmat(a: Any, b: Any, *, axes: Any = None) -> Any:
     return _vecmat(a, b) if axes is None else _with_axes(_vecmat, (1, 2, 1), a, b, axes)
 
 
+def _conjugate(a: Any) -> Any:
+    """The complex conjugate; of booleans NumPy's would be small integers."""
+    return np.conj(a) if a.dtype.kind == "c" else a
+
+
+def _multiple(a: Any, b: Any) -> Any:
+    """A number times an array; BLAS writes a matrix in order C."""
+    y = a * b
+    return laid_out(y, "C", "dot") if y.ndim == 2 and y.dtype.kind in "fc" else y
+
+
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         refuse_out("dot", (out,))
     a, b = as_array(a), as_array(b)
     if a.ndim == 0 or b.ndim == 0:
-        return a * b
+        return _multiple(a, b)
     if b.ndim == 1 or a.ndim == 1 or a.ndim == b.ndim == 2:
         return _product(a, b)
     return tensordot(a, b, ((-1,), (-2,)))
@@ -185,14 +196,16 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    return _product(np.conj(as_array(a)).reshape(-1), as_array(b).reshape(-1))
+    return _product(_conjugate(as_array(a)).reshape(-1), as_array(b).reshape(-1))
 
 
 @implements(np.inner)
 @gives(number)
 def inner(a: Any, b: Any, /) -> Any:
     a, b = as_array(a), as_array(b)
-    return a * b if a.ndim == 0 or b.ndim == 0 else tensordot(a, b, ((-1,), (-1,)))
+    if a.ndim == 0 or b.ndim == 0:
+        return _multiple(a, b)
+    return tensordot(a, b, ((-1,), (-1,)))
 
 
 @implements(np.outer)

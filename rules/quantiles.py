@@ -24,7 +24,7 @@ from linad.core.shapes import keep_axes
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.rules.reductions import kept, reduction_axes
-from linad.rules.shaping import as_array, still
+from linad.rules.shaping import as_array, laid_out, still
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
 CONTINUOUS = {
@@ -154,7 +154,7 @@ def _quantile(
             f"choose the entry where np.cumsum(weights[order]) passes q"
         )
     axes = reduction_axes(axis, a.ndim, name)
-    y = order_statistics(a, q, axes, method, ignore_nan)
+    y = laid_out(order_statistics(a, q, axes, method, ignore_nan), "C", name)
     if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
         return array(y.reshape(np.shape(q) + keep_axes(a.shape, axes)))
     return number(y)

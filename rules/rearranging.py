@@ -85,7 +85,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
         raise ValueError(f"rot90: the axes must be different, got {axes!r}")
     k %= 4
     if k == 0:
-        return m
+        return m[...]
     if k == 2:
         return flip(m, (i, j))
     order = list(range(m.ndim))

@@ -220,9 +220,11 @@ def reducer(name: str, primitive: Primitive, combine: Any, neutral: Any = None) 
             y = number(np.copy(np.broadcast_to(initial, drop_axes(a.shape, axes))))
             return kept(y, a.shape, axes, keepdims)
         y = primitive(a, axes=axes) if axes else number(np.copy(a))
+        if not axes and a.dtype.kind in "biu":
+            y = cast(y, combine.reduce(np.zeros(1, a.dtype)).dtype)  # wider, as over some axis
         if given(initial):
             y = combine(y, initial)
-        return kept(y, a.shape, axes, keepdims)
+        return cast(kept(y, a.shape, axes, keepdims), dtype)  # of small integers it is wider
 
     reduce.__name__ = reduce.__qualname__ = name
     return reduce

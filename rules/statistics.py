@@ -269,7 +269,7 @@ def average(
 
 
 def _aligned_weights(a: Any, weights: Any, axis: Any, axes: tuple[int, ...]) -> Any:
-    """``weights`` in the shape of ``a``; those of some axes only are repeated along the others."""
+    """``weights`` with the axes of ``a``, of length 1 where they do not depend on one."""
     if weights.dtype.kind in "biu" and a.dtype.kind in "biu":
         weights = weights.astype(float)
     if weights.shape == a.shape:
@@ -284,7 +284,7 @@ def _aligned_weights(a: Any, weights: Any, axis: Any, axes: tuple[int, ...]) -> 
         )
     weights = np.transpose(weights, tuple(int(k) for k in order))
     shape = tuple(n if k in axes else 1 for k, n in enumerate(a.shape))
-    return np.broadcast_to(weights.reshape(shape), a.shape)
+    return weights.reshape(shape)
 
 
 # Covariance.

@@ -46,18 +46,35 @@ def call_into(
     else:
         out = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+    target = out[0] if isinstance(out, tuple) else out
+    if numpy_function in ADDING and len(args) < 3:
+        _take_dtype(args[0], target, kwargs)
     result = function(*args, **kwargs)
     if out is None:
         return result
-    target = out[0] if isinstance(out, tuple) else out
-    _deliver(numpy_function.__name__, target, result, exact=True)
+    _deliver(numpy_function.__name__, target, result, core=None)
     return target
+
+
+ADDING = {np.sum, np.prod, np.cumsum, np.cumprod}
+"""Functions that calculate in the dtype of ``out`` unless they are given another."""
+
+
+def _take_dtype(x: Any, target: Any, kwargs: dict[str, Any]) -> None:
+    """Calculate in the dtype of the output array, as sums do."""
+    given, made = (getattr(a, "dtype", None) for a in (x, target))
+    if kwargs.get("dtype") is not None or given is None or made is None:
+        return
+    if given != made or given.kind in "biu":  # of small integers sums are wider otherwise
+        kwargs["dtype"] = made
 
 
 def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a ufunc or of one of its methods, with ``out`` (a tuple) among the keywords."""
     targets = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+    if method in ("reduce", "accumulate", "reduceat"):
+        _take_dtype(inputs[0], targets[0], kwargs)
     casting = kwargs.get("casting", "same_kind")
     where = kwargs.get("where", True)
     if not any([isinstance(x, Traced) for x in (*inputs, where)]):
@@ -69,16 +86,27 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         result = getattr(ufunc, method)(*inputs, **kwargs)
     results = result if isinstance(result, tuple) else (result,)
     elementwise = method == "__call__" and ufunc.signature is None
+    core = None if elementwise else _core_axes(ufunc, method, inputs)
     for target, value in zip(targets, results, strict=True):
         if target is not None:
             mask = where if elementwise else True
-            _deliver(ufunc.__name__, target, value, casting, mask, exact=not elementwise)
+            _deliver(ufunc.__name__, target, value, casting, mask, core=core)
     if elementwise and len(results) > 1:
         # One output gives the others its shape.
         shape = np.broadcast_shapes(*[t.shape for t in targets if t is not None])
         results = tuple([_spread(v, shape) for v in results])
     delivered = [v if t is None else t for t, v in zip(targets, results, strict=True)]
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
+
+
+def _core_axes(ufunc: Any, method: str, inputs: Any) -> int | None:
+    """How many axes of a result are not repeated to fill ``out``; None for all of them."""
+    if method != "__call__":
+        return None
+    if ufunc is np.matmul:
+        return sum([np.ndim(x) > 1 for x in inputs])
+    made = ufunc.signature.partition("->")[2].strip("()")
+    return len(made.split(",")) if made else 0
 
 
 def _spread(value: Any, shape: Any) -> Any:
@@ -92,19 +120,26 @@ def _deliver(
     casting: Any = "same_kind",
     where: Any = True,
     *,
-    exact: bool,
+    core: int | None = 0,
 ) -> None:
-    """Write a result into an output array, under NumPy's rules for shapes and casts."""
+    """Write a result into an output array, under NumPy's rules for shapes and casts.
+
+    Its last ``core`` axes, all if that is None, have to be as they are there.
+    """
     if not isinstance(concrete(target), np.ndarray):
         raise TypeError(f"{name}: out= must be an array, got {type(target).__name__}")
     if not isinstance(value, Traced):
         value = np.asarray(value)
     elif not isinstance(target, Traced):
         refuse_out(name, (target,))
-    while not exact and value.ndim > target.ndim and value.shape[0] == 1:
+    while core == 0 and value.ndim > target.ndim and value.shape[0] == 1:
         value = value[0]  # as assignments do
-    shape = np.broadcast_shapes(value.shape, target.shape)
-    if shape != target.shape or (exact and value.shape != target.shape):
+    fits = value.shape == target.shape
+    if core is not None and not fits:
+        inner = value.ndim - core, target.ndim - core
+        fits = min(inner) >= 0 and value.shape[inner[0] :] == target.shape[inner[1] :]
+        fits = fits and np.broadcast_shapes(value.shape, target.shape) == target.shape
+    if not fits:
         raise ValueError(
             f"{name}: out= has shape {target.shape}, the result has shape {value.shape}"
         )
@@ -126,4 +161,4 @@ def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
             "copyto would write a traced value into a plain NumPy array and lose its derivative; "
             "make the array with np.zeros_like(x) or linad.numpy.zeros"
         )
-    _deliver("copyto", dst, src, casting, where, exact=False)
+    _deliver("copyto", dst, src, casting, where)

@@ -69,8 +69,8 @@ def while_loop(
     >>> round(float(linad.grad(root)(4.0)), 9)
     0.25
     """
-    check_function("while_loop", test)
-    check_function("while_loop", body)
+    check_function("while_loop", test, "test")
+    check_function("while_loop", body, "body")
     cuts: list[int] = []
 
     def step(carry: Any, _: Any) -> Any:
@@ -145,9 +145,11 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     >>> linad.grad(lambda x: linad.cond(x > 0, np.sqrt, lambda x: 0 * x, x))(4.0)
     np.float64(0.25)
     """
-    check_function("cond", yes)
-    check_function("cond", no)
+    check_function("cond", yes, "yes")
+    check_function("cond", no, "no")
     value = plain(condition)
+    if np.asarray(value).dtype.kind not in "biuf":
+        raise ArgumentError(f"cond: the condition must be one boolean, got {value!r:.60}")
     if np.shape(value) != ():
         raise ArgumentError(
             f"cond: the condition must be one boolean, got {type_of(np.asarray(value))}; "
@@ -182,9 +184,11 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
     >>> linad.switch(1, [np.sin, np.cos], 0.0)
     np.float64(1.0)
     """
+    if not isinstance(branches, (list, tuple)):
+        raise ArgumentError(f"switch: branches must be a list of functions, got {branches!r:.60}")
     branches = tuple(branches)
-    for f in branches:
-        check_function("switch", f)
+    for k, f in enumerate(branches):
+        check_function("switch", f, f"branches[{k}]")
     value = np.asarray(plain(index))
     if value.shape != () or value.dtype.kind not in "iu":
         raise ArgumentError(f"switch: the index must be one integer, got {type_of(value)}")

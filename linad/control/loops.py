@@ -147,7 +147,7 @@ def fori_loop(
     >>> linad.fori_loop(0, 4, lambda i, s: s + i, 0.0)
     np.float64(6.0)
     """
-    check_function("fori_loop", body)
+    check_function("fori_loop", body, "body")
     for name, value in (("start", start), ("stop", stop)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise ArgumentError(

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from linad.core.failures import REPORT
 from linad.errors import InternalError
 
 SPACES: dict[int, dict[str, Any]] = {}
@@ -72,7 +71,8 @@ def repeated(function: Callable[..., Any]) -> Callable[..., Any]:
                 if ends[_place(refused)] == _MOST_AT_ONE_PLACE:
                     break
         raise refused or InternalError(
-            f"adopt: after {_MOST_RUNS} runs there is still more to adopt; {REPORT}"
+            f"adopt: after {_MOST_RUNS} runs there is new code still that is not adopted, made in "
+            f"each of them (by exec, say); make it once, outside of the function"
         )
 
     return run

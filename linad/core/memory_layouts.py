@@ -53,6 +53,16 @@ def laid(shape: Sequence[int], steps: Sequence[int], dtype: Any) -> tuple[np.nda
     return np.ndarray(shape, dtype, memory, first * size, strides), memory, first
 
 
+def laid_like(y: np.ndarray, lie: Any) -> np.ndarray:
+    """A copy that lies in memory as `layout_of` said of an array of its shape, without gaps."""
+    if lie == "F":
+        return np.array(y, order="F")
+    axes = sorted(range(y.ndim), key=lambda k: -abs(lie[k]))
+    made = np.empty([y.shape[k] for k in axes], y.dtype).transpose(np.argsort(axes))
+    made[...] = y
+    return made
+
+
 def _steps(a: np.ndarray) -> tuple[int, ...]:
     """Strides in entries: signs, order of the axes and which axes are one run stay."""
     steps = [0] * a.ndim

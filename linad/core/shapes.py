@@ -129,10 +129,10 @@ def name_of(f: Any) -> str:
     return getattr(f, "__name__", None) or type(f).__name__
 
 
-def check_function(name: str, f: Any) -> None:
-    """Raise if what ``linad.<name>`` was given first is no function."""
+def check_function(name: str, f: Any, what: str = "the first argument") -> None:
+    """Raise if what ``linad.<name>`` was given in the place of a function is none."""
     if not callable(f):
-        raise ArgumentError(f"{name}: the first argument must be a function, got {f!r:.60}")
+        raise ArgumentError(f"{name}: {what} must be a function, got {f!r:.60}")
 
 
 def align(x: Any, ndim: int, full_ndim: int) -> Any:

@@ -19,7 +19,30 @@ NOTES = {"append", "extend", "add", "update", "appendleft", "write", "info", "de
 WHOLE = {"getattr", "vars", "__dict__", "hasattr", "asdict", "astuple", "replace", "dir", "eval"}
 """Names of what reads attributes that the code does not name."""
 
+TEXTS = {"globals", "locals", "eval", "exec", "compile"}
+"""Functions that read the variables that a text names."""
+
 SKIPPED = {"CACHE", "EXTENDED_ARG", "KW_NAMES", "RESUME", "NOP"}
+
+
+class LoadedName(NamedTuple):
+    """A variable, and the attributes that are loaded of it: ``os.environ.get``.
+
+    Attributes
+    ----------
+    root : str
+        The variable; of what is imported inside the function, the module.
+    attributes : tuple of str
+    imported : bool
+        Whether the root is a module that the function imports itself.
+    bare : bool
+        Whether the last is called without arguments, or with None.
+    """
+
+    root: str
+    attributes: tuple[str, ...]
+    imported: bool
+    bare: bool
 
 
 class Reads(NamedTuple):
@@ -35,12 +58,20 @@ class Reads(NamedTuple):
         Of whatever; strings among the constants, too.
     whole : bool
         Whether it may read attributes that it does not name.
+    chains : tuple of LoadedName
+    imports : frozenset of str
+        Modules that it imports itself.
+    others : frozenset of str
+        Names, local ones too, and attributes that are not just one side of ``@`` each time.
     """
 
     names: tuple[str, ...]
     cells: frozenset[str]
     attributes: frozenset[str]
     whole: bool
+    chains: tuple[LoadedName, ...]
+    imports: frozenset[str]
+    others: frozenset[str]
 
 
 @functools.lru_cache(4096)
@@ -49,7 +80,10 @@ def reads_of(code: types.CodeType) -> Reads:
     names: dict[str, None] = {}
     cells: set[str] = set()
     attributes: set[str] = set()
-    steps = instructions(code)
+    imports: set[str] = set()
+    others: set[str] = set()
+    steps = _one_by_one(instructions(code))
+    chains = dict.fromkeys(_chains(steps))
     for k, step in enumerate(steps):
         if step.opname in GLOBAL | CELL | ATTRIBUTE and not _is_note(steps, k):
             if step.opname in GLOBAL:
@@ -58,24 +92,120 @@ def reads_of(code: types.CodeType) -> Reads:
                 cells.add(step.argval)
             else:
                 attributes.add(step.argval)
+            if not _is_multiplied(steps, k):
+                others.add(step.argval)
         elif step.opname in ("IMPORT_FROM", "LOAD_SUPER_ATTR"):
             attributes.add(step.argval)
+            others.add(step.argval)
+        elif step.opname == "IMPORT_NAME":
+            imports.add(step.argval)
+        elif step.opname.startswith("LOAD_FAST") and not _is_multiplied(steps, k):
+            others.add(step.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = reads_of(constant)
             names |= dict.fromkeys(inner.names)
             cells |= inner.cells
             attributes |= inner.attributes
+            imports |= inner.imports
+            others |= inner.others
+            chains |= dict.fromkeys(inner.chains)
         else:
             parts = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
             attributes |= {c for c in parts if isinstance(c, str) and c.isidentifier()}
+    if not TEXTS.isdisjoint(names):
+        names |= dict.fromkeys(_named_in_texts(code))
     whole = not WHOLE.isdisjoint(names) or not WHOLE.isdisjoint(attributes)
-    return Reads(tuple(names), frozenset(cells), frozenset(attributes), whole)
+    read = frozenset(cells), frozenset(attributes), whole, tuple(chains)
+    return Reads(tuple(names), *read, frozenset(imports), frozenset(others))
+
+
+def _named_in_texts(code: types.CodeType) -> list[str]:
+    """The variables that texts among the constants name, as Python or as they are."""
+    found: list[str] = []
+    for text in [c for c in code.co_consts if isinstance(c, str)]:
+        try:
+            found += reads_of(compile(text, "<text>", "exec")).names
+        except (SyntaxError, ValueError):  # it is no Python
+            continue
+    return found
+
+
+def _chains(steps: list[dis.Instruction]) -> list[LoadedName]:
+    """The variables that instructions load, each with the attributes loaded of it."""
+    modules: dict[str, tuple[str, tuple[str, ...]]] = {}  # what is imported here
+    module = ""
+    taken: tuple[str, ...] = ()
+    found = []
+    for k, step in enumerate(steps):
+        if step.opname == "IMPORT_NAME":
+            module, taken = step.argval, ()
+        elif step.opname == "IMPORT_FROM":
+            taken = (step.argval,)
+        elif step.opname.startswith("STORE_"):
+            if module and steps[k - 1].opname == "IMPORT_NAME":
+                named_whole = step.argval != module.partition(".")[0]
+                modules[step.argval] = (module if named_whole else step.argval), ()
+            elif module and steps[k - 1].opname == "IMPORT_FROM":
+                modules[step.argval] = module, taken
+        elif step.opname in GLOBAL | CELL or (
+            step.opname.startswith("LOAD_FAST") and step.argval in modules
+        ):
+            root, before = modules.get(step.argval, (step.argval, ()))
+            end = k + 1
+            while end < len(steps) and steps[end].opname in ATTRIBUTE:
+                end += 1
+            attributes = (*before, *[s.argval for s in steps[k + 1 : end]])
+            inside = step.argval in modules
+            found.append(LoadedName(root, attributes, inside, _is_bare_call(steps[end : end + 6])))
+    return found
+
+
+def _is_bare_call(following: list[dis.Instruction]) -> bool:
+    """Whether what has just been loaded is called without arguments, or with None."""
+    steps = [s for s in following if s.opname not in ("PUSH_NULL", "PRECALL")]
+    if steps and steps[0].opname == "LOAD_CONST" and steps[0].argval is None:
+        return len(steps) > 1 and steps[1].opname == "CALL" and steps[1].arg == 1
+    return bool(steps) and steps[0].opname == "CALL" and steps[0].arg == 0
+
+
+def _is_multiplied(steps: list[dis.Instruction], k: int) -> bool:
+    """Whether what instruction ``k`` loads is one side of a product ``@``, or its method `dot`."""
+    depth = 1
+    for step in steps[k + 1 :]:
+        if depth == 1 and step.opname in ATTRIBUTE:
+            if step.argval == "dot":
+                return True
+            if step.argval == "T":
+                continue
+            return False
+        if step.opname == "BINARY_OP" and depth <= 2:
+            return step.argrepr == "@"
+        if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+            return False
+        depth += dis.stack_effect(step.opcode, step.arg, jump=False)
+        if depth < 1 or (depth == 1 and not step.opname.startswith("CALL")):
+            return False
+    return False
 
 
 def instructions(code: types.CodeType) -> list[dis.Instruction]:
     """The instructions that do something."""
     return [i for i in dis.get_instructions(code) if i.opname not in SKIPPED]
+
+
+def _one_by_one(steps: list[dis.Instruction]) -> list[dis.Instruction]:
+    """Instructions that do two things at once, as Python 3.13 has them, as two."""
+    found = []
+    for step in steps:
+        kinds = [kind for kind in step.opname.split("_FAST") if kind]
+        if type(step.argval) is not tuple or len(kinds) != 2:
+            found.append(step)
+            continue
+        for kind, name in zip(kinds, step.argval, strict=True):
+            opname = f"{kind.strip('_')}_FAST"
+            found.append(step._replace(opname=opname, opcode=dis.opmap[opname], arg=0, argval=name))
+    return found
 
 
 def _is_note(steps: list[dis.Instruction], k: int) -> bool:

@@ -80,7 +80,8 @@ def direct_arrays(
         Of the arguments, by position and by name.
     look : Look
     """
-    found = {id(a): a for a in look.arrays if a.dtype.kind in "fc"}
+    seen = [a for a in look.arrays if id(a) not in look.compared]
+    found = {id(a): a for a in seen if a.dtype.kind in "fc"}
     if not found:
         return set()
     proof = _Proof(look, found)

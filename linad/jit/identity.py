@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
-from linad.jit.random_draws import DEPTH, FUNCTIONS, referred
+from linad.jit.random_draws import DEPTH, FUNCTIONS, referred, wraps_function
 
 IS = dis.opmap["IS_OP"]
 CONSTANT = dis.opmap["LOAD_CONST"]
@@ -37,7 +37,7 @@ def _codes(f: Any, depth: int, seen: set[int]) -> list[types.CodeType]:
     if isinstance(f, types.FunctionType) and _is_users(f):
         found.append(f.__code__)
     for x in referred(f):
-        if isinstance(x, FUNCTIONS) or hasattr(x, "function"):
+        if isinstance(x, FUNCTIONS) or wraps_function(x):
             found += _codes(x, depth - 1, seen)
     return found
 

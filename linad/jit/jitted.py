@@ -359,7 +359,14 @@ class Jitted(Generic[P, R]):
             if has_state(x)
         ]
         self._short = program.short_call(
-            args, arguments.arrays, result, slots, variant.flat, look, objects
+            args,
+            arguments.arrays,
+            result,
+            slots,
+            variant.flat,
+            look,
+            objects,
+            lies=variant.lies or (),
         )
         variant.short = chosen, look, self._short
 

@@ -12,8 +12,7 @@ import abc
 import builtins
 import enum
 import functools
-import operator
-import sysconfig
+import sys
 import types
 import typing
 from collections import deque
@@ -27,23 +26,29 @@ from linad.core.memory_layouts import layout_of
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
 from linad.jit.direct_arrays import is_jitted
+from linad.jit.process_state import is_data, is_environment
+from linad.jit.state_walk import (
+    EMPTY,
+    HOLDERS,
+    StateWalk,
+    content,
+    entries_of,
+    is_array_like,
+    is_sparse,
+    is_users_module,
+)
 from linad.jit.static import (
     MACHINERY,
-    OPAQUE,
-    SMALL,
+    PLAIN,
     Itself,
     Static,
     attributes,
     class_attributes,
     contents,
-    digest,
     is_users,
 )
 from linad.transforms.plain_operands import is_frozen
 
-INSTALLED = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
 SILENT = {
     *("__init__", "__new__", "__init_subclass__", "__repr__", "__str__", "__reduce__"),
     *("__getstate__", "__setstate__", "__del__", "__replace__", "__format__", "__copy__"),
@@ -59,20 +64,9 @@ NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
 FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
 
 
-@functools.lru_cache(4096)
-def _is_users_module(name: str, file: str) -> bool:
-    if name.partition(".")[0] in OPAQUE:
-        return False
-    return not (file.startswith("<frozen") or "site-packages" in file or _in_library(file))
-
-
-def _in_library(file: str) -> bool:
-    return "dist-packages" in file or any([p and file.startswith(f"{p}/") for p in INSTALLED])
-
-
 def _is_users_function(f: types.FunctionType) -> bool:
     name = f.__globals__.get("__name__") or ""
-    return _is_users_module(str(name), f.__code__.co_filename)
+    return is_users_module(str(name), f.__code__.co_filename)
 
 
 class Look:
@@ -90,22 +84,26 @@ class Look:
         Expressions that give the arrays as they are.
     scope : dict
         What the names in them stand for.
+    compared : set of int
+        Ids of arrays that the code may reach in ways that it does not show.
     functions : list of function
         The user's own that were met.
     objects : set of int
         Ids of the user's objects that were met.
     volatile : bool
         Whether an iterator is among it: to read one is to change it.
+    given_once : list of str
+        Functions that the code calls, as it names them, which answer otherwise at each call.
     """
 
     def __init__(self, walk: "_Walk") -> None:
         self.key = tuple(walk.parts)
         self.arrays, self.texts, self.names = walk.arrays, walk.texts, walk.array_names
-        self.lines, self.scope = walk.lines, walk.scope
+        self.lines, self.scope, self.compared = walk.lines, walk.scope, walk.compared
         self.functions, self.objects = walk.functions, walk.objects
         self.of_users = {id(f) for f in self.functions}
-        self.volatile = walk.volatile
-        self.counts = bool(self.lines or self.arrays)
+        self.volatile, self.given_once = walk.volatile, walk.given_once
+        self.counts = bool(self.lines or self.arrays or self.given_once)
         self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in self.arrays]
         self._still: Callable[[], Any] | None = None
 
@@ -143,34 +141,36 @@ class Outside:
     def __init__(self, f: Callable[..., Any]) -> None:
         self.f = f
         self.names: set[str] = set()
+        self.others: set[str] = set()
         self.whole = False
         self.nothing = False
         self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
 
-    def look(self, given: Sequence[Any] = ()) -> Look | None:
+    def look(self, given: Sequence[tuple[str, Any]] = ()) -> Look | None:
         """What stands outside now; None for a function that reads nothing there.
 
         Parameters
         ----------
-        given : list
-            Functions and objects among the arguments: what their code reads counts, too.
+        given : list of tuple
+            Functions and objects among the arguments, with the names of their parameters, "" for
+            those in containers: what their code reads counts, too.
         """
         if self.nothing and not given:
             return None
-        place = tuple([id(g) for g in given])
+        place = tuple([id(g) for _, g in given])
         known = self._looks.get(place)
         if known is not None:
             look = known[0].still()
             if look is not None:
                 return look if look.counts else None
         while True:
-            walk = _Walk(self.names, self.whole)
+            walk = _Walk(self.names, self.whole, self.others)
             walk.root(self.f)
-            for value in given:
-                walk.root(value, contents=False)
-            if walk.names == self.names and walk.whole == self.whole:
+            for name, value in given:
+                walk.root(value, name, contents=False)
+            if (walk.names, walk.others, walk.whole) == (self.names, self.others, self.whole):
                 break
-            self.names, self.whole = walk.names, walk.whole
+            self.names, self.others, self.whole = walk.names, walk.others, walk.whole
         look = Look(walk)
         if len(self._looks) >= REMEMBERED:
             self._looks.clear()
@@ -184,8 +184,14 @@ REMEMBERED = 64
 
 
 def has_code(x: Any) -> bool:
-    """Whether an argument brings code along, which may read more from outside."""
-    return isinstance(x, FOLLOWED) or is_users(type(x))
+    """Whether an argument brings code along, which may read more from outside, or holds what its
+    identity does not tell."""
+    kind = type(x)
+    if kind in PLAIN or isinstance(x, np.ndarray):
+        return False
+    if isinstance(x, (*FOLLOWED, *HOLDERS, types.ModuleType)) or is_users(kind) or is_data(kind):
+        return True
+    return is_sparse(x) or is_environment(x) or _moves(x) or has_memory(x)
 
 
 def has_state(x: Any) -> bool:
@@ -197,7 +203,7 @@ def has_state(x: Any) -> bool:
 
 def state_of(value: Any, outside: Outside, prefix: str) -> tuple[list[str], dict[str, Any]]:
     """Lines that hold as long as an object among the arguments is as it is, and their names."""
-    walk = _Walk(outside.names, outside.whole, prefix)
+    walk = _Walk(outside.names, outside.whole, outside.others, prefix)
     walk.of_object("", value, classes=False)
     for a, text in zip(walk.arrays, walk.texts, strict=True):
         now = type(a), a.dtype, a.shape, layout_of(a), contents(a)
@@ -212,48 +218,16 @@ def _alike(a: Any, before: Any) -> bool:
     return bool(layout_of(a) == before[3] and contents(a) == before[4])
 
 
-class _Walk:
-    """One walk through all that a function reaches.
+class _Walk(StateWalk):
+    """One walk through all that a function reaches."""
 
-    Parameters
-    ----------
-    names : set of str
-        Attributes that some of the functions read, as far as is known.
-    whole : bool
-        Whether attributes are read that nobody names.
-    """
-
-    def __init__(self, names: set[str], whole: bool, prefix: str = "k") -> None:
-        self.prefix = prefix
-        self.known, self.names, self.whole = names, set(names), whole
-        self.any = whole
-        self.parts: list[Any] = []
-        self.arrays: list[np.ndarray] = []
-        self.array_names: list[str] = []
-        self.texts: list[str] = []
-        self.lines: list[str] = []
-        self.scope: dict[str, Any] = {"same": _same, "all": all, "map": map, "is_": operator.is_}
-        self.scope["entries_of"] = entries_of
-        self.met: dict[int, int] = {}
-        self.slots: set[str] = set()
-        self.volatile = False
-        self.functions: list[types.FunctionType] = []
-        self.objects: set[int] = set()
-        self.alive: list[Any] = []
-        self._bound: dict[int, str] = {}
-
-    def bind(self, value: Any) -> str:
-        """A name for a value in the lines."""
-        name = self._bound.get(id(value))
-        if name is None:
-            name = self._bound[id(value)] = f"{self.prefix}{len(self._bound)}"
-            self.scope[name] = value
-        return name
-
-    def root(self, value: Any, contents: bool = True) -> None:
+    def root(self, value: Any, name: str = "", contents: bool = True) -> None:
         """Begin at a function, or at an object with methods."""
-        if contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
-            self.inside(value, "")
+        if is_environment(value):
+            self.of_environment()
+        elif contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
+            self.volatile = self.volatile or _moves(value)
+            self.inside(value, name)
         else:
             self.of_class(type(value))
 
@@ -277,11 +251,15 @@ class _Walk:
             self.parts.append((name, kind, len(value)))
         else:
             self.parts.append((name, Itself(value)))
-            self.volatile = self.volatile or _moves(value)
+            self.volatile = self.volatile or _moves(value) or self._is_read(value)
         if not fixed:
             self.lines.append(f"{text} is {self.bind(value)}")
         if not isinstance(value, NUMBERS):
             self.inside(value, name)
+
+    def _is_read(self, value: Any) -> bool:
+        """Whether it is a file that the code reads from, and does not only write into."""
+        return isinstance(value, IOBase) and not READERS.isdisjoint(self.known)
 
     def array(self, name: str, value: np.ndarray, text: str) -> None:
         if is_frozen(value):
@@ -290,9 +268,12 @@ class _Walk:
             return
         for k, known in enumerate(self.arrays):
             if known is value:
+                self.compared |= {id(value)} if self.hidden else set()
                 self.parts.append((name, "again", k))
                 self.lines.append(f"{text} is {self.texts[k]}")
                 return
+        if self.hidden:
+            self.compared.add(id(value))
         self.parts.append((name, "array", value.dtype, value.shape, layout_of(value)))
         self.arrays.append(value)
         self.array_names.append(name)
@@ -343,9 +324,20 @@ class _Walk:
         elif is_jitted(value):
             self.inside(value.function, name)
         elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
+            self.cached += 1  # what it reads once, it keeps
             self.inside(value.__wrapped__, name)
-        if is_users(kind) and not isinstance(value, (enum.Enum, type)):
-            self.of_object(name, value)
+            self.cached -= 1
+        if isinstance(value, enum.Enum):
+            with self.unseen():
+                self.slot(f"{name}.value", value._value_, f"{self.bind(value)}._value_")
+        elif is_users(kind) and not isinstance(value, type):
+            if is_array_like(kind):
+                self.as_array(name, value)
+            else:
+                self.of_object(name, value)
+        elif isinstance(value, HOLDERS) or is_sparse(value) or is_data(kind):
+            with self.unseen():
+                self.held(name, value)
 
     def items(self, name: str, value: Any, text: str) -> None:
         if not isinstance(value, tuple):
@@ -359,7 +351,7 @@ class _Walk:
         for k, item in enumerate(value):
             self.slot(name, item, f"{text}[{k}]", fixed=isinstance(value, tuple))
 
-    def of_dict(self, name: str, value: dict[Any, Any]) -> None:
+    def of_dict(self, name: str, value: Any) -> None:
         text = self.bind(value)
         keys = tuple(value)
         self.parts.append((name, Static(keys)))
@@ -374,16 +366,23 @@ class _Walk:
         if not users:
             # What an installed package holds on to: linad's own transforms, a decorator.
             for cell in f.__closure__ or ():
-                value = _content(cell)
+                value = content(cell)
                 kind = type(value)
                 if issubclass(kind, FOLLOWED) or is_users(kind) or is_jitted(value):
                     self.inside(value, "")
+            if isinstance(registry := getattr(f, "registry", None), types.MappingProxyType):
+                self.inside(registry, f.__name__)  # of functools.singledispatch
             return
         self.functions.append(f)
         self.parts.append(Itself(code))
         reads = reads_of(code)
         self.names |= reads.attributes
+        self.others |= reads.others
         self.whole |= reads.whole
+        self.of_chains(f, reads.chains)
+        for name in sorted(reads.imports):
+            if name in sys.modules:
+                self.inside(sys.modules[name], name)
         scope, known = f.__globals__, self.bind(f.__globals__)
         for name in reads.names:
             if name in scope:
@@ -392,12 +391,14 @@ class _Walk:
                 self.parts.append((name, "missing"))
                 self.lines.append(f"{name!r} not in {known}")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
-            if name in reads.cells and _content(cell) is not EMPTY:
+            if name in reads.cells and content(cell) is not EMPTY:
                 self.named(name, cell.cell_contents, f"{self.bind(cell)}.cell_contents")
         if f.__defaults__:
             self.items("", f.__defaults__, self.bind(f.__defaults__))
         for name, value in (f.__kwdefaults__ or {}).items():
             self.slot(name, value, f"{self.bind(f.__kwdefaults__)}[{name!r}]")
+        if self.any:
+            self.lines.append(f"len({self.bind(f.__dict__)}) == {len(f.__dict__)}")
         for name in sorted(self.known & f.__dict__.keys()):
             self.slot(name, f.__dict__[name], f"{self.bind(f.__dict__)}[{name!r}]")
 
@@ -415,9 +416,11 @@ class _Walk:
 
     def of_module(self, module: types.ModuleType) -> None:
         file = getattr(module, "__file__", None) or ""
-        if not _is_users_module(module.__name__, file):
+        if not is_users_module(module.__name__, file):
             return
         scope, known = vars(module), self.bind(vars(module))
+        if self.any:
+            self.lines.append(f"len({known}) == {len(scope)}")
         for name in sorted(self.known & scope.keys()):
             if not name.startswith("__"):
                 self.named(f"{module.__name__}.{name}", scope[name], f"{known}[{name!r}]")
@@ -447,7 +450,11 @@ class _Walk:
 
     def of_class(self, kind: type, made: bool = False) -> None:
         """The attributes of a class; ``made``: objects of it may be made, too."""
-        bases = [base for base in kind.__mro__ if is_users(base)]
+        meta = type(kind)
+        if _is_users_metaclass(meta) and id(meta) not in self.met:
+            self.met[id(meta)] = len(self.met)
+            self.of_class(meta)
+        bases = [base for base in kind.__mro__ if is_users(base) or _is_users_metaclass(base)]
         found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
         texts = {base: self.bind(vars(base)) for base in bases} if found else {}
         for name in found:
@@ -471,14 +478,16 @@ NEUTRAL = {object, list, dict, tuple, set, frozenset, int, float, str, bytes, co
 NEUTRAL |= {abc.ABC, typing.Generic, typing.Protocol, enum.Enum, types.SimpleNamespace}
 """Bases that read no attributes of those who inherit from them."""
 
-EMPTY: Any = object()
+
+READERS = {"read", "readline", "readlines", "readinto", "read1", "getline", "next", "__next__"}
+"""Methods that take something from a file."""
 
 
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return EMPTY
+def _is_users_metaclass(kind: type) -> bool:
+    if kind is type or not issubclass(kind, type):
+        return False
+    module = sys.modules.get(kind.__module__)
+    return is_users_module(kind.__module__, getattr(module, "__file__", None) or "")
 
 
 def _is_generated(f: Any) -> bool:
@@ -489,6 +498,8 @@ def _is_generated(f: Any) -> bool:
 
 def _moves(value: Any) -> bool:
     """Whether a value is an iterator of which nobody can tell how far it has gone."""
+    if type(value).__name__ == "SimpleQueue":
+        return True
     return isinstance(value, Iterator) and not (is_users(type(value)) or isinstance(value, IOBase))
 
 
@@ -498,17 +509,3 @@ def has_memory(value: Any) -> bool:
         return not memoryview(value).readonly or isinstance(value, memoryview)
     except (TypeError, ValueError, BufferError):  # ValueError: it is closed
         return False
-
-
-def entries_of(value: Any) -> bytes:
-    """What stands in such memory; of a large one, a hash."""
-    with memoryview(value) as memory:
-        if memory.nbytes <= SMALL:
-            return memory.tobytes()
-        return digest(memory if memory.c_contiguous else memory.tobytes())
-
-
-def _same(value: Any, before: Any) -> bool:
-    if not isinstance(value, np.ndarray):
-        return False
-    return bool((type(value), value.dtype, value.shape, contents(value)) == before)

@@ -107,7 +107,7 @@ def _reached(f: Any, depth: int, seen: set[int]) -> Iterator[Any]:
     for x in referred(f):
         if is_generator(x):
             yield x
-        elif isinstance(x, FUNCTIONS) or hasattr(x, "function"):
+        elif isinstance(x, FUNCTIONS) or wraps_function(x):
             yield from _reached(x, depth - 1, seen)
 
 
@@ -119,10 +119,15 @@ def _all_names(f: Any, depth: int, seen: set[int]) -> Iterator[str]:
     if isinstance(f, types.FunctionType):
         yield from _names(f.__code__)
     for x in referred(f):
-        if isinstance(x, FUNCTIONS) or hasattr(x, "function"):
+        if isinstance(x, FUNCTIONS) or wraps_function(x):
             yield from _all_names(x, depth - 1, seen)
         elif is_generator(getattr(x, "__self__", None)):
             yield "random"  # a method of a generator, by whatever name
+
+
+def wraps_function(x: Any) -> bool:
+    """Whether an object of linad's has a function of its own: a jitted one, a derivative."""
+    return type(x).__module__.partition(".")[0] == "linad" and hasattr(x, "function")
 
 
 def referred(f: Any) -> list[Any]:

@@ -8,6 +8,7 @@ outside are operands, as arguments are.
 
 import inspect
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -81,9 +82,17 @@ class Signature:
     def see(self, outside: Outside) -> None:
         """Look at what stands outside: it is part of the key, and its arrays are operands."""
         given = [x for x in self.static_leaves if has_code(x)]
-        self.look = outside.look(given)
+        self.look = outside.look(self._with_names(given, outside.f) if given else ())
         if self.look is not None:
             self.key = (*self.key, self.look.key)
+
+    def _with_names(self, given: list[Any], f: Any) -> list[tuple[str, Any]]:
+        """Static arguments with the names of their parameters, "" where they have none."""
+        code = getattr(f, "__code__", None)
+        args, kwargs = tree.unflatten(self.structure, self.leaves)
+        names = code.co_varnames[: code.co_argcount] if isinstance(code, CodeType) else ()
+        places = {id(a): name for name, a in [*zip(names, args, strict=False), *kwargs.items()]}
+        return [(places.get(id(x), ""), x) for x in given]
 
     @property
     def static_leaves(self) -> list[Any]:

@@ -23,13 +23,14 @@ from linad.control.rolling import roll
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
-from linad.core.memory_layouts import kept, layout_of
+from linad.core.memory_layouts import kept, laid_like, layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
 from linad.core.tape import Equation, Tape, Var, guard, stop, unchanged
 from linad.errors import GuardError, OutputError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
+from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
 from linad.jit.signature import NARROW, Signature, as_recorded, share_memory
 from linad.jit.static import Static
@@ -66,8 +67,11 @@ class Variant:
         what stood there before, which ``example`` has copies of.
     memory : list or None
         Which arguments share memory, and their flags, where the function asks.
+    lies : list or None
+        How those results lie in memory that it computes, where one is not in order C.
     """
 
+    lies: list[Any] | None = None
     interpreted = False
     changes_outside = changes_containers = False
     memory: list[Any] | None = None
@@ -193,6 +197,11 @@ class Variant:
         count = len(values) - len(self.written)
         for k, value in zip(self.written, values[count:], strict=True):
             arrays[k][...] = value
+        if self.lies is not None:
+            values = [
+                laid_like(v, lie) if lie != "C" and type(v) is np.ndarray else v
+                for v, lie in zip(values, self.lies, strict=False)
+            ]
         if any(self.flat):
             values = [array(v) if f else v for v, f in zip(values, self.flat, strict=False)]
         found = iter(values[:count])
@@ -298,6 +307,8 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         # One array by two names: what is written to one has to be seen through the other.
         return arguments.call(f, arguments.arrays), None
     draws.check()
+    if arguments.look is not None:
+        warn_of_process_state(f, arguments.look.given_once)
     equations = _own_constants(recorder.program(nodes))
     example = [np.array(g) for g in given]  # before what was written is given back
     y = tree.unflatten(out_tree, [_plain(v) for v in values])
@@ -313,11 +324,15 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     log.info("traced %s in %.1f ms: %d equations", name_of(f), spent, len(equations))
     out_row = tree.flatten([0.0] * len(nodes))[1]
     tape = Tape(name_of(f), inputs, equations, nodes, tree.row(len(inputs)), out_row)
-    layouts = [layout_of(a) for a in arguments.arrays] if recorder.layout_counts else None
     computed = [v for v, r in zip(values, results, strict=True) if r is COMPUTED]
+    lies = None if recorder.derives else _lies_of(computed)
+    counts = recorder.layout_counts or (lies is not None and any([np.ndim(a) > 1 for a in given]))
+    layouts = [layout_of(a) for a in arguments.arrays] if counts else None
     flat = [not v.shape and not is_number(v) for v in computed]
     example = [*example, *outside]
     path = Variant(tape, example, results, written, out_tree, layouts, recorder.derives, flat)
+    if lies is not None and any([lie != "C" for lie in lies]):
+        path.lies = lies
     if recorder.memory_counts:
         path.memory = memory_of_all(arguments.arrays)
     path.changes_outside = _has_changed(arguments, outside)
@@ -325,6 +340,24 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     by_python = path.changes_outside or path.changes_containers
     path.interpreted = recorder.errors.finish() or by_python
     return y, path
+
+
+def _lies_of(computed: Sequence[Any]) -> list[Any] | None:
+    """How results lie in memory; None where they have one way only.
+
+    Entries that stand in several places, those of a broadcast array, each get their own.
+    """
+    if not any([np.ndim(v) > 1 and np.size(v) > 1 for v in computed]):
+        return None
+    lies = [layout_of(v) for v in computed]
+    return [
+        "C" if type(lie) is tuple and _has_zero(lie, np.shape(v)) else lie
+        for v, lie in zip(computed, lies, strict=True)
+    ]
+
+
+def _has_zero(steps: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    return 0 in [step for step, n in zip(steps, shape, strict=True) if n > 1]
 
 
 def _holds_the_same(container: Any, held: tuple[list[Any], Any]) -> bool:

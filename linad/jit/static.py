@@ -79,7 +79,7 @@ def _key_of(value: Any, above: tuple[int, ...] = ()) -> Any:
             held = value if _hashable(value) else Itself(value)
         return kind, held
     if isinstance(value, enum.Enum):
-        return kind, Itself(value)
+        return kind, Itself(value), _key_of(value._value_, around)
     for base, text in TEXTS:
         if isinstance(value, base):
             held = text(value)

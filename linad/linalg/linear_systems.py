@@ -388,7 +388,7 @@ def solve_linear(
     >>> why.method
     'closed form'
     """
-    A = as_operator(J)
+    A = as_operator(J, "solve_linear: J")
     if not hasattr(b, "dtype"):
         b = np.asarray(b)
     if b.dtype.kind in "biu":

@@ -24,12 +24,14 @@ from linad.operators.structured import Cast, Diagonal, Identity, Zero
 from linad.operators.wrappers import Adjoint, Extended, Reshaped, Scaled, Transpose
 
 
-def as_operator(a: Any) -> JacobianOperator:
+def as_operator(a: Any, what: str = "") -> JacobianOperator:
     """Return anything that acts as a matrix as a JacobianOperator.
 
     Parameters
     ----------
     a : JacobianOperator, LinearOperator, sparse array, or array (m, n)
+    what : str
+        The function and argument that it is, for messages: "tag: J".
 
     Raises
     ------
@@ -49,7 +51,9 @@ def as_operator(a: Any) -> JacobianOperator:
     if is_operator(a):
         diagonal = _main_diagonal(a)
         return Foreign(aslinearoperator(a)) if diagonal is None else diagonal
-    raise OperandError(f"expected an operator, a matrix or a sparse array, got {a!r:.80}")
+    wanted = "an operator, a matrix or a sparse array"
+    place = f"{what} must be {wanted}" if what else f"expected {wanted}"
+    raise OperandError(f"{place}, got {a!r:.80}")
 
 
 def _main_diagonal(a: Any) -> JacobianOperator | None:

@@ -222,7 +222,7 @@ def _operators(ops: Sequence[Any], name: str) -> list[JacobianOperator]:
     """Each as an operator on flat vectors."""
     if not isinstance(ops, Sequence) or not ops:
         raise OperandError(f"{name}: expected a list of one or more operators, got {ops!r:.80}")
-    found = [as_operator(op) for op in ops]
+    found = [as_operator(op, f"{name}: ops[{k}]") for k, op in enumerate(ops)]
     return [matching(op, op.shape[:1], op.shape[1:]) for op in found]
 
 

@@ -130,7 +130,7 @@ def tag(J: Any, *tags: Any, rng: Any = 0) -> JacobianOperator:
     >>> linad.tag(J, ("banded", (0, 1))).structure
     ('banded',)
     """
-    op = as_operator(J)
+    op = as_operator(J, "tag: J")
     m, n = op.shape
     if m != n:
         raise ShapeError(f"tag: expected a square operator, got {op._label()}")

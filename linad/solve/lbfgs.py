@@ -129,9 +129,11 @@ def lbfgs(
             raise StopIteration from None
 
     start = problem.x.start.astype(float)
-    if not start.size:
-        value, g = problem.value_and_gradient(problem.x.start)
-        empty = {"x": problem.x.container(problem.x.start), "fun": value, "nit": 0}
+    if not start.size or (limits is not None and (limits.lb == limits.ub).all()):
+        only = start if limits is None else np.clip(start, limits.lb, limits.ub)
+        only = only.astype(problem.x.dtype)
+        value, g = problem.value_and_gradient(only)
+        empty = {"x": problem.x.container(only), "fun": value, "nit": 0}
         empty["jac"] = problem.x.container(g)
         stop = Stop(Status.CONVERGED, "there is nothing to vary")
         return monitor.finish(stop, {**empty, **problem.counted})
@@ -181,16 +183,7 @@ STALLED = 1e-2
 
 def _inwards(x: Any, g: Any, limits: Any) -> float:
     """The largest entry of the gradient, without what points out of the bounds."""
-    from scipy.optimize import Bounds
-
-    if limits is None:
-        return largest(g)
-    if isinstance(limits, Bounds):
-        low, high = limits.lb, limits.ub
-    else:
-        low = [-np.inf if a is None else a for a, _ in limits]
-        high = [np.inf if b is None else b for _, b in limits]
-    return largest(x - np.clip(x - g, low, high))
+    return largest(g if limits is None else x - np.clip(x - g, limits.lb, limits.ub))
 
 
 def _why(found: Any) -> Stop:
@@ -208,7 +201,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
     from scipy.optimize import Bounds
 
     if isinstance(bounds, Bounds):
-        return bounds
+        return _checked(bounds.lb, bounds.ub)
     n = problem.x.start.size
     plain = tree.is_leaf(problem.x.structure)
     if isinstance(bounds, tuple) and len(bounds) == 2 and not (plain and n == 2):
@@ -225,7 +218,7 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
             )
             for side in bounds
         ]
-        return Bounds(*sides)
+        return _checked(*sides)
     if not isinstance(bounds, (Sequence, np.ndarray)):
         raise OptionError(
             f"lbfgs: bounds must be scipy.optimize.Bounds, a pair of containers like x0 or a "
@@ -233,4 +226,28 @@ def _bounds(bounds: Any, problem: Objective) -> Any:
         )
     if len(bounds) != n:
         raise OptionError(f"lbfgs: bounds must have {n} pairs, one per unknown, got {len(bounds)}")
-    return bounds
+    for k, pair in enumerate(bounds):
+        if np.shape(pair) != (2,) or isinstance(pair, str):
+            raise OptionError(
+                f"lbfgs: bounds[{k}] must be a pair of numbers or None, got {pair!r:.60}"
+            )
+    lower = [-np.inf if pair[0] is None else pair[0] for pair in bounds]
+    return _checked(lower, [np.inf if pair[1] is None else pair[1] for pair in bounds])
+
+
+def _checked(lower: Any, upper: Any) -> Any:
+    """Bounds that are numbers, the lower ones below the upper ones."""
+    from scipy.optimize import Bounds
+
+    try:
+        lower, upper = np.broadcast_arrays(np.asarray(lower, float), np.asarray(upper, float))
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"lbfgs: bounds must be numbers: {error}") from error
+    wrong = ~(lower <= upper)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        raise OptionError(
+            f"lbfgs: bounds must have a lower end below an upper one, got "
+            f"{lower.flat[k]:g} and {upper.flat[k]:g} for unknown {k}"
+        )
+    return Bounds(lower, upper)

@@ -176,6 +176,89 @@ def test_a_function_that_is_none(name):
         linad.lower(None)
 
 
+NOTHING = [None, "wrong", 2.5, np.nan, -1, object(), [], {"a": 1}, 1j]
+"""Nothing of this is a function, an operator or a list of them."""
+
+FIT = linad.solve.curve_fit(
+    lambda t, a: a * t, np.arange(1.0, 5), np.arange(1.0, 5) ** 1.1, p0=[1.0]
+)
+MANDATORY = {
+    "fori_loop: body": lambda v: linad.fori_loop(0, 3, v, 0.0),
+    "while_loop: test": lambda v: linad.while_loop(v, lambda c: c + 1, 0.0),
+    "while_loop: body": lambda v: linad.while_loop(lambda c: c < 3, v, 0.0),
+    "scan: the first argument": lambda v: linad.scan(v, 0.0, X),
+    "map: the first argument": lambda v: linad.map(v, X),
+    "cond: yes": lambda v: linad.cond(True, v, np.sin, X),
+    "cond: no": lambda v: linad.cond(True, np.sin, v, X),
+    "switch: branches": lambda v: linad.switch(0, v, X),
+    "solve_linear: J": lambda v: linad.solve_linear(v, X),
+    "tag: J": lambda v: linad.tag(v, "symmetric"),
+    "block_diag: ops[1]": lambda v: linad.block_diag([J, v]),
+    "hstack: ops[1]": lambda v: linad.hstack([J, v]),
+    "vstack: ops[1]": lambda v: linad.vstack([J, v]),
+    "plot: axes": lambda v: FIT.plot(axes=v if v is not None else 3),
+}
+
+
+@pytest.mark.parametrize("place", MANDATORY)
+def test_what_must_be_given_is_named(place):
+    for value in NOTHING:
+        if value == [] and place == "switch: branches":
+            continue  # no branches: the index is none of them
+        with pytest.raises(linad.errors.LinadError) as caught:
+            MANDATORY[place](value)
+        assert str(caught.value).startswith(place), caught.value
+
+
+@pytest.mark.parametrize("value", [None, "wrong", object(), {"a": 1}, 1j])
+def test_a_condition_is_a_boolean(value):
+    with pytest.raises(ArgumentError, match="^cond: the condition must be one boolean, got"):
+        linad.cond(value, np.sin, np.cos, X)
+    assert linad.cond(1, np.sin, np.cos, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        np.ones((2, 3)),
+        "ab",
+        5,
+        (np.nan, 1.0),
+        [(0, 1), 2],
+        [(0, 1), (1, 0)],
+        [(0, 1), ("a", "b")],
+        [(0, np.nan), (0, 1)],
+        ((1.0, 1.0), np.zeros(2) - 1, 3),
+        scipy.optimize.Bounds([1.0, 0.0], [0.0, 1.0]),
+    ],
+    ids=repr,
+)
+def test_bounds_of_lbfgs(bounds):
+    with pytest.raises(OptionError, match=r"^lbfgs: bounds(\[\d\])? must"):
+        linad.solve.lbfgs(f, X, bounds=bounds)
+
+
+def test_bounds_that_hold_everything():
+    found = linad.solve.lbfgs(f, X, bounds=[(1.0, 1.0), (2.0, 2.0)])
+    assert found.success
+    np.testing.assert_array_equal(found.x, [1.0, 2.0])
+    np.testing.assert_array_equal(found.jac, linad.grad(f)(np.array([1.0, 2.0])))
+
+
+def test_bounds_that_are_none_on_a_side():
+    found = linad.solve.lbfgs(lambda x: np.sum((x - 3) ** 2), X, bounds=[(None, 2), (0, None)])
+    np.testing.assert_allclose(found.x, [2.0, 3.0], atol=1e-5)
+
+
+def test_options_of_a_fit():
+    for names in (2.5, [1], object(), {"a": 1}):
+        with pytest.raises(OptionError, match="^profile_intervals: names must be"):
+            FIT.profile_intervals(names=names)
+    for correlations in ("a", -1, np.nan, None):
+        with pytest.raises(OptionError, match="^report: correlations must be"):
+            FIT.report(correlations)
+
+
 def test_numbers_of_every_kind_are_taken():
     for one in (np.float32(1e-3), np.float64(1e-3), np.array(1e-3), 0):
         assert linad.solve.newton(g, X, ftol=one).success

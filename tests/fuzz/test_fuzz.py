@@ -31,13 +31,12 @@ def draws(points, changes=(), body=("y = x * helper(x)",), result="y"):
 POINTS = tuple([(f"values({k}, (3,))", f"values({k}, (2,))", "1") for k in range(3)])
 
 
-def test_a_difference_is_found_and_made_small(kernels, monkeypatch):
+def test_a_difference_is_found_and_made_small(kernels):
     # What a program reads from outside in a way that nobody can follow.
-    monkeypatch.setenv("LINAD_FUZZ", "1")
     program = draws(
         POINTS,
-        tuple([f"import os; os.environ['LINAD_FUZZ'] = '{k}'" for k in (2, 3)]),
-        ("import os", "k = float(os.environ['LINAD_FUZZ'])", "z = a + 1", "y = x * k"),
+        tuple([f"SE = {k}.0" for k in (2, 3)]),
+        ("k = globals().get(''.join(['S', 'E']), 1.0)", "z = a + 1", "y = x * k"),
     )
     found = difference(program)
     assert found is not None

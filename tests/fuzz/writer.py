@@ -7,8 +7,23 @@ import numpy as np
 
 from fuzz.program import LAYOUTS, Program, values
 
-SHAPES = [(), (1,), (3,), (3,), (4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1, 3), (0,), (2, 0)]
-DTYPES = ["f8"] * 7 + ["f4", "c16", "i8"]
+SHAPES = [
+    (),
+    (1,),
+    (3,),
+    (3,),
+    (4,),
+    (2, 3),
+    (3, 2),
+    (3, 3),
+    (1, 3),
+    (2, 1, 3),
+    (0,),
+    (2, 0),
+    (12,),
+]
+SHAPES += [(2, 3, 2), (9, 2)]
+DTYPES = ["f8"] * 9 + ["f4", "c16", "c8", "i4", "b1", "i8"]
 
 AROUND = (
     "G = 1.5",
@@ -34,6 +49,11 @@ AROUND = (
         k = new
     return scaled, set_k""",
     "scaled, set_k = make(1.25)",
+    "import argparse, contextvars, os, types",
+    "OPTIONS = argparse.Namespace(rate=0.5, w=np.array([1.0, 2.0, 0.5]))",
+    "LEVEL = contextvars.ContextVar('level', default=1.5)",
+    "ROWS = [np.array([1.0, 2.0, 3.0]), {'k': [0.5, 2.0]}]",
+    "VIEW = types.MappingProxyType(TABLE)",
 )
 CHANGES = (
     "pass",
@@ -60,6 +80,13 @@ CHANGES = (
     "Box.apply = lambda self, v: v * 0.3",
     "set_k(0.5)",
     "scaled = make(3.0)[0]",
+    "os.environ['FUZZED'] = str(float(os.environ.get('FUZZED', '1')) + 1)",
+    "OPTIONS.rate += 0.25",
+    "OPTIONS.w[1] = 5.0",
+    "LEVEL.set(LEVEL.get() + 0.5)",
+    "ROWS[0][1] += 1.0",
+    "ROWS[1]['k'][0] = 3.0",
+    "ROWS[1] = {'k': [1.5, 1.0, 2.0]}",
 )
 OUTSIDE = (
     "{v} * G",
@@ -78,6 +105,13 @@ OUTSIDE = (
     "{v}[I]",
     "np.dot(W, W) * {v}",
     "np.interp(0.3, np.sort(W), W) * {v}",
+    "{v} * float(os.environ.get('FUZZED', '1'))",
+    "{v} * OPTIONS.rate",
+    "{v3} * OPTIONS.w",
+    "{v} + LEVEL.get()",
+    "{v3} - ROWS[0]",
+    "{v} * ROWS[1]['k'][0] + len(ROWS[1]['k'])",
+    "{v} * VIEW['a']",
 )
 UNARY = (
     "np.sin({v})",
@@ -282,6 +316,24 @@ WRITES = (
     "{v}[()] = {s}",
     "{v}[np.argmax({r})] = {s}",
     "{v}[False] = 9.0",
+    "np.add({v}[1:], {v}[:-1], out={v}[1:])",
+    "np.multiply({v}[::-1], 0.5, out={v})",
+    "np.negative({v}, out={v}, where={r} > 0.5)",
+    "np.maximum({r}, 0.2, out={v}[...]) if {v}.dtype.kind == 'f' else None",
+    "np.cumsum({v}[::-1], axis=0, out={v})",
+    "np.subtract({v}.T, {s}, out={v}.T)",
+    "np.add({v}, {w}, out={v}, where=np.isfinite({r}))",
+    "np.copyto({v}[1:], {v}[:-1])",
+    "{v}[:-1], {v}[1:] = {v}[1:], {v}[:-1]",
+    "{v}.T.reshape(-1)[0] = {s}",
+    "{v}.reshape(-1, order='F')[-1] = {s}",
+    "{v}.ravel('K')[0] = {s}",
+    "{v}[..., ::-1][..., 0] += {s}",
+    "np.add.at({v}, np.array([0, -1, 0]), {s})",
+    "np.clip({v}.real, -1.0, 1.0, out={v}) if {v}.dtype.kind == 'f' else None",
+    "np.matmul({v}, {v}.T, out={v})",
+    "{v}.imag = {r}",
+    "np.divmod({r}, 0.7, out=({v}, np.empty_like({v}))) if {v}.dtype == float else None",
     "np.multiply({v}, 2.0, out={v}, where={r} > 0)",
 )
 HANDS = (
@@ -319,6 +371,31 @@ for i, t in enumerate({v}):
     "{n} = {v} if {v}.flags.c_contiguous else {v} * 2",
     "{n} = {v} * 2 if np.shares_memory({v}, {w}) else {v}",
     "{n} = {v} * ({v}.ndim + {v}.size)",
+    "for i in range(1, len({v})):\n    {v}[i] = {v}[i - 1] * 0.5 + {v}[i]\n{n} = {v} * 1.0",
+    "for i in range(len({v}) - 1):\n    {v}[i + 1] += np.sin({v}[i].real)\n{n} = {v} * 1.0",
+    "{n} = np.zeros_like({v})\nfor i in range(len({v})):\n    {n}[i] = {v}[-1 - i] * (i + 1)",
+    "{n} = {s}\nfor i in range(9):\n    {n} = {n} * 0.5 + np.cos({s}.real) * i",
+    "{n} = {v}\nfor i in range(8):\n    {n} = np.where({n}.real > 0, {n} * 0.9, -{n}) + 0.1",
+    "{n} = sum({v}[i] * {v}[(i + 1) % len({v})] for i in range(len({v})))",
+    "{n} = np.asarray({v}.sum(), like={v})[...]\n{n} += 1.0",
+    "{n} = {v}[:1].reshape(-1)[:1].reshape(()) if {v}.size else {v}\n{n} *= 2.0",
+    "{n} = np.empty((), like={v})\n{n}[()] = {s}",
+    "{n} = {v}.reshape({v}.T.shape, order='F')\n{n}[0] = {s}",
+    "{n} = {v}.T.copy(order='K').reshape(-1)",
+    "{n} = np.stack([{v}.T, {v}.T]).ravel('K')",
+    """class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+pair = Pair({v}, {w})
+pair.a = pair.a * 2
+{n} = pair.a * 1.0""",
+    "held = [{v}, ({w}, {{'k': {v}}})]\nheld[0] = held[0] + 1\n{n} = held[1][1]['k'] * held[0]",
+    "def twice(f, t):\n    return f(f(t))\n{n} = twice(lambda t: t * 0.5 + {s}, {v})",
+    "gen = (t * 2 for t in {v})\n{n} = next(gen) + sum(gen)",
+    "try:\n    {n} = {v} @ {w}\nexcept ValueError:\n    {n} = {v} * 3",
+    "{n} = {v}.astype('c8') * 1j",
+    "{n} = ({v} * 10).real.astype(int) * {s}",
+    "{n} = np.array({v}, like={v}, dtype='f4') if {v}.dtype.kind == 'f' else {v} * 2",
     "with np.errstate(all='ignore'):\n    {n} = {v} / np.where({r} > 0, {r}, 1.0)",
 )
 CONDITIONS = (
@@ -389,7 +466,7 @@ class Writer:
             exec(body[0], self.scope)
             self.names = [n for n in self.names if n != "box_of"] + ["p", "q"]
         for _ in range(6 * self.length):
-            if len(body) >= self.length:
+            if len(body) >= self.length or not arrays(self.scope, self.names):
                 break
             statement, fresh = self.statement()
             if statement and self.try_out(statement):

@@ -169,3 +169,19 @@ def test_errors(write, error):
 
     with pytest.raises(error):
         linad.linearize(f, X)
+
+
+@pytest.mark.parametrize("kind", ["b1", "i1", "u1", "i4", "f4"])
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract])
+def test_repeated_places_take_small_numbers_as_numbers(ufunc, kind):
+    terms = np.array([1, 100, 100, 1]).astype(kind)
+
+    def f(x):
+        y = x * 1.0
+        ufunc.at(y, [0, -1, 0, 0], terms)
+        return y
+
+    jitted, x = linad.jit(f), np.array([0.5, 1.5])
+    np.testing.assert_array_equal(linad.linearize(f, x)[0], f(x))
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(x), f(x))

@@ -158,3 +158,16 @@ def test_errors(name):
     function, error = ERRORS[name]
     with pytest.raises(error):
         linad.linearize(function, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "product",
+    [np.vdot, np.vecdot, np.dot, np.inner, np.matmul, np.vecmat],
+    ids=lambda f: f.__name__,
+)
+def test_products_of_booleans_are_booleans(product):
+    a = np.array([True, True, False])
+    b = np.stack([a, a, a]) if product is np.vecmat else a
+    f = linad.jit(lambda a, b: product(a, b) * 1.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(a, b), product(a, b) * 1.0)

@@ -231,3 +231,77 @@ def test_out_is_refused():
 def test_where_without_initial():
     with pytest.raises(ValueError, match="initial"):
         linad.grad(lambda x: np.max(x, where=MASK))(MATRIX)
+
+
+SUMS = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "nansum": np.nansum,
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "add.reduce": np.add.reduce,
+    "add.accumulate": np.add.accumulate,
+    "add.reduceat": lambda a, **options: np.add.reduceat(a, [0, 1], **options),
+    "trace": lambda a, **options: np.trace(np.diag(a), **options),
+}
+
+
+@pytest.mark.parametrize("dtype", [bool, "i1", "i4", "u2", "f4", "c8"])
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_in_a_given_dtype(name, dtype):
+    """The result is of that dtype, in which small integers overflow as NumPy's do."""
+    x = np.array([100.7, 90.2, 3.1])
+    expected, found = SUMS[name](x, dtype=dtype), []
+
+    def f(a):
+        y = SUMS[name](a, dtype=dtype)
+        found.append((y.dtype, np.array(getattr(y, "concrete", y))))
+        return a
+
+    with warnings.catch_warnings(action="ignore", category=np.exceptions.ComplexWarning):
+        linad.linearize(f, x)
+    assert found[0][0] == expected.dtype
+    np.testing.assert_array_equal(found[0][1], expected)
+
+
+@pytest.mark.parametrize("kind", ["bool", "int32", "float32"])
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "add.reduce"])
+def test_sums_calculate_in_the_dtype_of_out(name, kind):
+    x = np.array([1.0, 0.0, 2.0])
+
+    def f(a):
+        b = a.astype(kind)
+        y = np.empty_like(b) if "cum" in name else np.empty_like(b[:1].reshape(()))
+        SUMS[name](b, out=y)
+        return y * a
+
+    np.testing.assert_array_equal(linad.linearize(f, x)[0], f(x))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0,)])
+def test_products_are_repeated_to_fill_out(shape):
+    def f(a):
+        y = np.zeros_like(a)
+        np.matmul(a[..., :2], a[..., :2], out=y) if a.ndim == 1 else np.vecdot(a, a, out=y[0, :2])
+        return y
+
+    x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    np.testing.assert_array_equal(linad.linearize(f, x)[0], f(x))
+
+
+def test_the_sum_of_a_small_integer_is_as_wide_as_that_of_several():
+    def f(x):
+        i = (x * 3).astype("i4")
+        found.append([i[0].sum().dtype, np.sum(i, axis=()).dtype, i[0].prod().dtype])
+        return x
+
+    found = []
+    f(np.ones(2))
+    linad.linearize(f, np.ones(2))
+    assert found[0] == found[1] == [np.dtype("int64")] * 3
+
+
+def test_booleans_are_counted_under_jit():
+    f = linad.jit(lambda x: np.bincount(x) * 1.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(np.array([True, False, True])), [1.0, 2.0])

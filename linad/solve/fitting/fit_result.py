@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.options import Kind, is_number
+from linad.core.options import NAMES, TOLERANCE, Kind, is_number
 from linad.errors import ArgumentError, ConvergenceError
 from linad.solve.fitting.parameters import Parameters
 from linad.solve.fitting.reports import html, text
@@ -248,6 +248,7 @@ class FitResult:
 
         LEVEL.check("profile_intervals", "level", level)
         free: list[int] = np.flatnonzero(self.parameters.free).tolist()
+        NAMES.optional.check("profile_intervals", "names", names)
         if names is not None:
             keys = [names] if isinstance(names, str) else names
             free = [i for key in keys for i in self.parameters.positions("names", key)]
@@ -308,6 +309,7 @@ class FitResult:
         correlations : float
             The least that is shown.
         """
+        TOLERANCE.check("report", "correlations", correlations)
         return text(self, correlations)
 
     def plot(self, axes: Any = None, level: float = 0.95) -> Any:

@@ -23,7 +23,12 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
         axes = plt.subplots(
             2, 1, sharex=True, height_ratios=(3, 1), layout="constrained", figsize=(6.4, 5.2)
         )[1]
-    above, below = axes
+    try:
+        above, below = axes
+    except (TypeError, ValueError):
+        above = below = None
+    if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
+        raise ArgumentError(f"plot: axes must be a pair of matplotlib's axes, got {axes!r:.60}")
     residuals = np.concatenate([np.ravel(r) for r in tree.flatten(fit.residuals)[0]])
     alone = fit.data is not None and tree.is_leaf(fit.data.structure)
     x = _abscissa(fit.xdata, residuals) if alone else None

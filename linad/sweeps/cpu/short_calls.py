@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.error_state import INITIAL, is_loud, state
+from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
 from linad.sweeps.cpu.made_results import enter_making, plan_of
@@ -40,6 +41,7 @@ def short_call(
     look: Any = None,
     objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
     held: Sequence[Any] = (),
+    lies: Sequence[Any] = (),
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -65,6 +67,9 @@ def short_call(
         what the names in them stand for.
     held : list of ndarray
         Arrays that every call takes, before those among the arguments.
+    lies : list
+        How the results lie in memory, as `linad.core.memory_layouts.layout_of` says it; empty for
+        order C.
 
     Returns
     -------
@@ -76,6 +81,7 @@ def short_call(
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _ShortCallWriter(dynamic, slots)
+    writer.lies = lies
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -95,6 +101,7 @@ def short_call(
         "enter": program.enter,
         "empty": np.empty,
         "array": np.array,
+        "laid_like": laid_like,
     }
     names = [f"r{k}" for k in range(len(program.results))]
     lines = [
@@ -175,6 +182,7 @@ class _ShortCallWriter:
         self.arrays: list[str] = []
         self.scope: dict[str, Any] = {}
         self.objects: set[int] = set()
+        self.lies: Sequence[Any] = ()
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -225,6 +233,8 @@ class _ShortCallWriter:
         """An expression for the result."""
         k = self.slots.get(id(value))
         if k is not None:
+            if self.lies and self.lies[k] != "C":
+                return f"laid_like(r{k}, {self._name(self.lies[k])})"
             return f"r{k}"
         kind = type(value)
         if kind in UNCHANGED:

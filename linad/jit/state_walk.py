@@ -1,0 +1,283 @@
+"""A walk through what is neither a variable nor a user's object: holders, sparse matrices, modules
+of packages, and what the process answers."""
+
+import builtins
+import contextvars
+import functools
+import logging
+import operator
+import sys
+import sysconfig
+import threading
+import types
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from linad.jit.code_reads import LoadedName
+from linad.jit.process_state import (
+    LASTING,
+    LOOKED_AT,
+    MISSING,
+    answer,
+    is_data,
+    is_environment,
+    is_given_once,
+    qualified,
+    steps_of,
+)
+from linad.jit.static import OPAQUE, SMALL, contents, digest
+
+INSTALLED = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
+HOLDERS = (
+    *(types.MappingProxyType, logging.Logger),
+    *(contextvars.ContextVar, weakref.ref, threading.local, np.vectorize),
+    *(operator.attrgetter, operator.itemgetter, operator.methodcaller),
+)
+
+EMPTY: Any = object()
+
+
+def content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
+
+
+@functools.lru_cache(4096)
+def is_users_module(name: str, file: str) -> bool:
+    if name.partition(".")[0] in OPAQUE:
+        return False
+    return not (file.startswith("<frozen") or "site-packages" in file or _in_library(file))
+
+
+def _in_library(file: str) -> bool:
+    return "dist-packages" in file or any([p and file.startswith(f"{p}/") for p in INSTALLED])
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether it is one of SciPy's sparse arrays, which nobody has before they are imported."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and isinstance(x, (sparse.sparray, sparse.spmatrix))
+
+
+def is_array_like(kind: type) -> bool:
+    """Whether objects of a package's class are arrays to NumPy: data frames, tensors."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None) or ""
+    return hasattr(kind, "__array__") and not is_users_module(kind.__module__, file)
+
+
+def entries_of(value: Any) -> bytes:
+    """What stands in such memory; of a large one, a hash."""
+    with memoryview(value) as memory:
+        if memory.nbytes <= SMALL:
+            return memory.tobytes()
+        return digest(memory if memory.c_contiguous else memory.tobytes())
+
+
+def same_entries(value: Any, before: Any) -> bool:
+    if not isinstance(value, np.ndarray):
+        return False
+    return bool((type(value), value.dtype, value.shape, contents(value)) == before)
+
+
+def _entries(value: Any) -> Any:
+    """What NumPy sees of an object, small for a large one."""
+    array = np.asarray(value)
+    return array.dtype, array.shape, contents(array)
+
+
+def _is_lasting(owner: types.ModuleType, name: str, value: Any) -> bool:
+    """Whether a variable of a package's module is a number that belongs to it."""
+    package = owner.__name__.partition(".")[0]
+    public = getattr(owner, "__all__", ()) if package != "math" else (name,)
+    return package in LASTING and name in public and isinstance(value, (int, float, type(None)))
+
+
+class StateWalk(ABC):
+    """One walk: what it has found so far, and its part for all that is neither variable nor object.
+
+    Parameters
+    ----------
+    names : set of str
+        Attributes that some of the functions read, as far as is known.
+    whole : bool
+        Whether attributes are read that nobody names.
+    others : set of str
+        Variables and attributes that are not just one side of ``@`` each time.
+    """
+
+    def __init__(self, names: set[str], whole: bool, others: set[str], prefix: str = "k") -> None:
+        self.prefix = prefix
+        self.known, self.names, self.whole = names, set(names), whole
+        self.others, self.apart = set(others), others
+        self.given_once: list[str] = []
+        self.cached = self.hidden = 0
+        self.compared: set[int] = set()
+        self.any = whole
+        self.parts: list[Any] = []
+        self.arrays: list[np.ndarray] = []
+        self.array_names: list[str] = []
+        self.texts: list[str] = []
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {
+            "same": same_entries,
+            "all": all,
+            "map": map,
+            "is_": operator.is_,
+        }
+        self.scope["entries_of"] = entries_of
+        self.met: dict[int, int] = {}
+        self.slots: set[str] = set()
+        self.volatile = False
+        self.functions: list[types.FunctionType] = []
+        self.objects: set[int] = set()
+        self.alive: list[Any] = []
+        self._bound: dict[int, str] = {}
+
+    def bind(self, value: Any) -> str:
+        """A name for a value in the lines."""
+        name = self._bound.get(id(value))
+        if name is None:
+            name = self._bound[id(value)] = f"{self.prefix}{len(self._bound)}"
+            self.scope[name] = value
+        return name
+
+    @abstractmethod
+    def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
+        """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
+
+    @abstractmethod
+    def inside(self, value: Any, name: str) -> None:
+        """What is read of a value, or of what it holds."""
+
+    @abstractmethod
+    def of_dict(self, name: str, value: Any) -> None:
+        """The keys and values of a dictionary."""
+
+    @abstractmethod
+    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
+        """The attributes of an object, and of its class."""
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """What is met here is not told from the code that reads it: arrays are compared."""
+        self.hidden += 1
+        yield
+        self.hidden -= 1
+
+    def held(self, name: str, value: Any) -> None:
+        """What stands behind an object whose only task is to hold it."""
+        text = self.bind(value)
+        if is_sparse(value):
+            self.of_sparse(name, value)
+        elif isinstance(value, types.MappingProxyType):
+            self.of_dict(name, value)
+        elif is_data(type(value)):
+            self.of_object(name, value, classes=False)
+        elif isinstance(value, contextvars.ContextVar):
+            self.slot(name, value.get(MISSING), f"{text}.get({self.bind(MISSING)})")
+        elif isinstance(value, weakref.ref):
+            alive = value() is not None  # a line that holds on to the object would keep it so
+            self.parts.append((name, alive))
+            self.lines.append(f"({text}() is not None) is {alive}")
+            if alive:
+                self.inside(value(), name)
+        elif isinstance(value, threading.local):
+            for n in sorted(self.known):
+                self.slot(f"{name}.{n}", getattr(value, n, MISSING), self._or_missing(value, n))
+        elif isinstance(value, np.vectorize):
+            self.slot(name, value.pyfunc, f"{text}.pyfunc")
+        elif isinstance(value, logging.Logger):
+            self.parts.append((name, value.level))
+            self.lines.append(f"{text}.level == {value.level}")
+        else:  # attrgetter, itemgetter, methodcaller
+            given = value.__reduce__()[1]
+            parts = [part for item in given if isinstance(item, str) for part in item.split(".")]
+            self.names |= set(parts)
+
+    def _or_missing(self, value: Any, name: str) -> str:
+        return f"{self.bind(getattr)}({self.bind(value)}, {name!r}, {self.bind(MISSING)})"
+
+    def of_sparse(self, name: str, value: Any) -> None:
+        """The entries of a sparse matrix, if more is done with it than products.
+
+        A product reads the matrix itself at each run of the program.
+        """
+        last = name.rpartition(".")[2]
+        if last and last not in self.apart:
+            return
+        self.lines.append(f"{self.bind(value)}.shape == {value.shape!r}")
+        for n in ("data", "indices", "indptr", "offsets", "coords", "rows"):
+            if n in vars(value):
+                self.slot(f"{name}.{n}", vars(value)[n], f"{self.bind(vars(value))}[{n!r}]")
+        if isinstance(getattr(value, "_dict", None), dict):
+            self.of_dict(name, value._dict)
+
+    def as_array(self, name: str, value: Any) -> None:
+        """An object of a package whose entries only NumPy's view of it tells."""
+        now = _entries(value)
+        self.parts.append((name, now))
+        self.lines.append(f"{self.bind(_entries)}({self.bind(value)}) == {self.bind(now)}")
+
+    def of_environment(self) -> None:
+        """The variables of the environment."""
+        self.looked_at("os.environ._data.copy()")
+
+    def looked_at(self, expression: str) -> None:
+        """An answer of the process that is looked at again at each call."""
+        now = answer(expression)
+        line = f"{self.bind(answer)}({expression!r}) == {self.bind(now)}"
+        if expression not in self.slots:
+            self.slots.add(expression)
+            self.parts.append((expression, repr(now)))
+            self.lines.append(line)
+
+    def of_chains(self, f: types.FunctionType, chains: tuple[LoadedName, ...]) -> None:
+        """What a function reads of modules and classes that are not the user's."""
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        for chain in chains:
+            value = self.root_of(f, chain, cells)
+            self.answered(value, chain)
+            first = chain.attributes[:1]
+            named = (types.FunctionType, types.ModuleType)
+            if isinstance(value, named) and first and not hasattr(value, first[0]):
+                self.lines.append(f"{first[0]!r} not in {self.bind(value.__dict__)}")
+            for owner, name, found in steps_of(value, chain.attributes):
+                self.answered(found, chain)
+                if not isinstance(owner, types.ModuleType) or isinstance(found, types.ModuleType):
+                    continue
+                if _is_lasting(owner, name, found) or callable(found):
+                    continue
+                if is_environment(found):
+                    self.of_environment()
+                elif not is_users_module(owner.__name__, getattr(owner, "__file__", None) or ""):
+                    with self.unseen():
+                        self.slot(name, found, f"{self.bind(vars(owner))}[{name!r}]")
+
+    def root_of(self, f: types.FunctionType, chain: LoadedName, cells: dict[str, Any]) -> Any:
+        """What the variable at the beginning of a chain is."""
+        if chain.imported:
+            return sys.modules.get(chain.root, MISSING)
+        if chain.root in cells:
+            return content(cells[chain.root])
+        return f.__globals__.get(chain.root, getattr(builtins, chain.root, MISSING))
+
+    def answered(self, found: Any, chain: LoadedName) -> None:
+        """Take note of a function that has another answer at each call, or whenever it changes."""
+        if is_environment(found):
+            self.of_environment()
+            return
+        expression = LOOKED_AT.get(qualified(found))
+        if expression is not None:
+            self.looked_at(expression)
+        elif is_given_once(found, chain.bare) and not self.cached:
+            self.given_once.append(".".join((chain.root, *chain.attributes)))

@@ -1,0 +1,355 @@
+"""What a jitted function reads of the process, of holders and of objects of Python's and NumPy's:
+it is seen when it changes, or warned of. One row per kind, read from outside and as an argument."""
+
+import argparse
+import array
+import collections
+import configparser
+import contextvars
+import ctypes
+import datetime as dt
+import decimal
+import enum
+import functools
+import io
+import json
+import logging
+import multiprocessing
+import operator
+import os
+import pathlib
+import queue
+import random
+import secrets
+import sys
+import threading
+import time
+import types
+import uuid
+import weakref
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.interpolate
+import scipy.sparse
+import scipy.stats
+
+import linad
+
+X = np.array([0.5, 1.5, 2.0])
+
+
+class Kept:
+    """An object with one attribute."""
+
+    def __init__(self, k):
+        self.k = k
+
+
+class Kind(enum.Enum):
+    A = [2.0]  # noqa: RUF012  # it may be changed, that is the point
+
+
+def _local():
+    value = threading.local()
+    value.k = 2.0
+    return value
+
+
+def _config():
+    value = configparser.ConfigParser()
+    value.read_string("[a]\nk=2\n")
+    return value
+
+
+def _queue():
+    value = queue.Queue()
+    value.put(2.0)
+    return value
+
+
+def _dispatched():
+    @functools.singledispatch
+    def value(x):
+        return 2.0
+
+    return value
+
+
+def _sparse():
+    return scipy.sparse.csr_array(2 * np.eye(3))
+
+
+def _spline():
+    return scipy.interpolate.CubicSpline(np.arange(3.0), [1.0, 3.0, 2.0])
+
+
+OBJECT = Kept(2.0)
+INNER = {"k": 2.0}
+VARIABLE = contextvars.ContextVar("variable", default=2.0)
+
+# An object; what a function makes of it; how it changes.
+HELD = {
+    "namespace": (lambda: argparse.Namespace(k=2.0), lambda a: a.k, lambda a: setattr(a, "k", 3.0)),
+    "array in it": (
+        lambda: argparse.Namespace(k=np.ones(3)),
+        lambda a: a.k,
+        lambda a: a.k.fill(3.0),
+    ),
+    "proxy": (
+        lambda: types.MappingProxyType(INNER),
+        lambda a: a["k"],
+        lambda a: INNER.update(k=3.0),
+    ),
+    "chain": (
+        lambda: collections.ChainMap({}, {"k": 2.0}),
+        lambda a: a["k"],
+        lambda a: a.maps[1].update(k=3.0),
+    ),
+    "dict": (lambda: collections.UserDict(k=2.0), lambda a: a["k"], lambda a: a.update(k=3.0)),
+    "list": (lambda: collections.UserList([2.0]), lambda a: a[0], lambda a: a.insert(0, 3.0)),
+    "context": (lambda: VARIABLE, lambda a: a.get(), lambda a: a.set(3.0)),
+    "local": (_local, lambda a: a.k, lambda a: setattr(a, "k", 3.0)),
+    "reference": (
+        lambda: weakref.ref(OBJECT),
+        lambda a: a().k,
+        lambda a: setattr(OBJECT, "k", OBJECT.k + 1),
+    ),
+    "config": (_config, lambda a: a.getfloat("a", "k"), lambda a: a.set("a", "k", "3")),
+    "event": (threading.Event, lambda a: 2.0 if a.is_set() else 1.0, lambda a: a.set()),
+    "queue": (_queue, lambda a: a.qsize(), lambda a: a.put(1.0)),
+    "shared": (
+        lambda: multiprocessing.Value("d", 2.0),
+        lambda a: a.value,
+        lambda a: setattr(a, "value", 3.0),
+    ),
+    "ctypes": (lambda: ctypes.c_double(2.0), lambda a: a.value, lambda a: setattr(a, "value", 3.0)),
+    "memory": (lambda: array.array("d", [2.0]), lambda a: a[0], lambda a: a.insert(0, 3.0)),
+    "enum": (lambda: Kind.A, lambda a: a.value[0], lambda a: a.value.insert(0, a.value[0] + 1)),
+    "module": (
+        lambda: types.ModuleType("of_a_user"),
+        lambda a: getattr(a, "k", 2.0),
+        lambda a: setattr(a, "k", 3.0),
+    ),
+    "logger": (
+        lambda: logging.Logger("of_a_user"),
+        lambda a: a.level + 1.0,
+        lambda a: a.setLevel(30),
+    ),
+    "poly1d": (lambda: np.poly1d([1.0, 2.0]), lambda a: a(2.0), lambda a: a.coeffs.fill(3.0)),
+    "polynomial": (
+        lambda: np.polynomial.Polynomial([1.0, 2.0]),
+        lambda a: a(2.0),
+        lambda a: a.coef.fill(3.0),
+    ),
+    "vectorize": (
+        lambda: np.vectorize(lambda t: 2 * t),
+        lambda a: a(2.0),
+        lambda a: setattr(a, "pyfunc", lambda t: 3 * t),
+    ),
+    "spline": (_spline, lambda a: a(0.5), lambda a: a.c.__imul__(2.0)),
+    "distribution": (
+        lambda: scipy.stats.norm(0.0, 2.0),
+        lambda a: a.pdf(0.3),
+        lambda a: setattr(a, "args", (0.0, 3.0)),
+    ),
+    "sparse sum": (_sparse, lambda a: a.sum(), lambda a: a.data.fill(3.0)),
+    "sparse entries": (_sparse, lambda a: a.diagonal(), lambda a: a.data.fill(3.0)),
+    "sparse lists": (
+        lambda: scipy.sparse.lil_array(np.eye(3)),
+        lambda a: a.toarray()[0],
+        lambda a: a.__setitem__((0, 1), 3.0),
+    ),
+    "frame": (
+        lambda: pd.DataFrame({"k": [2.0, 1.0, 3.0]}),
+        lambda a: a["k"].to_numpy(),
+        lambda a: a.__setitem__("k", [1.0, 1.0, 4.0]),
+    ),
+    "environment": (
+        lambda: os.environ,
+        lambda a: float(a.get("LINAD_TEST", "2")),
+        lambda a: a.__setitem__("LINAD_TEST", "3"),
+    ),
+}
+
+
+@pytest.fixture
+def _restored(monkeypatch):
+    monkeypatch.delenv("LINAD_TEST", raising=False)
+    monkeypatch.setattr(sys, "argv", ["x", "2"])
+    OBJECT.k, INNER["k"] = 2.0, 2.0
+    token = VARIABLE.set(2.0)
+    yield
+    VARIABLE.reset(token)
+
+
+def follows(jitted, f, change):
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(), f())
+    before = f()
+    change()
+    assert not np.array_equal(f(), before)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(), f())
+
+
+@pytest.mark.usefixtures("kernels", "_restored")
+@pytest.mark.parametrize("place", ["outside", "argument"])
+@pytest.mark.parametrize("name", HELD)
+def test_what_is_held(name, place):
+    make, read, change = HELD[name]
+    held = make()
+    if place == "outside":
+        jitted = linad.jit(lambda x: x * read(held))
+        follows(lambda: jitted(X), lambda: X * read(held), lambda: change(held))
+    else:
+        jitted = linad.jit(lambda x, a: x * read(a))
+        follows(lambda: jitted(X, held), lambda: X * read(held), lambda: change(held))
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    "product",
+    [lambda A, x: (2 * A) @ x, lambda A, x: A[[1, 0, 2]] @ x, lambda A, x: A.T @ (A @ x)],
+    ids=["multiple", "rows", "twice"],
+)
+def test_what_is_made_of_a_sparse_matrix(product):
+    A = _sparse()
+    jitted = linad.jit(lambda x: product(A, x))
+    follows(lambda: jitted(X), lambda: product(A, X), lambda: A.data.__setitem__(1, 7.0))
+
+
+def test_a_sparse_matrix_that_is_only_multiplied_is_not_compared():
+    A = _sparse()
+    f = linad.jit(lambda x: np.sum(A @ np.sin(x)) + np.sum(A.T @ x + A.dot(x)))
+    f(X)
+    assert not f.outside.look().arrays
+
+
+def _getenv(x):
+    return x * float(os.getenv("LINAD_TEST", "2"))
+
+
+def _imported(x):
+    import os as system
+    from os import environ
+
+    return x * float(system.environ.get("LINAD_TEST", "2")) + len(environ)
+
+
+def _evaluated(x):
+    return x * eval("OBJECT.k + INNER['k']")
+
+
+def _counted(x):
+    _counted.calls = getattr(_counted, "calls", 0) + 1
+    return x * _counted.calls
+
+
+class Meta(type):
+    @property
+    def k(cls):
+        return cls.held
+
+
+class Made(metaclass=Meta):
+    held = 2.0
+
+
+READ = {
+    "getenv": (_getenv, lambda: os.environ.__setitem__("LINAD_TEST", "3")),
+    "imported": (_imported, lambda: os.environ.__setitem__("LINAD_TEST", "3")),
+    "argv": (lambda x: x * float(sys.argv[1]), lambda: sys.argv.__setitem__(1, "3")),
+    "folder": (lambda x: x * len(str(pathlib.Path.cwd())), lambda: os.chdir("/")),
+    "options": (
+        lambda x: x * np.get_printoptions()["precision"],
+        lambda: np.set_printoptions(precision=3),
+    ),
+    "errors": (
+        lambda x: x * (2.0 if np.geterr()["over"] == "ignore" else 1.0),
+        lambda: np.seterr(over="ignore"),
+    ),
+    "decimal": (
+        lambda x: x * float(decimal.Decimal(1) / decimal.Decimal(3)),
+        lambda: setattr(decimal.getcontext(), "prec", 3),
+    ),
+    "globals": (lambda x: x * globals()["OBJECT"].k, lambda: setattr(OBJECT, "k", 3.0)),
+    "evaluated": (_evaluated, lambda: setattr(OBJECT, "k", 3.0)),
+    "class": (lambda x: x * Made.k, lambda: setattr(Made, "held", Made.held + 1)),
+    "named": (
+        lambda x, g=operator.attrgetter("k"): x * g(OBJECT),
+        lambda: setattr(OBJECT, "k", 3.0),
+    ),
+}
+
+
+@pytest.mark.usefixtures("kernels", "_restored")
+@pytest.mark.parametrize("name", READ)
+def test_what_the_process_answers(name, monkeypatch):
+    f, change = READ[name]
+    monkeypatch.chdir(".")
+    jitted = linad.jit(f)
+    with decimal.localcontext(), np.errstate(), np.printoptions():
+        follows(lambda: jitted(X), lambda: f(X), change)
+
+
+def test_a_generic_function_that_gains_a_form():
+    g = _dispatched()
+    jitted = linad.jit(lambda x: x * g(1))
+    follows(lambda: jitted(X), lambda: X * g(1), lambda: g.register(int)(lambda n: 3.0))
+
+
+def test_a_counter_that_a_function_keeps_on_itself():
+    jitted = linad.jit(_counted)
+    assert [float(jitted(X)[0]) for _ in range(4)] == [0.5, 1.0, 1.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    "kind", [io.StringIO, lambda text: io.BytesIO(text.encode())], ids=["text", "bytes"]
+)
+def test_a_file_that_is_read_on(kind):
+    file = kind("1\n2\n3\n4\n")
+    jitted = linad.jit(lambda x: x * float(file.readline()))
+    assert [float(jitted(X)[0]) for _ in range(4)] == [0.5, 1.0, 1.5, 2.0]
+
+
+def _local_clock(x):
+    from time import perf_counter as now
+
+    return x * now()
+
+
+PATH = pathlib.Path(__file__)
+ONCE = {
+    "time.time": lambda x: x * time.time(),
+    "now": lambda x: x * dt.datetime.now().microsecond,
+    "perf_counter": _local_clock,
+    "default_rng": lambda x: x * np.random.default_rng().normal(),
+    "default_rng of None": lambda x: x * np.random.default_rng(None).normal(),
+    "random.Random": lambda x: x * random.Random().random(),
+    "randbelow": lambda x: x * secrets.randbelow(9),
+    "uuid4": lambda x: x * (uuid.uuid4().int % 9),
+    "open": lambda x: x * len(open(PATH).readline()),  # noqa: SIM115, PTH123
+    "read_text": lambda x: x * len(PATH.read_text()),
+    "exists": lambda x: x * PATH.exists(),
+    "json.load": lambda x: x * json.load(io.StringIO("2")),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("name", ONCE)
+def test_a_warning_says_what_is_done_once(name):
+    with pytest.warns(UserWarning, match=f"uses .*{name.split()[0]}.* while it is traced"):
+        linad.jit(ONCE[name])(X)
+
+
+def test_no_warning_for_seeds_and_for_what_is_kept():
+    kept = functools.cache(PATH.read_text)
+
+    @functools.cache
+    def loaded():
+        return len(PATH.read_text())
+
+    f = linad.jit(lambda x: x * np.random.default_rng(3).normal() * loaded() * len(kept()))
+    np.testing.assert_array_equal(f(X), f(X))
