@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 
 from linad.api.derivatives import jacobian, linearize
-from linad.core import tree
+from linad.core import tape, tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
 from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
-from linad.core.tape import Equation, Tape
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
@@ -122,7 +121,7 @@ class ImplicitEquation:
         self.rtol = rtol or max(1e-10, 100 * float(np.finfo(x0.dtype).eps))
         self._latest: tuple[Any, Any, Any] | None = None
         self.example: tuple[Any, Any] | None = None
-        self._programs: dict[Any, Tape | None] = {}
+        self._programs: dict[Any, tape.Tape | None] = {}
 
     def residual(self, x: Any, theta: Any) -> Any:
         """g on vectors."""
@@ -149,7 +148,7 @@ class ImplicitEquation:
         self._latest = (x.copy(), theta.copy(), found)
         return found
 
-    def program(self, key: Any, f: Callable[..., Any], *before: Any) -> Tape | None:
+    def program(self, key: Any, f: Callable[..., Any], *before: Any) -> tape.Tape | None:
         """A function of x and θ, with operands before these, as a program; None if it is none.
 
         Parameters
@@ -191,7 +190,7 @@ def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
     return x.astype(x0.dtype, copy=False)
 
 
-def _solution_program(eqn: Equation) -> Tape | None:
+def _solution_program(eqn: tape.Equation) -> tape.Tape | None:
     equation: ImplicitEquation = eqn.params["equation"]
     if equation.loop is None:
         return None
@@ -231,7 +230,7 @@ def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, ad
     return z.astype(np.result_type(t.dtype, A.A.dtype), copy=False)
 
 
-def _inverse_program(eqn: Equation) -> Tape | None:
+def _inverse_program(eqn: tape.Equation) -> tape.Tape | None:
     equation: ImplicitEquation = eqn.params["equation"]
     t, adjoint = eqn.inputs[0], eqn.params["adjoint"]
 

@@ -121,8 +121,10 @@ def _call(header, plan, args):
     status = 0 if word(given + HEADER) == n else 1
     for k in range(n if status == 0 else 0):
         set_word(items + 8 * k, word(given + TUPLE_ITEMS + 8 * k))
+    # A sweep may call Python, to compile the twin of a kernel, and then another thread may come by
+    # here: what stands in the plan is the caller's own until `patch` has read it, and no longer.
     first = items + 8 * (n + m)
-    at, made, failed = first, 0, False
+    at, made, failed, alone = first, 0, False, 0
     while status == 0 and made < m:
         call_c(word(p + HOLD), (word(at),))  # the next call takes a reference of the dtype
         ndim = word(at + 16)
@@ -134,6 +136,10 @@ def _call(header, plan, args):
             status, failed = 1, True
         else:
             set_word(items + 8 * (n + made), array)
+            if m == 1:
+                alone = array
+            else:
+                set_word(several + TUPLE_ITEMS + 8 * made, array)
             made += 1
             at += 24 + 8 * ndim
     if status == 0:
@@ -141,22 +147,21 @@ def _call(header, plan, args):
     if status == 0:
         status = sweep(word(h + 16), word(h + 24))
     if status != 0:
-        for k in range(made):
-            call_c(word(p + DROP), (word(items + 8 * (n + k)),))
         if m != 1:
             call_c(word(p + DROP), (several,))
+        elif made:
+            call_c(word(p + DROP), (alone,))
         if failed:
             return as_object(0)
         call_c(word(p + HOLD), (word(p + NOTHING),))
         return as_object(word(p + NOTHING))
     at = first
     for k in range(m):
-        result = word(items + 8 * (n + k))
-        if word(at + 8):
-            result = call_c(word(p + TO_NUMBER), (result,))
         if m == 1:
-            return as_object(result)
-        set_word(several + TUPLE_ITEMS + 8 * k, result)
+            return as_object(call_c(word(p + TO_NUMBER), (alone,)) if word(at + 8) else alone)
+        if word(at + 8):
+            item = several + TUPLE_ITEMS + 8 * k
+            set_word(item, call_c(word(p + TO_NUMBER), (word(item),)))
         at += 24 + 8 * word(at + 16)
     return as_object(several)
 

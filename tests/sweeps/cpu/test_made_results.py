@@ -3,6 +3,7 @@
 import gc
 import sys
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import linad
 from linad.operators.provided import OTHER
-from linad.sweeps.cpu import made_results
+from linad.sweeps.cpu import made_results, range_guards
 from linad.sweeps.cpu.made_results import enter_making, plan_of
 
 pytestmark = pytest.mark.skipif(made_results.TABLE is None, reason="Python makes the results")
@@ -133,3 +134,34 @@ def test_threads():
     for t in threads:
         t.join()
     assert not wrong
+
+
+@pytest.mark.compiles
+def test_other_threads_may_come_by_while_a_twin_is_compiled(monkeypatch):
+    """Python runs in the midst of a call then, and the plan of the call is everybody's."""
+    kernel = range_guards.cache.kernel
+
+    def slowly(*args):
+        time.sleep(0.02)
+        return kernel(*args)
+
+    f = linad.jit(lambda x: (np.sin(x) * np.cos(x) + x / 7, np.sum(np.sin(x))))
+    x = np.linspace(0, 1, 50)
+    for _ in range(4):
+        near = f(x)
+    monkeypatch.setattr(range_guards.cache, "kernel", slowly)
+    running, wrong = threading.Event(), []
+
+    def others():
+        while not running.is_set():
+            wrong.extend([k for k in (0, 1) if not np.array_equal(f(x)[k], near[k])])
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    far = x * 1e12
+    y, total = f(far)
+    running.set()
+    thread.join()
+    assert not wrong
+    np.testing.assert_allclose(y, np.sin(far) * np.cos(far) + far / 7, rtol=1e-15)
+    assert total == pytest.approx(np.sum(np.sin(far)))
