@@ -80,7 +80,9 @@ def _refuse_as_numpy(self: Any, exact: Callable[..., Any], args: Any, kwargs: An
         _ = self.decided  # as int(nan): it is the value that decides
         raise
     except TypeError:
-        return  # as int of a complex number: into an array of integers NumPy writes it, though
+        if self.dtype.kind != "c" or self.ndim:
+            raise
+        # The int of a complex number: into an array of integers NumPy writes it, though.
 
 
 def _no_bytes(name: str, remedy: str) -> Any:

@@ -180,6 +180,8 @@ def leslie(f: Any, s: Any) -> Any:
 def fiedler(a: Any) -> Any:
     a = _row("fiedler", a)
     gaps = a[:, None] - a[None, :]
+    if gaps.dtype.kind == "c":
+        return np.abs(gaps)
     return np.sign(still(gaps)) * gaps  # no kink on the diagonal, which is 0
 
 

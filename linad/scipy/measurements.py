@@ -13,7 +13,7 @@ import scipy.ndimage
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.scipy.boundaries import image
-from linad.scipy.mirror import traced_form
+from linad.scipy.mirror import check_real, traced_form
 
 
 def _regions(name: str, x: Any, labels: Any, index: Any) -> tuple[list[Any], bool]:
@@ -32,12 +32,16 @@ def _regions(name: str, x: Any, labels: Any, index: Any) -> tuple[list[Any], boo
     return [np.flatnonzero(labels == k) for k in np.asarray(index).reshape(-1)], True
 
 
-def _measured(name: str, of_region: Callable[[Any], Any], *, empty: bool = False) -> Any:
-    """A traced form; ``of_region`` is of the pixels of one region."""
+def _measured(
+    name: str, of_region: Callable[[Any], Any], *, empty: bool = False, real: bool = False
+) -> Any:
+    """A traced form; ``of_region`` is of the pixels of one region, ``real`` ones only perhaps."""
 
     @traced_form(getattr(scipy.ndimage, name))
     def function(input: Any, labels: Any = None, index: Any = None) -> Any:
         x = image(name, input)
+        if real:
+            check_real(name, input=x)
         regions, several = _regions(name, x, labels, index)
         if not empty and any(not places.size for places in regions):
             raise UnsupportedError(
@@ -52,8 +56,8 @@ def _measured(name: str, of_region: Callable[[Any], Any], *, empty: bool = False
 
 sum_labels = _measured("sum_labels", np.sum, empty=True)
 mean = _measured("mean", np.mean)
-variance = _measured("variance", np.var)
-standard_deviation = _measured("standard_deviation", np.std)
+variance = _measured("variance", np.var, real=True)
+standard_deviation = _measured("standard_deviation", np.std, real=True)
 maximum = _measured("maximum", np.max)
 minimum = _measured("minimum", np.min)
 median = _measured("median", np.median)

@@ -51,7 +51,7 @@ from linad.scipy.minima import (
     minimum_at,
     shgo as shgo,
 )
-from linad.scipy.mirror import holds_traced, traced_form
+from linad.scipy.mirror import check_real, holds_traced, traced_form
 
 Function = Callable[..., Any]
 
@@ -372,6 +372,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> Any:
 @traced_form(theirs.isotonic_regression)
 def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True) -> Any:
     """The blocks are SciPy's; each has the weighted mean of its entries."""
+    check_real("isotonic_regression", y=y, weights=weights)
     result = theirs.isotonic_regression(plain(y), weights=plain(weights), increasing=increasing)
     y = asarray(y)
     w = np.ones(y.shape[0]) if weights is None else asarray(weights)
@@ -388,6 +389,7 @@ def isotonic_regression(y: Any, *, weights: Any = None, increasing: bool = True)
 
 @traced_form(theirs.approx_fprime)
 def approx_fprime(xk: Any, f: Function, epsilon: Any = 2.0**-26, *args: Any) -> Any:
+    check_real("approx_fprime", xk=xk)
     xk = asarray(xk)
     here, steps = asarray(f(xk, *args)), np.broadcast_to(epsilon, xk.shape)
     slopes = [

@@ -203,6 +203,7 @@ class LSQBivariateSpline(_AtTracedPlaces, scipy.interpolate.LSQBivariateSpline):
 @traced_form(scipy.interpolate.bisplev)
 def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
     *parts, kx, ky = tck
+    check_real("bisplev", c=parts[2])
     z = _of_tck(parts, (kx, ky))(x, y, dx, dy)
     if z.shape[0] > 1:
         return z

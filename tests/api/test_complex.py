@@ -246,15 +246,22 @@ def test_second_derivatives_of_holomorphic_functions(name):
 
 # Eigenvectors and singular vectors are known up to a factor: see the conventions.
 UP_TO_A_FACTOR = {"numpy.linalg.eigh", "numpy.linalg.svd", "scipy.linalg.svd"}
+UP_TO_A_FACTOR |= {"scipy.linalg.eig_banded", "scipy.linalg.orth"}
 REFUSED = {"airye", "digamma", "psi", "scipy.special.logsumexp"}
-REFUSED |= {f"scipy.interpolate.{name}" for name in ("splrep", "splev", "splint")}
-REFUSED |= {f"scipy.interpolate.{kind}UnivariateSpline" for kind in ("", "Interpolated")}
-REFUSED |= {"scipy.signal.savgol_filter"}
+SPLINES = "bisplev make_smoothing_spline spalde splantider splder splev splint splrep"
+REFUSED |= {f"scipy.interpolate.{name}" for name in SPLINES.split()}
+REFUSED |= {
+    f"scipy.interpolate.{kind}Spline"
+    for one in ("", "Interpolated", "LSQ", "Rect", "Smooth")
+    for kind in (f"{one}Univariate", f"{one}Bivariate")
+}
+REFUSED |= {"scipy.signal.savgol_filter", "scipy.ndimage.variance"}
+REFUSED |= {"scipy.ndimage.standard_deviation"}
 REFUSED |= {f"scipy.special.spherical_{kind}n" for kind in "jiyk"} | {"scipy.special.zeta"}
 REAL = ("scipy.optimize.", "scipy.spatial.", "scipy.integrate.", "scipy.stats.")
 """Where complex numbers have no meaning; SciPy computes some formulas with them all the same."""
 # Holomorphic, by operators that do not show it: parts are masked; pinv is, of full rank.
-UNSEEN = {"numpy.nan_to_num", "numpy.linalg.pinv", "scipy.linalg.pinv"}
+UNSEEN = {"numpy.nan_to_num", "numpy.linalg.pinv", "scipy.linalg.pinv", "scipy.linalg.null_space"}
 # Of a fit the residuals are computed too, and are not used.
 UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("polynomial.poly", "chebyshev.cheb")}
 UNSEEN |= {f"numpy.polynomial.{module}fit" for module in ("legendre.leg", "laguerre.lag")}

@@ -32,15 +32,15 @@ eval_sh_jacobi eval_sh_legendre exp1 expi expm expn exponent fdtr fdtrc fdtri fi
 flatnonzero fourier fractional_matrix_power fresnel gammainc gammainc_wrt_shape gammaincc
 gammainccinv gammaincinv gcd gdtr gdtrc gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hyp0f1
 hyp2f1 hyperu insert_moving irfft isnat it2i0k0 it2j0y0 it2struve0 itairy iti0k0 itj0y0 itmodstruve0
-itstruve0 j0 j1 jv jve k0 k0e k1 k1e kei keip kelvin ker kerp kn kv kve lambertw lcm left_shift
-log_wright_bessel loggamma logical_and_accumulate logical_or_accumulate logical_xor_accumulate logm
-lpmv lstsq mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem
-matrix_rank modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ndtri ndtri_exp nextafter nonzero
-nrdtrimn nrdtrisd owens_t packbits pbdv pbvv pbwa pdtr pdtrc pdtri pinv poisson_pmf raises
-ravel_multi_index read_moving rfft right_shift roots shichi sici sinhm sinm solve_sylvester spacing
-spence spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtr stdtrit struve svd tanhm tanm
-tklmbda unique_positions unpackbits unravel_index unsorted_positions voigt_profile where_indices
-wofz wright_bessel wrightomega write_moving y0 y1 yn yv yve
+itstruve0 j0 j1 jv jve k0 k0e k1 k1e kei keip kelvin ker kerp kn kv kve lambertw lcm left_rest
+left_shift log_wright_bessel loggamma logical_and_accumulate logical_or_accumulate
+logical_xor_accumulate logm lpmv lstsq mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
+mathieu_modsem2 mathieu_sem matrix_rank modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ndtri
+ndtri_exp nextafter nonzero nrdtrimn nrdtrisd owens_t packbits pbdv pbvv pbwa pdtr pdtrc pdtri pinv
+poisson_pmf qr_rest raises ravel_multi_index read_moving rfft right_shift roots shichi sici sinhm
+sinm solve_sylvester spacing spence spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtr
+stdtrit struve svd tanhm tanm tklmbda unique_positions unpackbits unravel_index unsorted_positions
+voigt_profile where_indices wofz wright_bessel wrightomega write_moving y0 y1 yn yv yve
 """
 """Primitives that raise ExportError, whatever their operands."""
 

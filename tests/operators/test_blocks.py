@@ -168,8 +168,16 @@ def test_traced_vectors():
         (lambda J: linad.vstack([]), OperandError, "vstack: expected a list of"),
         (lambda J: linad.hstack(()), OperandError, "hstack: expected a list of"),
         (lambda J: linad.block_diag(J), OperandError, "block_diag: expected a list of one or more"),
-        (lambda J: linad.vstack([J, 2.0]), OperandError, "expected an operator, .* got 2.0"),
-        (lambda J: linad.vstack([J, None]), OperandError, "expected an operator, .* got None"),
+        (
+            lambda J: linad.vstack([J, 2.0]),
+            OperandError,
+            r"ops.1. must be .* got 2.0",
+        ),
+        (
+            lambda J: linad.vstack([J, None]),
+            OperandError,
+            r"ops.1. must be .* got None",
+        ),
         (lambda J: linad.vstack([J, np.ones(3)]), ShapeError, r"shape \(3,\) is not a matrix"),
     ],
 )
