@@ -9,6 +9,7 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.core.adopted import WATCHERS
+from linad.core.callers import raised_by_engine
 from linad.core.marks import Mark, running, running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
@@ -102,6 +103,9 @@ class Trace:
             marks, self.marks = self.marks, []  # their errors hold frames, which hold this trace
             if kind is None:
                 raise swallowed(marks[0]) from marks[0].error
+            if not isinstance(error, LinadError) and raised_by_engine(traceback) == marks[-1].user:
+                # Compiled code of SciPy's goes on after an error, and raises another of its own.
+                raise marks[-1].error.with_traceback(traceback) from None
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
         cause = getattr(error, "__cause__", None)

@@ -4,7 +4,7 @@ import os
 import sys
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +77,19 @@ def user_frame() -> FrameType | None:
             other = other or frame
         frame = frame.f_back
     return other
+
+
+def raised_by_engine(traceback: TracebackType | None) -> SourceLine | None:
+    """The last line of the user's that an exception of NumPy's or SciPy's own came through."""
+    user, inside = None, False
+    while traceback is not None:
+        frame = traceback.tb_frame
+        package = package_of(frame)
+        inside = package in ENGINES and package != "linad"
+        if package not in ENGINES and not is_installed(frame.f_code.co_filename):
+            user = SourceLine(frame.f_code.co_filename, traceback.tb_lineno, frame.f_code.co_name)
+        traceback = traceback.tb_next
+    return user if inside else None
 
 
 def place_of(frame: FrameType) -> SourceLine:

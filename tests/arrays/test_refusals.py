@@ -297,3 +297,25 @@ def test_log_messages_show_numbers(caplog):
 
     np.testing.assert_allclose(linad.grad(f)(X), 2 * X)
     assert "residual 0.40 at [0.4 1.7 2.6], 2" in caplog.text
+
+
+def test_an_error_that_scipy_puts_in_the_place_of_a_refusal():
+    """Its compiled code may go on after an error in a callback, and find fault with the numbers."""
+    text = """
+def brentq(f):
+    try:
+        float(f(0.0))
+    except TypeError:
+        pass
+    raise ValueError("f(a) and f(b) must have different signs")
+"""
+    scope = {"__name__": "scipy.optimize._pretended"}
+    exec(text, scope)
+    with pytest.raises(TracerError, match="would take a traced value"):
+        linad.grad(lambda x: scope["brentq"](lambda t: t - x[0]))(X)
+    with pytest.raises(ValueError, match="of my own"):
+        linad.grad(lambda x: attempt(lambda: float(x[0]), lambda: raises("of my own")))(X)
+
+
+def raises(words):
+    raise ValueError(words)
