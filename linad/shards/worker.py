@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 import traceback
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,10 +71,12 @@ class Kept:
         self.entries: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
         self.bytes = 0
         self.lock = threading.Lock()
+        self.forgotten: deque[str] = deque()
 
     def get(self, key: Any) -> Any:
         """The object, or None."""
         with self.lock:
+            self._drop_forgotten()
             if key not in self.entries:
                 return None
             self.entries.move_to_end(key)
@@ -83,6 +85,7 @@ class Kept:
     def put(self, key: Any, value: Any, size: int, limit: int) -> None:
         """Keep an object of ``size`` bytes; what was not used for longest makes room."""
         with self.lock:
+            self._drop_forgotten()
             self._drop(key)
             self.entries[key] = value, size
             self.bytes += size
@@ -90,15 +93,29 @@ class Kept:
                 self._drop(next(iter(self.entries)))
 
     def forget(self, token: str) -> None:
-        """Drop what is of one sum."""
-        with self.lock:
-            for key in [key for key in self.entries if key[0] == token]:
-                self._drop(key)
+        """Drop what is of one sum.
+
+        A collection of garbage may call this in the midst of any other method, with the lock held:
+        then the next one drops it.
+        """
+        self.forgotten.append(token)
+        if self.lock.acquire(blocking=False):
+            try:
+                self._drop_forgotten()
+            finally:
+                self.lock.release()
 
     def bytes_of(self, token: str) -> int:
         """What is kept for one sum."""
         with self.lock:
+            self._drop_forgotten()
             return sum(size for key, (_, size) in self.entries.items() if key[0] == token)
+
+    def _drop_forgotten(self) -> None:
+        while self.forgotten:
+            token = self.forgotten.popleft()
+            for key in [key for key in self.entries if key[0] == token]:
+                self._drop(key)
 
     def _drop(self, key: Any) -> None:
         self.bytes -= self.entries.pop(key, (None, 0))[1]

@@ -11,6 +11,7 @@ from shard_losses import dies, fails_without_rows, logistic as loss, slow_where_
 import linad
 from linad.errors import ArgumentError, NotHolomorphicError, OptionError, OutputError, ShardError
 from linad.shards import worker
+from linad.shards.worker import Kept
 
 SIZES = (3, 1, 7, 0, 4)
 
@@ -311,3 +312,18 @@ def test_progress_is_told(shards, threads):
     F = sum_of(squares, shards, executor=threads, progress=lambda *p: told.append(p))
     F(W)
     assert told == [(k, 5) for k in range(1, 6)]
+
+
+def test_a_sum_may_go_while_what_is_kept_is_looked_at():
+    """A collection of garbage runs anywhere, also where a lock is held."""
+    kept = Kept()
+
+    class Key(str):
+        def __hash__(self):
+            kept.forget("old")
+            return super().__hash__()
+
+    kept.put(("old", 0), "value", 8, 100)
+    assert kept.get(("new", Key("key"))) is None
+    assert kept.bytes_of("old") == 0
+    assert kept.bytes == 0
