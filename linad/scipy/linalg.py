@@ -429,6 +429,8 @@ def eig(
     if not right:
         return np.linalg.eigvals(a) + 0j
     w, v = np.linalg.eig(a)
+    if v.dtype.kind == "c" and inexact(a).dtype.kind != "c" and not np.any(np.imag(w)):
+        v = np.real(v)  # NumPy's are complex from 2.5 on
     return w + 0j, v
 
 
