@@ -8,6 +8,7 @@ difference, if nothing was computed.
 """
 
 import contextlib
+import contextvars
 import sys
 import threading
 import warnings
@@ -377,7 +378,12 @@ class Trial:
                 except DifferenceError as problem:
                     problems.append(problem)
 
-        running = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+        # In the context of this thread, in which the expected results were computed.
+        contexts = [contextvars.copy_context() for _ in range(4)]
+        running = [
+            threading.Thread(target=context.run, args=(work, k))
+            for k, context in enumerate(contexts)
+        ]
         for thread in running:
             thread.start()
         for thread in running:
