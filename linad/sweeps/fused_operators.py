@@ -195,12 +195,15 @@ class FusedProgram:
         self.program: Any = None
 
     def run(self, form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
-        if self.program is None:
+        program = self.program
+        if program is None:
             if not self.asked:
                 self.asked = True
                 return None
-            self.program = _recorded(form, adjoint, seed)
-        y = self.program.arrays([*form.arrays, seed])[0]
+            program = _recorded(form, adjoint, seed)
+        y = program.arrays([*form.arrays, seed])[0]
+        # Only now, as it is compiled, may another thread take a shorter way through it.
+        self.program = program
         return y if y.ndim else y[()]
 
     def bound(self, form: OperatorForm, seed: np.ndarray) -> Any:
@@ -249,14 +252,14 @@ def applied(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
     known = op.op.__dict__ if type(op) is _Flat else op.__dict__
     found = known.get("_fused")
     if found is None:
+        known.setdefault("_bound_calls", [None, None])  # see `JacobianOperator._bound`
         found = known["_fused"] = _plans_of(op)
-        known["_bound_calls"] = [None, None]  # see `JacobianOperator._bound`
     if not found:
         return None
     plan = found[1 + adjoint]
     y = plan.run(found[0], adjoint, seed)
     calls = known["_bound_calls"]
-    if plan.program is not None and calls[adjoint] is None:
+    if y is not None and calls[adjoint] is None:
         calls[adjoint] = plan.bound(found[0], seed) or False
     return y
 
