@@ -45,7 +45,7 @@ from linad.scipy.matrix_functions import (
     tanm as tanm,
     toeplitz as toeplitz,
 )
-from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
 from linad.scipy.subspaces import (
     eig_banded as eig_banded,
     eigh_tridiagonal as eigh_tridiagonal,
@@ -101,16 +101,9 @@ def _read(a: Any, assume_a: str | None, lower: bool, name: str) -> Any:
     raise ValueError(f"{name}: assume_a={assume_a!r} is not a recognized matrix structure")
 
 
-@traced_form(scipy.linalg.solve)
+@bound_form(scipy.linalg.solve)
 def solve(
-    a: Any,
-    b: Any,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    assume_a: str | None = None,
-    transposed: bool = False,
+    a: Any, b: Any, lower: bool, check_finite: bool, assume_a: str | None, transposed: bool
 ) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
@@ -132,15 +125,9 @@ def _check_system(a: Any, b: Any, name: str) -> None:
         raise ShapeError(f"{name}: shapes of a {a.shape} and b {b.shape} are incompatible")
 
 
-@traced_form(scipy.linalg.solve_triangular)
+@bound_form(scipy.linalg.solve_triangular)
 def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: Any = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
+    a: Any, b: Any, trans: Any, lower: bool, unit_diagonal: bool, check_finite: bool
 ) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
@@ -152,36 +139,21 @@ def solve_triangular(
     return _triangular(a, b, bool(lower), bool(unit_diagonal))
 
 
-@traced_form(scipy.linalg.inv)
-def inv(
-    a: Any,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    *,
-    assume_a: str | None = None,
-    lower: bool = False,
-) -> Any:
+@bound_form(scipy.linalg.inv)
+def inv(a: Any, check_finite: bool, assume_a: str | None = None, lower: bool = False) -> Any:
     check(check_finite, a)
     linalg.check_square(a, "inv")
     return linalg.inv(_read(a, assume_a, lower, "inv"))
 
 
-@traced_form(scipy.linalg.det)
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@bound_form(scipy.linalg.det)
+def det(a: Any, check_finite: bool) -> Any:
     check(check_finite, a)
     return np.linalg.det(a)
 
 
-@traced_form(scipy.linalg.pinv)
-def pinv(
-    a: Any,
-    *,
-    atol: Any = None,
-    rtol: Any = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    refuse("pinv", return_rank=(return_rank, False))
+@bound_form(scipy.linalg.pinv)
+def pinv(a: Any, atol: Any, rtol: Any, check_finite: bool) -> Any:
     check(check_finite, a)
     if a.ndim < 2:
         raise ValueError(f"pinv: expected at least two axes, got an array of {a.shape}")
@@ -196,16 +168,8 @@ def pinv(
     return np.linalg.pinv(a, cutoff)
 
 
-@traced_form(scipy.linalg.lstsq)
-def lstsq(
-    a: Any,
-    b: Any,
-    cond: Any = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: Any = None,
-) -> Any:
+@bound_form(scipy.linalg.lstsq)
+def lstsq(a: Any, b: Any, cond: Any, check_finite: bool) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
     if cond is None:
@@ -216,27 +180,21 @@ def lstsq(
 # Factors, and systems with them.
 
 
-@traced_form(scipy.linalg.cholesky)
-def cholesky(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+@bound_form(scipy.linalg.cholesky)
+def cholesky(a: Any, lower: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     linalg.check_square(a, "cholesky")
     return np.linalg.cholesky(a, upper=not lower)
 
 
-@traced_form(scipy.linalg.cho_factor)
-def cho_factor(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+@bound_form(scipy.linalg.cho_factor)
+def cho_factor(a: Any, lower: bool, check_finite: bool) -> Any:
     # The other triangle, which SciPy leaves as it was, holds zeros.
     return cholesky(a, lower=lower, check_finite=check_finite), lower
 
 
-@traced_form(scipy.linalg.cho_solve)
-def cho_solve(
-    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+@bound_form(scipy.linalg.cho_solve)
+def cho_solve(c_and_lower: Any, b: Any, check_finite: bool) -> Any:
     c, lower = c_and_lower
     c, b = inexact(c), inexact(b)
     check(check_finite, c, b)
@@ -245,8 +203,8 @@ def cho_solve(
     return _triangular(second, _triangular(first, b, True), False)
 
 
-@traced_form(scipy.linalg.lu_factor)
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@bound_form(scipy.linalg.lu_factor)
+def lu_factor(a: Any, check_finite: bool) -> Any:
     check(check_finite, a)
     _check_lu(a, "lu_factor")
     return lu_(a)
@@ -257,10 +215,8 @@ def _check_lu(a: Any, name: str) -> None:
         raise UnsupportedError(f"{name}: only square matrices are traced by linad, got {a.shape}")
 
 
-@traced_form(scipy.linalg.lu_solve)
-def lu_solve(
-    lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+@bound_form(scipy.linalg.lu_solve)
+def lu_solve(lu_and_piv: Any, b: Any, trans: int, check_finite: bool) -> Any:
     lu, pivots = lu_and_piv
     lu, b = inexact(lu), inexact(b)
     check(check_finite, lu, b)
@@ -276,14 +232,8 @@ def lu_solve(
     return permute_rows(_triangular(turned, x, False, unit=True), np.argsort(order, axis=-1))
 
 
-@traced_form(scipy.linalg.lu)
-def lu(
-    a: Any,
-    permute_l: bool = False,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    p_indices: bool = False,
-) -> Any:
+@bound_form(scipy.linalg.lu)
+def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
     check(check_finite, a)
     _check_lu(a, "lu")
     both, pivots = lu_(a)
@@ -295,16 +245,8 @@ def lu(
     return (back if p_indices else eye[back]), lower, upper
 
 
-@traced_form(scipy.linalg.qr)
-def qr(
-    a: Any,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: str = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    refuse("qr", pivoting=(pivoting, False))
+@bound_form(scipy.linalg.qr)
+def qr(a: Any, mode: str, check_finite: bool) -> Any:
     check(check_finite, a)
     if mode not in ("full", "r", "economic"):
         raise UnsupportedError(f"qr: mode={mode!r} is not traced by linad; use 'economic'")
@@ -320,22 +262,10 @@ def qr(
 # Eigenvalues and singular values.
 
 
-@traced_form(scipy.linalg.eigh)
+@bound_form(scipy.linalg.eigh)
 def eigh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    eigvals_only: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: Any = None,
+    a: Any, b: Any, lower: bool, eigvals_only: bool, check_finite: bool, subset_by_index: Any
 ) -> Any:
-    refuse("eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
     a = inexact(a)
     check(check_finite, a)
     uplo = "L" if lower else "U"
@@ -359,37 +289,20 @@ def eigh(
     return w[cut], v[cut]
 
 
-@traced_form(scipy.linalg.eigvalsh)
-def eigvalsh(a: Any, b: Any = None, **keywords: Any) -> Any:
-    return eigh(a, b, eigvals_only=True, **keywords)
+@bound_form(scipy.linalg.eigvalsh)
+def eigvalsh(a: Any, **given: Any) -> Any:
+    return eigh(a, eigvals_only=True, **given)
 
 
-@traced_form(scipy.linalg.pinvh)
-def pinvh(
-    a: Any,
-    atol: Any = None,
-    rtol: Any = None,
-    lower: bool = True,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@bound_form(scipy.linalg.pinvh)
+def pinvh(a: Any, lower: bool, **options: Any) -> Any:
     a = inexact(a)
-    check(check_finite, a)
     linalg.check_square(a, "pinvh")
-    return pinv(
-        _hermitian(a, lower), atol=atol, rtol=rtol, return_rank=return_rank, check_finite=False
-    )
+    return pinv(_hermitian(a, lower), **options)
 
 
-@traced_form(scipy.linalg.solveh_banded)
-def solveh_banded(
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    lower: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@bound_form(scipy.linalg.solveh_banded)
+def solveh_banded(ab: Any, b: Any, lower: bool, check_finite: bool) -> Any:
     ab, b = inexact(ab), inexact(b)
     u = ab.shape[0] - 1
     n = ab.shape[-1]
@@ -412,19 +325,8 @@ def solveh_banded(
     return solve_banded((u, u), np.stack(rows), b, check_finite=check_finite)
 
 
-@traced_form(scipy.linalg.eig)
-def eig(
-    a: Any,
-    b: Any = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
-    refuse("eig", b=(b, None), left=(left, False))
-    refuse("eig", homogeneous_eigvals=(homogeneous_eigvals, False))
+@bound_form(scipy.linalg.eig)
+def eig(a: Any, right: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     if not right:
         return np.linalg.eigvals(a) + 0j
@@ -434,43 +336,27 @@ def eig(
     return w + 0j, v
 
 
-@traced_form(scipy.linalg.eigvals)
-def eigvals(
-    a: Any,
-    b: Any = None,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
-    refuse("eigvals", b=(b, None), homogeneous_eigvals=(homogeneous_eigvals, False))
+@bound_form(scipy.linalg.eigvals)
+def eigvals(a: Any, check_finite: bool) -> Any:
     check(check_finite, a)
     return np.linalg.eigvals(a) + 0j
 
 
-@traced_form(scipy.linalg.svd)
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: Any = None,
-) -> Any:
+@bound_form(scipy.linalg.svd)
+def svd(a: Any, full_matrices: bool, compute_uv: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     result = spectral.svd(a, full_matrices, compute_uv)
     return tuple(result) if compute_uv else result
 
 
-@traced_form(scipy.linalg.svdvals)
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@bound_form(scipy.linalg.svdvals)
+def svdvals(a: Any, check_finite: bool) -> Any:
     check(check_finite, a)
     return np.linalg.svdvals(a)
 
 
-@traced_form(scipy.linalg.norm)
-def norm(
-    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
-) -> Any:
+@bound_form(scipy.linalg.norm)
+def norm(a: Any, ord: Any, axis: Any, keepdims: bool, check_finite: bool) -> Any:
     check(check_finite, a)
     return np.linalg.norm(a, ord, axis, keepdims)
 
@@ -486,15 +372,8 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     return linalg.solve(toeplitz(c, r), b)
 
 
-@traced_form(scipy.linalg.solve_banded)
-def solve_banded(
-    l_and_u: Any,
-    ab: Any,
-    b: Any,
-    overwrite_ab: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@bound_form(scipy.linalg.solve_banded)
+def solve_banded(l_and_u: Any, ab: Any, b: Any, check_finite: bool) -> Any:
     ab, b = inexact(ab), inexact(b)
     check(check_finite, ab, b)
     bands = (int(l_and_u[0]), int(l_and_u[1]))
@@ -521,7 +400,9 @@ def _solution(name: str, found: Any, residual: Any) -> Any:
     return root_of_vector(name, flat, found.reshape(-1)).reshape(shape)
 
 
-def _riccati(name: str, a: Any, b: Any, q: Any, r: Any, s: Any, e: Any, rest: Any) -> Any:
+def _riccati(
+    name: str, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, **rest: Any
+) -> Any:
     """Check what is asked for, and return SciPy's solution and the arrays."""
     if e is not None:
         raise UnsupportedError(f"{name}: e= is not traced by linad; multiply by its inverse first")
@@ -531,12 +412,9 @@ def _riccati(name: str, a: Any, b: Any, q: Any, r: Any, s: Any, e: Any, rest: An
     return found, arrays
 
 
-@traced_form(scipy.linalg.solve_continuous_are)
-def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    rest = {"balanced": balanced}
-    found, (a, b, q, r, s) = _riccati("solve_continuous_are", a, b, q, r, s, e, rest)
+@bound_form(scipy.linalg.solve_continuous_are)
+def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, **rest: Any) -> Any:
+    found, (a, b, q, r, s) = _riccati("solve_continuous_are", a, b, q, r, **rest)
 
     def residual(X: Any) -> Any:
         gain = X @ b + s
@@ -546,12 +424,9 @@ def solve_continuous_are(
     return _solution("solve_continuous_are", found, residual)
 
 
-@traced_form(scipy.linalg.solve_discrete_are)
-def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    rest = {"balanced": balanced}
-    found, (a, b, q, r, s) = _riccati("solve_discrete_are", a, b, q, r, s, e, rest)
+@bound_form(scipy.linalg.solve_discrete_are)
+def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, **rest: Any) -> Any:
+    found, (a, b, q, r, s) = _riccati("solve_discrete_are", a, b, q, r, **rest)
 
     def residual(X: Any) -> Any:
         gain = a.conj().T @ X @ b + s
