@@ -88,7 +88,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """
 
     def decorate(traced: Function) -> Function:
-        @functools.wraps(scipy_function)
+        # A constructor of SciPy's is a class, whose attributes stay there.
+        @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 for key in kwargs.keys() & OPTIONS.keys():
