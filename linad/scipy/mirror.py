@@ -1,10 +1,10 @@
-"""How a traced form stands in for a function of SciPy."""
+"""How a traced form stands in for a function of SciPy, or for a class."""
 
 import functools
 import inspect
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -167,6 +167,29 @@ def bound_form(scipy_function: Function) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+class TracedClass:
+    """Base of a class that is SciPy's for plain data, ``class BSpline(TracedClass, theirs.BSpline)``.
+
+    Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
+    (`taken_by_name`), and returns what stands in for an instance.
+    """
+
+    of_traced: ClassVar[Function]
+    _made: ClassVar[Function]
+
+    def __init_subclass__(cls) -> None:
+        *ours, theirs = cls.__bases__
+        if ours:
+            arguments, call = arguments_of(theirs), taken_by_name(theirs, cls.of_traced)
+            cls._made = staticmethod(lambda *args, **kwargs: call(**arguments(*args, **kwargs)))
+            cls.__signature__ = inspect.signature(theirs)  # type: ignore[attr-defined]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if holds_traced((args, kwargs)):
+            return cls._made(*args, **kwargs)
+        return super().__new__(cls)
 
 
 def inexact(x: Any) -> Any:
