@@ -6,8 +6,8 @@ data they are a traced object with the same calls. Linear interpolation on a gri
     i with x_i <= x < x_{i+1},   t = (x - x_i) / (x_{i+1} - x_i),   (1 - t) y_i + t y_{i+1}
 
 and differentiable in values, points and grid; on a grid point the derivative is that from above.
-Splines are in `linad.scipy.piecewise` and `linad.scipy.bsplines`, scattered data in
-`linad.scipy.scattered`.
+Splines are in `linad.scipy.piecewise`, `linad.scipy.bsplines` and `linad.scipy.fitpack`, scattered
+data in `linad.scipy.scattered`.
 """
 
 import itertools
@@ -22,14 +22,11 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.bsplines import (
-    BSpline as BSpline,
+from linad.scipy.bsplines import BSpline as BSpline
+from linad.scipy.fitpack import (
     InterpolatedUnivariateSpline as InterpolatedUnivariateSpline,
     LSQUnivariateSpline as LSQUnivariateSpline,
     UnivariateSpline as UnivariateSpline,
-    interpolated,
-    make_interp_spline as make_interp_spline,
-    make_lsq_spline as make_lsq_spline,
     spalde as spalde,
     splantider as splantider,
     splder as splder,
@@ -37,7 +34,7 @@ from linad.scipy.bsplines import (
     splint as splint,
     splrep as splrep,
 )
-from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.mirror import TracedClass, bound_form, holds_traced, inexact
 from linad.scipy.node_polynomials import (
     BarycentricInterpolator as BarycentricInterpolator,
     KroghInterpolator as KroghInterpolator,
@@ -60,6 +57,11 @@ from linad.scipy.scattered import (
     griddata as griddata,
 )
 from linad.scipy.smoothingsplines import make_smoothing_spline as make_smoothing_spline
+from linad.scipy.splinemakers import (
+    interpolated,
+    make_interp_spline as make_interp_spline,
+    make_lsq_spline as make_lsq_spline,
+)
 from linad.scipy.tensorsplines import (
     LSQBivariateSpline as LSQBivariateSpline,
     RectBivariateSpline as RectBivariateSpline,
@@ -111,7 +113,12 @@ class RegularGrid:
     """
 
     def __init__(
-        self, points: Any, values: Any, method: str, bounds_error: bool, fill_value: Any
+        self,
+        points: Any,
+        values: Any,
+        method: str,
+        bounds_error: bool = True,
+        fill_value: Any = np.nan,
     ) -> None:
         name = "RegularGridInterpolator"
         _check_method(name, method, GRID_METHODS)
@@ -247,7 +254,7 @@ def _ends(g: Any, x: Any, method: str) -> list[tuple[Any, Any]]:
     return [(i, 1 - weight), (i + 1, weight)]
 
 
-class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):
+class RegularGridInterpolator(TracedClass, scipy.interpolate.RegularGridInterpolator):
     """As `scipy.interpolate.RegularGridInterpolator`; traced data make a `RegularGrid`.
 
     Notes
@@ -257,18 +264,17 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):
     ``solver=scipy.sparse.linalg.spsolve``, leaves errors of about 1e-6.
     """
 
-    def __new__(
-        cls,
+    @staticmethod
+    def of_traced(
         points: Any,
         values: Any,
-        method: str = "linear",
-        bounds_error: bool = True,
-        fill_value: Any = np.nan,
-        **options: Any,
+        method: str,
+        bounds_error: bool,
+        fill_value: Any,
+        solver: Any,
+        solver_args: Any,
     ) -> Any:
-        if not holds_traced((tuple(points), values, fill_value)):
-            return super().__new__(cls)
-        if options.pop("solver", None) not in (None, scipy.sparse.linalg.spsolve) or options:
+        if solver not in (None, scipy.sparse.linalg.spsolve) or solver_args:
             raise UnsupportedError(
                 "RegularGridInterpolator: solver and solver_args are not traced by linad; leave "
                 "them out, as splines are solved for directly, or pass scipy.sparse.linalg.spsolve"
@@ -283,22 +289,17 @@ class RegularGridInterpolator(scipy.interpolate.RegularGridInterpolator):
         return made(xi, **options)
 
 
-@traced_form(scipy.interpolate.interpn)
-def interpn(
-    points: Any,
-    values: Any,
-    xi: Any,
-    method: str = "linear",
-    bounds_error: bool = True,
-    fill_value: Any = np.nan,
-) -> Any:
+@bound_form(scipy.interpolate.interpn)
+def interpn(points: Any, values: Any, xi: Any, method: str, **beyond: Any) -> Any:
     if method == "splinef2d":
-        return _by_fitpack(points, values, xi, bounds_error, fill_value)
+        return _by_fitpack(points, values, xi, **beyond)
     _check_method("interpn", method, GRID_METHODS)
-    return RegularGrid(points, values, method, bounds_error, fill_value)(xi)
+    return RegularGrid(points, values, method, **beyond)(xi)
 
 
-def _by_fitpack(points: Any, values: Any, xi: Any, bounds_error: bool, fill_value: Any) -> Any:
+def _by_fitpack(
+    points: Any, values: Any, xi: Any, bounds_error: bool = True, fill_value: Any = np.nan
+) -> Any:
     """A cubic spline of two variables, filled beyond the grid."""
     if not bounds_error and fill_value is None:
         raise ValueError("interpn: the method 'splinef2d' does not support extrapolation")

@@ -48,7 +48,7 @@ OPTIONS = {
 
 WITHOUT_EFFECT = (
     *("overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_a_band", "overwrite_x"),
-    *("check_finite", "driver", "lapack_driver", "lwork", "tol", "plan", "workers"),
+    *("check_finite", "driver", "lapack_driver", "lwork", "tol", "quiet", "plan", "workers"),
 )
 """Arguments that say how SciPy is to compute, not what: see `taken_by_name`."""
 
@@ -170,7 +170,7 @@ def bound_form(scipy_function: Function) -> Callable[[Function], Function]:
 
 
 class TracedClass:
-    """Base of a class that is SciPy's for plain data, ``class BSpline(TracedClass, theirs.BSpline)``.
+    """Base, before a class of SciPy's, of one that is SciPy's for plain data.
 
     Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
     (`taken_by_name`), and returns what stands in for an instance.
