@@ -154,19 +154,15 @@ def taken_by_name(scipy_function: Function, form: Function) -> Function:
     return call
 
 
+def called_as(scipy_function: Function, form: Function) -> Function:
+    """A form that takes its arguments by name (`taken_by_name`), called as SciPy's function is."""
+    arguments, call = arguments_of(scipy_function), taken_by_name(scipy_function, form)
+    return lambda *args, **kwargs: call(**arguments(*args, **kwargs))
+
+
 def bound_form(scipy_function: Function) -> Callable[[Function], Function]:
     """As `traced_form`, for a form that takes its arguments by their names (`taken_by_name`)."""
-
-    def decorate(form: Function) -> Function:
-        arguments, call = arguments_of(scipy_function), taken_by_name(scipy_function, form)
-
-        @traced_form(scipy_function)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            return call(**arguments(*args, **kwargs))
-
-        return function
-
-    return decorate
+    return lambda form: traced_form(scipy_function)(called_as(scipy_function, form))
 
 
 class TracedClass:
@@ -182,8 +178,7 @@ class TracedClass:
     def __init_subclass__(cls) -> None:
         *ours, theirs = cls.__bases__
         if ours:
-            arguments, call = arguments_of(theirs), taken_by_name(theirs, cls.of_traced)
-            cls._made = staticmethod(lambda *args, **kwargs: call(**arguments(*args, **kwargs)))
+            cls._made = staticmethod(called_as(theirs, cls.of_traced))
             cls.__signature__ = inspect.signature(theirs)  # type: ignore[attr-defined]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
