@@ -103,7 +103,8 @@ def correlate2d(
 ) -> Any:
     in1, in2 = _planes("correlate2d", in1, in2, mode, boundary)
     if _is_smaller(in1, in2, mode):
-        return np.flip(_filtered(np.conj(in2), np.flip(in1), mode, boundary, fillvalue))
+        # What SciPy conjugates is the smaller plane here, too.
+        return np.flip(_filtered(in2, np.conj(np.flip(in1)), mode, boundary, fillvalue))
     return _filtered(in1, np.conj(np.flip(in2)), mode, boundary, fillvalue, 1)
 
 

@@ -28,6 +28,7 @@ import numpy as np
 import linad.numpy as traced_numpy
 from linad.arrays.conversions import BUILTINS, MATH, is_instance
 from linad.core.renaming import Use, is_known, renamed
+from linad.scipy.atoperator import at
 
 Function = Callable[..., Any]
 
@@ -143,7 +144,7 @@ def _made(value: Any) -> Any:
         parts = [twin_of(part) for part in value.values()]
         same = all(map(operator.is_, parts, value.values()))
         return value if same else dict(zip(value, parts, strict=True))
-    return instance_twin(value) if _is_scipy(kind.__module__) else value
+    return instance_twin(value, shared=True) if _is_scipy(kind.__module__) else value
 
 
 # Functions.
@@ -165,11 +166,20 @@ _FUNCTIONS: dict[int, tuple[Any, Function]] = {}
 """Each function that has a twin, by its id, and the twin."""
 
 
-def function_twin(function: Any) -> Function:
-    """The same code, with twins in the place of its globals and of what it closes over."""
+def function_twin(function: Any, inner: bool = False) -> Function:
+    """The same code, with twins in the place of its globals and of what it closes over.
+
+    ``inner`` ones, which others close over, are the function and nothing around it.
+    """
     known = _FUNCTIONS.get(id(function))
-    if known is not None:
-        return known[1]
+    if known is None:
+        _FUNCTIONS[id(function)] = known = function, _with_cells(function)
+    made = known[1]
+    of_module = "." not in function.__qualname__ and not function.__closure__
+    return _or_original(function, made) if of_module and not inner else made
+
+
+def _with_cells(function: Any) -> Function:
     space = function.__globals__
     names = _SPACES.get(id(space))
     if names is None:
@@ -177,14 +187,14 @@ def function_twin(function: Any) -> Function:
     theirs = function.__closure__ or ()
     cells = tuple([types.CellType() for _ in theirs])
     made = same_code(function, names, cells, _renamed(function.__code__))
-    made.__dict__.update({k: v for k, v in vars(function).items() if k != "__wrapped__"})
+    made.__dict__.update(vars(function))
     made.__module__, made.__qualname__ = function.__module__, function.__qualname__
-    of_module = "." not in function.__qualname__ and not theirs
-    twin = _or_original(function, made) if of_module else made
-    _FUNCTIONS[id(function)] = function, twin
-    for cell, closed_over in zip(cells, theirs, strict=True):
-        cell.cell_contents = twin_of(closed_over.cell_contents)
-    return twin
+    _FUNCTIONS[id(function)] = function, made
+    for cell, their in zip(cells, theirs, strict=True):
+        value = their.cell_contents
+        is_inner = type(value) is types.FunctionType and _is_scipy(value.__module__)
+        cell.cell_contents = function_twin(value, inner=True) if is_inner else twin_of(value)
+    return made
 
 
 def _or_original(function: types.FunctionType, made: types.FunctionType) -> Function:
@@ -240,10 +250,7 @@ _ORIGINALS: dict[type, type] = {}
 
 
 def class_twin(kind: type) -> type:
-    """A class with twins of its bases and methods; the class itself if it is not Python code.
-
-    Its objects say that they are of the class of SciPy, so that ``isinstance`` does.
-    """
+    """A class with twins of its bases and methods; the class itself if it is not Python code."""
     known = _CLASSES.get(kind)
     if known is not None:
         return known
@@ -251,8 +258,7 @@ def class_twin(kind: type) -> type:
         return kind
     members = {n: part for n, part in vars(kind).items() if n not in ("__dict__", "__weakref__")}
     bases = tuple([twin_of(base) for base in kind.__bases__])
-    body = {"__module__": kind.__module__, "__class__": property(lambda self: kind)}
-    made = type(kind)(kind.__name__, bases, body)
+    made = type(kind)(kind.__name__, bases, {"__module__": kind.__module__})
     _CLASSES[kind], _ORIGINALS[made] = made, kind
     for name, member in members.items():
         twin_member = _member_twin(member)
@@ -283,13 +289,17 @@ def _member_twin(member: Any) -> Any:
     return twin_of(member)
 
 
-def instance_twin(value: Any) -> Any:
-    """An object of SciPy's as one of the twin of its class; itself where there is none."""
-    kind = twin_of(type(value))
+def instance_twin(value: Any, shared: bool = False) -> Any:
+    """An object of SciPy's as one of the twin of its class; itself where there is none.
+
+    ``shared`` ones, which modules hold, are made once.
+    """
+    kind = class_twin(type(value))
     if kind is type(value) or not hasattr(value, "__dict__"):
         return value
     made = object.__new__(kind)
-    stands_for(value, made)
+    if shared:
+        stands_for(value, made)
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
     return made
 
@@ -309,7 +319,7 @@ def _bound(part: Any, owner: Any, made: Any) -> Any:
 
 def _is_instance(x: Any, kind: Any, /) -> bool:
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    return is_instance(x, tuple([_ORIGINALS.get(k, k) for k in kinds]))
+    return is_instance(x, (*kinds, *[_ORIGINALS[k] for k in kinds if k in _ORIGINALS]))
 
 
 # What is given: NumPy, math, and what SciPy asks its arrays.
@@ -339,6 +349,7 @@ def _enter() -> None:
     stands_for(math, traced_math)
     stands_for(np, traced_numpy)
     stands_for(_compat(), traced_numpy)
+    stands_for(importlib.import_module("scipy._lib.array_api_extra").at, at)
     for module in _ARRAY_APIS:
         for name, answer in _ASKED.items():
             theirs = getattr(importlib.import_module(module), name, None)
