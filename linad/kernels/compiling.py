@@ -93,7 +93,7 @@ def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
 
     if numba.config.DISABLE_JIT:
         return python_function(program)
-    from linad.sweeps.cpu import kernel_cache as cache
+    from linad.sweeps.cpu import kernel_cache as cache, numba_files
 
     kinds = [program.kinds[a] for a in (*program.arguments, *program.rooms)]
     kinds += [ArrayKind(s.dtype, 1) for s in program.stacks]
@@ -108,15 +108,16 @@ def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
         if folder is not None:
             path = folder / f"{name}.py"
             try:
-                cache.write_source(path, text)
-                sealed = cache.is_sealed(path)
+                numba_files.write_source(path, text)
+                sealed = numba_files.is_sealed(path)
                 scope: dict[str, Any] = {"__name__": "linad.kernels.generated"}
                 exec(compile(text, str(path), "exec"), scope)
                 with numba_keeps_in(""):
                     made = njit(signature, cache=True, **options)(scope[program.name])
                 if not sealed:
-                    cache.seal(path)
-                    cache.room.keep_within_limit(path)
+                    numba_files.seal(path)
+                    files = numba_files.machine_code_of(path)
+                    cache.room.keep_within_limit(path, *files)
                 return made
             except Exception as problem:
                 log.warning("linad: %s is not kept on disk: %s", program.name, problem)
