@@ -177,7 +177,6 @@ NAMESPACE: dict[str, Any] = {
 """Names that the source of a kernel may use."""
 
 
-
 class Kernel(NamedTuple):
     """A kernel in memory: its address, and what keeps it there."""
 
@@ -220,7 +219,7 @@ def is_known(source: str, fast: bool = False, function: Any = None) -> bool:
     if (source, fast, function) in _kernels:
         return True
     home = folder() if function is None else None
-    return home is not None and _file(home, f"k{key_of(source, fast)}").exists()
+    return home is not None and file_of(home, f"k{key_of(source, fast)}").exists()
 
 
 def _load(source: str, fast: bool, called: Any) -> Kernel:
@@ -243,12 +242,12 @@ def _load(source: str, fast: bool, called: Any) -> Kernel:
 def _own(source: str, name: str, fast: bool) -> tuple[Kernel, bool]:
     """A kernel in the language of kernels; whether it was on disk."""
     home = folder()
-    code = None if home is None else _read(_file(home, name))
+    code = None if home is None else read(file_of(home, name))
     from_disk = code is not None
     if code is None:
         code = object_code.compiled(kernel_language.module_of(source, name, NAMESPACE, fast))
         if home is not None:
-            _write(_file(home, name), code)
+            write(file_of(home, name), code)
     return Kernel(object_code.loaded(code, name)), from_disk
 
 
@@ -260,11 +259,11 @@ def _with_function(source: str, name: str, fast: bool, called: Any) -> Kernel:
     return Kernel(int(made.address), made)
 
 
-def _file(home: Path, name: str) -> Path:
+def file_of(home: Path, name: str) -> Path:
     return home / f"{name}.o"
 
 
-def _write(path: Path, code: bytes) -> None:
+def write(path: Path, code: bytes) -> None:
     """Put machine code in place at once, whatever other processes do."""
     try:
         with tempfile.NamedTemporaryFile(
@@ -277,8 +276,8 @@ def _write(path: Path, code: bytes) -> None:
         log.warning("linad: kernel %s is not kept on disk: %s", path.stem, problem)
 
 
-def _read(path: Path) -> bytes | None:
-    """The machine code in a file of the user's, if it is what was written."""
+def read(path: Path) -> bytes | None:
+    """The machine code in a file of the user's, if it is what `write` has written."""
     try:
         held = path.read_bytes()
         digest, code = held[:DIGEST], held[DIGEST:]

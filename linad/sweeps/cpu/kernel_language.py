@@ -29,11 +29,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba.core import callconv, cgutils, types
+from numba.core import callconv, cgutils, errors, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
+from numba.core.types.containers import Tuple
+from numba.core.types.misc import literal, unliteral
 
 INT64 = ir.IntType(64)
 
@@ -68,8 +70,16 @@ class Number(NamedTuple):
     type: Any
 
 
+class _Loop:
+    """Where `continue` and `break` go, and whether any `break` does."""
+
+    def __init__(self, following: Any, after: Any) -> None:
+        self.following, self.after = following, after
+        self.is_left = False
+
+
 class _NoLibrary:
-    """What Numba's functions ask for other compiled functions to be linked to: a kernel is alone."""
+    """What Numba's functions would be linked to that are compiled apart: a kernel is alone."""
 
     def add_linking_library(self, library: Any) -> None:
         raise TypeError(f"a kernel cannot call {library.name}")
@@ -123,7 +133,7 @@ def _found(function: Any, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
     named = typing.resolve_value_type(function)
     signature = typing.resolve_function_type(named, kinds, {})
     if signature is None:
-        raise TypeError(f"kernels know no {function} of {', '.join(map(str, kinds))}")
+        raise TypeError
     return signature, target.get_function(named, signature)
 
 
@@ -180,12 +190,17 @@ class _Kernel:
 
     def applied(self, function: Any, *numbers: Number) -> Number:
         """What one of Numba's own functions gives."""
-        kinds = tuple([types.unliteral(x.type) for x in numbers])
+        kinds = tuple([unliteral(x.type) for x in numbers])
         if function is operator.mul and any(isinstance(k, types.Complex) for k in kinds):
             return self.product(*numbers)
-        signature, write = _found(function, kinds)
-        values = self._passed(numbers, signature)
-        return Number(write(self.builder, values), signature.return_type)
+        try:
+            signature, write = _found(function, kinds)
+            value = write(self.builder, self._passed(numbers, signature))
+        except (TypeError, errors.NumbaError) as problem:
+            # Numba has no such function, or one that is compiled apart, and may raise.
+            of = ", ".join(map(str, kinds))
+            raise TypeError(f"kernels know no {function} of {of}") from problem
+        return Number(value, signature.return_type)
 
     def _passed(self, numbers: Sequence[Number], signature: Any) -> list[Any]:
         return [
@@ -197,19 +212,17 @@ class _Kernel:
         """What one of linad's own functions gives, which writes instructions itself."""
         kinds = [x.type for x in numbers]
         if not function._prefer_literal:
-            kinds = [types.unliteral(kind) for kind in kinds]
+            kinds = [unliteral(kind) for kind in kinds]
         signature, write = function._defn(_contexts()[0], *kinds)
         values = self._passed(numbers, signature)
-        return Number(
-            write(self.context, self.builder, signature, values), signature.return_type
-        )
+        return Number(write(self.context, self.builder, signature, values), signature.return_type)
 
     def constant(self, value: Any) -> Number:
         """A number that the source says."""
         if isinstance(value, bool):
             return Number(ir.Constant(ir.IntType(1), int(value)), types.boolean)
         if isinstance(value, int):
-            return Number(ir.Constant(INT64, value), types.literal(value))
+            return Number(ir.Constant(INT64, value), literal(value))
         if isinstance(value, float):
             return Number(ir.Constant(ir.DoubleType(), value), types.float64)
         raise TypeError(f"kernels know no constant {value!r}")
@@ -247,17 +260,17 @@ class _Scope:
         self.set_once = _set_once(tree)
         self.values: dict[str, Number] = {}
         self.slots: dict[str, Any] = {}
-        self.loops: list[tuple[Any, Any]] = []  # where `continue` and `break` go
+        self.loops: list[_Loop] = []
         self.end: Any = None
 
     # Variables.
 
     def set(self, name: str, number: Number) -> None:
         if name in self.set_once:
-            self.values[name] = Number(number.value, types.unliteral(number.type))
+            self.values[name] = Number(number.value, unliteral(number.type))
             return
         kernel, key = self.kernel, (self.number, name)
-        kind = types.unliteral(number.type)
+        kind = unliteral(number.type)
         known = kernel.kinds.setdefault(key, kind)
         if known != kind:
             wide = _contexts()[0].unify_types(known, kind)
@@ -316,10 +329,11 @@ class _Scope:
         self.kernel.builder.branch(self.end)
 
     def _break(self, statement: ast.Break) -> None:
-        self.kernel.builder.branch(self.loops[-1][1])
+        self.loops[-1].is_left = True
+        self.kernel.builder.branch(self.loops[-1].after)
 
     def _continue(self, statement: ast.Continue) -> None:
-        self.kernel.builder.branch(self.loops[-1][0])
+        self.kernel.builder.branch(self.loops[-1].following)
 
     def _if(self, statement: ast.If) -> None:
         test = self.kernel.truth(self.value(statement.test))
@@ -343,31 +357,27 @@ class _Scope:
 
     def _while(self, statement: ast.While) -> None:
         builder = self.kernel.builder
-        test = builder.append_basic_block("test")
-        body, after = (builder.append_basic_block(name) for name in ("body", "after"))
+        test, body, after = map(builder.append_basic_block, ("test", "body", "after"))
         builder.branch(test)
         builder.position_at_end(test)
-        builder.cbranch(self.kernel.truth(self.value(statement.test)), body, after)
-        self._body(statement.body, body, test, after)
-
-    def _body(self, statements: Sequence[ast.stmt], body: Any, following: Any, after: Any) -> None:
-        builder = self.kernel.builder
+        endless = isinstance(statement.test, ast.Constant) and statement.test.value is True
+        if endless:
+            builder.branch(body)
+        else:
+            builder.cbranch(self.kernel.truth(self.value(statement.test)), body, after)
         builder.position_at_end(body)
-        self.loops.append((following, after))
-        self.run(statements)
-        self.loops.pop()
-        if not builder.block.is_terminated:
-            builder.branch(following)
-        builder.position_at_end(after)
+        loop = _Loop(test, after)
+        self._body(statement.body, loop)
+        if endless and not loop.is_left:
+            builder.unreachable()
 
     def _for(self, statement: ast.For) -> None:
         builder = self.kernel.builder
         low, high, step, down = self._range(statement.iter)
         at = cgutils.alloca_once(builder, INT64)
         builder.store(low, at)
-        test, body, following, after = (
-            builder.append_basic_block(name) for name in ("test", "body", "following", "after")
-        )
+        names = ("test", "body", "following", "after")
+        test, body, following, after = map(builder.append_basic_block, names)
         builder.branch(test)
         builder.position_at_end(test)
         sign = ">" if down else "<"
@@ -377,7 +387,17 @@ class _Scope:
         builder.branch(test)
         builder.position_at_end(body)
         self._assign_name(statement.target, Number(builder.load(at), types.int64))
-        self._body(statement.body, builder.block, following, after)
+        self._body(statement.body, _Loop(following, after))
+
+    def _body(self, statements: Sequence[ast.stmt], loop: _Loop) -> None:
+        """Write what a loop repeats, and go on after it."""
+        builder = self.kernel.builder
+        self.loops.append(loop)
+        self.run(statements)
+        self.loops.pop()
+        if not builder.block.is_terminated:
+            builder.branch(loop.following)
+        builder.position_at_end(loop.after)
 
     def _range(self, call: ast.expr) -> tuple[Any, Any, Any, bool]:
         """Where a loop begins, where it ends, its step, and whether that goes down.
@@ -427,7 +447,7 @@ class _Scope:
 
     def _of_tuple(self, node: ast.Tuple) -> Number:
         numbers = [self.value(e) for e in node.elts]
-        kind = types.Tuple([types.unliteral(x.type) for x in numbers])
+        kind = Tuple([unliteral(x.type) for x in numbers])
         values = [x.value for x in numbers]
         return Number(self.kernel.context.make_tuple(self.kernel.builder, kind, values), kind)
 

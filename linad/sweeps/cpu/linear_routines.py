@@ -382,7 +382,7 @@ def _determinant_source(d: str, parts: bool) -> str:
         f"                size = {'abs' if d == real else 'z_size'}(u)",
         "                sign = select(u < 0, -sign, sign)"
         if d == real
-        else f"                sign = sign * complex(u.real / size, u.imag / size)",
+        else "                sign = sign * complex(u.real / size, u.imag / size)",
         f"                total = to_{real}(total + m_log(size))",
     ]
     if parts:
