@@ -505,8 +505,8 @@ class _Scope:
             return self.kernel.intrinsic(function, numbers)
         if function in (min, max):
             return self.kernel.extreme("<" if function is min else ">", *numbers)
-        if hasattr(function, "py_func"):
-            python = function.py_func
+        python = getattr(function, "py_func", function)
+        if inspect.isfunction(python):
             return self.kernel.call_inline(_tree_of(python), python.__globals__, numbers)
         return self.kernel.applied(function, *numbers)
 

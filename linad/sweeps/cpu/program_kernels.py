@@ -3,8 +3,9 @@
 LLVM is called under one lock of llvmlite's, so threads would take turns. Where a program needs many
 new kernels, processes beside this one compile some of them into the folder of kernels, from where
 this one loads them. A process takes two seconds until it compiles its first kernel, in which this
-one compiles fifty, and then as many as this one does. It gets its work one kernel at a time, so one that starts late, or fails, holds nothing
-up: what it has not compiled this process compiles itself.
+one compiles fifty, and then as many as this one does. It gets its work one kernel at a time, so
+one that starts late, or fails, holds nothing up: what it has not compiled this process compiles
+itself.
 """
 
 import json

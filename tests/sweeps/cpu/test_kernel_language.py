@@ -4,9 +4,9 @@ import textwrap
 
 import numpy as np
 import pytest
+from kernels_in_python import FUNCTION, Kernel
 
 from linad.sweeps.cpu import kernel_cache as cache, kernel_language as language
-from tests.kernels_in_python import FUNCTION, Kernel
 
 STATEMENTS = {
     "ranges": """
