@@ -14,6 +14,9 @@ from numba.core.registry import cpu_target
 
 LEVEL = 3
 
+RELOCATION = {"x86": "static", "ppc": "pic"}
+"""How addresses are written, by the first letters of the target, as in Numba's own code."""
+
 
 @functools.cache
 def processor() -> tuple[str, str, str]:
@@ -32,7 +35,7 @@ def _machine() -> Any:
         cpu=name,
         features=features,
         opt=LEVEL,
-        reloc="static" if triple.startswith(("x86", "i686")) else "default",
+        reloc=RELOCATION.get(target.name[:3], "default"),
         codemodel="jitdefault",
         jit=True,
     )
