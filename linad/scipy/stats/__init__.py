@@ -4,8 +4,9 @@ The distributions named here, and those of `linad.scipy.stats.hooks`, have trace
 (`pmf`, `logpmf`), `cdf`, `logcdf`, `sf` and `logsf`, those that are continuous also `ppf`, `isf`,
 `mean`, `var`, `std`, `median` and `entropy`, with parameters given or frozen. They are
 differentiable in x, loc, scale and the shape parameters, counts excepted. Results are double
-precision, as SciPy's. Summaries of samples (`skew`, `kurtosis`, `moment`, `zscore`, `sem`, `gmean`,
-`hmean`, `entropy`) are traced as well. Everything else is SciPy's own.
+precision, as SciPy's. Numbers that sum up samples, correlations, tests with their p-values,
+transformations, distributions of vectors and the new `Normal` and its kind run as SciPy's own code:
+`TWINS` lists them. Everything else is SciPy's own.
 """
 
 from typing import Any
@@ -43,6 +44,11 @@ from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
+from linad.scipy.stats.powers import (
+    boxcox_normmax as boxcox_normmax,
+    yeojohnson_normmax as yeojohnson_normmax,
+)
+from linad.scipy.stats.whole import WHOLE
 from linad.scipy.twinforms import form_by_twin
 
 __all__ = [
@@ -109,8 +115,8 @@ TWINS = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in HOOKED:
-        return HOOKED[name]
+    if name in HOOKED or name in WHOLE:
+        return HOOKED.get(name) or WHOLE[name]
     theirs = getattr(scipy.stats, name)
     return form_by_twin(theirs) if name in TWINS else theirs
 
