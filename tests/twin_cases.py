@@ -197,7 +197,6 @@ SIGNAL = {
 
 SPATIAL = {
     "Rectangle": (lambda m, x: m.Rectangle(x + 2, x).volume() + x[0], P),
-    "distance_matrix": (lambda m, x, y: m.distance_matrix(x, y), M, N),
     "geometric_slerp": (
         lambda m, x, y, t: m.geometric_slerp(unit(x), unit(y), t),
         *(P[:3], Q[:3], BAND),

@@ -13,7 +13,7 @@ import scipy.stats
 from linad.api.derivatives import derivative
 from linad.errors import UnsupportedError
 from linad.scipy.implicit_solutions import Watched, plain, root_of_number
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.mirror import bound_form, inexact
 from linad.scipy.twinforms import form_by_twin
 
 
@@ -22,21 +22,19 @@ def _at_maximum(name: str, likelihood: Callable[..., Any], x: Any, found: Any) -
     return root_of_number(name, Watched(slope), np.float64(found))
 
 
-@traced_form(scipy.stats.boxcox_normmax)
-def boxcox_normmax(
-    x: Any, brack: Any = None, method: str = "pearsonr", optimizer: Any = None, **options: Any
-) -> Any:
+@bound_form(scipy.stats.boxcox_normmax)
+def boxcox_normmax(x: Any, method: str, **options: Any) -> Any:
     if method != "mle":
         raise UnsupportedError(
             f'boxcox_normmax: method={method!r} is not traced by linad; use method="mle"'
         )
     x = inexact(x)
-    found = scipy.stats.boxcox_normmax(plain(x), brack, method, optimizer, **options)
+    found = scipy.stats.boxcox_normmax(plain(x), method=method, **options)
     return _at_maximum("boxcox_normmax", form_by_twin(scipy.stats.boxcox_llf), x, found)
 
 
-@traced_form(scipy.stats.yeojohnson_normmax)
-def yeojohnson_normmax(x: Any, brack: Any = None) -> Any:
+@bound_form(scipy.stats.yeojohnson_normmax)
+def yeojohnson_normmax(x: Any, brack: Any) -> Any:
     x = inexact(x)
     found = scipy.stats.yeojohnson_normmax(plain(x), brack)
     return _at_maximum("yeojohnson_normmax", form_by_twin(scipy.stats.yeojohnson_llf), x, found)
