@@ -25,6 +25,8 @@ def test_what_is_named_as_an_argument_stays():
 
 
 def test_what_is_called_goes_by_the_other_name():
-    code = renamed(program.__code__, lambda use: "_other" if use.name == "float" and use.called else None)
+    code = renamed(
+        program.__code__, lambda use: "_other" if use.name == "float" and use.called else None
+    )
     new = type(program)(code, {**globals(), "_other": lambda x: 10.0 * x})
     assert new(2.0) == (23.0, *program(2.0)[1:])

@@ -47,6 +47,10 @@ def test_writing_is_in_place_unless_a_copy_is_asked_for():
 def test_a_number_is_replaced_or_stays():
     def f(x):
         s = np.sum(x)
-        return at(s, s > 1).set(s[s > 1] ** 2 if s > 1 else 0.0), at(s, s < 1).set(0.0), at(s)[()].add(1)
+        return (
+            at(s, s > 1).set(s[s > 1] ** 2 if s > 1 else 0.0),
+            at(s, s < 1).set(0.0),
+            at(s)[()].add(1),
+        )
 
     np.testing.assert_allclose(linad.linearize(f, X)[0], [1.4**2, 1.4, 2.4])
