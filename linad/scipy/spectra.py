@@ -227,7 +227,7 @@ def stft(
     widths = [(0, 0)] * (x.ndim - 1) + [(edge, edge + behind)]
     x = np.pad(x, widths)
     kind = "spectrum" if scaling == "spectrum" else "density"
-    cutting = {"detrend": False, "scaling": kind} | cutting
+    cutting = {"detrend": False, **cutting, "scaling": kind}
     cut = Segments("stft", x.shape[-1], _is_complex(x), fs, window, length, overlap, **cutting)
     Z = np.moveaxis(cut.transformed(x) * math.sqrt(cut.scale), -2, -1)
     times = (cut.starts + cut.length / 2 - edge) / fs
