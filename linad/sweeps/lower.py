@@ -11,7 +11,7 @@ allocates anything.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import piece, scatter_write
 from linad.sweeps.instructions import Fallback, KernelCall
-from linad.sweeps.loop_reductions import REDUCTIONS
+from linad.sweeps.loop_reductions import REDUCTIONS, reduces_in_loop
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
     Buffer,
@@ -30,11 +30,13 @@ from linad.sweeps.places import (
     c_strides,
     constant_place,
     new_place,
+    place_with_rows_last,
     spread_over,
+    transposed,
     view_place,
     window_place,
 )
-from linad.sweeps.plan import Planner
+from linad.sweeps.plan import Planner, is_elementwise
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
@@ -58,6 +60,8 @@ class Lowering:
     owned : sequence of int
         Inputs that are overwritten: what they become is the result of the same number, in the
         same place.
+    rows : mapping, optional
+        Of the program of a tile (`linad.sweeps.tiles`): where the rows of its variables are.
 
     Attributes
     ----------
@@ -75,9 +79,12 @@ class Lowering:
         target: Target,
         chosen: Settings | None = None,
         owned: Sequence[int] = (),
+        rows: Mapping[Var, int] | None = None,
     ) -> None:
         self.chosen = chosen or settings()
-        self.target, self.owned = target, owned
+        self.target, self.owned, self.rows = target, owned, rows or {}
+        if rows is None:
+            tape = target.tiled(tape, self.chosen)
         self.tape, self.more = target.prepared(tape)
         tape = self.tape
         self.instructions: list[KernelCall | Fallback] = []
@@ -140,7 +147,7 @@ class Lowering:
                     found[eqn.outputs[0]] = source
                     continue
             for v in eqn.outputs:
-                layout[v] = new_place(v.shape, v.dtype)
+                layout[v] = self.place_for(eqn) if self.rows else new_place(v.shape, v.dtype)
         return found
 
     def _read_positions(self) -> dict[Var, list[int]]:
@@ -260,7 +267,7 @@ class Lowering:
                 elif joined is not None:
                     self._settle(out, joined)
                 else:
-                    self._settle(out, new_place(out.shape, out.dtype))
+                    self._settle(out, self.place_for(eqn))
                 stored.add(out)
         loop = Loop(loop.shape, needed_equations(loop.equations, stored))
         if not loop.equations:
@@ -416,11 +423,27 @@ class Lowering:
             return
         self._fall_back(eqn)
 
-    def result(self, var: Var) -> Place:
-        """A new place for a result."""
-        place = new_place(var.shape, var.dtype)
+    def result(self, var: Var, place: Place | None = None) -> Place:
+        """A new place for a result, in C order where none is given."""
+        place = place or new_place(var.shape, var.dtype)
         self._settle(var, place)
         return place
+
+    def place_for(self, eqn: Equation) -> Place:
+        """A new place for a result: what loops and products make of the rows of a tile lies with
+        the rows side by side where they are narrow, all else in C order."""
+        out = eqn.outputs[0]
+        axis = self.rows.get(out)
+        if axis is not None:
+            place = place_with_rows_last(out.shape, out.dtype, axis)
+            if is_elementwise(eqn, self.target) or reduces_in_loop(eqn, self.target.takes):
+                return place
+            factors = eqn.primitive.name == "matmul" and all(
+                [len(np.shape(a) if not isinstance(a, Var) else a.shape) > 1 for a in eqn.inputs]
+            )
+            if factors and transposed(place).contiguous:
+                return place
+        return new_place(out.shape, out.dtype)
 
     def _fall_back(self, eqn: Equation) -> None:
         inputs = [self.place_of(a) if isinstance(a, Var) else a for a in eqn.inputs]

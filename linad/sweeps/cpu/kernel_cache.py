@@ -38,6 +38,7 @@ from linad.core.private_folders import (
 )
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
+    atomic,
     complex_numbers as complexes,
     native,
     number_pairs as numbers,
@@ -60,7 +61,10 @@ def toolchain() -> str:
         f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}",
         f"{platform.libc_ver()} {vecmath.libraries_loaded()}",
     ]
-    for module in (native, vecmath, polynomials, written_numbers, numbers, complexes, special):
+    for module in (
+        *(native, atomic, vecmath, polynomials),
+        *(written_numbers, numbers, complexes, special),
+    ):
         assert module.__file__ is not None
         parts.append(Path(module.__file__).read_text(encoding="utf-8"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -201,6 +205,8 @@ NAMESPACE: dict[str, Any] = {
     "call_by_address": native.call_by_address,
     "call_kernel": native.call_kernel,
     "set_word": native.set_word,
+    "replace_shared_word": atomic.replace_shared_word,
+    "set_shared_word": atomic.set_shared_word,
     "carray": carray,
     "pointer": native.pointer,
     "accumulate": native.accumulate,
