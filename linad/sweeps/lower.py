@@ -11,14 +11,14 @@ allocates anything.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.core.primitive import Primitive
 from linad.core.settings import Settings, settings
-from linad.core.shapes import size_of
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import piece, scatter_write
 from linad.sweeps.instructions import Fallback, KernelCall
@@ -37,6 +37,7 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import Planner, is_elementwise
+from linad.sweeps.rows import RowLayout, with_rows
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
@@ -60,7 +61,7 @@ class Lowering:
     owned : sequence of int
         Inputs that are overwritten: what they become is the result of the same number, in the
         same place.
-    rows : mapping, optional
+    rows : RowLayout, optional
         Of the program of a tile (`linad.sweeps.tiles`): where the rows of its variables are.
 
     Attributes
@@ -79,10 +80,10 @@ class Lowering:
         target: Target,
         chosen: Settings | None = None,
         owned: Sequence[int] = (),
-        rows: Mapping[Var, int] | None = None,
+        rows: RowLayout | None = None,
     ) -> None:
         self.chosen = chosen or settings()
-        self.target, self.owned, self.rows = target, owned, rows or {}
+        self.target, self.owned, self.rows = target, owned, rows or RowLayout({}, 0)
         if rows is None:
             tape = target.tiled(tape, self.chosen)
         self.tape, self.more = target.prepared(tape)
@@ -130,9 +131,15 @@ class Lowering:
     def _input(self, k: int, var: Var) -> Place:
         buffer = Buffer("input", size_of(var.shape) * var.dtype.itemsize, k)
         buffer.owned = k in self.owned
-        place = Place(buffer, 0, var.shape, c_strides(var.shape, var.dtype), var.dtype)
+        place = Place(buffer, 0, var.shape, self._outer_strides(var), var.dtype)
         self.places[var] = place
         return place
+
+    def _outer_strides(self, var: Var) -> Shape:
+        """Strides of an array of the caller's; a tile's rows are some of it."""
+        axis = self.rows.axes.get(var)
+        shape = var.shape if axis is None else with_rows(var.shape, axis, self.rows.n)
+        return c_strides(shape, var.dtype)
 
     def _find_views(self) -> dict[Var, Var]:
         """Views, each with the variable it views; others have to copy."""
@@ -147,7 +154,7 @@ class Lowering:
                     found[eqn.outputs[0]] = source
                     continue
             for v in eqn.outputs:
-                layout[v] = self.place_for(eqn) if self.rows else new_place(v.shape, v.dtype)
+                layout[v] = self.place_for(eqn) if self.rows.axes else new_place(v.shape, v.dtype)
         return found
 
     def _read_positions(self) -> dict[Var, list[int]]:
@@ -433,7 +440,7 @@ class Lowering:
         """A new place for a result: what loops and products make of the rows of a tile lies with
         the rows side by side where they are narrow, all else in C order."""
         out = eqn.outputs[0]
-        axis = self.rows.get(out)
+        axis = self.rows.axes.get(out)
         if axis is not None:
             place = place_with_rows_last(out.shape, out.dtype, axis)
             if is_elementwise(eqn, self.target) or reduces_in_loop(eqn, self.target.takes):
@@ -491,6 +498,10 @@ class Lowering:
 
     # After.
 
+    def _lies_as_outside(self, var: Var) -> bool:
+        """Whether a tile's rows are one stretch of the array that they are part of."""
+        return size_of(var.shape[: self.rows.axes.get(var, 0)]) == 1
+
     def _deliver(self) -> list[Place]:
         """Put results into arrays of the caller's, where they are not there already."""
         outputs: list[Place] = []
@@ -501,13 +512,16 @@ class Lowering:
                 continue
             if isinstance(a, Var):
                 place = self.place_of(a)
-                if place.buffer.kind == "arena" and place.whole and place.buffer not in taken:
+                own = place.buffer.kind == "arena" and place.whole and place.buffer not in taken
+                if own and self._lies_as_outside(a):
                     place.buffer.kind, place.buffer.number = "output", j
                     taken.add(place.buffer)
                     outputs.append(place)
                     continue
             place = self.place_of(a)
             target = new_place(place.shape, place.dtype, "output")
+            if isinstance(a, Var):
+                target.strides = self._outer_strides(a)
             target.buffer.number = j
             taken.add(target.buffer)
             if size_of(place.shape):

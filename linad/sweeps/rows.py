@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.core.regions import Window
 from linad.core.shapes import Shape, size_of
-from linad.core.tape import Equation
+from linad.core.tape import Equation, Var
 from linad.sweeps.loop_reductions import REDUCTIONS, axes_of
 
 WHOLE = None
 """Of an operand: it has no rows, or is taken with all of them."""
 
-EITHER = -1
-"""Of an operand from outside of the group whose axis 0 may be taken for rows."""
-
 Where = int | None
+"""An axis of rows, or `WHOLE`. ``~axis`` of an operand from outside of the group says that it may
+be taken whole, or with rows along that axis."""
 
 
 class RowForm(NamedTuple):
@@ -52,6 +52,21 @@ class RowForm(NamedTuple):
     def params_for(self, count: int) -> dict[str, Any]:
         found = self.params(count) if callable(self.params) else self.params
         return dict(found)
+
+
+class RowLayout(NamedTuple):
+    """Where the rows of a tile's variables are.
+
+    Attributes
+    ----------
+    axes : dict
+        The axis of the rows of each variable that has any.
+    n : int
+        How many rows there are outside, where operands and results are parts of arrays.
+    """
+
+    axes: dict[Var, int]
+    n: int
 
 
 Rule = Callable[[Equation, Sequence[Where], int], RowForm | None]
@@ -89,19 +104,20 @@ def row_form(
     ----------
     eqn : Equation
     places : sequence of int or None
-        Where the rows of each operand are: an axis, `WHOLE` or `EITHER`.
+        Where the rows of each operand are, or may be.
     n : int
         How many rows there are.
     elementwise, reduces : bool
         Whether a loop computes it entry by entry, or by a reduction.
     """
-    if len(eqn.outputs) != 1 or all(place is WHOLE for place in places):
+    name = eqn.primitive.name
+    if len(eqn.outputs) != 1 or (all(p is WHOLE for p in places) and name != "empty_like"):
         return None
     if not size_of(eqn.outputs[0].shape) or any(not size_of(shape_of(a)) for a in eqn.inputs):
         return None
-    if eqn.primitive.name in RULES:
-        return RULES[eqn.primitive.name](eqn, places, n)
-    if eqn.primitive.name == "masked":
+    if name in RULES:
+        return RULES[name](eqn, places, n)
+    if name == "masked":
         return None  # its mask is no operand
     if elementwise:
         return _entry_by_entry(eqn, places, n, eqn.params)
@@ -112,8 +128,8 @@ def _entry_by_entry(eqn: Equation, places: Sequence[Where], n: int, params: Any)
     """Operands spread over the axes of the result, from the last on."""
     shape = eqn.outputs[0].shape
     behind = [len(shape) - len(shape_of(a)) for a in eqn.inputs]
-    found = {p + b for p, b in zip(places, behind, strict=True) if p is not WHOLE and p != EITHER}
-    found = found or {b for p, b in zip(places, behind, strict=True) if p == EITHER}
+    known = [(p, b) for p, b in zip(places, behind, strict=True) if p is not WHOLE]
+    found = {p + b for p, b in known if p >= 0} or {~p + b for p, b in known[:1]}
     axis = found.pop()
     if found or shape[axis] != n:
         return None
@@ -122,7 +138,7 @@ def _entry_by_entry(eqn: Equation, places: Sequence[Where], n: int, params: Any)
         own = axis - b
         if own < 0 or shape_of(a)[own] == 1:
             operands.append(WHOLE)
-        elif place == own or (place == EITHER and own == 0):
+        elif place in (own, ~own):
             operands.append(own)
         else:
             return None
@@ -132,7 +148,11 @@ def _entry_by_entry(eqn: Equation, places: Sequence[Where], n: int, params: Any)
 def _own(place: Where) -> int:
     """The axis of the rows of an operand that is the only one, or decides."""
     assert place is not None
-    return 0 if place == EITHER else place
+    return max(place, ~place)
+
+
+def _may_be_whole(place: Where) -> bool:
+    return place is WHOLE or place < 0
 
 
 def _reduction(eqn: Equation, places: Sequence[Where]) -> RowForm | None:
@@ -155,19 +175,18 @@ def product(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
         return None
     (a, b), (left, right) = shapes, places
     terms = [len(a) - 1, max(len(b) - 2, 0)]  # the axis that the sum goes over
-    fits = [p == t or (p == EITHER and t == 0) for p, t in zip(places, terms, strict=True)]
-    if all(fits):
+    if all([p in (t, ~t) for p, t in zip(places, terms, strict=True)]):
         return RowForm((terms[0], terms[1]), None, eqn.params, "sum")
     if left is not WHOLE and len(a) > 1:
         place = _own(left)
-        if place == len(a) - 2 and right in (WHOLE, EITHER):
+        if place == len(a) - 2 and _may_be_whole(right):
             axis = out - 2 if len(b) > 1 else out - 1
             return RowForm((place, WHOLE), axis, eqn.params)
         if place < len(a) - 2:
             return _stacked(eqn, places, n)
     if right is not WHOLE and len(b) > 1:
         place = _own(right)
-        if place == len(b) - 1 and left in (WHOLE, EITHER):
+        if place == len(b) - 1 and _may_be_whole(left):
             return RowForm((WHOLE, place), out - 1, eqn.params)
         if place < len(b) - 2:
             return _stacked(eqn, places, n)
@@ -192,10 +211,10 @@ def _stacked(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     for a, place, k in zip(eqn.inputs, places, lead, strict=True):
         own = axis - most + k
         if own < 0 or shape_of(a)[own] == 1:
-            if place not in (WHOLE, EITHER):
+            if not _may_be_whole(place):
                 return None
             operands.append(WHOLE)
-        elif place == own or (place == EITHER and own == 0):
+        elif place in (own, ~own):
             operands.append(own)
         else:
             return None
@@ -216,8 +235,12 @@ def reshape(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     before = size_of(shape_of(eqn.inputs[0])[:place])
     for axis, length in enumerate(shape):
         if length == n and size_of(shape[:axis]) == before:
-            return RowForm((place,), axis, lambda count: {"shape": with_rows(shape, axis, count)})
+            return RowForm((place,), axis, _shape_of_rows(shape, axis))
     return None
+
+
+def _shape_of_rows(shape: Shape, axis: int) -> Callable[[int], dict[str, Any]]:
+    return lambda count: {"shape": with_rows(shape, axis, count)}
 
 
 @rule("broadcast_to", "spread")
@@ -226,19 +249,18 @@ def broadcast_to(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | No
     found = _entry_by_entry(eqn, places, n, eqn.params)
     if found is None:
         return None
-    axis = found.axis
-    assert axis is not None
-    return found._replace(params=lambda count: {"shape": with_rows(shape, axis, count)})
+    assert found.axis is not None
+    return found._replace(params=_shape_of_rows(shape, found.axis))
 
 
 @rule("concatenate")
 def concatenate(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
-    axis = next((p for p in places if p is not WHOLE and p != EITHER), 0)
-    if axis == eqn.params["axis"] % len(eqn.outputs[0].shape) or any(
-        p not in (axis, EITHER) for p in places
-    ):
+    if WHOLE in places:
         return None
-    if axis != 0 and EITHER in places:
+    axis = next((p for p in places if p is not WHOLE and p >= 0), _own(places[0]))
+    if axis == eqn.params["axis"] % len(eqn.outputs[0].shape):
+        return None
+    if any(p not in (axis, ~axis) for p in places):
         return None
     return RowForm((axis,) * len(places), axis, eqn.params)
 
@@ -281,3 +303,89 @@ def add_at(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
         return None
     params = eqn.params
     return RowForm((place,), axis, lambda count: params | {"shape": with_rows(shape, axis, count)})
+
+
+@rule("empty_like")
+def empty_like(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
+    """Memory for rows that are written later; it reads nothing."""
+    shape = eqn.outputs[0].shape
+    if shape.count(n) != 1 or eqn.params.keys() != {"shape"}:
+        return None
+    axis = shape.index(n)
+    return RowForm((WHOLE,) * len(eqn.inputs), axis, _shape_of_rows(shape, axis))
+
+
+class _WindowRows:
+    """A window that has all rows of an array: its axis of rows, and the same of fewer rows."""
+
+    def __init__(self, window: Window, shape: Shape, place: int) -> None:
+        self.window = window
+        n, self.behind = shape[place], size_of(shape[place + 1 :])
+        self.whole = n * self.behind  # entries from one position before the rows to the next
+        lengths = zip(window.shape, window.strides, strict=True)
+        found = [k for k, (m, s) in enumerate(lengths) if m == n and s == self.behind]
+        self.axis = found[0] if len(found) == 1 else None
+
+    def fits(self) -> bool:
+        """Whether no other axis, nor the first entry, moves along the rows."""
+        w = self.window
+        if self.axis is None:
+            return False
+        others = [
+            (m, s)
+            for k, (m, s) in enumerate(zip(w.shape, w.strides, strict=True))
+            if k != self.axis
+        ]
+        inside = [(m, s) for m, s in others if s % self.whole]
+        if any(s < 0 for _, s in others) or w.offset % self.whole >= self.behind:
+            return False
+        last = w.offset % self.whole + sum([(m - 1) * s for m, s in inside])
+        return last < self.behind
+
+    def of(self, count: int) -> Window:
+        w, new = self.window, count * self.behind
+
+        def moved(entries: int) -> int:
+            outer, inner = divmod(entries, self.whole)
+            return outer * new + inner
+
+        assert self.axis is not None
+        strides = [moved(s) for s in w.strides]
+        strides[self.axis] = self.behind
+        made = Window(moved(w.offset), with_rows(w.shape, self.axis, count), tuple(strides), w.ndim)
+        made.scalar = w.scalar
+        return made
+
+
+def _window_rows(eqn: Equation, place: int) -> _WindowRows | None:
+    window, shape = eqn.params["region"], shape_of(eqn.inputs[0])
+    if type(window) is not Window or window.ndim != len(shape) or eqn.params.keys() != {"region"}:
+        return None
+    found = _WindowRows(window, shape, place)
+    return found if found.fits() else None
+
+
+@rule("read_region", "view_region")
+def read_region(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
+    found = _window_rows(eqn, _own(places[0]))
+    if found is None or len(eqn.outputs[0].shape) != len(found.window.shape):
+        return None
+    return RowForm((_own(places[0]),), found.axis, lambda count: {"region": found.of(count)})
+
+
+@rule("write_region")
+def write_region(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
+    """Values for all rows, or the same for each."""
+    if places[0] is WHOLE:
+        return None
+    place, value = _own(places[0]), shape_of(eqn.inputs[1])
+    found = _window_rows(eqn, place)
+    if found is None:
+        return None
+    assert found.axis is not None
+    own = found.axis - len(found.window.shape) + len(value)
+    spread = own < 0 or value[own] == 1
+    if not (_may_be_whole(places[1]) if spread else places[1] in (own, ~own)):
+        return None
+    operands = (place, WHOLE if spread else own)
+    return RowForm(operands, place, lambda count: {"region": found.of(count)})

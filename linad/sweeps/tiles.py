@@ -24,7 +24,7 @@ from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.places import NARROW
 from linad.sweeps.plan import is_elementwise
-from linad.sweeps.rows import EITHER, WHOLE, RowForm, Where, row_form, shape_of, with_rows
+from linad.sweeps.rows import WHOLE, RowForm, RowLayout, Where, row_form, shape_of, with_rows
 from linad.sweeps.target import Target
 
 ATTEMPTS = 8
@@ -72,10 +72,10 @@ class Group:
         How each equation runs on some of them, in the order of the tape.
     operands : list
         What it reads from outside: variables and arrays.
-    rowed : list of bool
-        Whether an operand has rows, along axis 0.
+    along : list of int or None
+        The axis of the rows of each operand.
     kept : list of Var
-        The results with rows, along axis 0.
+        The results with rows.
     totals : list of Var
         The results that are totals over rows.
     """
@@ -85,20 +85,25 @@ class Group:
         self.axis = {e.outputs[0]: form.axis for e, form in forms.items()}
         self.totals = [v for v, axis in self.axis.items() if axis is None]
         self.combined = {e.outputs[0]: f.total for e, f in forms.items() if f.axis is None}
-        found: dict[Any, tuple[Any, bool]] = {}
+        found: dict[Any, tuple[Any, Where]] = {}
         for eqn, form in forms.items():
             for a, axis in zip(eqn.inputs, form.operands, strict=True):
                 if self._outside(a, axis):
-                    found.setdefault((id(a), axis is not WHOLE), (a, axis is not WHOLE))
+                    found.setdefault((id(a), axis), (a, axis))
         self.operands = [a for a, _ in found.values()]
-        self.rowed = [rows for _, rows in found.values()]
+        self.along = [axis for _, axis in found.values()]
         self._number = {key: k for k, key in enumerate(found)}
+
+    @property
+    def along_results(self) -> list[Where]:
+        """The axis of the rows of each result; None of totals."""
+        return [self.axis[v] for v in (*self.kept, *self.totals)]
 
     def _outside(self, a: Any, axis: Where) -> bool:
         """Whether an operand comes from outside; constants without rows are part of the body."""
         return a not in self.axis if isinstance(a, Var) else axis is not WHOLE
 
-    def body(self, count: int) -> tuple[Tape, dict[Var, int]]:
+    def body(self, count: int) -> tuple[Tape, RowLayout]:
         """The equations for some rows, and where the rows of its variables are.
 
         Results are those that are kept, then the totals. Narrow operands are copied first, so
@@ -116,14 +121,14 @@ class Group:
             return made
 
         operands = [
-            new(a, 0 if rowed else None, k)
-            for k, (a, rowed) in enumerate(zip(self.operands, self.rowed, strict=True))
+            new(a, axis, k)
+            for k, (a, axis) in enumerate(zip(self.operands, self.along, strict=True))
         ]
         stands: list[Var] = []
-        for v, rowed in zip(operands, self.rowed, strict=True):
-            if rowed and 1 < size_of(v.shape[1:]) < NARROW:
+        for v, axis in zip(operands, self.along, strict=True):
+            if axis is not None and 1 < size_of(v.shape[axis + 1 :]) < NARROW:
                 turned = Var(len(operands) + len(equations), v.shape, v.dtype)
-                rows[turned] = 0
+                rows[turned] = axis
                 equations.append(
                     Equation(Primitive.registry["copy"], (v,), {"layout": "C"}, (turned,))
                 )
@@ -135,7 +140,7 @@ class Group:
             inputs = []
             for a, axis in zip(eqn.inputs, form.operands, strict=True):
                 if self._outside(a, axis):
-                    inputs.append(stands[self._number[id(a), axis is not WHOLE]])
+                    inputs.append(stands[self._number[id(a), axis]])
                 else:
                     inputs.append(made[a] if isinstance(a, Var) else a)
             out = eqn.outputs[0]
@@ -151,7 +156,7 @@ class Group:
             )
         outputs = [made[v] for v in (*self.kept, *self.totals)]
         structures = tree.row(len(operands)), tree.row(len(outputs))
-        return Tape("tile", operands, equations, outputs, *structures), rows
+        return Tape("tile", operands, equations, outputs, *structures), RowLayout(rows, self.n)
 
 
 class Tiles(Primitive):
@@ -184,11 +189,12 @@ class Tiles(Primitive):
             low = t * tiling.length
             high = tiling.n if last else low + tiling.length
             given = [
-                a[low:high] if rowed else a for a, rowed in zip(operands, group.rowed, strict=True)
+                a if axis is None else a[(slice(None),) * axis + (slice(low, high),)]
+                for a, axis in zip(operands, group.along, strict=True)
             ]
             found = group.body(high - low)[0].run(given)
-            for k, (y, v) in enumerate(zip(made, found, strict=True)):
-                y[low : high if k < len(group.kept) else low + 1] = v
+            for y, v, axis in zip(made, found, group.along_results, strict=True):
+                y[t if axis is None else (slice(None),) * axis + (slice(low, high),)] = v
         return tuple(made)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -206,17 +212,13 @@ def tiled(tape: Tape, target: Target, n: int, chosen: Chosen) -> Tape:
         levels = _Levels(tape, target, n, refused)
         if not levels.forms:
             return tape
-        wrong = levels.not_to_be_kept()
-        if wrong:
-            refused |= wrong
-            continue
         groups = levels.groups()
         found = {level: chosen(group) for level, group in groups.items()}
-        if all(found.values()):
-            return levels.tape_of(found)
-        for level, tiles in found.items():
-            if tiles is None:
-                refused |= groups[level].forms.keys()
+        taken = {level: tiles for level, tiles in found.items() if tiles is not None}
+        if len(taken) == len(found):
+            return levels.tape_of(taken)
+        for level in found.keys() - taken.keys():
+            refused |= groups[level].forms.keys()
     return tape
 
 
@@ -267,8 +269,6 @@ class _Levels:
 
     def _form(self, eqn: Equation, level: int, target: Target) -> RowForm | None:
         places = [self._place(a, level) for a in eqn.inputs]
-        if all(place is WHOLE for place in places):
-            return None
         reduces = reduces_in_loop(eqn, target.takes)
         return row_form(eqn, places, self.n, is_elementwise(eqn, target), reduces)
 
@@ -278,8 +278,8 @@ class _Levels:
             eqn = self.made_by.get(a)
             if eqn in self.forms and self.level[eqn] == level:
                 return self.forms[eqn].axis
-        shape = getattr(a, "shape", ())
-        return EITHER if shape and shape[0] == self.n else WHOLE
+        axes = [k for k, length in enumerate(getattr(a, "shape", ())) if length == self.n]
+        return ~axes[0] if axes and (axes[0] == 0 or len(axes) == 1) else WHOLE
 
     # What leaves a group.
 
@@ -297,12 +297,13 @@ class _Levels:
                     waiting.append(a)
         while waiting:
             v = waiting.pop()
-            eqn = self.made_by.get(v)
-            if eqn not in self.forms or v in wanted or eqn in again:
+            maker = self.made_by.get(v)
+            if maker not in self.forms or v in wanted or maker in again:
                 continue
-            if eqn.primitive.view and self.forms[eqn].axis is not None:
-                again[eqn] = None
-                waiting += [a for a in eqn.inputs if isinstance(a, Var)]
+            free = maker.primitive.view or not any([isinstance(a, Var) for a in maker.inputs])
+            if free and self.forms[maker].axis is not None:
+                again[maker] = None
+                waiting += [a for a in maker.inputs if isinstance(a, Var)]
             else:
                 wanted[v] = None
         return wanted, again
@@ -328,7 +329,7 @@ class _Levels:
             kept = [
                 e.outputs[0]
                 for e, form in members.items()
-                if e.outputs[0] in wanted and form.axis == 0
+                if e.outputs[0] in wanted and form.axis is not None
             ]
             found[level] = Group(self.n, members, kept)
         return found
@@ -349,20 +350,19 @@ class _Levels:
                     for a in eqn.inputs
                     if isinstance(a, Var)
                 ]
-                placed[eqn.outputs[0]] = max(ready)
-                outside[max(ready)].append(eqn)
+                at = placed[eqn.outputs[0]] = max(ready, default=0)
+                outside[at].append(eqn)
         for level in sorted(tiles.keys() | outside.keys()):
             equations += outside[level]
             if level not in tiles:
                 continue
             made = tiles[level]
             group = made.group
-            parts = []
-            for v, (shape, dtype) in zip(
-                group.totals, made.results[len(group.kept) :], strict=True
-            ):
-                parts.append(Var(number, shape, dtype))
-                number += 1
+            parts = [
+                Var(number + k, shape, dtype)
+                for k, (shape, dtype) in enumerate(made.results[len(group.kept) :])
+            ]
+            number += len(parts)
             source = next((e.source for e in group.forms if e.source is not None), None)
             operands = tuple(group.operands)
             equations.append(Equation(made, operands, {}, (*group.kept, *parts), source))

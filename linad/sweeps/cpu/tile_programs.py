@@ -8,21 +8,21 @@ Tiles pay where what the group stores, or reads again, does not fit in a cache. 
 on sizes alone, so results do not depend on the machine, nor on the number of threads.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Tape, Var
+from linad.core.tape import Equation, Tape
 from linad.sweeps import tiles as grouping
 from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import KernelCall
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import canonical
+from linad.sweeps.places import c_strides, canonical
+from linad.sweeps.rows import RowLayout
 from linad.sweeps.target import Target
 from linad.sweeps.tiles import Group, Tiles, tiling_of
 
@@ -35,6 +35,9 @@ TILE_BYTES = 1 << 20
 
 LARGE = 4 << 20
 """Bytes that a group has to spare memory: twice such a cache."""
+
+EQUATIONS = 1000
+"""Most equations of a group: it is planned three times."""
 
 STEPS = 3
 """Instructions of a tile from which on there is something to keep in cache."""
@@ -68,13 +71,16 @@ def tiles_of(group: Group, target: Target, chosen: Settings) -> Tiles | None:
         for buffer in dict.fromkeys(call.buffers):
             if buffer in read:
                 read[buffer] += 1
-    given = [b.size for b, rowed in zip(read, group.rowed, strict=True) if rowed]
-    again = [b.size for b, rowed in zip(read, group.rowed, strict=True) if rowed and read[b] > 1]
+    moving = [b for b, axis in zip(read, group.along, strict=True) if axis is not None]
+    given, again = [b.size for b in moving], [b.size for b in moving if read[b] > 1]
+    kept = sum([size_of(v.shape) * v.dtype.itemsize for v in group.kept]) // group.n
     stored = trial.arena_size
     totals = sum([size_of(v.shape) * v.dtype.itemsize for v in group.totals])
     spared, needed = (stored + sum(again)) // UNIT, (stored + sum(given)) // UNIT
     length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
     if spared * group.n < LARGE or not length or TOTALS * totals > length * needed:
+        return None
+    if kept > spared or len(group.forms) > EQUATIONS:
         return None
     tiling = tiling_of(group.n, length, UNIT)
     if tiling is None:
@@ -91,15 +97,13 @@ class TileProgram(CpuProgram):
     Parameters
     ----------
     tape : Tape
-    rows : dict
+    rows : RowLayout
         Where the rows of its variables are.
     target, chosen
         As of `CpuProgram`.
     """
 
-    def __init__(
-        self, tape: Tape, rows: Mapping[Var, int], target: Target, chosen: Settings
-    ) -> None:
+    def __init__(self, tape: Tape, rows: RowLayout, target: Target, chosen: Settings) -> None:
         super().__init__(tape, target, chosen)
         self.rows = rows
 
@@ -155,17 +159,17 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     places += [lowering.result(v) for v in eqn.outputs]
     group, tiling = made.group, made.tiling
-    rowed = [*group.rowed, *[True] * len(group.kept)]
-    rows = [
-        tiling.length * size_of(p.shape[1:]) * p.dtype.itemsize if moves else 0
-        for p, moves in zip(places, rowed, strict=False)
+    moves = [*group.along, *[group.axis[v] for v in group.kept]]
+    steps = [
+        0 if axis is None else tiling.length * c_strides(p.shape, p.dtype)[axis]
+        for p, axis in zip(places, moves, strict=False)
     ]
-    rows += [size_of(v.shape) * v.dtype.itemsize for v in group.totals]
+    steps += [size_of(v.shape) * v.dtype.itemsize for v in group.totals]
     inner = made.programs[0].lowering.instructions
-    words: list[Any] = [Seats(made.programs, rows, tiling.tiles)]
+    words: list[Any] = [Seats(made.programs, steps, tiling.tiles)]
     words += [(p.buffer, p.offset) for p in places]
     label = f"{tiling.tiles} tiles of {tiling.length} rows, {len(inner)} instructions each"
-    work = tiling.tiles * (made.programs[0].lowering.arena_size + sum(rows)) // 2
+    work = tiling.tiles * (made.programs[0].lowering.arena_size + sum(steps)) // 2
     lowering.emit(TILES, tiling.tiles, words, label, work)
     return True
 
