@@ -22,6 +22,7 @@ import scipy.special
 
 from linad.core.primitive import Primitive
 from linad.sweeps.cpu import (
+    atomic,
     complex_numbers as complexes,
     kernel_cache as cache,
     native,
@@ -69,6 +70,13 @@ def carray(address, shape, dtype):
 
 def set_word(address, value):
     ctypes.c_int64.from_address(int(address)).value = int(value)
+
+
+def replace_shared_word(address, expected, value):
+    found = word(address) == expected
+    if found:
+        set_word(address, value)
+    return found
 
 
 def call_kernel(kernel, operands, start, stop):
@@ -120,6 +128,8 @@ COUNTERPARTS = {
     native.select: select,
     native.word: word,
     native.set_word: set_word,
+    atomic.set_shared_word: set_word,
+    atomic.replace_shared_word: replace_shared_word,
     native.call_kernel: call_kernel,
     native.call_by_address: call_by_address,
     native.pointer: int,

@@ -40,14 +40,14 @@ class RowForm(NamedTuple):
         The axis of the result's rows; None for a total over rows.
     params : dict or callable
         The parameters, ``params(count)`` where they say how many rows there are.
-    total : str
-        The reduction that combines the totals of several tiles.
+    total : tuple of str and dict
+        The reduction that combines the totals of several tiles, along axis 0, and its parameters.
     """
 
     operands: tuple[Where, ...]
     axis: Where
     params: Any
-    total: str = ""
+    total: tuple[str, dict[str, Any]] = ("", {})
 
     def params_for(self, count: int) -> dict[str, Any]:
         found = self.params(count) if callable(self.params) else self.params
@@ -161,7 +161,9 @@ def _reduction(eqn: Equation, places: Sequence[Where]) -> RowForm | None:
         return None
     if place in axes:
         name = eqn.primitive.name
-        return RowForm((place, *places[1:]), None, eqn.params, REDUCTIONS[name].joined or name)
+        total = REDUCTIONS[name].joined or name
+        along = {"axes": (0,)} if total != name or "axes" in eqn.params else {"axis": 0}
+        return RowForm((place, *places[1:]), None, eqn.params, (total, along))
     axis = place - sum([k < place for k in axes])
     return RowForm((place, *places[1:]), axis, eqn.params)
 
@@ -176,7 +178,7 @@ def product(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     (a, b), (left, right) = shapes, places
     terms = [len(a) - 1, max(len(b) - 2, 0)]  # the axis that the sum goes over
     if all([p in (t, ~t) for p, t in zip(places, terms, strict=True)]):
-        return RowForm((terms[0], terms[1]), None, eqn.params, "sum")
+        return RowForm((terms[0], terms[1]), None, eqn.params, ("sum", {"axes": (0,)}))
     if left is not WHOLE and len(a) > 1:
         place = _own(left)
         if place == len(a) - 2 and _may_be_whole(right):

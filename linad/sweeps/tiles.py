@@ -367,7 +367,8 @@ class _Levels:
             operands = tuple(group.operands)
             equations.append(Equation(made, operands, {}, (*group.kept, *parts), source))
             for v, part in zip(group.totals, parts, strict=True):
-                joined = Primitive.registry[group.combined[v]]
-                equations.append(Equation(joined, (part,), {"axes": (0,)}, (v,), source))
+                name, params = group.combined[v]
+                joined = Primitive.registry[name]
+                equations.append(Equation(joined, (part,), dict(params), (v,), source))
         t = self.tape
         return Tape(t.name, t.inputs, equations, t.outputs, t.in_tree, t.out_tree)

@@ -8,13 +8,14 @@ Tiles pay where what the group stores, or reads again, does not fit in a cache. 
 on sizes alone, so results do not depend on the machine, nor on the number of threads.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Tape
+from linad.core.tape import Equation, Tape, Var
 from linad.sweeps import tiles as grouping
 from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cpu.routines import routine
@@ -49,7 +50,7 @@ TOTALS = 8
 def tiled(tape: Tape, target: Target, chosen: Settings) -> Tape:
     """The tape with those groups as tiles that gain by it."""
     variables = [v for eqn in tape.equations for v in eqn.outputs]
-    if sum([size_of(v.shape) * v.dtype.itemsize for v in (*tape.inputs, *variables)]) < LARGE:
+    if sum([_bytes(v) for v in (*tape.inputs, *variables)]) < LARGE:
         return tape
     n = grouping.rows_of(tape, 2 * UNIT)
     if n is None:
@@ -59,36 +60,42 @@ def tiled(tape: Tape, target: Target, chosen: Settings) -> Tape:
 
 def tiles_of(group: Group, target: Target, chosen: Settings) -> Tiles | None:
     """A group as tiles, or None where they are not worth it."""
-    if group.n < 2 * UNIT:
-        return None
-    body, rows = group.body(UNIT)
-    trial = Lowering(body, target, chosen, rows=rows)
-    calls = [i for i in trial.instructions if isinstance(i, KernelCall)]
-    if len(calls) < max(STEPS, len(trial.instructions)):
-        return None
-    read = {p.buffer: 0 for p in trial.inputs}
-    for call in calls:
-        for buffer in dict.fromkeys(call.buffers):
-            if buffer in read:
-                read[buffer] += 1
-    moving = [b for b, axis in zip(read, group.along, strict=True) if axis is not None]
-    given, again = [b.size for b in moving], [b.size for b in moving if read[b] > 1]
-    kept = sum([size_of(v.shape) * v.dtype.itemsize for v in group.kept]) // group.n
-    stored = trial.arena_size
-    totals = sum([size_of(v.shape) * v.dtype.itemsize for v in group.totals])
-    spared, needed = (stored + sum(again)) // UNIT, (stored + sum(given)) // UNIT
-    length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
-    if spared * group.n < LARGE or not length or TOTALS * totals > length * needed:
-        return None
-    if kept > spared or len(group.forms) > EQUATIONS:
-        return None
-    tiling = tiling_of(group.n, length, UNIT)
+    length = length_of(group, target, chosen)
+    tiling = tiling_of(group.n, length, min(length, UNIT)) if length else None
     if tiling is None:
         return None
     whole, last = [
         TileProgram(*group.body(count), target, chosen) for count in (tiling.length, tiling.last)
     ]
     return Tiles(group, tiling, (whole, last))
+
+
+def length_of(group: Group, target: Target, chosen: Settings) -> int:
+    """How many rows a tile of a group has, 0 where tiles do not pay."""
+    if group.n < 2 * UNIT or len(group.forms) > EQUATIONS:
+        return 0
+    body, rows = group.body(UNIT)
+    trial = Lowering(body, target, chosen, rows=rows)
+    calls = [i for i in trial.instructions if isinstance(i, KernelCall)]
+    if len(calls) < max(STEPS, len(trial.instructions)):
+        return 0  # a part runs in NumPy, or there is nothing between two instructions
+    readers = Counter([b for call in calls for b in dict.fromkeys(call.buffers)])
+    read = again = 0
+    for place, axis in zip(trial.inputs, group.along, strict=True):
+        if axis is not None:
+            read += place.buffer.size
+            again += place.buffer.size * (readers[place.buffer] > 1)
+    # Bytes a row: what no longer goes through memory, what a tile takes, and what is still written.
+    spared, needed = (trial.arena_size + again) // UNIT, (trial.arena_size + read) // UNIT
+    kept = sum([_bytes(v) for v in group.kept]) // group.n
+    length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
+    totals = sum([_bytes(v) for v in group.totals])
+    pays = spared * group.n >= LARGE and spared >= kept and TOTALS * totals <= length * needed
+    return length if pays else 0
+
+
+def _bytes(v: Var) -> int:
+    return size_of(v.shape) * int(v.dtype.itemsize)
 
 
 class TileProgram(CpuProgram):
@@ -153,6 +160,8 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     made: Tiles = eqn.primitive  # type: ignore[assignment]
     for program in made.programs:
         program.give_back(program.borrow())
+    if not all([program.straight for program in made.programs]):
+        return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
     variables = made.programs[0].tape.inputs
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
@@ -164,7 +173,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         0 if axis is None else tiling.length * c_strides(p.shape, p.dtype)[axis]
         for p, axis in zip(places, moves, strict=False)
     ]
-    steps += [size_of(v.shape) * v.dtype.itemsize for v in group.totals]
+    steps += [_bytes(v) for v in group.totals]
     inner = made.programs[0].lowering.instructions
     words: list[Any] = [Seats(made.programs, steps, tiling.tiles)]
     words += [(p.buffer, p.offset) for p in places]
