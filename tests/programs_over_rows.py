@@ -61,6 +61,14 @@ def totals(m, q, x):
     )
 
 
+def repeated(m, q, x):
+    """Rows that are all the same, and results that are wider than they are."""
+    y = np.broadcast_to(m[0], x.shape) * x
+    return np.sum(y * np.broadcast_to(m[:, None], (3, *x.shape)), axis=2), np.sum(y, axis=1)[
+        :, None
+    ] + y
+
+
 def neighbours(m, q, x):
     """Rows that are read by other rows as well, and an array that is a row and a whole."""
     y = np.exp(x)
@@ -68,7 +76,7 @@ def neighbours(m, q, x):
 
 
 SCALAR = [mixture, network, layers, stacks, two_groups]
-PROGRAMS = [*SCALAR, columns, written, totals, neighbours]
+PROGRAMS = [*SCALAR, columns, written, totals, repeated, neighbours]
 
 
 def arguments(n, seed=0):

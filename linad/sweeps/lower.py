@@ -93,7 +93,7 @@ class Lowering:
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
-        self.layouts: dict[Var, Place] = {}
+        self.results = {v for v in tape.outputs if isinstance(v, Var)}
         self.views = self._find_views()
         self.viewed_by: dict[Var, list[Var]] = defaultdict(list)
         for view, source in self.views.items():
@@ -437,11 +437,11 @@ class Lowering:
         return place
 
     def place_for(self, eqn: Equation) -> Place:
-        """A new place for a result: what loops and products make of the rows of a tile lies with
-        the rows side by side where they are narrow, all else in C order."""
+        """A new place for a result: what loops and products make of the rows of a tile, for the
+        tile alone, lies with the rows side by side where they are narrow; all else in C order."""
         out = eqn.outputs[0]
         axis = self.rows.axes.get(out)
-        if axis is not None:
+        if axis is not None and out not in self.results:
             place = place_with_rows_last(out.shape, out.dtype, axis)
             if is_elementwise(eqn, self.target) or reduces_in_loop(eqn, self.target.takes):
                 return place

@@ -71,6 +71,9 @@ class RowLayout(NamedTuple):
 
 Rule = Callable[[Equation, Sequence[Where], int], RowForm | None]
 
+SOURCES = frozenset({"empty_like", "broadcast_to", "spread"})
+"""Primitives that make rows of what has none."""
+
 RULES: dict[str, Rule] = {}
 """By the names of primitives; beside these there are elementwise functions and reductions."""
 
@@ -111,7 +114,7 @@ def row_form(
         Whether a loop computes it entry by entry, or by a reduction.
     """
     name = eqn.primitive.name
-    if len(eqn.outputs) != 1 or (all(p is WHOLE for p in places) and name != "empty_like"):
+    if len(eqn.outputs) != 1 or (all(p is WHOLE for p in places) and name not in SOURCES):
         return None
     if not size_of(eqn.outputs[0].shape) or any(not size_of(shape_of(a)) for a in eqn.inputs):
         return None
@@ -248,6 +251,8 @@ def _shape_of_rows(shape: Shape, axis: int) -> Callable[[int], dict[str, Any]]:
 @rule("broadcast_to", "spread")
 def broadcast_to(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     shape = eqn.outputs[0].shape
+    if places[0] is WHOLE:
+        return _source(eqn, n)
     found = _entry_by_entry(eqn, places, n, eqn.params)
     if found is None:
         return None
@@ -310,6 +315,11 @@ def add_at(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
 @rule("empty_like")
 def empty_like(eqn: Equation, places: Sequence[Where], n: int) -> RowForm | None:
     """Memory for rows that are written later; it reads nothing."""
+    return _source(eqn, n)
+
+
+def _source(eqn: Equation, n: int) -> RowForm | None:
+    """Rows of what has none, where it is clear which axis they are."""
     shape = eqn.outputs[0].shape
     if shape.count(n) != 1 or eqn.params.keys() != {"shape"}:
         return None

@@ -223,7 +223,7 @@ def tiled(tape: Tape, target: Target, n: int, chosen: Chosen) -> Tape:
 
 
 def rows_of(tape: Tape, least: int) -> int | None:
-    """The number of rows that most of a program's memory has, if there are that many."""
+    """The number of rows that much of a program's memory has, if there are that many."""
     lengths = {v.shape[0] for v in tape.inputs if v.shape}
     lengths |= {
         a.shape[0]
@@ -237,7 +237,8 @@ def rows_of(tape: Tape, least: int) -> int | None:
         for v in eqn.outputs:
             for n in lengths.intersection(v.shape):
                 size[n] += size_of(v.shape)
-    return max(lengths, key=lambda n: (size[n], n), default=None)
+    most = max(size.values(), default=0)
+    return max([n for n in lengths if 2 * size[n] >= most > 0], default=None)
 
 
 class _Levels:
