@@ -136,6 +136,12 @@ def test_the_number_of_threads_does_not_change_a_bit(large):
         with linad.config(threads=count):
             for a, b in zip(tree.flatten(f(*args))[0], one, strict=True):
                 np.testing.assert_array_equal(a, b)
+        # Each thread has a seat, and nobody has left one taken.
+        [workspace] = program.pool
+        assert workspace.threads >= count
+        seats = workspace.inner[-1]
+        assert seats[0] == workspace.threads
+        assert not seats[3::8].any()
 
 
 def test_a_report_has_the_steps_of_a_tile(large):
