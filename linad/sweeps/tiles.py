@@ -210,9 +210,9 @@ def tiled(tape: Tape, target: Target, n: int, chosen: Chosen) -> Tape:
     refused: set[Equation] = set()
     for _ in range(ATTEMPTS):
         levels = _Levels(tape, target, n, refused)
-        if not levels.forms:
-            return tape
         groups = levels.groups()
+        if not groups:
+            return tape
         found = {level: chosen(group) for level, group in groups.items()}
         taken = {level: tiles for level, tiles in found.items() if tiles is not None}
         if len(taken) == len(found):

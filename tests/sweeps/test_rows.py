@@ -1,107 +1,74 @@
-"""Groups of equations over rows, run by NumPy: many programs, many lengths, any axis of rows."""
-
-import itertools
+"""Where rows are in an operand, and in the result."""
 
 import numpy as np
 import pytest
-from programs_over_rows import PROGRAMS, SCALAR, D, arguments, mixture, network, totals, two_groups
-from tiles_by_force import tiled_in_numpy
 
-import linad
-from linad.core import tree
 from linad.core.primitive import Primitive
-from linad.core.tape import Equation, Tape, Var
+from linad.core.regions import Window
+from linad.core.tape import Equation, Var
 from linad.sweeps.rows import WHOLE, row_form
-from linad.sweeps.tiles import Tiles, tiling_of
-from linad.transforms.simplify import simplify
 
 
-def tape_of(f, *args, gradient):
-    g = linad.value_and_grad(f, argnums=(0, 1, 2)) if gradient else f
-    with np.errstate(all="ignore"):
-        y, tape = linad.trace(g, *args)
-    return tree.flatten(y)[0], simplify(tape, for_programs=True)
+def equation(primitive, shapes, params, shape):
+    inputs = [Var(k, s, np.dtype(float)) for k, s in enumerate(shapes)]
+    out = Var(9, shape, np.dtype(float))
+    return Equation(Primitive.registry[primitive], tuple(inputs), params, (out,))
 
 
-def tiles_of(tape):
-    return [e.primitive for e in tape.equations if isinstance(e.primitive, Tiles)]
+def form_of(eqn, places):
+    name = eqn.primitive.name
+    return row_form(eqn, places, 12, name == "add", name == "sum")
 
 
-def check(tape, tiled, args, expected):
-    assert tiled.outputs == tape.outputs
-    found = tiled.run([np.array(a) for a in args])
-    for a, b in zip(found, expected, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11 * np.max(np.abs(b), initial=1))
+ROWS = {
+    "stretched": ("add", [(12, 3), (3,)], {}, (12, 3), [0, WHOLE], (0, WHOLE), 0),
+    "inside": ("add", [(2, 12, 3), (12, 1)], {}, (2, 12, 3), [1, ~0], (1, 0), 1),
+    "of the left": ("matmul", [(12, 3), (3, 4)], {}, (12, 4), [~0, WHOLE], (0, WHOLE), 0),
+    "of the right": ("matmul", [(4, 3), (3, 12)], {}, (4, 12), [WHOLE, 1], (WHOLE, 1), 1),
+    "of a stack": ("matmul", [(12, 4, 3), (3, 2)], {}, (12, 4, 2), [0, WHOLE], (0, WHOLE), 0),
+    "of two stacks": ("matmul", [(12, 4, 3), (12, 3, 2)], {}, (12, 4, 2), [0, ~0], (0, 0), 0),
+    "contracted": ("matmul", [(4, 12), (12, 3)], {}, (4, 3), [1, ~0], (1, 0), None),
+    "summed": ("sum", [(12, 3)], {"axes": (0,)}, (3,), [0], (0,), None),
+    "beside a sum": ("sum", [(3, 12)], {"axes": (0,)}, (12,), [1], (1,), 0),
+    "turned": ("transpose", [(12, 3)], {"axes": (1, 0)}, (3, 12), [0], (0,), 1),
+}
 
 
-def check_lengths(f, n, lengths):
-    if n == 0 and f in (mixture, two_groups, totals):
-        n = 5  # no maximum of nothing
-    args = arguments(n)
-    for gradient in (False, True)[: 1 + (f in SCALAR)]:
-        expected, tape = tape_of(f, *args, gradient=gradient)
-        for length in lengths:
-            tiled = tiled_in_numpy(tape, n, length)
-            check(tape, tiled, args, expected)
-            assert bool(tiles_of(tiled)) == (n > length)
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_are_followed(name):
+    primitive, shapes, params, shape, places, operands, axis = ROWS[name]
+    found = form_of(equation(primitive, shapes, params, shape), places)
+    assert (found.operands, found.axis) == (operands, axis)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 8])
-@pytest.mark.parametrize("f", PROGRAMS)
-def test_tiles_give_what_the_program_gives(f, n):
-    check_lengths(f, n, (3,))
+def test_shapes_and_windows_are_for_fewer_rows():
+    eqn = equation("reshape", [(12, 2, 3)], {"shape": (12, 6)}, (12, 6))
+    assert form_of(eqn, [0]).params_for(5) == {"shape": (5, 6)}
+    eqn = equation("broadcast_to", [(12, 1)], {"shape": (4, 12, 3)}, (4, 12, 3))
+    assert form_of(eqn, [0]).params_for(5) == {"shape": (4, 5, 3)}
+    window = Window(36 + 2, (2, 12), (72, 3), 3)
+    eqn = equation("read_region", [(4, 12, 3)], {"region": window}, (2, 12))
+    found = form_of(eqn, [1])
+    x = np.arange(4 * 12 * 3).reshape(4, 12, 3)
+    fewer = found.params_for(5)["region"].take(np.ascontiguousarray(x[:, :5]))
+    np.testing.assert_array_equal(fewer, window.take(x)[:, :5])
+    assert found.axis == 1
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("n", [2, 6, 7, 8, 30, 31])
-@pytest.mark.parametrize("f", PROGRAMS)
-def test_tiles_of_any_length_do(f, n):
-    check_lengths(f, n, range(1, 9))
+WINDOWS = {
+    "some of the rows": Window(0, (2, 11), (36, 3), 3),
+    "every other row": Window(0, (2, 6), (36, 6), 3),
+    "a row first": Window(3, (2, 12), (36, 3), 3),
+    "rows and more": Window(0, (1, 12, 4), (36, 3, 1), 3),
+    "backward": Window(33, (2, 12), (36, -3), 3),
+}
 
 
-def test_one_group_holds_all_that_has_rows():
-    args = arguments(30)
-    for f in (mixture, network):
-        _, tape = tape_of(f, *args, gradient=True)
-        tiled = tiled_in_numpy(tape, 30, 7)
-        assert len(tiles_of(tiled)) == 1
-        (group,) = [t.group for t in tiles_of(tiled)]
-        # The gradient in x is all that has rows and is kept.
-        assert [v.shape for v in group.kept] == [(30, D)]
-        outside = [v for e in tiled.equations for v in e.outputs if 30 in v.shape]
-        assert outside == group.kept
-
-
-def test_what_needs_a_total_is_in_the_next_group():
-    args = arguments(30)
-    _, tape = tape_of(two_groups, *args, gradient=False)
-    tiled = tiled_in_numpy(tape, 30, 7)
-    first, second, *_ = tiles_of(tiled)
-    assert "exp" in [e.primitive.name for e in first.group.forms]
-    assert "divide" in [e.primitive.name for e in second.group.forms]
-
-
-def test_rows_of_tiles():
-    assert tiling_of(100, 30, 10) == (100, 30, 4, 10)
-    assert tiling_of(95, 30, 10) == (95, 30, 3, 35)
-    assert tiling_of(60, 30, 30) == (60, 30, 2, 30)
-    assert tiling_of(59, 30, 30) is None
-    for n, length, least in itertools.product(range(1, 60), (1, 5, 8), (1, 5)):
-        found = tiling_of(n, length, min(length, least))
-        if found is not None:
-            assert (found.tiles - 1) * length + found.last == n
-            assert min(length, least) <= found.last < length + max(least, 1)
-
-
-def test_an_array_that_equations_read_in_two_ways():
-    """Symmetric products: rows of x against all of x."""
-    x = np.random.default_rng(1).standard_normal((12, 12))
-    for f in (lambda x: x @ x, lambda x: np.exp(x) @ x + x.T, lambda x: (x * x[0]) @ x[:, 3]):
-        y, tape = linad.trace(f, x)
-        tiled = tiled_in_numpy(tape, 12, 5)
-        check(tape, tiled, [x], [y])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_other_windows_are_refused(name):
+    window = WINDOWS[name]
+    eqn = equation("read_region", [(4, 12, 3)], {"region": window}, window.shape)
+    assert form_of(eqn, [1]) is None
 
 
 REFUSED = {
@@ -115,10 +82,5 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_ways_of_reading_rows_are_refused(name):
     primitive, shapes, params, shape = REFUSED[name]
-    inputs = [Var(k, s, np.dtype(float)) for k, s in enumerate(shapes)]
-    out = Var(9, shape, np.dtype(float))
-    eqn = Equation(Primitive.registry[primitive], tuple(inputs), params, (out,))
     places = [0 if s[0] == 12 else WHOLE for s in shapes]
-    assert row_form(eqn, places, 12, primitive == "add", False) is None
-    tape = Tape("test", inputs, [eqn], [out], tree.row(len(inputs)), tree.row(1))
-    assert tiles_of(tiled_in_numpy(tape, 12, 5)) == [] or primitive == "add"
+    assert form_of(equation(primitive, shapes, params, shape), places) is None

@@ -91,3 +91,15 @@ def test_a_short_axis_is_spelled_out():
     assert "range(0, 3)" in text
     (text,) = sources(lambda x: np.sum(x * x, axis=1), normal(6, 9))
     assert "range(0, 9)" not in text
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+def test_sums_go_along_memory_where_all_operands_allow_it(axis):
+    """Rows side by side: the loop over them is the inner one, whatever the sum is over."""
+
+    def f(x, y):
+        z = np.exp(x.T) * y.T
+        return np.sum(z, axis=axis), np.max(z, axis=axis)
+
+    x, y = np.random.default_rng(0).standard_normal((2, 3, 2 * INNERMOST))
+    check_compiled(f, x, y)

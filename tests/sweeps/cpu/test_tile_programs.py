@@ -97,6 +97,20 @@ def test_many_random_programs(length, program):
         check_random(program, length)
 
 
+def test_tiles_in_the_body_of_a_loop():
+    def f(w, x):
+        step = lambda k, w: w - 0.1 * (x.T @ (np.tanh(x @ w) * x))  # noqa: E731
+        return np.sum(linad.fori_loop(0, 3, step, w) ** 2)
+
+    _, q, x = arguments(9)
+    with kernels_in_python(), tiles_of_rows(4):
+        g = linad.jit(linad.value_and_grad(f, argnums=(0, 1)))
+        for _ in range(2):
+            found = g(q[0], x)
+    expected = linad.value_and_grad(f, argnums=(0, 1))(q[0], x)
+    assert_same(tree.flatten(found)[0], tree.flatten(expected)[0], 2.3e-16)
+
+
 ROWS = 60_000
 
 
