@@ -37,7 +37,7 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import Planner, is_elementwise
-from linad.sweeps.rows import RowLayout, with_rows
+from linad.sweeps.rows import RowLayout, side_by_side, with_rows
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
@@ -93,7 +93,6 @@ class Lowering:
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
-        self.results = {v for v in tape.outputs if isinstance(v, Var)}
         self.views = self._find_views()
         self.viewed_by: dict[Var, list[Var]] = defaultdict(list)
         for view, source in self.views.items():
@@ -437,13 +436,14 @@ class Lowering:
         return place
 
     def place_for(self, eqn: Equation) -> Place:
-        """A new place for a result: what loops and products make of the rows of a tile, for the
-        tile alone, lies with the rows side by side where they are narrow; all else in C order."""
+        """A new place for a result: what loops and products make of the rows of a tile lies with
+        the rows side by side where they are narrow, all else in C order."""
         out = eqn.outputs[0]
         axis = self.rows.axes.get(out)
-        if axis is not None and out not in self.results:
+        if axis is not None:
             place = place_with_rows_last(out.shape, out.dtype, axis)
-            if is_elementwise(eqn, self.target) or reduces_in_loop(eqn, self.target.takes):
+            in_loop = is_elementwise(eqn, self.target) or reduces_in_loop(eqn, self.target.takes)
+            if in_loop or eqn.primitive is side_by_side:
                 return place
             factors = eqn.primitive.name == "matmul" and all(
                 [len(np.shape(a) if not isinstance(a, Var) else a.shape) > 1 for a in eqn.inputs]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.core.primitive import Primitive
 from linad.core.regions import Window
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
@@ -27,6 +28,11 @@ WHOLE = None
 Where = int | None
 """An axis of rows, or `WHOLE`. ``~axis`` of an operand from outside of the group says that it may
 be taken whole, or with rows along that axis."""
+
+
+side_by_side = Primitive("side_by_side", np.copy, register=False)
+"""Puts narrow rows of a tile side by side, in a step of its own: loops that read them with gaps do
+not vectorise, whatever else they compute."""
 
 
 class RowForm(NamedTuple):

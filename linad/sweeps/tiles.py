@@ -24,7 +24,16 @@ from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.places import NARROW
 from linad.sweeps.plan import is_elementwise
-from linad.sweeps.rows import WHOLE, RowForm, RowLayout, Where, row_form, shape_of, with_rows
+from linad.sweeps.rows import (
+    WHOLE,
+    RowForm,
+    RowLayout,
+    Where,
+    row_form,
+    shape_of,
+    side_by_side,
+    with_rows,
+)
 from linad.sweeps.target import Target
 
 ATTEMPTS = 8
@@ -129,9 +138,7 @@ class Group:
             if axis is not None and 1 < size_of(v.shape[axis + 1 :]) < NARROW:
                 turned = Var(len(operands) + len(equations), v.shape, v.dtype)
                 rows[turned] = axis
-                equations.append(
-                    Equation(Primitive.registry["copy"], (v,), {"layout": "C"}, (turned,))
-                )
+                equations.append(Equation(side_by_side, (v,), {}, (turned,)))
                 stands.append(turned)
             else:
                 stands.append(v)

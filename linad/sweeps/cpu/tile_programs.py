@@ -22,7 +22,7 @@ from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import KernelCall
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import c_strides, canonical
+from linad.sweeps.places import NARROW, c_strides, canonical
 from linad.sweeps.rows import RowLayout
 from linad.sweeps.target import Target
 from linad.sweeps.tiles import Group, Tiles, tiling_of
@@ -86,8 +86,11 @@ def length_of(group: Group, target: Target, chosen: Settings) -> int:
             read += place.buffer.size
             again += place.buffer.size * (readers[place.buffer] > 1)
     # Bytes a row: what no longer goes through memory, what a tile takes, and what is still written.
-    spared, needed = (trial.arena_size + again) // UNIT, (trial.arena_size + read) // UNIT
+    needed = (trial.arena_size + read) // UNIT
     kept = sum([_bytes(v) for v in group.kept]) // group.n
+    narrow = [v for v in group.kept if 1 < size_of(v.shape[(group.axis[v] or 0) + 1 :]) < NARROW]
+    turned = sum([_bytes(v) for v in narrow]) // group.n  # is stored twice
+    spared = (trial.arena_size + again) // UNIT - turned
     length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
     totals = sum([_bytes(v) for v in group.totals])
     pays = spared * group.n >= LARGE and spared >= kept and TOTALS * totals <= length * needed
@@ -152,6 +155,14 @@ Of a program:
 
     [code, end of code, uses, uses of: word to set, operand, offset, bytes from tile to tile]
 """
+
+
+@routine("side_by_side")
+def turn(lowering: Any, eqn: Equation) -> bool:
+    """Add the instruction that copies rows."""
+    source = lowering.place_of(eqn.inputs[0])
+    lowering.copy(lowering.result(eqn.outputs[0], lowering.place_for(eqn)), source)
+    return True
 
 
 @routine("tiles")
