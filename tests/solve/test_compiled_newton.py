@@ -30,6 +30,7 @@ def compiled(f, *args):
     return made
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("n", [1, pytest.param(3, marks=full)])
 def test_every_mode_and_order(n):
     a = np.linspace(0.5, 1.5, n)
