@@ -39,6 +39,7 @@ from linad.core.private_folders import (
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
     complex_numbers as complexes,
+    kernel_compiler,
     native,
     number_pairs as numbers,
     polynomials,
@@ -60,7 +61,8 @@ def toolchain() -> str:
         f"python {sys.version_info[:2]} numba {numba.__version__} {llvmlite.__version__}",
         f"{platform.libc_ver()} {vecmath.libraries_loaded()}",
     ]
-    for module in (native, vecmath, polynomials, written_numbers, numbers, complexes, special):
+    named = (native, vecmath, polynomials, written_numbers, numbers, complexes, special)
+    for module in (kernel_compiler, *named):
         assert module.__file__ is not None
         parts.append(Path(module.__file__).read_text(encoding="utf-8"))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -257,7 +259,9 @@ def _load(source: str, fast: bool, called: Any) -> Any:
     started = time.perf_counter()
     vecmath.libraries_loaded()
     special.register(source)
-    options = {"error_model": "numpy", "fastmath": fast}
+    options: dict[str, Any] = {"error_model": "numpy", "fastmath": fast}
+    if called is None:
+        options["pipeline_class"] = kernel_compiler.KernelCompiler
     name = f"k{key_of(source, fast)}"
     text = source.replace("def kernel(", f"def {name}(", 1)
     home = folder() if called is None else None
