@@ -1,9 +1,9 @@
 """Numba's compiler without what the source of a kernel never has.
 
-A kernel is written by linad: loops over numbers, one assignment a line. Numba's passes for closures,
-``with`` blocks, branches on constants, expressions of arrays and functions that are inlined as
-source find nothing in it, and go through all of it to see that. The machine code is the same
-without them, and comes in five sixths of the time.
+A kernel is written by linad: loops over numbers, one assignment a line. Numba's passes for
+closures, ``with`` blocks, branches on constants, expressions of arrays and functions that are
+inlined as source find nothing in it, and go through all of it to see that. The machine code is
+the same without them, and comes in five sixths of the time.
 """
 
 from numba.core import typed_passes, untyped_passes
