@@ -9,7 +9,7 @@ from rule_cases import TOPICS, is_first
 
 import linad
 from linad.core.indices import Index
-from linad.core.regions import Grid, Positions, Window
+from linad.core.regions import Grid, Part, Positions, Window
 from linad.errors import NotHolomorphicError
 from linad.linalg.iterative_inverses import Options
 from linad.linalg.linear_systems import _IteratedInverse
@@ -63,6 +63,7 @@ from linad.rules.sparsearrays import (
 )
 from linad.rules.triangular import TriangularSolve
 from linad.solve.implicit import ImplicitEquation, Inverse, pack
+from linad.sparsity.pattern_keys import Structure
 from linad.sparsity.reach import pattern_of, reach
 from linad.testing.derivative_checks import _restricted
 
@@ -238,6 +239,17 @@ def test_the_zoo(dtype):
         check_sparse(op)
         check_sparse(op.H)
         check_sparse(op.T)
+
+
+def test_what_is_known_of_a_structure_is_found_again():
+    """Operators that are built alike have one key, whatever kind of region they are of."""
+
+    def built():
+        part = Extract(Part(Window(0, (2,), (2,), 2), "real"), (2,), (3, 4), D)
+        return {**structural(np.random.default_rng(0)), "part": part}
+
+    for (name, op), same in zip(built().items(), built().values(), strict=True):
+        assert Structure(op).agrees(Structure(same)), name
 
 
 def test_a_zero_slope_stays_in_the_pattern():
