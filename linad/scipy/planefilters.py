@@ -21,13 +21,7 @@ from linad.scipy.rankfilters import median_filter
 
 @traced_form(scipy.signal.upfirdn)
 def upfirdn(
-    h: Any,
-    x: Any,
-    up: int = 1,
-    down: int = 1,
-    axis: int = -1,
-    mode: str = "constant",
-    cval: Any = 0,
+    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: Any = 0
 ) -> Any:
     refuse("upfirdn", mode=(mode, "constant"), cval=(cval, 0))
     h, x = inexact(h), inexact(x)
@@ -62,7 +56,9 @@ def _planes(name: str, in1: Any, in2: Any, mode: str, boundary: str) -> tuple[An
     return in1, in2
 
 
-def _filtered(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turned: int = 0) -> Any:
+def _filtered(
+    in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turned: int = 0
+) -> Any:
     """Convolution, of planes of which the first is the larger one in mode "valid".
 
     The middle, in mode "same", is that of a kernel that was turned, where ``turned`` is 1.

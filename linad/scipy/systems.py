@@ -1,6 +1,6 @@
 """Linear systems of scipy.signal, traced: responses, poles and zeros, state space.
 
-H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
+    H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
 """
 
 from typing import Any
