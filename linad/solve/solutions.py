@@ -23,6 +23,7 @@ from linad.core.options import FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
 from linad.solve.compiled_newton import loop_of
+from linad.solve.compiled_systems import linear_loop
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
@@ -226,7 +227,9 @@ def linear(
 
     leaves, structure = tree.flatten(b)
     zeros = tree.unflatten(structure, [np.zeros(np.shape(v), _dtype_of(v)) for v in leaves])
-    return solved("linear", residual, solve, zeros, (b, *theta), linear_solver, rtol)
+    return solved(
+        "linear", residual, solve, zeros, (b, *theta), linear_solver, rtol, linear_loop
+    )
 
 
 def _dtype_of(value: Any) -> Any:
