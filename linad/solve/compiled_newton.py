@@ -28,9 +28,7 @@ Residual = Callable[[Any], Any]
 RUNNING, CONVERGED, IN_TROUBLE = 0, 1, 2
 
 NEWTON = frozenset({"xtol", "ftol", "maxiter", "linear_solver"})
-NEWTON_KRYLOV = frozenset(
-    {"xtol", "ftol", "maxiter", "preconditioner", "restart", "inner_maxiter"}
-)
+NEWTON_KRYLOV = frozenset({"xtol", "ftol", "maxiter", "preconditioner", "restart", "inner_maxiter"})
 
 
 class Search(NamedTuple):
@@ -155,9 +153,7 @@ def root_of(
     """(x0, θ) -> x with residual(x, θ) = 0, which stops its program where it finds none."""
 
     def search(x0: Any, theta: Any) -> Any:
-        newton = NewtonLoop(
-            lambda x: residual(x, theta), direction, eps, xtol, ftol, maxiter
-        )
+        newton = NewtonLoop(lambda x: residual(x, theta), direction, eps, xtol, ftol, maxiter)
         found = newton.run(x0)
         return assured(found.x, found.status == CONVERGED)
 
@@ -184,7 +180,7 @@ class NewtonLoop:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], x0.shape[0])
         self.signs = signs.astype(x0.dtype)
         r = self.F(x0)
-        size = _largest(r)
+        size = largest(r)
         small = self.eps**1.5 * size if self.ftol is None else self.ftol
         status = np.where(np.isfinite(size), np.where(size <= small, CONVERGED, RUNNING), 2)
         start = Search(x0, r, size, np.inf, 0.0, 0, status, self.direction.first)
@@ -206,10 +202,10 @@ class NewtonLoop:
         alpha = np.where(accepted, found.alpha, 0.0)
         here = np.where(accepted, x + alpha.astype(x.dtype) * p, x)
         r = np.where(accepted, found.r, r)
-        size = _largest(r)
+        size = largest(r)
         with np.errstate(all="ignore"):
             own = np.abs(alpha * p) / np.abs(here)
-        own = _largest(np.where(np.isnan(own), 0.0, own))
+        own = largest(np.where(np.isnan(own), 0.0, own))
         scale = np.maximum(length(here), scale)
         gone = np.where(scale > 0, alpha * long / np.where(scale > 0, scale, 1), 0)
         error = np.where(alpha == 1.0, gone * np.maximum(gone, eta), np.inf)
@@ -223,7 +219,7 @@ class NewtonLoop:
         if self.xtol is not None:
             done = done | ((error <= self.xtol) & ~falls)
             near = relative * np.maximum(relative, eta) <= self.xtol
-            stuck = ((size <= BACKWARD * eps * _largest(rows)) | near) & found.finite
+            stuck = ((size <= BACKWARD * eps * largest(rows)) | near) & found.finite
         sound = step.sound & np.isfinite(long) & np.isfinite(scale) & np.isfinite(half)
         more = np.where(s.steps + 1 < self.maxiter, RUNNING, IN_TROUBLE)
         after = np.where(accepted, np.where(done, CONVERGED, more), np.where(stuck, 1, 2))
@@ -236,7 +232,7 @@ class NewtonLoop:
         held = np.abs(r) <= 1e3 * max(self.eps, self.xtol) * rows
         some = rows > 0
         share = np.where(some, np.abs(r) / np.where(some, rows, 1.0), np.inf)
-        worst = _largest(np.where(held, 0.0, share))
+        worst = largest(np.where(held, 0.0, share))
         falls = tells & (worst > 0) & (worst < 0.5 * s.worst)
         return np.where(tells, worst, s.worst), falls
 
@@ -279,7 +275,7 @@ def _minimiser(alpha: Any, value: Any, half: Any, slope: Any, beta: Any, last: A
     return np.where(flat, parabola, cubic)
 
 
-def _largest(r: Any) -> Any:
+def largest(r: Any) -> Any:
     return np.max(np.abs(r)).astype(float)
 
 

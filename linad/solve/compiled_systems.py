@@ -21,7 +21,7 @@ from linad.linalg.iterative_inverses import METHODS, RESTART
 from linad.linalg.linear_systems import SMALL
 from linad.solve.compiled_krylov import gmres, length
 from linad.solve.step_systems import system
-from linad.sweeps.assurances import assured
+from linad.sweeps.assurances import assured, on_examples
 from linad.sweeps.instructions import Fallback
 from linad.sweeps.lower import Lowering
 from linad.sweeps.program import simplified
@@ -35,19 +35,29 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
     """
     from linad.sweeps.cpu.target import CPU  # it imports Numba
 
-    recorder = BodyTrace()
-    ins = [recorder.input(v) for v in example]
     try:
-        with np.errstate(all="ignore"), uncompiled(), recorder:
-            output = node_of(recorder, f(*ins))
-    except (LinadError, np.linalg.LinAlgError):
+        tape = _recorded(name, f, example, unrepeated=True)
+    except np.linalg.LinAlgError:  # of what a loop begins with; what it comes to may be another
+        try:
+            tape = _recorded(name, f, example, unrepeated=False)
+        except (LinadError, np.linalg.LinAlgError):
+            return None
+    except LinadError:
         return None
-    inputs = [t._node for t in ins]
-    tape = tape_of(name, inputs, needed(recorder.equations, [output]), [output])
     if _decides(tape):
         return None
     lowering = Lowering(simplified(tape), CPU)
     return None if any(isinstance(i, Fallback) for i in lowering.instructions) else tape
+
+
+def _recorded(name: str, f: Callable[..., Any], example: list[Any], unrepeated: bool) -> Tape:
+    recorder = BodyTrace()
+    ins = [recorder.input(v) for v in example]
+    quiet = np.errstate(all="ignore")
+    with quiet, uncompiled(unrepeated=unrepeated), on_examples(), recorder:
+        output = node_of(recorder, f(*ins))
+    inputs = [t._node for t in ins]
+    return tape_of(name, inputs, needed(recorder.equations, [output]), [output])
 
 
 def _decides(tape: Tape) -> bool:

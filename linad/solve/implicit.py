@@ -173,16 +173,19 @@ class ImplicitEquation:
 
     def _holds(self) -> bool:
         """Whether there is anything to solve, and a matrix to solve with."""
-        assert self.example is not None
         n = sum([slot.size for slot in self.x0.slots])
-        return n > 0 and (self.x0.dtype.kind == "f" or self.jacobian(*self.example).clinear)
+        return n > 0 and (self.x0.dtype.kind == "f" or self._jacobian_of_example().clinear)
+
+    def _jacobian_of_example(self) -> Any:
+        assert self.example is not None
+        return self.jacobian(*self.example)
 
     def kind_of_system(self, linear_solver: str) -> str:
         """How programs solve systems with J_x; see `linad.solve.compiled_systems.kind_of`."""
         if linear_solver not in self._kinds:
             n = sum([slot.size for slot in self.x0.slots])
-            J = lambda: self.jacobian(*self.example)  # noqa: E731
-            self._kinds[linear_solver] = kind_of(J, n, linear_solver, self.rtol)
+            found = kind_of(self._jacobian_of_example, n, linear_solver, self.rtol)
+            self._kinds[linear_solver] = found
         return self._kinds[linear_solver]
 
 
@@ -212,9 +215,10 @@ def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
 
 def _solution_program(eqn: tape.Equation) -> tape.Tape | None:
     equation: ImplicitEquation = eqn.params["equation"]
-    if equation.loop is None:
+    loop = equation.loop
+    if loop is None:
         return None
-    return equation.program("solution", lambda: equation.loop(equation))
+    return equation.program("solution", lambda: loop(equation))
 
 
 solution = Primitive("solution", _solution, register=False)

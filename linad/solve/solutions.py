@@ -24,6 +24,7 @@ from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
 from linad.solve.compiled_newton import loop_of
 from linad.solve.compiled_systems import linear_loop
+from linad.solve.compiled_trust_region import minimum_loop
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
@@ -227,9 +228,7 @@ def linear(
 
     leaves, structure = tree.flatten(b)
     zeros = tree.unflatten(structure, [np.zeros(np.shape(v), _dtype_of(v)) for v in leaves])
-    return solved(
-        "linear", residual, solve, zeros, (b, *theta), linear_solver, rtol, linear_loop
-    )
+    return solved("linear", residual, solve, zeros, (b, *theta), linear_solver, rtol, linear_loop)
 
 
 def _dtype_of(value: Any) -> Any:
@@ -324,7 +323,8 @@ def minimum(
     def solve(x: Any, given: Any) -> Any:
         return solver(lambda x: f(x, *given), x, **options)
 
-    return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol)
+    loop = minimum_loop(f, solver, options)
+    return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
 
 @takes(r=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
