@@ -22,6 +22,7 @@ from linad.core import tree
 from linad.core.options import FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
+from linad.solve.compiled_least_squares import least_squares_loop
 from linad.solve.compiled_newton import loop_of
 from linad.solve.compiled_systems import linear_loop
 from linad.solve.compiled_trust_region import minimum_loop
@@ -389,4 +390,5 @@ def least_squares(
         raise DTypeError(
             "least_squares: x0 is complex; fit its real and imaginary parts, as two arrays"
         )
-    return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol)
+    loop = least_squares_loop(r, solver, options)
+    return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)
