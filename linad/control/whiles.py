@@ -29,7 +29,7 @@ from linad.transforms.spaces import Slot
 LOOP_BYTES = 2**24
 """Memory for the carries that a derivative keeps, unless the caller says how many."""
 
-SEGMENT, FIRST_STRIDE = 512, 16
+SEGMENT, FIRST_STRIDE = 512, 128
 """Carries that the way back keeps at a time, at least, where these are small; and the distance
 between rows to begin with."""
 

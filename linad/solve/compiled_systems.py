@@ -35,6 +35,15 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
     """
     from linad.sweeps.cpu.target import CPU  # it imports Numba
 
+    tape = as_plain_tape(name, f, example)
+    if tape is None:
+        return None
+    lowering = Lowering(simplified(tape), CPU)
+    return None if any(isinstance(i, Fallback) for i in lowering.instructions) else tape
+
+
+def as_plain_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None:
+    """What a function of arrays computes, if Python decides nothing on values."""
     try:
         tape = _recorded(name, f, example, unrepeated=True)
     except np.linalg.LinAlgError:  # of what a loop begins with; what it comes to may be another
@@ -44,10 +53,7 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
             return None
     except LinadError:
         return None
-    if _decides(tape):
-        return None
-    lowering = Lowering(simplified(tape), CPU)
-    return None if any(isinstance(i, Fallback) for i in lowering.instructions) else tape
+    return None if _decides(tape) else tape
 
 
 def _recorded(name: str, f: Callable[..., Any], example: list[Any], unrepeated: bool) -> Tape:
