@@ -126,11 +126,9 @@ class _Damped:
             np.inf,
             np.True_,
             0,
-            np.where(np.isfinite(first), RUNNING, IN_TROUBLE),
+            np.where(np.isfinite(first), RUNNING if self.maxiter else IN_TROUBLE, IN_TROUBLE),
         )
-        s = while_loop(
-            lambda s: s.status == RUNNING, lambda s: self._trial(s, gtol, reach), start
-        )
+        s = while_loop(lambda s: s.status == RUNNING, lambda s: self._trial(s, gtol, reach), start)
         norms = self._model(s.x, s.r).norms
         kept = (norms > 1e-8 * s.D).all() | (0.5 * squared(s.r) <= 1e-12 * first) | (s.steps == 0)
         return s.x, (s.status == CONVERGED) & kept

@@ -182,7 +182,9 @@ class NewtonLoop:
         r = self.F(x0)
         size = largest(r)
         small = self.eps**1.5 * size if self.ftol is None else self.ftol
-        status = np.where(np.isfinite(size), np.where(size <= small, CONVERGED, RUNNING), 2)
+        begun = RUNNING if self.maxiter else IN_TROUBLE
+        status = np.where(size <= small, CONVERGED, begun)
+        status = np.where(np.isfinite(size), status, IN_TROUBLE)
         start = Search(x0, r, size, np.inf, 0.0, 0, status, self.direction.first)
         return while_loop(  # type: ignore[no-any-return]
             lambda s: s.status == RUNNING, lambda s: self._step(s, small), start

@@ -65,7 +65,7 @@ def minimum_loop(
 
         def value(x: Any, theta: Any) -> Any:
             y = f(equation.x0.container(x), *equation.theta.container(theta))
-            return tree.flatten(y)[0][0].reshape(())
+            return np.reshape(tree.flatten(y)[0][0], ())
 
         def search(x0: Any, theta: Any) -> Any:
             descent = _Descent(

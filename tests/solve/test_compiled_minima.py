@@ -46,7 +46,9 @@ def test_every_mode_and_order(f, a):
     for g in (f, total, linad.grad(total), linad.jacobian(f), linad.hessian(total)):
         np.testing.assert_allclose(compiled(g, a)(1.1 * a), g(1.1 * a), rtol=1e-6, atol=1e-9)
     made = compiled(total, a)
-    np.testing.assert_allclose(linad.hessian(made)(a), linad.hessian(total)(a), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        linad.hessian(made)(a), linad.hessian(total)(a), rtol=1e-6, atol=1e-9
+    )
 
 
 @full
