@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -164,8 +165,8 @@ print(json.dumps(time.process_time() - start))
 
 
 class FirstCalls:
-    """Processor time of the first two calls, with an empty folder of kernels and then a full one, in
-    new processes."""
+    """Processor time of the first two calls in a new process, with an empty folder of kernels and
+    then with a full one."""
 
     params = ["scan", "Python", "linad.loop, 100000 steps"]
     param_names = ["form"]
@@ -177,7 +178,7 @@ class FirstCalls:
 
     def _seconds(self, form, folder):
         environment = dict(os.environ, LINAD_CACHE_DIR=folder)
-        environment["PYTHONPATH"] = os.path.dirname(os.path.dirname(__file__))
+        environment["PYTHONPATH"] = str(Path(__file__).parents[1])
         command = [sys.executable, "-c", FIRST, form]
         output = subprocess.run(
             command, check=True, capture_output=True, text=True, env=environment

@@ -66,8 +66,8 @@ class Model(NamedTuple):
 def least_squares_loop(
     r: Callable[..., Any], solver: Any, options: dict[str, Any]
 ) -> Callable[[Any], Loop | None] | None:
-    """What a solver with these options is in a program, as `linad.solve.implicit` takes it, if it is
-    known."""
+    """What a solver with these options is in a program, if that is known; see
+    `linad.solve.implicit.ImplicitEquation`."""
     if solver is not levenberg_marquardt or not options.keys() <= OPTIONS:
         return None
 

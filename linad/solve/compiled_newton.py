@@ -1,8 +1,8 @@
 """Newton's method as a loop of a program: what `root` and `fixed_point` are once compiled.
 
 The steps, the line search and the tests are those of `linad.solve.newton`, and the solution is that
-of `root` outside of programs. Systems are solved by dense factors, or by GMRES as far as the progress
-so far deserves (`linad.solve.newton_krylov`). Whatever goes wrong (a singular matrix, a number that
+of `root` outside of programs. Systems are solved by dense factors, or by GMRES as far as the
+progress so far deserves (`linad.solve.newton_krylov`). Whatever goes wrong (a singular matrix, a number that
 is not finite, no decrease, too many steps) stops the program; then Python runs the solver itself,
 which goes on by other means or raises.
 """
@@ -282,8 +282,8 @@ def largest(r: Any) -> Any:
 
 
 def loop_of(solver: Any, options: dict[str, Any]) -> Any:
-    """What a solver with these options is in a program, as `linad.solve.implicit` takes it, if it is
-    known."""
+    """What a solver with these options is in a program, if that is known; see
+    `linad.solve.implicit.ImplicitEquation`."""
     if solver is newton and options.keys() <= NEWTON:
         return functools.partial(_newton_loop, **options)
     if solver is newton_krylov and options.keys() <= NEWTON_KRYLOV:

@@ -54,8 +54,8 @@ class Step(NamedTuple):
 def minimum_loop(
     f: Callable[..., Any], solver: Any, options: dict[str, Any]
 ) -> Callable[[Any], Loop | None] | None:
-    """What a minimiser with these options is in a program, as `linad.solve.implicit` takes it, if it
-    is known."""
+    """What a minimiser with these options is in a program, if that is known; see
+    `linad.solve.implicit.ImplicitEquation`."""
     if solver is not trust_region or not options.keys() <= OPTIONS:
         return None
 

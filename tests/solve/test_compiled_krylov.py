@@ -22,7 +22,7 @@ def compiled(f, *args):
 def matrix(n, dtype, seed=0):
     rng = np.random.default_rng(seed)
     A, b = rng.normal(size=(n, n)), rng.normal(size=n)
-    if dtype == complex:
+    if dtype is complex:
         A, b = A + 1j * rng.normal(size=(n, n)), b + 1j * rng.normal(size=n)
     return (A + n * np.eye(n)).astype(dtype), b.astype(dtype)
 
