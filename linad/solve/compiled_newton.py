@@ -2,9 +2,9 @@
 
 The steps, the line search and the tests are those of `linad.solve.newton`, and the solution is that
 of `root` outside of programs. Systems are solved by dense factors, or by GMRES as far as the
-progress so far deserves (`linad.solve.newton_krylov`). Whatever goes wrong (a singular matrix, a number that
-is not finite, no decrease, too many steps) stops the program; then Python runs the solver itself,
-which goes on by other means or raises.
+progress so far deserves (`linad.solve.newton_krylov`). Whatever goes wrong (a singular matrix, a
+number that is not finite, no decrease, too many steps) stops the program; then Python runs the
+solver itself, which goes on by other means or raises.
 """
 
 import functools

@@ -137,10 +137,9 @@ class ImplicitEquation:
         self._programs: dict[Any, tape.Tape | None] = {}
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        same = isinstance(other, ImplicitEquation) and self.key is not None
-        return same and bool(self.key == other.key)
+        if not isinstance(other, ImplicitEquation) or self.key is None:
+            return self is other
+        return bool(self.key == other.key)
 
     def __hash__(self) -> int:
         return id(self) if self.key is None else hash(self.key)
