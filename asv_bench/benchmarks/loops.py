@@ -11,7 +11,7 @@ import numpy as np
 
 import linad
 
-from . import ratio
+from .real_problems import smallest_ratio
 from .workloads import dynamics
 
 START = np.array([30.0, 4.0])
@@ -147,7 +147,7 @@ class Ratios:
 
     def track_ratio(self, form):
         above, below, scale = self.pair
-        return scale * ratio(above, below)
+        return scale * smallest_ratio(above, below, 25)
 
     track_ratio.unit = "ratio"
 

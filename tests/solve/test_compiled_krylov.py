@@ -27,14 +27,15 @@ def matrix(n, dtype, seed=0):
     return (A + n * np.eye(n)).astype(dtype), b.astype(dtype)
 
 
+@full
 @pytest.mark.parametrize(
     "n, dtype, restart",
     [
         (7, float, 30),
-        pytest.param(1, float, 5, marks=full),
-        pytest.param(7, complex, 3, marks=full),
-        pytest.param(40, float, 4, marks=full),
-        pytest.param(9, np.float32, 5, marks=full),
+        (1, float, 5),
+        (7, complex, 3),
+        (40, float, 4),
+        (9, np.float32, 5),
     ],
 )
 def test_gmres(n, dtype, restart):
@@ -88,12 +89,20 @@ def chain(n, **options):
     return f
 
 
+def test_the_gradient_of_a_root():
+    f = chain(3, solver=solve.newton_krylov, linear_solver="krylov")
+    slope = linad.grad(lambda a: np.sum(np.sin(f(a))))
+    a = np.linspace(0.5, 1.5, 3)
+    np.testing.assert_allclose(compiled(slope, a)(1.1 * a), slope(1.1 * a), rtol=1e-9)
+
+
+@full
 @pytest.mark.parametrize(
     "options",
     [
         {"solver": solve.newton_krylov, "linear_solver": "krylov"},
-        pytest.param({"linear_solver": "krylov"}, marks=full),
-        pytest.param({"solver": solve.newton_krylov, "ftol": 1e-13, "restart": 2}, marks=full),
+        {"linear_solver": "krylov"},
+        {"solver": solve.newton_krylov, "ftol": 1e-13, "restart": 2},
     ],
 )
 def test_every_mode_and_order(options):

@@ -36,9 +36,14 @@ def decay(y):
     return np.stack([found["size"], found["rate"], found["rest"]])
 
 
-@pytest.mark.parametrize(
-    "f, a", [(lowest, np.array([2.0, 3.0])), pytest.param(decay, DECAY, marks=full)]
-)
+@pytest.mark.parametrize("f, a", [(lowest, np.array([2.0, 3.0])), (decay, DECAY)])
+def test_the_gradient(f, a):
+    slope = linad.grad(lambda a: np.sum(np.sin(f(a))))
+    np.testing.assert_allclose(compiled(slope, a)(1.1 * a), slope(1.1 * a), rtol=1e-6, atol=1e-9)
+
+
+@full
+@pytest.mark.parametrize("f, a", [(lowest, np.array([2.0, 3.0])), (decay, DECAY)])
 def test_every_mode_and_order(f, a):
     def total(a):
         return np.sum(np.sin(f(a)))
