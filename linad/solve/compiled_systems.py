@@ -15,6 +15,7 @@ from linad.api.derivatives import jacobian, linearize
 from linad.control.bodies import BodyTrace, tape_of
 from linad.control.control_primitive import ControlPrimitive, uncompiled
 from linad.control.loops import scan
+from linad.core.compiler_lock import compiling
 from linad.core.tape import Tape, guard, needed, raises, unchanged
 from linad.errors import LinadError
 from linad.linalg.iterative_inverses import METHODS, RESTART
@@ -33,7 +34,8 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
 
     None where there is none: it decides on values in Python, or NumPy has to run a part of it.
     """
-    from linad.sweeps.cpu.target import CPU  # it imports Numba
+    with compiling:
+        from linad.sweeps.cpu.target import CPU  # it imports Numba
 
     tape = as_plain_tape(name, f, example)
     if tape is None:
