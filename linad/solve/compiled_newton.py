@@ -326,7 +326,7 @@ def _newton_krylov_loop(
     plain = preconditioner is None or (
         isinstance(preconditioner, str)
         and preconditioner == "auto"
-        and equation.kind_of_system("auto") != "sparse"
+        and equation.kind_of_system("auto") in ("dense", "krylov")
     )
     eps = equation.eps
     xtol = _tolerance(xtol, ftol, eps)

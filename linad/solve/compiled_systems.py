@@ -37,15 +37,6 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
     with compiling:
         from linad.sweeps.cpu.target import CPU  # it imports Numba
 
-    tape = as_plain_tape(name, f, example)
-    if tape is None:
-        return None
-    lowering = Lowering(simplified(tape), CPU)
-    return None if any(isinstance(i, Fallback) for i in lowering.instructions) else tape
-
-
-def as_plain_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None:
-    """What a function of arrays computes, if Python decides nothing on values."""
     try:
         tape = _recorded(name, f, example, unrepeated=True)
     except np.linalg.LinAlgError:  # of what a loop begins with; what it comes to may be another
@@ -55,7 +46,10 @@ def as_plain_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape 
             return None
     except LinadError:
         return None
-    return None if _decides(tape) else tape
+    if _decides(tape):
+        return None
+    lowering = Lowering(simplified(tape), CPU)
+    return None if any(isinstance(i, Fallback) for i in lowering.instructions) else tape
 
 
 def _recorded(name: str, f: Callable[..., Any], example: list[Any], unrepeated: bool) -> Tape:
@@ -164,8 +158,8 @@ def linear_loop(equation: Any) -> Callable[[Any, Any], Any] | None:
 
 
 def kind_of(J: Callable[[], Any], n: int, linear_solver: str, rtol: float) -> str:
-    """How programs solve systems with a Jacobian: "dense", "krylov", or "sparse" and "closed form",
-    which they leave to Python.
+    """How programs solve systems with a Jacobian: "dense" or "krylov"; what else there is, and
+    "none", they leave to Python.
 
     Parameters
     ----------
@@ -180,7 +174,10 @@ def kind_of(J: Callable[[], Any], n: int, linear_solver: str, rtol: float) -> st
         return linear_solver
     if n <= SMALL:
         return "dense"
-    method = system(J(), "auto", rtol).method
+    try:
+        method = system(J(), "auto", rtol).method
+    except (LinadError, np.linalg.LinAlgError):  # singular there: Python knows more ways
+        return "none"
     if method in METHODS:
         return "krylov"
     return "dense" if method in ("Cholesky", "dense LU") else method

@@ -16,27 +16,23 @@ there is zero.
 Source: A. Griewank, A. Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.api.derivatives import linearize
-from linad.control.bodies import Body, signature
-from linad.control.closures import plain
 from linad.core import tape, tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
 from linad.core.marks import outside_of_traces
-from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
 from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
-from linad.solve.compiled_systems import as_plain_tape, as_tape, kind_of, solved_with
+from linad.solve.compiled_systems import as_tape, kind_of, solved_with
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -107,12 +103,6 @@ class ImplicitEquation:
     loop : callable, optional
         ``loop(equation) -> program``: what `solve` is in a compiled program, a function of x0 and
         θ as vectors; None if it is none.
-
-    Attributes
-    ----------
-    key : hashable or None
-        Equal for equations that are the same, where that is known: loops that are recorded anew,
-        and hold the same equation, are the same loop.
     """
 
     def __init__(
@@ -132,17 +122,8 @@ class ImplicitEquation:
         self._latest: tuple[Any, Any, Any] | None = None
         self.eps = float(max([np.finfo(slot.dtype).eps for slot in x0.slots], default=0.0))
         self.example: tuple[Any, Any] | None = None
-        self.key: Any = None
         self._kinds: dict[str, str] = {}
         self._programs: dict[Any, tape.Tape | None] = {}
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ImplicitEquation) or self.key is None:
-            return self is other
-        return bool(self.key == other.key)
-
-    def __hash__(self) -> int:
-        return id(self) if self.key is None else hash(self.key)
 
     def residual(self, x: Any, theta: Any) -> Any:
         """g on vectors."""
@@ -371,33 +352,7 @@ def solved(
     point, start = pack(_start(x0, theta, name))
     parameters, given = pack(theta)
     equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol, loop)
-    if in_a_body.get():
-        equation.key = _key_of(equation, plain(start), plain(given))
     return point.container(solution(start, given, equation=equation))
-
-
-def _key_of(equation: ImplicitEquation, x0: Any, theta: Any) -> Any:
-    """What an equation is known by: its residuals as a program, and the solver with its options;
-    None where Python has a part in them."""
-    loop = equation.loop
-    if not isinstance(loop, functools.partial):
-        return None
-    made = as_plain_tape(equation.name, equation.residual, [x0, theta])
-    if made is None:
-        return None
-    key = (
-        equation.name,
-        loop.func,
-        tuple(sorted(loop.keywords.items())),
-        (equation.linear_solver, equation.rtol),
-        tuple([(f.structure, tuple(f.packed)) for f in (equation.x0, equation.theta)]),
-        signature(Body(made, [x0, theta], 0, 0)),
-    )
-    try:
-        hash(key)
-    except TypeError:
-        return None
-    return key
 
 
 def _start(x0: Any, theta: Any, name: str) -> Any:

@@ -190,6 +190,18 @@ class TestTrouble:
             run(np.nan)
 
     @full
+    def test_a_singular_jacobian_at_the_start(self):
+        """Of so many unknowns that its structure decides how systems are solved."""
+
+        def f(a):
+            return solve.root(lambda x: x**3 + 0.0 * np.mean(x**2) - a, np.zeros(210))
+
+        run = linad.jit(f)
+        for _ in range(3):
+            with pytest.raises(ConvergenceError):
+                run(1.0)
+
+    @full
     def test_too_few_products(self):
         def f(a):
             A = np.roll(np.eye(6), 1, axis=0)
