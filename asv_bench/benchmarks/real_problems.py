@@ -130,11 +130,10 @@ class BratuNewton(_Ratios):
 class BratuNewtonKrylov(_Ratios):
     """Newton's method on 128 x 128 unknowns with GMRES, the whole of it one compiled program.
 
-    The same forcing terms, restarts and line search in a loop by hand; by JAX a program of its own
-    kind, with its GMRES and the same forcing terms, full steps.
+    The same forcing terms, restarts and line search in a loop by hand.
     """
 
-    params = ["hand", "jax"]
+    params = ["hand"]
     rounds = 5
     lam, restart, most, ftol = 6.0, 50, 1000, 1e-10
 
@@ -174,48 +173,6 @@ class BratuNewtonKrylov(_Ratios):
         u, products = bratu_root(128, self.lam, self.ftol, self.restart, self.most)
         assert abs(products - self.products) <= 0.1 * self.products, (products, self.products)
         return lambda: bratu_root(128, self.lam, self.ftol, self.restart, self.most)[0]
-
-    def by_jax(self):
-        jax = jax_on_one_thread()
-        from jax.scipy.sparse.linalg import gmres
-
-        jnp, h2 = jax.numpy, 1.0 / 129**2
-
-        def residual(u):
-            v = jnp.pad(u, 1)
-            around = v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:]
-            return around - 4 * u + self.lam * h2 * jnp.exp(u)
-
-        def step(state):
-            u, r, size, before, eta = state
-            chosen = 0.9 * (size / before) ** 2
-            least = 0.9 * eta**2
-            chosen = jnp.where(least > 0.1, jnp.maximum(chosen, least), chosen)
-            eta = jnp.where(jnp.isinf(before), eta, jnp.minimum(chosen, 0.9))
-            eta = jnp.maximum(eta, jnp.minimum(0.9, 0.5 * self.ftol / size))
-            _, product = jax.linearize(residual, u)
-            cycles = self.most // self.restart
-            p, _ = gmres(
-                product,
-                -r,
-                tol=eta,
-                restart=self.restart,
-                maxiter=cycles,
-                solve_method="incremental",
-            )
-            u = u + p
-            r = residual(u)
-            return u, r, jnp.sqrt(jnp.sum(r * r)), size, eta
-
-        @jax.jit
-        def solve():
-            u = jnp.zeros((128, 128))
-            r = residual(u)
-            state = u, r, jnp.sqrt(jnp.sum(r * r)), jnp.inf, 0.5
-            goes_on = lambda s: jnp.abs(s[1]).max() > self.ftol  # noqa: E731
-            return jax.lax.while_loop(goes_on, step, state)[0]
-
-        return lambda: np.asarray(solve())
 
 
 def casadi_bratu(n, lam):
