@@ -10,7 +10,6 @@ import scipy.signal
 
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
-from linad.scipy.linalg import expm
 from linad.scipy.mirror import inexact, refuse, traced_form
 
 
