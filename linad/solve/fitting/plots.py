@@ -1,5 +1,6 @@
 """A picture of a fit: data, model with its band, residuals. matplotlib is imported here alone."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def _abscissae(xdata: Any, parts: list[Any]) -> list[Any] | None:
 def _numbers(parts: list[Any]) -> list[Any]:
     """Numbers of the residuals, one data set after the other."""
     ends = np.cumsum([0, *[part.size for part in parts]])
-    return [np.arange(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [np.arange(a, b) for a, b in itertools.pairwise(ends)]
 
 
 def _bars(fit: Any, y: Any, weight: Any) -> Any:
