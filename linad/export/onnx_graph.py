@@ -24,6 +24,7 @@ from linad.core import tree
 from linad.core.tape import Var
 from linad.errors import ExportError, LinadError
 from linad.export import (
+    onnx_complex as _complex,
     onnx_compositions as _compositions,
     onnx_exponentials as _exponentials,
     onnx_matrices as _matrices,
@@ -38,7 +39,7 @@ from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
 FORM_MODULES = (
-    *(_nodes, _selections, _searching, _matrices),
+    *(_nodes, _selections, _searching, _matrices, _complex),
     *(_exponentials, _trigonometry, _compositions, _reductions, _special),
 )
 """They register how primitives are written."""
