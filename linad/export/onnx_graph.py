@@ -24,6 +24,7 @@ from linad.core import tree
 from linad.core.tape import Var
 from linad.errors import ExportError, LinadError
 from linad.export import (
+    onnx_bessel as _bessel,
     onnx_complex as _complex,
     onnx_compositions as _compositions,
     onnx_exponentials as _exponentials,
@@ -40,7 +41,7 @@ from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, 
 
 FORM_MODULES = (
     *(_nodes, _selections, _searching, _matrices, _complex),
-    *(_exponentials, _trigonometry, _compositions, _reductions, _special),
+    *(_exponentials, _trigonometry, _compositions, _reductions, _special, _bessel),
 )
 """They register how primitives are written."""
 
