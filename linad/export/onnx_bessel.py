@@ -57,7 +57,9 @@ def _j(n: int, x: Any) -> Any:
     size = np.abs(x)
     near = size <= EDGE
     inside, outside = np.where(near, size, 0.0), np.where(near, EDGE, size)
-    y = np.where(near, fitted_series(_first_kind(n), 64, 2 * inside / EDGE - 1), _hankel(n, outside)[0])
+    y = np.where(
+        near, fitted_series(_first_kind(n), 64, 2 * inside / EDGE - 1), _hankel(n, outside)[0]
+    )
     y = np.where(size == np.inf, 0.0, y)
     return np.sign(x) * y if n % 2 else y
 

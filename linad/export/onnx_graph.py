@@ -28,6 +28,8 @@ from linad.export import (
     onnx_complex as _complex,
     onnx_compositions as _compositions,
     onnx_exponentials as _exponentials,
+    onnx_incomplete as _incomplete,
+    onnx_integrals as _integrals,
     onnx_matrices as _matrices,
     onnx_nodes as _nodes,
     onnx_reductions as _reductions,
@@ -41,7 +43,16 @@ from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, 
 
 FORM_MODULES = (
     *(_nodes, _selections, _searching, _matrices, _complex),
-    *(_exponentials, _trigonometry, _compositions, _reductions, _special, _bessel),
+    *(
+        _exponentials,
+        _trigonometry,
+        _compositions,
+        _reductions,
+        _special,
+        _bessel,
+        _incomplete,
+        _integrals,
+    ),
 )
 """They register how primitives are written."""
 
