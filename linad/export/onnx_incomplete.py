@@ -1,4 +1,4 @@
-"""Incomplete gamma and beta functions; see `onnx_special`.
+"""Incomplete gamma and beta functions, and distribution functions of them; see `onnx_special`.
 
 P(a, x)      x^a e^-x / Γ(a + 1) Σ x^k / ((a + 1) ... (a + k))   for x < a + 1, else 1 - Q
 Q(a, x)      x^a e^-x / Γ(a) by a continued fraction             for x >= a + 1, else 1 - P
@@ -16,11 +16,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.special as sp
 
 from linad.core.tape import Equation, Var
 from linad.export.onnx_exponentials import log1p
 from linad.export.onnx_special import gammaln
-from linad.export.onnx_writer import NoForm, Writer, form
+from linad.export.onnx_writer import NoForm, Writer, composed, form
 
 STEPS, LARGEST = 300, 200.0
 TINY = 1e-300
@@ -153,8 +154,12 @@ def _beta_end(complement: bool) -> Callable[..., Any]:
         y = np.where(turned, y, 1 - y) if complement else np.where(turned, 1 - y, y)
         left, right = (1.0, 0.0) if complement else (0.0, 1.0)
         y = np.where(x == 0, left, np.where(x == 1, right, y))
-        good = (a > 0) & (b > 0) & (a <= LARGEST) & (b <= LARGEST) & (x >= 0) & (x <= 1)
-        return np.where(good, y, np.nan)
+        # Of a shape that is 0 all weight lies at one end.
+        at_zero = np.where(x > 0, right, left)
+        at_one = np.where(x == 1, right, left)
+        y = np.where(a == 0, at_zero, np.where(b == 0, at_one, y))
+        good = (a >= 0) & (b >= 0) & (a + b > 0) & (x >= 0) & (x <= 1)
+        return np.where(good & (a <= LARGEST) & (b <= LARGEST), y, np.nan)
 
     return end
 
@@ -170,3 +175,69 @@ def betainc(writer: Writer, eqn: Equation) -> Any:
 @form("betaincc")
 def betaincc(writer: Writer, eqn: Equation) -> Any:
     return _written(writer, eqn, "BetaUpper", BETA, _beta_start, _beta_end(True))
+
+
+# Distribution functions: chi square, gamma, Poisson, F, Student's.
+
+
+@composed("chdtr")
+def chdtr(v: Any, x: Any) -> Any:
+    return sp.gammainc(0.5 * v, 0.5 * x)
+
+
+@composed("chdtrc")
+def chdtrc(v: Any, x: Any) -> Any:
+    return sp.gammaincc(0.5 * v, 0.5 * x)
+
+
+def _of_rate(a: Any, x: Any, y: Any) -> Any:
+    return np.where((x >= 0) & ((a >= 0) | (x == 0)), y, np.nan)
+
+
+@composed("gdtr")
+def gdtr(a: Any, b: Any, x: Any) -> Any:
+    return _of_rate(a, x, sp.gammainc(b, a * x))
+
+
+@composed("gdtrc")
+def gdtrc(a: Any, b: Any, x: Any) -> Any:
+    return _of_rate(a, x, sp.gammaincc(b, a * x))
+
+
+def _of_counts(k: Any, m: Any, at_zero: float, y: Any) -> Any:
+    return np.where(k < 0, np.nan, np.where(m == 0, at_zero, y))
+
+
+@composed("pdtr")
+def pdtr(k: Any, m: Any) -> Any:
+    return _of_counts(k, m, 1.0, sp.gammaincc(np.floor(k) + 1, m))
+
+
+@composed("pdtrc")
+def pdtrc(k: Any, m: Any) -> Any:
+    return _of_counts(k, m, 0.0, sp.gammainc(np.floor(k) + 1, m))
+
+
+def _of_ratio(a: Any, b: Any, x: Any, y: Any) -> Any:
+    return np.where((a > 0) & (b > 0) & (x >= 0), y, np.nan)
+
+
+@composed("fdtr")
+def fdtr(a: Any, b: Any, x: Any) -> Any:
+    return _of_ratio(a, b, x, sp.betainc(0.5 * a, 0.5 * b, a * x / (a * x + b)))
+
+
+@composed("fdtrc")
+def fdtrc(a: Any, b: Any, x: Any) -> Any:
+    return _of_ratio(a, b, x, sp.betainc(0.5 * b, 0.5 * a, b / (a * x + b)))
+
+
+@composed("stdtr")
+def stdtr(df: Any, t: Any) -> Any:
+    # Of the two points that add up to 1 the smaller one, which is exact, is handed on.
+    square = t * t
+    near, far = np.minimum(square, df), np.maximum(square, df)
+    inner = sp.betaincc(0.5, 0.5 * df, near / (df + near))
+    outer = sp.betainc(0.5 * df, 0.5, df / (df + far))
+    tail = 0.5 * np.where(square < df, inner, outer)
+    return np.where(df > 0, np.where(t < 0, tail, 1 - tail), np.nan)
