@@ -1,7 +1,6 @@
 """scipy.special: distribution functions, their complements and their inverses.
 
-y = F(x)       dy = f(x) dx            f the density
-x = F^-1(p)    dx = dp / f(x)
+y = F(a, x)       dy = F_a da + f dx       f the density; see `linad.rules.families`
 
 In counts they are steps, whose derivatives are not taken, and in the degrees of freedom of
 noncentral chi-squared the derivative has no closed form.
@@ -16,6 +15,7 @@ import scipy.special as sp
 
 from linad.core.primitive import Traced
 from linad.rules.elementwise import NO_SLOPE
+from linad.rules.families import family
 from linad.rules.incomplete import I_a, I_b, P_a, beta_density, gamma_density
 from linad.rules.special import SQRT_2PI, boxcox_power, special
 
@@ -68,13 +68,7 @@ def _chi_v(v: Any, x: Any) -> Any:
     return 0.5 * P_a(0.5 * v, 0.5 * x)
 
 
-special("chdtr", v=lambda y, v, x: _chi_v(v, x), x=lambda y, v, x: _chi_density(v, x))
-special("chdtrc", v=lambda y, v, x: -_chi_v(v, x), x=lambda y, v, x: -_chi_density(v, x))
-special(
-    "chdtri",
-    v=lambda x, v, p: -_chi_v(v, x) / _chi_density(v, x),
-    p=lambda x, v, p: -1 / _chi_density(v, x),
-)
+family("chdtr", "chdtrc", complement_inverse="chdtri p", v=_chi_v, x=_chi_density)
 
 
 def _noncentral_density(x: Any, v: Any, nc: Any) -> Any:
@@ -109,17 +103,11 @@ def _gdtr_slope(a: Any, b: Any, x: Any) -> Any:
     return a * gamma_density(b, np.where(none, 1.0, a * x))
 
 
-special(
-    "gdtr",
-    a=lambda y, a, b, x: _gdtr_slope(x, b, a),
-    b=lambda y, a, b, x: P_a(b, a * x),
-    x=lambda y, a, b, x: _gdtr_slope(a, b, x),
-)
-special(
-    "gdtrc",
-    a=lambda y, a, b, x: -_gdtr_slope(x, b, a),
-    b=lambda y, a, b, x: -P_a(b, a * x),
-    x=lambda y, a, b, x: -_gdtr_slope(a, b, x),
+family(
+    *("gdtr", "gdtrc"),
+    a=lambda a, b, x: _gdtr_slope(x, b, a),
+    b=lambda a, b, x: P_a(b, a * x),
+    x=_gdtr_slope,
 )
 special(
     "gdtrix",
@@ -181,30 +169,8 @@ def _f_n(m: Any, n: Any, x: Any) -> Any:
     return 0.5 * I_b(0.5 * m, 0.5 * n, m * x / (n + m * x)) - x / n * _f_density(m, n, x)
 
 
-special("stdtr", v=lambda y, v, t: _t_v(v, t), t=lambda y, v, t: _t_density(v, t))
-special(
-    "stdtrit",
-    v=lambda t, v, p: -_t_v(v, t) / _t_density(v, t),
-    p=lambda t, v, p: 1 / _t_density(v, t),
-)
-special(
-    "fdtr",
-    m=lambda y, m, n, x: _f_m(m, n, x),
-    n=lambda y, m, n, x: _f_n(m, n, x),
-    x=lambda y, m, n, x: _f_density(m, n, x),
-)
-special(
-    "fdtrc",
-    m=lambda y, m, n, x: -_f_m(m, n, x),
-    n=lambda y, m, n, x: -_f_n(m, n, x),
-    x=lambda y, m, n, x: -_f_density(m, n, x),
-)
-special(
-    "fdtri",
-    m=lambda x, m, n, p: -_f_m(m, n, x) / _f_density(m, n, x),
-    n=lambda x, m, n, p: -_f_n(m, n, x) / _f_density(m, n, x),
-    p=lambda x, m, n, p: 1 / _f_density(m, n, x),
-)
+family("stdtr", inverse="stdtrit p", v=_t_v, t=_t_density)
+family("fdtr", "fdtrc", inverse="fdtri p", m=_f_m, n=_f_n, x=_f_density)
 
 # Counts: Poisson, binomial, negative binomial, in their mean or probability.
 
@@ -223,12 +189,6 @@ def _waiting_slope(k: Any, n: Any, p: Any) -> Any:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
-special("pdtr", k=NO_SLOPE, m=lambda y, k, m: _poisson_slope(k, m))
-special("pdtrc", k=NO_SLOPE, m=lambda y, k, m: -_poisson_slope(k, m))
-special("pdtri", k=NO_SLOPE, y=lambda m, k, y: 1 / _poisson_slope(k, m))
-special("bdtr", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: _binomial_slope(k, n, p))
-special("bdtrc", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: -_binomial_slope(k, n, p))
-special("bdtri", k=NO_SLOPE, n=NO_SLOPE, y=lambda p, k, n, y: 1 / _binomial_slope(k, n, p))
-special("nbdtr", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: _waiting_slope(k, n, p))
-special("nbdtrc", k=NO_SLOPE, n=NO_SLOPE, p=lambda y, k, n, p: -_waiting_slope(k, n, p))
-special("nbdtri", k=NO_SLOPE, n=NO_SLOPE, y=lambda p, k, n, y: 1 / _waiting_slope(k, n, p))
+family("pdtr", "pdtrc", inverse="pdtri y", k=NO_SLOPE, m=_poisson_slope)
+family("bdtr", "bdtrc", inverse="bdtri y", k=NO_SLOPE, n=NO_SLOPE, p=_binomial_slope)
+family("nbdtr", "nbdtrc", inverse="nbdtri y", k=NO_SLOPE, n=NO_SLOPE, p=_waiting_slope)

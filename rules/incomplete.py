@@ -2,7 +2,8 @@
 
 d P(a, x) = x^(a-1) e^-x / Γ(a) dx + P_a da
 d I_x(a, b) = x^(a-1) (1 - x)^(b-1) / B(a, b) dx + I_a da + I_b db
-dx = (dp - P_a da) / P_x        of x = P^-1(a, p), and so for the others
+
+and their complements and inverses, see `linad.rules.families`.
 
 P_a, I_a, I_b are integrals, see `linad.rules.incompleteintegrals`, and primitives: in their shapes
 their derivatives are the same of a higher order, and in x they are the densities differentiated.
@@ -17,13 +18,13 @@ import scipy.special as sp
 
 from linad.core.primitive import Primitive, Traced
 from linad.rules.elementwise import several
+from linad.rules.families import family
 from linad.rules.incompleteintegrals import (
     beta_factor,
     betainc_in_shapes,
     gamma_factor,
     gammainc_in_shape,
 )
-from linad.rules.special import special
 
 
 def _with_ends(end: Any, inside: Any, powers: Any, x: Any, other: float) -> Any:
@@ -118,39 +119,18 @@ def I_b(a: Any, b: Any, x: Any) -> Any:
     return betainc_wrt_shapes(a, b, x, orders=(0, 1))
 
 
-special("gammainc", a=lambda y, a, x: P_a(a, x), x=lambda y, a, x: gamma_density(a, x))
-special("gammaincc", a=lambda y, a, x: -P_a(a, x), x=lambda y, a, x: -gamma_density(a, x))
-special(
-    "gammaincinv",
-    a=lambda x, a, p: -P_a(a, x) / gamma_density(a, x),
-    p=lambda x, a, p: 1 / gamma_density(a, x),
+family(
+    *("gammainc", "gammaincc"),
+    inverse="gammaincinv p",
+    complement_inverse="gammainccinv q",
+    a=P_a,
+    x=gamma_density,
 )
-special(
-    "gammainccinv",
-    a=lambda x, a, q: -P_a(a, x) / gamma_density(a, x),
-    q=lambda x, a, q: -1 / gamma_density(a, x),
-)
-special(
-    "betainc",
-    a=lambda y, a, b, x: I_a(a, b, x),
-    b=lambda y, a, b, x: I_b(a, b, x),
-    x=lambda y, a, b, x: beta_density(a, b, x),
-)
-special(
-    "betaincc",
-    a=lambda y, a, b, x: -I_a(a, b, x),
-    b=lambda y, a, b, x: -I_b(a, b, x),
-    x=lambda y, a, b, x: -beta_density(a, b, x),
-)
-special(
-    "betaincinv",
-    a=lambda x, a, b, p: -I_a(a, b, x) / beta_density(a, b, x),
-    b=lambda x, a, b, p: -I_b(a, b, x) / beta_density(a, b, x),
-    p=lambda x, a, b, p: 1 / beta_density(a, b, x),
-)
-special(
-    "betainccinv",
-    a=lambda x, a, b, q: -I_a(a, b, x) / beta_density(a, b, x),
-    b=lambda x, a, b, q: -I_b(a, b, x) / beta_density(a, b, x),
-    q=lambda x, a, b, q: -1 / beta_density(a, b, x),
+family(
+    *("betainc", "betaincc"),
+    inverse="betaincinv p",
+    complement_inverse="betainccinv q",
+    a=I_a,
+    b=I_b,
+    x=beta_density,
 )

@@ -134,7 +134,7 @@ COUNTERPARTS = {
         if function is not vecmath.again
     },
     vecmath.again: lambda at, start, stop: 0,  # NumPy's functions have no range
-    **{complexes.LIBRARY[name]: _library(name) for name in complexes.UNARY},
+    **{complexes.LIBRARY[name]: _library(name) for name in complexes.LIBRARY},
     complexes._power: np.power,
     **{special.NAMES[f"s_{name}"]: _special(name) for name in ARITY},
 }

@@ -13,7 +13,7 @@ from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
-from linad.adoption.renaming import check_version
+from linad.core.renaming import check_version
 from linad.adoption.subclasses import forget
 from linad.adoption.sweep import (
     Changes,

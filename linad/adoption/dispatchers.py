@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from linad.adoption.conversions import held
+from linad.arrays.conversions import held
 from linad.adoption.exchanges import Exchange
 
 _COMPILED, _TRACED = "CPUDispatcher", "TracedDispatcher"

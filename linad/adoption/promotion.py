@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.adoption.conversions import held
+from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
 from linad.rules.creation import asarray
 

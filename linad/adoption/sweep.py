@@ -8,12 +8,12 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from linad.adoption.conversions import held
+from linad.arrays.conversions import held
 from linad.adoption.dispatchers import exchange, is_dispatcher
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.forms import ALWAYS, form_of, has_form
 from linad.adoption.live_objects import live_objects
-from linad.adoption.renaming import Use, renamed
+from linad.core.renaming import Use, renamed
 from linad.adoption.source import deeper
 from linad.arrays.traces import running_trace
 from linad.core.marks import running

@@ -195,7 +195,6 @@ class Overwriting:
         """Test at the first use that the rules are adjoint to each other."""
         if self._tangent is None or self._adjoint is None:
             return
-        self._tested = True
         rng = np.random.default_rng(0)
         given = [normal(np.shape(J.values[i]), J.dtype_of(i), rng) for i in J.active]
         seed = normal(J.y.shape, J.y.dtype, rng)
@@ -206,11 +205,11 @@ class Overwriting:
         for b, v in zip(pulled, given, strict=True):
             size += np.linalg.norm(b) * np.linalg.norm(v)
         if not abs(left - right) <= 1e3 * np.finfo(J.y.dtype).eps * size:
-            self._tested = False
             raise WrongRuleError(
                 f"{self.name}: tangent and adjoint are not adjoint: <w, J v> = {left:.6g} but "
                 f"<J.H w, v> = {right:.6g} for random v and w"
             )
+        self._tested = True
 
 
 class InPlaceJacobian(JacobianOperator):

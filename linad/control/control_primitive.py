@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from linad.control.bodies import Body
+from linad.core.compiler_lock import compiling
 from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
 
@@ -47,9 +48,11 @@ class ControlPrimitive(Primitive):
         if compiler_is_off() or _uncompiled.get():
             return self.by_numpy(values)
         if self._runner is None:
-            from linad.control.running import Runner
+            with compiling:
+                from linad.control.running import Runner
 
-            self._runner = Runner(self)
+                if self._runner is None:
+                    self._runner = Runner(self)
         return self._runner(values)  # type: ignore[no-any-return]
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:

@@ -4,6 +4,11 @@ A process that is forked has the thread that forked it, and no other. A lock tha
 held at that moment is never given back there, so the child would wait for ever at its first
 compiled call. So a fork takes the lock before, and both processes give it back afterwards.
 Numba's own lock is treated in the same way.
+
+Modules that need Numba are imported with the lock held, too, where a function first asks for one.
+Numba's modules import each other in circles: two threads that begin to import it at the same moment
+find parts of it that are not there yet. And to compile is part of importing some modules of linad's,
+so a thread that imported one without the lock would wait for a thread that waits for that import.
 """
 
 import os
@@ -12,7 +17,7 @@ import threading
 from typing import Any
 
 compiling = threading.RLock()
-"""Held by who compiles, or loads the compiler. A thread may take it several times."""
+"""Held by who compiles, or imports the compiler. A thread may take it several times."""
 
 books = threading.RLock()
 """Held for a moment, by who looks up or adds a path of a jitted function."""

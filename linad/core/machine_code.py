@@ -47,9 +47,9 @@ def place() -> Path | None:
 @contextmanager
 def numba_keeps_in(folder: str) -> Iterator[None]:
     """Numba keeps what is compiled in the block there; with ``""``, beside its source."""
-    from numba import config
-
     with compiling:
+        from numba import config
+
         given = config.CACHE_DIR, getattr(config, "CACHE_LOCATOR_CLASSES", "")
         config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = folder, ""
         try:
@@ -66,15 +66,16 @@ def kept(*signature: Any, **options: Any) -> Callable[[Any], Any]:
     """
 
     def compiled(function: Callable[..., Any]) -> Any:
-        from numba import njit
+        with compiling:
+            from numba import njit
 
-        folder = place()
-        if folder is not None:
-            try:
-                with numba_keeps_in(str(folder)):
-                    return njit(*signature, cache=True, **options)(function)
-            except (RuntimeError, OSError) as problem:  # no source, or a folder that went away
-                log.info("linad: %s is not kept on disk: %s", function.__name__, problem)
-        return njit(*signature, **options)(function)
+            folder = place()
+            if folder is not None:
+                try:
+                    with numba_keeps_in(str(folder)):
+                        return njit(*signature, cache=True, **options)(function)
+                except (RuntimeError, OSError) as problem:  # no source, or a folder that went away
+                    log.info("linad: %s is not kept on disk: %s", function.__name__, problem)
+            return njit(*signature, **options)(function)
 
     return compiled

@@ -69,7 +69,10 @@ PASSED = (types.FunctionType, types.MethodType, Transformed)
 
 
 def direct_arrays(
-    f: Callable[..., Any], states: tuple[Sequence[Any], dict[str, Any]], look: Any
+    f: Callable[..., Any],
+    states: tuple[Sequence[Any], dict[str, Any]],
+    look: Any,
+    arrays: Sequence[np.ndarray],
 ) -> set[int]:
     """The ids of those arrays of a look that meet traced values only.
 
@@ -79,12 +82,14 @@ def direct_arrays(
     states : tuple
         Of the arguments, by position and by name.
     look : Look
+    arrays : list of ndarray
+        Of the look.
     """
-    seen = [a for a in look.arrays if id(a) not in look.compared]
+    seen = [a for a in arrays if id(a) not in look.compared]
     found = {id(a): a for a in seen if a.dtype.kind in "fc"}
     if not found:
         return set()
-    proof = _Proof(look, found)
+    proof = _Proof(look, arrays, found)
     proof.enter(f, list(states[0]), states[1])
     proof.finish()
     return set(found) - proof.used
@@ -93,8 +98,8 @@ def direct_arrays(
 class _Proof:
     """What is known so far: which arrays were used, and by which arguments functions are called."""
 
-    def __init__(self, look: Any, found: dict[int, Any]) -> None:
-        self.look, self.found = look, found
+    def __init__(self, look: Any, arrays: Sequence[np.ndarray], found: dict[int, Any]) -> None:
+        self.look, self.arrays, self.found = look, arrays, found
         self.used: set[int] = set()
         self.calls: dict[int, tuple[types.FunctionType, dict[str, Any]]] = {}
         self.results: dict[int, Any] = {}
@@ -146,7 +151,7 @@ class _Proof:
 
     def use_name(self, name: str) -> None:
         """An attribute of that name is read of something unknown."""
-        for a, place in zip(self.look.arrays, self.look.names, strict=True):
+        for a, place in zip(self.arrays, self.look.names, strict=True):
             if place.replace("'", "").replace("]", "").replace("[", ".").split(".")[-1] == name:
                 self.used.add(id(a))
         for f in self.look.functions:

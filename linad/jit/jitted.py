@@ -225,7 +225,7 @@ class Jitted(Generic[P, R]):
         if not self._has_room(variants, arguments):
             self._warn(variants)
             return self.function(*args, **kwargs)
-        outside = list(arguments.outside)
+        outside = arguments.outside
         with collection_paused():
             y, path = record(self.function, arguments)
         if path is None:
@@ -251,10 +251,13 @@ class Jitted(Generic[P, R]):
 
     def _numbers_met_single_precision(self, arguments: Signature, path: Variant) -> bool:
         """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
-        if self._narrow or not arguments.hold_python_numbers():
+        # What was so when these arguments were taken apart: another thread may have found it since.
+        if arguments.narrow or not arguments.hold_python_numbers():
             return False
-        self._narrow = in_single_precision(path.tape)
-        return self._narrow
+        if not in_single_precision(path.tape):
+            return False
+        self._narrow = True
+        return True
 
     def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
         """Keep a path, unless another thread has found it meanwhile."""
@@ -314,14 +317,15 @@ class Jitted(Generic[P, R]):
             leaves[k] = x
         fixed = set(range(len(leaves))) - set(arguments.dynamic)
         plain = Signature(leaves, arguments.structure, fixed)
-        plain.look = arguments.look
+        plain.look, plain.outside = arguments.look, arguments.outside
         return record(self.function, plain)[1]
 
     def _warn(self, variants: list[Variant]) -> None:
         if self._warned:
             return
         self._warned = True
-        guards = [e for e in variants[-1].tape.equations if e.primitive.name == "guard"]
+        last = list(variants)[-1:]  # another thread may have taken it away
+        guards = [e for v in last for e in v.tape.equations if e.primitive.name == "guard"]
         place = f" at {guards[-1].source}" if guards and guards[-1].source else ""
         warnings.warn(
             f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.compiler_lock import books
 from linad.core.memory_layouts import layout_of
 from linad.core.transformed_functions import Transformed
 from linad.jit.code_reads import reads_of
@@ -70,14 +71,14 @@ def _is_users_function(f: types.FunctionType) -> bool:
 
 
 class Look:
-    """What stands outside at one time.
+    """What stands outside at one time. Threads share it; each has arrays of its own from `still`.
 
     Attributes
     ----------
     key : tuple
         Equal for states that a program cannot tell apart, but for the entries of arrays.
-    arrays : list of ndarray
-        Of numbers; each once.
+    kinds : list of tuple
+        Dtype, shape and layout of each array, each array once.
     lines : list of str
         Conditions, in Python, that hold as long as all but the arrays is as it was.
     texts : list of str
@@ -98,17 +99,17 @@ class Look:
 
     def __init__(self, walk: "_Walk") -> None:
         self.key = tuple(walk.parts)
-        self.arrays, self.texts, self.names = walk.arrays, walk.texts, walk.array_names
+        self.texts, self.names = walk.texts, walk.array_names
         self.lines, self.scope, self.compared = walk.lines, walk.scope, walk.compared
         self.functions, self.objects = walk.functions, walk.objects
         self.of_users = {id(f) for f in self.functions}
         self.volatile, self.given_once = walk.volatile, walk.given_once
-        self.counts = bool(self.lines or self.arrays or self.given_once)
-        self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in self.arrays]
+        self.counts = bool(self.lines or walk.arrays or self.given_once)
+        self.kinds = [(a.dtype, a.shape, layout_of(a)) for a in walk.arrays]
         self._still: Callable[[], Any] | None = None
 
-    def still(self) -> "Look | None":
-        """The same look with the arrays of now; None where other things stand outside."""
+    def still(self) -> list[np.ndarray] | None:
+        """The arrays as they are now, in this thread; None where other things stand outside."""
         if self._still is None:
             test = " and ".join(self.lines) or "True"
             source = f"def still():\n    return ({''.join([t + ', ' for t in self.texts])})"
@@ -126,8 +127,7 @@ class Look:
                 return None
             if layout_of(a) != layout or is_frozen(a):
                 return None
-        self.arrays = list(arrays)
-        return self
+        return list(arrays)
 
 
 class Outside:
@@ -146,8 +146,10 @@ class Outside:
         self.nothing = False
         self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
 
-    def look(self, given: Sequence[tuple[str, Any]] = ()) -> Look | None:
-        """What stands outside now; None for a function that reads nothing there.
+    def look(
+        self, given: Sequence[tuple[str, Any]] = ()
+    ) -> tuple[Look | None, list[np.ndarray]]:
+        """What stands outside now, and its arrays; None for a function that reads nothing there.
 
         Parameters
         ----------
@@ -156,27 +158,32 @@ class Outside:
             those in containers: what their code reads counts, too.
         """
         if self.nothing and not given:
-            return None
+            return None, []
         place = tuple([id(g) for _, g in given])
         known = self._looks.get(place)
         if known is not None:
-            look = known[0].still()
-            if look is not None:
-                return look if look.counts else None
+            look, arrays = known[0], known[0].still()
+            if arrays is not None:
+                return (look if look.counts else None), arrays
+        # Until a walk meets no name that it did not look for. Other threads find names, too.
+        names, others, whole = self.names, self.others, self.whole
         while True:
-            walk = _Walk(self.names, self.whole, self.others)
+            walk = _Walk(names, whole, others)
             walk.root(self.f)
             for name, value in given:
                 walk.root(value, name, contents=False)
-            if (walk.names, walk.others, walk.whole) == (self.names, self.others, self.whole):
+            if (walk.names, walk.others, walk.whole) == (names, others, whole):
                 break
-            self.names, self.others, self.whole = walk.names, walk.others, walk.whole
+            names, others, whole = walk.names, walk.others, walk.whole
+        with books:
+            self.names, self.others = self.names | names, self.others | others
+            self.whole = self.whole or whole
         look = Look(walk)
         if len(self._looks) >= REMEMBERED:
             self._looks.clear()
         self._looks[place] = look, list(given)
         self.nothing = not (given or look.counts)
-        return look if look.counts else None
+        return (look if look.counts else None), walk.arrays
 
 
 REMEMBERED = 64

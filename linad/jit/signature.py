@@ -51,11 +51,16 @@ class Signature:
         what stands outside, once `see` has looked there.
     look : Look or None
         What the function reads from outside.
+    outside : list of ndarray
+        The arrays among it, as they are at this call.
     took_in : bool
         Whether arrays of other libraries were among the leaves, where NumPy's are now.
     """
 
-    __slots__ = ("arrays", "dynamic", "key", "leaves", "look", "structure", "took_in")
+    __slots__ = (
+        *("arrays", "dynamic", "key", "leaves", "look", "narrow", "outside", "structure"),
+        "took_in",
+    )
 
     def __init__(
         self,
@@ -68,9 +73,11 @@ class Signature:
         given, leaves = leaves, leaves_taken_in(leaves)
         self.took_in = leaves is not given
         self.leaves, self.structure = leaves, structure
+        self.narrow = narrow
         narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
         self.look: Look | None = None
+        self.outside: list[np.ndarray] = []
         moving = set(self.dynamic)
         self.arrays = [leaves[k] for k in self.dynamic]
         self.key: tuple[Any, ...] = (
@@ -82,7 +89,8 @@ class Signature:
     def see(self, outside: Outside) -> None:
         """Look at what stands outside: it is part of the key, and its arrays are operands."""
         given = [x for x in self.static_leaves if has_code(x)]
-        self.look = outside.look(self._with_names(given, outside.f) if given else ())
+        named = self._with_names(given, outside.f) if given else ()
+        self.look, self.outside = outside.look(named)
         if self.look is not None:
             self.key = (*self.key, self.look.key)
 
@@ -103,22 +111,17 @@ class Signature:
         return [x for k, x in enumerate(self.leaves) if k not in moving]
 
     @property
-    def outside(self) -> list[np.ndarray]:
-        """The arrays that the function reads from outside."""
-        return [] if self.look is None else self.look.arrays
-
-    @property
     def operands(self) -> list[Any]:
         """All that the program reads."""
-        return self.arrays if self.look is None else [*self.arrays, *self.look.arrays]
+        return [*self.arrays, *self.outside] if self.outside else self.arrays
 
     def direct(self, f: Callable[..., Any]) -> set[int]:
         """The ids of the arrays from outside that only meet traced values."""
-        if self.look is None or not self.look.arrays:
+        if self.look is None or not self.outside:
             return set()
         moving = {id(self.leaves[k]) for k in self.dynamic}
         args, kwargs = tree.unflatten(self.structure, self.leaves)
-        return direct_arrays(f, states_of(args, kwargs, moving), self.look)
+        return direct_arrays(f, states_of(args, kwargs, moving), self.look, self.outside)
 
     def call(self, f: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """Call a function with other arrays in the same places."""

@@ -181,7 +181,8 @@ class Variant:
         """The program as a compiled function, bound to arrays; see `Jitted.njit`."""
         if self._callable is not None and not outside:
             return self._callable
-        from linad.sweeps.cpu.njit_function import callable_from_numba
+        with compiling:
+            from linad.sweeps.cpu.njit_function import callable_from_numba
 
         tape = bound(self.rolled, outside)
         nodes = iter(tape.outputs)
@@ -380,7 +381,7 @@ def _has_changed(arguments: Signature, outside: Sequence[np.ndarray]) -> bool:
     now = arguments.look.still()
     if now is None:
         return True
-    pairs = zip(outside, now.arrays, strict=True)
+    pairs = zip(outside, now, strict=True)
     return not all([same_bits(a, before) for before, a in pairs])
 
 

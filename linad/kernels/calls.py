@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.compiler_lock import compiling
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.errors import MissingRuleError
@@ -67,7 +68,8 @@ class ProgramCall(Primitive):
     def function(self) -> Any:
         """The compiled function; it is made when it is first asked for."""
         if self._function is None:
-            with self.lock:
+            # Not with a lock of its own: a thread that compiles a program around it asks for it, too.
+            with compiling:
                 if self._function is None:
                     self._function = compiled(self.program, self.error_model)
         return self._function

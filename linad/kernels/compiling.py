@@ -88,11 +88,18 @@ def python_function(program: KernelProgram) -> Any:
 
 def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
     """The program, compiled by Numba for the types of its arguments."""
-    import numba
+    with compiling:
+        import numba
+
+        if numba.config.DISABLE_JIT:
+            return python_function(program)
+        return _by_numba(program, error_model)
+
+
+def _by_numba(program: KernelProgram, error_model: str) -> Any:
+    """The program compiled, or found on disk, by who holds the lock."""
     from numba import njit
 
-    if numba.config.DISABLE_JIT:
-        return python_function(program)
     from linad.sweeps.cpu import kernel_cache as cache
 
     kinds = [program.kinds[a] for a in (*program.arguments, *program.rooms)]
@@ -103,21 +110,20 @@ def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
     name = f"g{key.hexdigest()[:24]}"
     options = {"error_model": error_model, "no_cfunc_wrapper": True}
     # Numba's index goes by the name of the function, which is in the name of its file.
-    with compiling:
-        folder = cache.folder()
-        if folder is not None:
-            path = folder / f"{name}.py"
-            try:
-                cache.write_source(path, text)
-                sealed = cache.is_sealed(path)
-                scope: dict[str, Any] = {"__name__": "linad.kernels.generated"}
-                exec(compile(text, str(path), "exec"), scope)
-                with numba_keeps_in(""):
-                    made = njit(signature, cache=True, **options)(scope[program.name])
-                if not sealed:
-                    cache.seal(path)
-                    cache.room.keep_within_limit(path)
-                return made
-            except Exception as problem:
-                log.warning("linad: %s is not kept on disk: %s", program.name, problem)
-        return njit(signature, **options)(python_function(program))
+    folder = cache.folder()
+    if folder is not None:
+        path = folder / f"{name}.py"
+        try:
+            cache.write_source(path, text)
+            sealed = cache.is_sealed(path)
+            scope: dict[str, Any] = {"__name__": "linad.kernels.generated"}
+            exec(compile(text, str(path), "exec"), scope)
+            with numba_keeps_in(""):
+                made = njit(signature, cache=True, **options)(scope[program.name])
+            if not sealed:
+                cache.seal(path)
+                cache.room.keep_within_limit(path)
+            return made
+        except Exception as problem:
+            log.warning("linad: %s is not kept on disk: %s", program.name, problem)
+    return njit(signature, **options)(python_function(program))

@@ -11,6 +11,7 @@ import numpy as np
 
 from linad.arrays.buffers import concrete, share_storage
 from linad.arrays.tracer import Tracer
+from linad.core.compiler_lock import compiling
 from linad.core.primitive import Traced
 from linad.errors import KernelError
 from linad.kernels.analysis import KernelProgram, varied_names
@@ -135,7 +136,8 @@ class Kernel:
     """A function for Numba that can be differentiated; made by `linad.kernel`."""
 
     def __init__(self, function: Any, options: dict[str, Any], checkpoints: int = 0) -> None:
-        import numba
+        with compiling:
+            import numba
 
         self.checkpoints = checkpoints
 

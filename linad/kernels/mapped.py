@@ -142,7 +142,7 @@ class MappedKernel:
             scope = {self.name: self.inner}
             exec(compile(text, file, "exec"), scope)
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-            found = self.loops[moving] = Kernel(scope[f"each_{self.name}"], {})
+            found = self.loops.setdefault(moving, Kernel(scope[f"each_{self.name}"], {}))
         return found
 
 

@@ -23,6 +23,8 @@ class _OfNumpy(type):
         return issubclass(kind, cls._numpy_type)
 
     def __eq__(cls, other: object) -> bool:
+        if isinstance(other, np.dtype):  # as in ``x.dtype in (np.float32, np.float64)``
+            return other == np.dtype(cls._numpy_type)
         return other is cls or other is cls._numpy_type
 
     def __hash__(cls) -> int:

@@ -17,7 +17,7 @@ ROOMS = [
 ]
 """The modules of SciPy that have traced forms, imported when they are first asked for."""
 
-INNER_ROOMS = ["sparse.linalg", "spatial.distance", "spatial.transform"]
+INNER_ROOMS = ["signal.windows", "sparse.linalg", "spatial.distance", "spatial.transform"]
 """Modules inside of those."""
 
 

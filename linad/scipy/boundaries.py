@@ -7,7 +7,7 @@ wrap, grid-wrap             a b c d | a b c d | a b c d      (wrap differs where
 constant, grid-constant     k k k k | a b c d | k k k k
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from linad.core.shapes import is_inexact, normalize_axes
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype
+from linad.scipy.mirror import Function, arguments_of, taken_by_name, traced_form
 
 MODES = (
     *("reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap"),
@@ -28,6 +29,12 @@ def check_mode(name: str, mode: Any) -> None:
     """Raise for a boundary mode that SciPy does not have."""
     if mode not in MODES:
         raise ValueError(f"{name}: mode must be one of {', '.join(MODES)}, got {mode!r}")
+
+
+def check_order(name: str, order: Any) -> None:
+    """Raise for an order of splines that SciPy does not have."""
+    if order not in range(6):
+        raise ValueError(f"{name}: order must be an integer from 0 to 5, got {order!r}")
 
 
 def image(name: str, input: Any) -> Any:
@@ -62,6 +69,28 @@ def delivered(name: str, y: Any, input: Any, output: Any) -> Any:
         if not is_inexact(wanted) or (y.dtype.kind == "c" and wanted.kind != "c"):
             raise DTypeError(f"{name}: output={output!r} cannot hold a result of {y.dtype}")
     return astype(y, wanted, copy=False)
+
+
+def filter_form(scipy_function: Function) -> Callable[[Function], Function]:
+    """As `linad.scipy.mirror.bound_form`, for a function that makes an image of an image.
+
+    The form gets ``input`` as `image` has it; what it returns is `delivered` as ``output`` says.
+    """
+    name = scipy_function.__name__
+
+    def decorate(form: Function) -> Function:
+        arguments, call = arguments_of(scipy_function), taken_by_name(scipy_function, form)
+
+        @traced_form(scipy_function)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            given = arguments(*args, **kwargs)
+            given["input"] = x = image(name, given["input"])
+            output = given.pop("output", None)
+            return delivered(name, call(**given), x, output)
+
+        return function
+
+    return decorate
 
 
 def each(name: str, value: Any, n: int) -> list[Any]:

@@ -27,7 +27,7 @@ from linad.errors import UnsupportedError
 from linad.rules.cosines import cosines_
 from linad.rules.fourier import fit_
 from linad.rules.shaping import astype
-from linad.scipy.mirror import Function, holds_traced, traced_form
+from linad.scipy.mirror import Function, called_as, holds_traced, traced_form
 
 TRACED: dict[str, Function] = {}
 
@@ -40,46 +40,26 @@ def __dir__() -> list[str]:
     return public_names(scipy.fft)
 
 
-def _register(function: Function) -> Function:
-    TRACED[function.__name__] = function
-    return traced_form(getattr(scipy.fft, function.__name__))(function)
+def _register(name: str, form: Function) -> Function:
+    original = getattr(scipy.fft, name)
+    TRACED[name] = called_as(original, form)
+    return traced_form(original)(TRACED[name])
 
 
 def _fourier(name: str) -> Function:
     numpy_function = getattr(np.fft, name)
-    default_axes = (-2, -1) if name.endswith("2") else None
 
-    def one_axis(
-        x: Any,
-        n: int | None = None,
-        axis: int = -1,
-        norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
-        *,
-        plan: Any = None,
-    ) -> Any:
+    def one_axis(x: Any, n: int | None, axis: int, norm: Any) -> Any:
         return FUNCTIONS[numpy_function](x, n, axis, norm)
 
-    def many_axes(
-        x: Any,
-        s: Any = None,
-        axes: Any = default_axes,
-        norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
-        *,
-        plan: Any = None,
-    ) -> Any:
+    def many_axes(x: Any, s: Any, axes: Any, norm: Any) -> Any:
         s = (s,) if isinstance(s, int) else s
         axes = (axes,) if isinstance(axes, int) else axes
         if s is not None and axes is None:
             axes = tuple(range(-len(s), 0))
         return FUNCTIONS[numpy_function](x, s, axes, norm)
 
-    function = many_axes if name[-1] in "2n" else one_axis
-    function.__name__ = name
-    return _register(function)
+    return _register(name, many_axes if name[-1] in "2n" else one_axis)
 
 
 fft = _fourier("fft")
@@ -172,32 +152,12 @@ def _resized(x: Any, axis: int, n: int | None) -> Any:
 def _cosine(name: str) -> Function:
     inverse, kind = name[0] == "i", name.lstrip("i").rstrip("n")
 
-    def one_axis(
-        x: Any,
-        type: int = 2,
-        n: int | None = None,
-        axis: int = -1,
-        norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
-        *,
-        orthogonalize: Any = None,
-    ) -> Any:
+    def one_axis(x: Any, type: int, n: int | None, axis: int, norm: Any, orthogonalize: Any) -> Any:
         x = _floating(x)
         axis = normalize_axis(axis, x.ndim, name)
         return _along(_resized(x, axis, n), kind, type, axis, norm, orthogonalize, inverse)
 
-    def many_axes(
-        x: Any,
-        type: int = 2,
-        s: Any = None,
-        axes: Any = None,
-        norm: Any = None,
-        overwrite_x: bool = False,
-        workers: Any = None,
-        *,
-        orthogonalize: Any = None,
-    ) -> Any:
+    def many_axes(x: Any, type: int, s: Any, axes: Any, norm: Any, orthogonalize: Any) -> Any:
         x = _floating(x)
         if axes is None and s is not None:
             axes = tuple(range(-len(s), 0))
@@ -212,9 +172,7 @@ def _cosine(name: str) -> Function:
             x = _along(x, kind, type, axis, norm, orthogonalize, inverse)
         return x
 
-    function = many_axes if name.endswith("n") else one_axis
-    function.__name__ = name
-    return _register(function)
+    return _register(name, many_axes if name.endswith("n") else one_axis)
 
 
 dct = _cosine("dct")

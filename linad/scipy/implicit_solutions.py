@@ -11,7 +11,6 @@ Walther, "Evaluating Derivatives", 2nd edition, 2008, section 15.3). The value s
 """
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -20,9 +19,9 @@ import numpy as np
 from linad.api.derivatives import derivative, jacobian, stop_gradient
 from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
-from linad.errors import ArgumentError, ConvergenceError
+from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
-from linad.scipy.mirror import holds_traced
+from linad.scipy.mirror import arguments_of, holds_traced
 
 Function = Callable[..., Any]
 STEPS = 2
@@ -136,21 +135,14 @@ def while_tracing(original: Function) -> Callable[[Function], Function]:
     ArgumentError
         From the form, for arguments that SciPy's function does not take.
     """
-    signature = inspect.signature(original)
-    more = [p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
+    arguments = arguments_of(original)
 
     def decorate(form: Function) -> Function:
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is None:
                 return original(*args, **kwargs)
-            try:
-                given = signature.bind(*args, **kwargs).arguments
-            except TypeError as error:
-                raise ArgumentError(f"{original.__name__}: {error}") from error
-            for name in more:
-                given |= given.pop(name, {})
-            return form(**given)
+            return form(**arguments(*args, **kwargs))
 
         return function
 

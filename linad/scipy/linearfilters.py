@@ -16,8 +16,9 @@ from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.filters import allpole_
 from linad.rules.polynomials import convolve_
-from linad.rules.shaping import astype
+from linad.rules.shaping import astype, still
 from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.twins import function_twin
 
 
 def _coefficients(name: str, c: Any) -> Any:
@@ -167,3 +168,12 @@ def _residual(x: Any) -> Any:
     line = np.stack([np.arange(1, n + 1) / n, np.ones(n)], axis=1)[:, : min(n, 2)]
     q = np.linalg.qr(line)[0].astype(real)
     return x - (x @ q) @ q.T
+
+
+@traced_form(scipy.signal.lfiltic)
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    # SciPy divides by a_0 unless it is 1, where the division has a derivative as well.
+    b, a = _coefficients("b", b), _coefficients("a", a)
+    if still(a[0]) == 0:
+        raise ValueError("lfiltic: the first coefficient of a must not be 0")
+    return function_twin(scipy.signal.lfiltic)(b / a[0], a / a[0], y, x)

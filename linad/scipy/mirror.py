@@ -1,9 +1,12 @@
-"""How a traced form stands in for a function of SciPy."""
+"""How a traced form stands in for a function of SciPy, or for a class."""
 
 import functools
+import inspect
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from linad.arrays.traces import running_trace
 from linad.core.frames import package_of
@@ -43,6 +46,12 @@ OPTIONS = {
 }
 """What SciPy's options may be that traced forms do not look at, by their names."""
 
+WITHOUT_EFFECT = (
+    *("overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_a_band", "overwrite_x"),
+    *("check_finite", "driver", "lapack_driver", "lwork", "tol", "quiet", "plan", "workers"),
+)
+"""Arguments that say how SciPy is to compute, not what: see `taken_by_name`."""
+
 PLAIN_ERRORS = (TypeError, ValueError, LookupError, AttributeError)
 
 
@@ -79,7 +88,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """
 
     def decorate(traced: Function) -> Function:
-        @functools.wraps(scipy_function)
+        # A constructor of SciPy's is a class, whose attributes stay there.
+        @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
                 for key in kwargs.keys() & OPTIONS.keys():
@@ -94,6 +104,87 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def arguments_of(scipy_function: Function) -> Callable[..., dict[str, Any]]:
+    """What gives the arguments of a call by their names in SciPy's signature.
+
+    Raises
+    ------
+    ArgumentError
+        From what is returned, for arguments that SciPy's function does not take.
+    """
+    signature = inspect.signature(scipy_function)
+    more = [p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
+
+    def arguments(*args: Any, **kwargs: Any) -> dict[str, Any]:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise ArgumentError(f"{full_name(scipy_function)}: {error}") from error
+        for name in more:
+            given |= given.pop(name, {})
+        return given
+
+    return arguments
+
+
+def taken_by_name(scipy_function: Function, form: Function) -> Function:
+    """A form that names only those of SciPy's arguments which it reads, for calls with any of them.
+
+    A parameter of the form that has no default has SciPy's. An argument that the form does not name
+    is one that changes no result, or must be left at SciPy's default. A form with ``**`` gets all.
+    """
+    theirs, own = [inspect.signature(f).parameters for f in (scipy_function, form)]
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in own.values())
+    left = {} if takes_all else {k: p.default for k, p in theirs.items() if k not in own}
+    filled = {
+        key: theirs[key].default
+        for key, p in own.items()
+        if p.default is p.empty and key in theirs and theirs[key].default is not p.empty
+    }
+
+    def call(**given: Any) -> Any:
+        for key in left.keys() & given.keys():
+            value = given.pop(key)
+            if key not in WITHOUT_EFFECT:
+                refuse(scipy_function.__name__, **{key: (value, left[key])})
+        return form(**{**filled, **given})
+
+    return call
+
+
+def called_as(scipy_function: Function, form: Function) -> Function:
+    """A form that takes its arguments by name (`taken_by_name`), called as SciPy's function is."""
+    arguments, call = arguments_of(scipy_function), taken_by_name(scipy_function, form)
+    return lambda *args, **kwargs: call(**arguments(*args, **kwargs))
+
+
+def bound_form(scipy_function: Function) -> Callable[[Function], Function]:
+    """As `traced_form`, for a form that takes its arguments by their names (`taken_by_name`)."""
+    return lambda form: traced_form(scipy_function)(called_as(scipy_function, form))
+
+
+class TracedClass:
+    """Base, before a class of SciPy's, of one that is SciPy's for plain data.
+
+    Traced data go to ``of_traced``, a static method that takes them by the names that SciPy has
+    (`taken_by_name`), and returns what stands in for an instance.
+    """
+
+    of_traced: ClassVar[Function]
+    _made: ClassVar[Function]
+
+    def __init_subclass__(cls) -> None:
+        *ours, theirs = cls.__bases__
+        if ours:
+            cls._made = staticmethod(called_as(theirs, cls.of_traced))
+            cls.__signature__ = inspect.signature(theirs)  # type: ignore[attr-defined]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if holds_traced((args, kwargs)):
+            return cls._made(*args, **kwargs)
+        return super().__new__(cls)
 
 
 def inexact(x: Any) -> Any:
@@ -119,7 +210,7 @@ def check_real(name: str, **given: Any) -> None:
 def refuse(name: str, **keywords: Any) -> None:
     """Raise for keywords that have no traced meaning; each comes with its default."""
     for key, (value, default) in keywords.items():
-        if value is not default and value != default:
+        if holds_traced(value) or (value is not default and np.any(value != default)):
             raise UnsupportedError(
                 f"{name}: {key}={value!r} is not traced by linad; leave it at {default!r}"
             )

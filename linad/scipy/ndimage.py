@@ -21,7 +21,7 @@ from linad.rules.creation import asarray
 from linad.rules.filters import convolve_grid_, running_mean_
 from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype
-from linad.scipy.boundaries import check_mode, chosen_axes, delivered, each, image, padded
+from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
 from linad.scipy.measurements import (
     center_of_mass as center_of_mass,
     maximum as maximum,
@@ -33,7 +33,6 @@ from linad.scipy.measurements import (
     sum_labels as sum_labels,
     variance as variance,
 )
-from linad.scipy.mirror import traced_form
 from linad.scipy.rankfilters import (
     black_tophat as black_tophat,
     grey_closing as grey_closing,
@@ -88,7 +87,13 @@ def _reach(name: str, size: int, origin: Any) -> tuple[int, int]:
 
 
 def _weighted(
-    name: str, input: Any, weights: Any, axis: int, mode: str, cval: Any, origin: int
+    name: str,
+    input: Any,
+    weights: Any,
+    axis: int = -1,
+    mode: str = "reflect",
+    cval: Any = 0.0,
+    origin: int = 0,
 ) -> Any:
     """y_i = Σ_j w_j x_{i+j-before} along an axis."""
     if weights.ndim != 1 or not weights.shape[0]:
@@ -108,59 +113,29 @@ def _weights(weights: Any) -> Any:
     return astype(weights, np.result_type(weights.dtype, float), copy=False)
 
 
-@traced_form(scipy.ndimage.correlate1d)
-def correlate1d(
-    input: Any,
-    weights: Any,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
-    input = image("correlate1d", input)
-    weights = np.conj(_weights(weights))
-    y = _weighted("correlate1d", input, weights, axis, mode, cval, origin)
-    return delivered("correlate1d", y, input, output)
+@filter_form(scipy.ndimage.correlate1d)
+def correlate1d(input: Any, weights: Any, **along: Any) -> Any:
+    return _weighted("correlate1d", input, np.conj(_weights(weights)), **along)
 
 
-@traced_form(scipy.ndimage.convolve1d)
-def convolve1d(
-    input: Any,
-    weights: Any,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
-    input, weights = image("convolve1d", input), np.atleast_1d(_weights(weights))
+@filter_form(scipy.ndimage.convolve1d)
+def convolve1d(input: Any, weights: Any, origin: int, **along: Any) -> Any:
+    weights = np.atleast_1d(_weights(weights))
     origin = -origin - (weights.shape[0] % 2 == 0)
-    y = _weighted("convolve1d", input, weights[::-1], axis, mode, cval, origin)
-    return delivered("convolve1d", y, input, output)
+    return _weighted("convolve1d", input, weights[::-1], origin=origin, **along)
 
 
-@traced_form(scipy.ndimage.uniform_filter1d)
-def uniform_filter1d(
-    input: Any,
-    size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: int = 0,
-) -> Any:
-    input = image("uniform_filter1d", input)
+@filter_form(scipy.ndimage.uniform_filter1d)
+def uniform_filter1d(input: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
     axis = normalize_axis(axis, input.ndim, "uniform_filter1d")
     check_mode("uniform_filter1d", mode)
     if size < 1:
         raise ValueError(f"uniform_filter1d: size must be at least 1, got {size}")
     before, after = _reach("uniform_filter1d", size, origin)
-    y = input
-    if input.size:
-        x = padded(np.moveaxis(input, axis, -1), before, after, mode, cval)
-        y = np.moveaxis(running_mean_(x, size=int(size)), -1, axis)
-    return delivered("uniform_filter1d", y, input, output)
+    if not input.size:
+        return input
+    x = padded(np.moveaxis(input, axis, -1), before, after, mode, cval)
+    return np.moveaxis(running_mean_(x, size=int(size)), -1, axis)
 
 
 # Gaussians.
@@ -186,20 +161,10 @@ def _gaussian(sigma: Any, order: int, radius: int) -> Any:
     return factor * bell
 
 
-@traced_form(scipy.ndimage.gaussian_filter1d)
+@filter_form(scipy.ndimage.gaussian_filter1d)
 def gaussian_filter1d(
-    input: Any,
-    sigma: Any,
-    axis: int = -1,
-    order: int = 0,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: int | None = None,
+    input: Any, sigma: Any, order: int, truncate: float, radius: int | None, **along: Any
 ) -> Any:
-    input = image("gaussian_filter1d", input)
     if order < 0:
         raise ValueError(f"gaussian_filter1d: order must be non-negative, got {order}")
     if radius is None:
@@ -207,66 +172,45 @@ def gaussian_filter1d(
     if radius < 0 or radius != int(radius):
         raise ValueError(f"gaussian_filter1d: radius must be a non-negative integer, got {radius}")
     weights = _gaussian(sigma, order, int(radius))[::-1]
-    y = _weighted("gaussian_filter1d", input, weights, axis, mode, cval, 0)
-    return delivered("gaussian_filter1d", y, input, output)
+    return _weighted("gaussian_filter1d", input, weights, **along)
 
 
-@traced_form(scipy.ndimage.gaussian_filter)
+@filter_form(scipy.ndimage.gaussian_filter)
 def gaussian_filter(
-    input: Any,
-    sigma: Any,
-    order: Any = 0,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    truncate: float = 4.0,
-    *,
-    radius: Any = None,
-    axes: Any = None,
+    input: Any, sigma: Any, order: Any, mode: Any, radius: Any, axes: Any, **ends: Any
 ) -> Any:
     name = "gaussian_filter"
-    input = y = image(name, input)
     along = chosen_axes(name, axes, input.ndim)
     columns = [each(name, value, len(along)) for value in (sigma, order, mode, radius)]
     for axis, s, k, m, r in zip(along, *columns, strict=True):
         if stop_gradient(s) > 1e-15:
-            y = gaussian_filter1d(y, s, axis, k, None, m, cval, truncate, radius=r)
-    return delivered(name, y, input, output)
+            input = gaussian_filter1d(input, s, axis, k, mode=m, radius=r, **ends)
+    return input
 
 
 # Along several axes.
 
 
-@traced_form(scipy.ndimage.uniform_filter)
-def uniform_filter(
-    input: Any,
-    size: Any = 3,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
+@filter_form(scipy.ndimage.uniform_filter)
+def uniform_filter(input: Any, size: Any, mode: Any, origin: Any, axes: Any, **ends: Any) -> Any:
     name = "uniform_filter"
-    input = y = image(name, input)
     along = chosen_axes(name, axes, input.ndim)
     columns = [each(name, value, len(along)) for value in (size, mode, origin)]
     for axis, s, m, o in zip(along, *columns, strict=True):
         if s > 1:
-            y = uniform_filter1d(y, int(s), axis, None, m, cval, o)
-    return delivered(name, y, input, output)
+            input = uniform_filter1d(input, int(s), axis, mode=m, origin=o, **ends)
+    return input
 
 
 def _grid(
     name: str,
+    convolves: bool,
     input: Any,
     weights: Any,
-    mode: Any,
-    cval: Any,
-    origin: Any,
-    axes: Any,
-    convolves: bool,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    axes: Any = None,
 ) -> Any:
     """Correlation with weights over several axes, or convolution, which turns them around."""
     along = chosen_axes(name, axes, input.ndim)
@@ -291,85 +235,59 @@ def _grid(
     return np.moveaxis(y, range(-len(along), 0), along)
 
 
-@traced_form(scipy.ndimage.correlate)
-def correlate(
-    input: Any,
-    weights: Any,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
-    input = image("correlate", input)
-    y = _grid("correlate", input, _weights(weights), mode, cval, origin, axes, False)
-    return delivered("correlate", y, input, output)
+@filter_form(scipy.ndimage.correlate)
+def correlate(input: Any, weights: Any, **placing: Any) -> Any:
+    return _grid("correlate", False, input, _weights(weights), **placing)
 
 
-@traced_form(scipy.ndimage.convolve)
-def convolve(
-    input: Any,
-    weights: Any,
-    output: Any = None,
-    mode: str = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> Any:
-    input = image("convolve", input)
-    y = _grid("convolve", input, _weights(weights), mode, cval, origin, axes, True)
-    return delivered("convolve", y, input, output)
+@filter_form(scipy.ndimage.convolve)
+def convolve(input: Any, weights: Any, **placing: Any) -> Any:
+    return _grid("convolve", True, input, _weights(weights), **placing)
 
 
 # Edges.
 
 
-def _difference(
-    name: str, input: Any, across: list[int], axis: int, mode: Any, cval: Any, output: Any
-) -> Any:
+def _difference(name: str, input: Any, across: list[int], axis: int, mode: Any, cval: Any) -> Any:
     """Central differences along an axis, smoothed along the others."""
-    input = y = image(name, input)
     axis = normalize_axis(axis, input.ndim, name)
     modes = each(name, mode, input.ndim)
     for k in (axis, *[k for k in range(input.ndim) if k != axis]):
-        y = correlate1d(y, [-1.0, 0.0, 1.0] if k == axis else across, k, None, modes[k], cval)
-    return delivered(name, y, input, output)
+        weights = [-1.0, 0.0, 1.0] if k == axis else across
+        input = correlate1d(input, weights, k, None, modes[k], cval)
+    return input
 
 
-@traced_form(scipy.ndimage.prewitt)
-def prewitt(
-    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-) -> Any:
-    return _difference("prewitt", input, [1, 1, 1], axis, mode, cval, output)
+@filter_form(scipy.ndimage.prewitt)
+def prewitt(input: Any, axis: int, mode: Any, cval: Any) -> Any:
+    return _difference("prewitt", input, [1, 1, 1], axis, mode, cval)
 
 
-@traced_form(scipy.ndimage.sobel)
-def sobel(
-    input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0
-) -> Any:
-    return _difference("sobel", input, [1, 2, 1], axis, mode, cval, output)
+@filter_form(scipy.ndimage.sobel)
+def sobel(input: Any, axis: int, mode: Any, cval: Any) -> Any:
+    return _difference("sobel", input, [1, 2, 1], axis, mode, cval)
 
 
-@traced_form(scipy.ndimage.laplace)
-def laplace(
-    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
-) -> Any:
-    input = image("laplace", input)
+@filter_form(scipy.ndimage.laplace)
+def laplace(input: Any, mode: Any, cval: Any, axes: Any = None) -> Any:
     along = chosen_axes("laplace", axes, input.ndim)
     modes = each("laplace", mode, len(along))
     parts = [
         correlate1d(input, [1.0, -2.0, 1.0], k, None, m, cval)
         for k, m in zip(along, modes, strict=True)
     ]
-    return delivered(
-        "laplace", functools.reduce(operator.add, parts) if parts else input, input, output
-    )
+    return functools.reduce(operator.add, parts) if parts else input
 
 
 def _gaussian_slopes(
-    name: str, order: int, input: Any, sigma: Any, mode: Any, cval: Any, axes: Any, options: Any
+    name: str,
+    order: int,
+    input: Any,
+    sigma: Any,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    axes: Any = None,
+    **options: Any,
 ) -> list[Any]:
     """The derivatives of the smoothed input along each axis."""
     along = chosen_axes(name, axes, input.ndim)
@@ -384,36 +302,14 @@ def _gaussian_slopes(
     return slopes
 
 
-@traced_form(scipy.ndimage.gaussian_laplace)
-def gaussian_laplace(
-    input: Any,
-    sigma: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
-) -> Any:
-    input = image("gaussian_laplace", input)
-    parts = _gaussian_slopes("gaussian_laplace", 2, input, sigma, mode, cval, axes, kwargs)
-    y = functools.reduce(operator.add, parts) if parts else input
-    return delivered("gaussian_laplace", y, input, output)
+@filter_form(scipy.ndimage.gaussian_laplace)
+def gaussian_laplace(input: Any, sigma: Any, **smoothing: Any) -> Any:
+    parts = _gaussian_slopes("gaussian_laplace", 2, input, sigma, **smoothing)
+    return functools.reduce(operator.add, parts) if parts else input
 
 
-@traced_form(scipy.ndimage.gaussian_gradient_magnitude)
-def gaussian_gradient_magnitude(
-    input: Any,
-    sigma: Any,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    *,
-    axes: Any = None,
-    **kwargs: Any,
-) -> Any:
+@filter_form(scipy.ndimage.gaussian_gradient_magnitude)
+def gaussian_gradient_magnitude(input: Any, sigma: Any, **smoothing: Any) -> Any:
     name = "gaussian_gradient_magnitude"
-    input = image(name, input)
-    parts = [g * g for g in _gaussian_slopes(name, 1, input, sigma, mode, cval, axes, kwargs)]
-    y = np.sqrt(functools.reduce(operator.add, parts)) if parts else input
-    return delivered(name, y, input, output)
+    parts = [g * g for g in _gaussian_slopes(name, 1, input, sigma, **smoothing)]
+    return np.sqrt(functools.reduce(operator.add, parts)) if parts else input

@@ -26,7 +26,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import TracedClass, check_real, holds_traced, inexact, traced_form
 
 
 def interval(knots: Any, x: Any) -> Any:
@@ -153,24 +153,28 @@ class Piecewise:
     roots = solve
 
 
-def _at(pieces: Any, x: Any, nu: int, extrapolate: Any) -> Any:
-    """A polynomial of SciPy's at traced points."""
-    made = Piecewise(asarray(pieces.c), asarray(pieces.x), pieces.extrapolate, pieces.axis)
-    return made(x, nu, extrapolate)
-
-
 def _extrapolation(extrapolate: Any, default: Any = True) -> Any:
     if extrapolate is None:
         return default
     return extrapolate if extrapolate == "periodic" else bool(extrapolate)
 
 
-class PPoly(scipy.interpolate.PPoly):
+class _Polynomials(TracedClass):
+    """Piecewise polynomials of SciPy's, with calls at traced points."""
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        if not holds_traced(x):
+            return super().__call__(x, nu, extrapolate)  # type: ignore[misc]
+        theirs: Any = self
+        made = Piecewise(asarray(theirs.c), asarray(theirs.x), theirs.extrapolate, theirs.axis)
+        return made(x, nu, extrapolate)
+
+
+class PPoly(_Polynomials, scipy.interpolate.PPoly):
     """As `scipy.interpolate.PPoly`; a traced argument makes a `Piecewise`."""
 
-    def __new__(cls, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Any:
-        if not holds_traced((c, x)):
-            return super().__new__(cls)
+    @staticmethod
+    def of_traced(c: Any, x: Any, extrapolate: Any, axis: int) -> Any:
         c, x = inexact(c), increasing("PPoly", x)
         if c.ndim < 2 or not c.shape[0] or not 0 <= axis < c.ndim - 1:
             raise ShapeError(f"PPoly: c of shape {c.shape} has no coefficients along axis {axis}")
@@ -182,11 +186,6 @@ class PPoly(scipy.interpolate.PPoly):
             )
         wanted = complex if c.dtype.kind == "c" else float
         return Piecewise(astype(c, wanted, copy=False), x, _extrapolation(extrapolate), axis)
-
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        if holds_traced(x):
-            return _at(self, x, nu, extrapolate)
-        return super().__call__(x, nu, extrapolate)
 
 
 # Splines.
@@ -218,35 +217,23 @@ def _hermite(x: Any, y: Any, s: Any, extrapolate: Any, axis: int) -> Piecewise:
     return Piecewise(c, x, extrapolate, axis)
 
 
-class CubicHermiteSpline(scipy.interpolate.CubicHermiteSpline):
+class CubicHermiteSpline(_Polynomials, scipy.interpolate.CubicHermiteSpline):
     """As `scipy.interpolate.CubicHermiteSpline`; a traced argument makes a `Piecewise`."""
 
-    def __new__(cls, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> Any:
-        if not holds_traced((x, y, dydx)):
-            return super().__new__(cls)
+    @staticmethod
+    def of_traced(x: Any, y: Any, dydx: Any, axis: int, extrapolate: Any) -> Any:
         x, [y, s], axis = _data("CubicHermiteSpline", x, y, dydx, axis=axis)
         return _hermite(x, y, s, _extrapolation(extrapolate), axis)
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        if holds_traced(x):
-            return _at(self, x, nu, extrapolate)
-        return super().__call__(x, nu, extrapolate)
 
-
-class PchipInterpolator(scipy.interpolate.PchipInterpolator):
+class PchipInterpolator(_Polynomials, scipy.interpolate.PchipInterpolator):
     """As `scipy.interpolate.PchipInterpolator`; a traced argument makes a `Piecewise`."""
 
-    def __new__(cls, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> Any:
-        if not holds_traced((x, y)):
-            return super().__new__(cls)
+    @staticmethod
+    def of_traced(x: Any, y: Any, axis: int, extrapolate: Any) -> Any:
         x, [y], axis = _data("PchipInterpolator", x, y, axis=axis)
         check_real("PchipInterpolator", y=y)
         return _hermite(x, y, _monotone_slopes(x, y), _extrapolation(extrapolate), axis)
-
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        if holds_traced(x):
-            return _at(self, x, nu, extrapolate)
-        return super().__call__(x, nu, extrapolate)
 
 
 @traced_form(scipy.interpolate.pchip_interpolate)
@@ -268,14 +255,11 @@ def pchip_at_each(x: Any, y: Any, points: Any) -> Any:
     return y[i, each] + h * u * (before + u * (m - before - t + u * t))
 
 
-class Akima1DInterpolator(scipy.interpolate.Akima1DInterpolator):
+class Akima1DInterpolator(_Polynomials, scipy.interpolate.Akima1DInterpolator):
     """As `scipy.interpolate.Akima1DInterpolator`; a traced argument makes a `Piecewise`."""
 
-    def __new__(
-        cls, x: Any, y: Any, axis: int = 0, *, method: Any = "akima", extrapolate: Any = None
-    ) -> Any:
-        if not holds_traced((x, y)):
-            return super().__new__(cls)
+    @staticmethod
+    def of_traced(x: Any, y: Any, axis: int, method: Any, extrapolate: Any) -> Any:
         if method not in ("akima", "makima"):
             raise ValueError(
                 f"Akima1DInterpolator: method must be 'akima' or 'makima', got {method!r}"
@@ -284,11 +268,6 @@ class Akima1DInterpolator(scipy.interpolate.Akima1DInterpolator):
         check_real("Akima1DInterpolator", y=y)
         slopes = _local_slopes(x, y, method)
         return _hermite(x, y, slopes, _extrapolation(extrapolate, False), axis)
-
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        if holds_traced(x):
-            return _at(self, x, nu, extrapolate)
-        return super().__call__(x, nu, extrapolate)
 
 
 def _local_slopes(x: Any, y: Any, method: str) -> Any:
@@ -339,25 +318,17 @@ def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
     return np.where(turns, 0.0, np.where(steep, 3.0 * m0, d))
 
 
-class CubicSpline(scipy.interpolate.CubicSpline):
+class CubicSpline(_Polynomials, scipy.interpolate.CubicSpline):
     """As `scipy.interpolate.CubicSpline`; a traced argument makes a `Piecewise`."""
 
-    def __new__(
-        cls, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
-    ) -> Any:
-        if not holds_traced((x, y, bc_type)):
-            return super().__new__(cls)
+    @staticmethod
+    def of_traced(x: Any, y: Any, axis: int, bc_type: Any, extrapolate: Any) -> Any:
         x, [y], axis = _data("CubicSpline", x, y, axis=axis)
         ends = _end_conditions(bc_type, y)
         wanted = np.result_type(y.dtype, *[end[1].dtype for end in ends if isinstance(end, tuple)])
         y = astype(y, wanted, copy=False)
         extrapolate = _extrapolation(extrapolate, "periodic" if ends[0] == "periodic" else True)
         return _hermite(x, y, _smooth_slopes(x, y, ends), extrapolate, axis)
-
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-        if holds_traced(x):
-            return _at(self, x, nu, extrapolate)
-        return super().__call__(x, nu, extrapolate)
 
 
 def _end_conditions(bc_type: Any, y: Any) -> list[Any]:

@@ -24,17 +24,12 @@ from linad.core.shapes import is_real_float, normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import concrete, still
-from linad.scipy.boundaries import beyond, check_mode, delivered, each, image, padded
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.boundaries import beyond, check_mode, check_order, each, filter_form, padded
+from linad.scipy.mirror import inexact
 from linad.scipy.splinefilters import filtered
 
 _PAD = 12
 """Pixels that SciPy adds on each side where a mode has no filter of its own."""
-
-
-def _check_order(name: str, order: Any) -> None:
-    if order not in range(6):
-        raise ValueError(f"{name}: order must be an integer from 0 to 5, got {order!r}")
 
 
 def _real(name: str, what: str, c: Any) -> Any:
@@ -159,52 +154,43 @@ def sampled(x: Any, coordinates: list[Any], order: int, mode: str, cval: Any) ->
     return np.where(outside, fill, total) if np.any(outside) else total
 
 
-@traced_form(scipy.ndimage.map_coordinates)
-def map_coordinates(
-    input: Any,
-    coordinates: Any,
-    output: Any = None,
-    order: int = 3,
+def _read(
+    name: str,
+    x: Any,
+    places: list[Any],
+    order: Any = 3,
     mode: str = "constant",
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:
-    name = "map_coordinates"
-    _check_order(name, order)
+    """The image at places, a list of d arrays, by the arguments that all functions here have."""
+    check_order(name, order)
     check_mode(name, mode)
-    input = image(name, input)
+    return interpolated_at(x, places, order, mode, cval, prefilter)
+
+
+@filter_form(scipy.ndimage.map_coordinates)
+def map_coordinates(input: Any, coordinates: Any, **reading: Any) -> Any:
+    name = "map_coordinates"
     coordinates = _real(name, "the coordinates", coordinates)
     if input.ndim < 1 or coordinates.ndim < 2 or coordinates.shape[0] != input.ndim:
         raise ShapeError(
             f"{name}: an input of {input.ndim} axes needs coordinates of shape "
             f"({input.ndim}, ...), got {coordinates.shape}"
         )
-    places = [coordinates[k] for k in range(input.ndim)]
-    return delivered(
-        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
-    )
+    return _read(name, input, [coordinates[k] for k in range(input.ndim)], **reading)
 
 
 def _grid(shape: Any) -> list[Any]:
     return list(np.indices(shape, dtype=float, sparse=True))
 
 
-@traced_form(scipy.ndimage.affine_transform)
+@filter_form(scipy.ndimage.affine_transform)
 def affine_transform(
-    input: Any,
-    matrix: Any,
-    offset: Any = 0.0,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
+    input: Any, matrix: Any, offset: Any, output_shape: Any, **reading: Any
 ) -> Any:
     name = "affine_transform"
-    _check_order(name, order)
-    check_mode(name, mode)
-    input, matrix = image(name, input), _real(name, "the matrix", matrix)
+    matrix = _real(name, "the matrix", matrix)
     d = input.ndim
     shape = input.shape if output_shape is None else tuple(output_shape)
     if d < 1 or not shape:
@@ -225,54 +211,27 @@ def affine_transform(
     else:
         rows = [sum([matrix[k, j] * g for j, g in enumerate(grid)], offsets[k]) for k in range(d)]
     places = [np.broadcast_to(row, shape) for row in rows]
-    return delivered(
-        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
-    )
+    return _read(name, input, places, **reading)
 
 
-@traced_form(scipy.ndimage.shift)
-def shift(
-    input: Any,
-    shift: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@filter_form(scipy.ndimage.shift)
+def shift(input: Any, shift: Any, **reading: Any) -> Any:
     name = "shift"
-    _check_order(name, order)
-    check_mode(name, mode)
-    input = image(name, input)
     steps = each(name, shift, input.ndim)
     places = [
         np.broadcast_to(g - s, input.shape) for g, s in zip(_grid(input.shape), steps, strict=True)
     ]
-    return delivered(
-        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
-    )
+    return _read(name, input, places, **reading)
 
 
-@traced_form(scipy.ndimage.zoom)
-def zoom(
-    input: Any,
-    zoom: Any,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-    *,
-    grid_mode: bool = False,
-) -> Any:
+@filter_form(scipy.ndimage.zoom)
+def zoom(input: Any, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
     name = "zoom"
-    _check_order(name, order)
-    check_mode(name, mode)
-    input = image(name, input)
     factors = [concrete(z) for z in each(name, zoom, input.ndim)]
     shape = tuple([round(float(n * z)) for n, z in zip(input.shape, factors, strict=True)])
+    mode = reading.get("mode", "constant")
     if grid_mode and mode in ("constant", "wrap"):
-        warnings.warn(f"zoom: mode='grid-{mode}' is recommended with grid_mode=True", stacklevel=3)
+        warnings.warn(f"zoom: mode='grid-{mode}' is recommended with grid_mode=True", stacklevel=5)
     places = []
     for g, n, m in zip(_grid(shape), input.shape, shape, strict=True):
         if grid_mode:
@@ -280,25 +239,12 @@ def zoom(
         else:
             place = g * ((n - 1) / (m - 1)) if m > 1 else g
         places.append(np.broadcast_to(place, shape))
-    return delivered(
-        name, interpolated_at(input, places, order, mode, cval, prefilter), input, output
-    )
+    return _read(name, input, places, **reading)
 
 
-@traced_form(scipy.ndimage.rotate)
-def rotate(
-    input: Any,
-    angle: Any,
-    axes: Any = (1, 0),
-    reshape: bool = True,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-) -> Any:
+@filter_form(scipy.ndimage.rotate)
+def rotate(input: Any, angle: Any, axes: Any, reshape: bool, **reading: Any) -> Any:
     name = "rotate"
-    input = image(name, input)
     if input.ndim < 2 or len(axes) != 2:
         raise ShapeError(f"{name}: two axes of an input of at least two are needed, got {axes!r}")
     plane = tuple(sorted(normalize_axis(k, input.ndim, name) for k in axes))
@@ -316,38 +262,26 @@ def rotate(
     rest = planes.shape[:-2]
     flat = planes.reshape((-1, *size))
     turned = [
-        affine_transform(
-            flat[i], turn, [offset[0], offset[1]], tuple(new), None, order, mode, cval, prefilter
-        )
+        affine_transform(flat[i], turn, [offset[0], offset[1]], tuple(new), **reading)
         for i in range(flat.shape[0])
     ]
     y = np.stack(turned).reshape((*rest, *new))
-    return delivered(name, np.moveaxis(y, (-2, -1), plane), input, output)
+    return np.moveaxis(y, (-2, -1), plane)
 
 
-@traced_form(scipy.ndimage.geometric_transform)
+@filter_form(scipy.ndimage.geometric_transform)
 def geometric_transform(
     input: Any,
     mapping: Any,
-    output_shape: Any = None,
-    output: Any = None,
-    order: int = 3,
-    mode: str = "constant",
-    cval: Any = 0.0,
-    prefilter: bool = True,
-    extra_arguments: Any = (),
-    extra_keywords: Any = None,
+    output_shape: Any,
+    extra_arguments: Any,
+    extra_keywords: Any,
+    **reading: Any,
 ) -> Any:
     name = "geometric_transform"
-    _check_order(name, order)
-    check_mode(name, mode)
-    input = image(name, input)
     shape = input.shape if output_shape is None else tuple(output_shape)
     found = [
         mapping(place, *extra_arguments, **(extra_keywords or {})) for place in np.ndindex(*shape)
     ]
     places = [asarray([row[k] for row in found]).reshape(shape) for k in range(input.ndim)]
-    y = interpolated_at(
-        input, [_real(name, "the places", c) for c in places], order, mode, cval, prefilter
-    )
-    return delivered(name, y, input, output)
+    return _read(name, input, [_real(name, "the places", c) for c in places], **reading)

@@ -21,7 +21,7 @@ import scipy.spatial
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import holds_traced, inexact, refuse, traced_form
+from linad.scipy.mirror import TracedClass, holds_traced, inexact, traced_form
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
@@ -129,7 +129,7 @@ class RadialBasis:
         return found.reshape((x.shape[0], *self.shape))
 
 
-class RBFInterpolator(scipy.interpolate.RBFInterpolator):
+class RBFInterpolator(TracedClass, scipy.interpolate.RBFInterpolator):
     """As `scipy.interpolate.RBFInterpolator`; a traced argument makes a `RadialBasis`.
 
     Notes
@@ -137,42 +137,20 @@ class RBFInterpolator(scipy.interpolate.RBFInterpolator):
     Traced without ``neighbors``.
     """
 
-    def __new__(
-        cls,
-        y: Any,
-        d: Any,
-        neighbors: int | None = None,
-        smoothing: Any = 0.0,
-        kernel: str = "thin_plate_spline",
-        epsilon: Any = None,
-        degree: int | None = None,
-    ) -> Any:
-        if not holds_traced((y, d, smoothing, epsilon)):
-            return super().__new__(cls)
-        refuse("RBFInterpolator", neighbors=(neighbors, None))
+    @staticmethod
+    def of_traced(y: Any, d: Any, smoothing: Any, kernel: str, epsilon: Any, degree: Any) -> Any:
         return RadialBasis(y, d, smoothing, kernel.lower(), epsilon, degree)
 
     def __init__(self, y: Any, d: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(y, d, *args, **kwargs)
-        names = ("neighbors", "smoothing", "kernel", "epsilon", "degree")
-        given = dict(zip(names, args, strict=False)) | kwargs
-        self._given: dict[str, Any] = {"smoothing": 0.0, "kernel": "thin_plate_spline"} | given
+        self._options = args, kwargs
 
     def __call__(self, x: Any) -> Any:
         if not holds_traced(x):
             return super().__call__(x)
-        refuse("RBFInterpolator", neighbors=(self._given.get("neighbors"), None))
         values = self.d.reshape((-1, *self.d_shape)).view(self.d_dtype)
-        kernel = self._given["kernel"].lower()
-        made = RadialBasis(
-            self.y,
-            values,
-            self._given["smoothing"],
-            kernel,
-            self._given.get("epsilon"),
-            self._given.get("degree"),
-        )
-        return made(x)
+        args, kwargs = self._options
+        return self._made(self.y, values, *args, **kwargs)(x)
 
 
 # Linear interpolation on triangles.

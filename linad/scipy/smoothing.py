@@ -17,8 +17,9 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
 from linad.scipy.linearfilters import lfilter, lfilter_zi, sosfilt
-from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
+from linad.scipy.mirror import check_real, inexact, traced_form
 from linad.scipy.ndimage import convolve1d
+from linad.scipy.twinforms import form_by_twin
 
 
 def _continued(name: str, x: Any, padtype: Any, padlen: int) -> Any:
@@ -87,22 +88,19 @@ def filtfilt(
 def sosfiltfilt(
     sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: int | None = None
 ) -> Any:
-    fixed = still(asarray(sos))
-    if holds_traced(sos):
-        raise UnsupportedError(
-            "sosfiltfilt: sections that are traced are not traced by linad; use filtfilt(b, a, x)"
-        )
+    sos = asarray(sos)
+    fixed = still(sos)
     sections = fixed.shape[0]
     if padlen is None:
         trivial = min(int(np.sum(fixed[:, 2] == 0)), int(np.sum(fixed[:, 5] == 0)))
         padlen = 3 * (2 * sections + 1 - trivial)
-    zi = scipy.signal.sosfilt_zi(fixed)
+    zi = form_by_twin(scipy.signal.sosfilt_zi)(sos)
 
     def state(first: Any) -> Any:
         return zi.reshape((sections, *[1] * (first.ndim - 1), 2)) * first[None]
 
     def run(x: Any, zi: Any) -> Any:
-        return sosfilt(fixed, x, zi=zi)[0]
+        return sosfilt(sos, x, zi=zi)[0]
 
     return _twice("sosfiltfilt", run, state, x, axis, padtype, padlen)
 
@@ -150,3 +148,17 @@ def savgol_filter(
         for part, M in ((x[..., :window], start), (x[..., n - window :], end))
     ]
     return np.moveaxis(np.concatenate([ends[0], middle, ends[1]], axis=-1), -1, axis)
+
+
+@traced_form(scipy.signal.savgol_coeffs)
+def savgol_coeffs(
+    window_length: int,
+    polyorder: int,
+    deriv: int = 0,
+    delta: Any = 1.0,
+    pos: Any = None,
+    use: str = "conv",
+    **options: Any,
+) -> Any:
+    c = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, 1.0, pos, use, **options)
+    return c / delta**deriv

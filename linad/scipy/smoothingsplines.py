@@ -21,9 +21,10 @@ from linad.core.shapes import normalize_axis
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import astype, still
-from linad.scipy.bsplines import BSpline, interpolated
+from linad.scipy.bsplines import BSpline
 from linad.scipy.mirror import check_real, holds_traced, inexact
 from linad.scipy.piecewise import increasing
+from linad.scipy.splinemakers import interpolated
 
 
 def make_smoothing_spline(x: Any, y: Any, w: Any = None, lam: Any = None, *, axis: int = 0) -> Any:

@@ -16,8 +16,8 @@ from linad.core.shapes import normalize_axis
 from linad.errors import DTypeError
 from linad.rules.banded import solve_banded_
 from linad.rules.shaping import astype
-from linad.scipy.boundaries import beyond, check_mode, image
-from linad.scipy.mirror import traced_form
+from linad.scipy.boundaries import beyond, check_mode, check_order, image
+from linad.scipy.mirror import bound_form
 
 FILTERED_AS = {
     "grid-constant": "mirror",
@@ -63,8 +63,7 @@ def filtered(x: Any, order: int, axis: int, mode: str) -> Any:
 
 
 def _filter(name: str, input: Any, order: int, axes: Any, output: Any, mode: str) -> Any:
-    if order not in range(6):
-        raise ValueError(f"{name}: order must be an integer from 0 to 5, got {order!r}")
+    check_order(name, order)
     check_mode(name, mode)
     y = image(name, input)
     wanted = np.dtype(output)
@@ -77,18 +76,14 @@ def _filter(name: str, input: Any, order: int, axes: Any, output: Any, mode: str
     return astype(y, np.result_type(wanted, np.complex64) if y.dtype.kind == "c" else wanted)
 
 
-@traced_form(scipy.ndimage.spline_filter1d)
-def spline_filter1d(
-    input: Any, order: int = 3, axis: int = -1, output: Any = np.float64, mode: str = "mirror"
-) -> Any:
+@bound_form(scipy.ndimage.spline_filter1d)
+def spline_filter1d(input: Any, order: int, axis: int, output: Any, mode: str) -> Any:
     axis = normalize_axis(axis, input.ndim, "spline_filter1d")
     return _filter("spline_filter1d", input, order, [axis], output, mode)
 
 
-@traced_form(scipy.ndimage.spline_filter)
-def spline_filter(
-    input: Any, order: int = 3, output: Any = np.float64, mode: str = "mirror"
-) -> Any:
+@bound_form(scipy.ndimage.spline_filter)
+def spline_filter(input: Any, order: int, output: Any, mode: str) -> Any:
     if order < 2:
         raise ValueError(f"spline_filter: order must be an integer from 2 to 5, got {order!r}")
     return _filter("spline_filter", input, order, range(input.ndim), output, mode)

@@ -21,7 +21,7 @@ from linad.rules import spectral
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import check_finite as check, inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
 
 
 def _rank(s: Any, shape: Any, rcond: Any) -> int:
@@ -31,8 +31,8 @@ def _rank(s: Any, shape: Any, rcond: Any) -> int:
     return int(np.sum(s > cut * np.max(s, initial=0.0)))
 
 
-@traced_form(scipy.linalg.null_space)
-def null_space(A: Any, rcond: Any = None, **options: Any) -> Any:
+@bound_form(scipy.linalg.null_space)
+def null_space(A: Any, rcond: Any) -> Any:
     A = inexact(A)
     _check_matrix("null_space", A)
     _, s, vh = spectral.svd(A, True)
@@ -112,16 +112,9 @@ def _cut(name: str, select: str, select_range: Any) -> Any:
     )
 
 
-@traced_form(scipy.linalg.eigh_tridiagonal)
+@bound_form(scipy.linalg.eigh_tridiagonal)
 def eigh_tridiagonal(
-    d: Any,
-    e: Any,
-    eigvals_only: bool = False,
-    select: str = "a",
-    select_range: Any = None,
-    check_finite: bool = True,
-    tol: float = 0.0,
-    lapack_driver: str = "auto",
+    d: Any, e: Any, eigvals_only: bool, select: str, select_range: Any, check_finite: bool
 ) -> Any:
     # Through the dense matrix: n^3 operations for the derivative with vectors, as LAPACK's.
     check(check_finite, d, e)
@@ -133,9 +126,9 @@ def eigh_tridiagonal(
     return w[cut], _with_signs_of(scipy.linalg.eigh_tridiagonal(plain(d), plain(e))[1], v)[:, cut]
 
 
-@traced_form(scipy.linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", *args: Any, **options: Any) -> Any:
-    return eigh_tridiagonal(d, e, True, select, *args, **options)
+@bound_form(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, **given: Any) -> Any:
+    return eigh_tridiagonal(d, e, eigvals_only=True, **given)
 
 
 def from_band(name: str, band: Any, lower: bool) -> Any:
@@ -151,18 +144,10 @@ def from_band(name: str, band: Any, lower: bool) -> Any:
     return matrix
 
 
-@traced_form(scipy.linalg.eig_banded)
+@bound_form(scipy.linalg.eig_banded)
 def eig_banded(
-    a_band: Any,
-    lower: bool = False,
-    eigvals_only: bool = False,
-    overwrite_a_band: bool = False,
-    select: str = "a",
-    select_range: Any = None,
-    max_ev: int = 0,
-    check_finite: bool = True,
+    a_band: Any, lower: bool, eigvals_only: bool, select: str, select_range: Any, check_finite: bool
 ) -> Any:
-    refuse("eig_banded", max_ev=(max_ev, 0))
     check(check_finite, a_band)
     cut = _cut("eig_banded", select, select_range)
     matrix = from_band("eig_banded", a_band, lower)
@@ -173,7 +158,6 @@ def eig_banded(
     return w[cut], _with_signs_of(theirs, v)[:, cut]
 
 
-@traced_form(scipy.linalg.eigvals_banded)
-def eigvals_banded(a_band: Any, lower: bool = False, **options: Any) -> Any:
-    options.pop("overwrite_a_band", None)
-    return eig_banded(a_band, lower, True, **options)
+@bound_form(scipy.linalg.eigvals_banded)
+def eigvals_banded(a_band: Any, **given: Any) -> Any:
+    return eig_banded(a_band, eigvals_only=True, **given)

@@ -1,12 +1,6 @@
-"""Linear systems of scipy.signal, traced: responses, poles and zeros, state space, sampling.
+"""Linear systems of scipy.signal, traced: responses, poles and zeros, state space.
 
     H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
-
-Held constant between samples the input drives x_{k+1} = A_d x_k + B_d u_k with
-
-    exp(dt [A B; 0 0]) = [A_d B_d; 0 I].
-
-Source: K. Åström, B. Wittenmark, "Computer-Controlled Systems", 3rd edition, 1997, chapter 2.
 """
 
 from typing import Any
@@ -22,6 +16,7 @@ from linad.scipy.mirror import inexact, refuse, traced_form
 
 def _vector(name: str, what: str, c: Any) -> Any:
     c = np.atleast_1d(inexact(c))
+    c = c[0] if c.ndim == 2 and c.shape[0] == 1 else c  # as ss2tf gives the numerator
     if c.ndim != 1 or not c.shape[0]:
         raise ShapeError(f"{name}: {what} must be a non-empty 1d array, got shape {c.shape}")
     return c
@@ -108,55 +103,3 @@ def tf2ss(num: Any, den: Any) -> Any:
     num = np.concatenate([np.zeros(missing, num.dtype), num])
     A = np.concatenate([-den[None, 1:], np.eye(n - 1, n)])
     return A, np.eye(n, 1), (num[1:] - num[0] * den[1:])[None], num[None, :1]
-
-
-# Sampling.
-
-_ALPHAS = {
-    "bilinear": 0.5,
-    "tustin": 0.5,
-    "euler": 0.0,
-    "forward_diff": 0.0,
-    "backward_diff": 1.0,
-}
-"""Methods of `cont2discrete` that are the general bilinear transform of a fixed weight."""
-
-
-@traced_form(scipy.signal.cont2discrete)
-def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) -> Any:
-    if not isinstance(system, (tuple, list)) or len(system) != 4:
-        raise UnsupportedError(
-            "cont2discrete: pass the state space (A, B, C, D), as linad.scipy.signal.tf2ss gives "
-            "it of a transfer function"
-        )
-    a, b, c, d = (np.atleast_2d(inexact(part)) for part in system)
-    if method in _ALPHAS:
-        method, alpha = "gbt", _ALPHAS[method]
-    if method == "gbt":
-        return (*_bilinear(a, b, c, d, dt, alpha), dt)
-    n, m = b.shape
-    if method == "zoh":
-        block = np.concatenate([np.concatenate([a, b], axis=1), np.zeros((m, n + m))])
-        step = expm(block * dt)[:n]
-        return step[:, :n], step[:, n:], c, d, dt
-    if method == "impulse":
-        if not np.allclose(still(d), 0):
-            raise ValueError(
-                "cont2discrete: method='impulse' is for strictly proper systems, D = 0"
-            )
-        step = expm(a * dt)
-        return step, step @ b * dt, c, c @ b * dt, dt
-    raise UnsupportedError(
-        f"cont2discrete: method={method!r} is not traced by linad; pass 'zoh', 'impulse', 'gbt', "
-        f"{', '.join(map(repr, _ALPHAS))}"
-    )
-
-
-def _bilinear(a: Any, b: Any, c: Any, d: Any, dt: Any, alpha: Any) -> tuple[Any, ...]:
-    if alpha is None or not 0 <= still(alpha) <= 1:
-        raise ValueError(f"cont2discrete: alpha must be between 0 and 1, got {alpha!r}")
-    identity = np.eye(a.shape[0])
-    left = identity - alpha * dt * a
-    ad = np.linalg.solve(left, identity + (1.0 - alpha) * dt * a)
-    bd = np.linalg.solve(left, dt * b)
-    return ad, bd, np.linalg.solve(left.T, c.T).T, d + alpha * (c @ bd)

@@ -14,9 +14,10 @@ import scipy.interpolate
 
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
-from linad.scipy.bsplines import Spline, basis_at, interpolated, knots_of
-from linad.scipy.mirror import check_real, holds_traced, inexact, traced_form
+from linad.scipy.bsplines import Spline, basis_at
+from linad.scipy.mirror import TracedClass, check_real, holds_traced, inexact, traced_form
 from linad.scipy.piecewise import increasing
+from linad.scipy.splinemakers import interpolated, knots_of
 
 
 class TensorSpline:
@@ -162,22 +163,11 @@ class _AtTracedPlaces:
         return super().integral(xa, xb, ya, yb)  # type: ignore[misc]
 
 
-class RectBivariateSpline(_AtTracedPlaces, scipy.interpolate.RectBivariateSpline):
+class RectBivariateSpline(_AtTracedPlaces, TracedClass, scipy.interpolate.RectBivariateSpline):
     """As `scipy.interpolate.RectBivariateSpline`; traced data with ``s=0`` make a `Bivariate`."""
 
-    def __new__(
-        cls,
-        x: Any,
-        y: Any,
-        z: Any,
-        bbox: Any = (None,) * 4,
-        kx: int = 3,
-        ky: int = 3,
-        s: Any = 0,
-        maxit: int = 20,
-    ) -> Any:
-        if not holds_traced((x, y, z, s)):
-            return super().__new__(cls)
+    @staticmethod
+    def of_traced(x: Any, y: Any, z: Any, bbox: Any, kx: int, ky: int, s: Any, maxit: int) -> Any:
         name = "RectBivariateSpline"
         if holds_traced(s) or s != 0 or any(b is not None for b in bbox):
             raise UnsupportedError(

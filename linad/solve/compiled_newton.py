@@ -20,6 +20,7 @@ from linad.api.derivatives import jacobian, jvp
 from linad.control.bodies import BodyTrace, tape_of
 from linad.control.control_primitive import ControlPrimitive, uncompiled
 from linad.control.deciding import while_loop
+from linad.core.compiler_lock import compiling
 from linad.core.tape import Tape, guard, needed, raises, unchanged
 from linad.errors import LinadError
 from linad.linalg.linear_systems import SMALL
@@ -41,7 +42,8 @@ def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None
 
     None where there is none: it decides on values in Python, or NumPy has to run a part of it.
     """
-    from linad.sweeps.cpu.target import CPU  # it imports Numba
+    with compiling:
+        from linad.sweeps.cpu.target import CPU  # it imports Numba
 
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]

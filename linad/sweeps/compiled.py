@@ -73,9 +73,10 @@ class Compiled(Primitive):
     @property
     def example(self) -> Sequence[Any]:
         """Arguments that a derivative is recorded on: those that the tape was recorded on."""
-        if callable(self._example):
-            self._example = self._example()
-        return self._example
+        example = self._example
+        if callable(example):
+            example = self._example = example()
+        return example
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
         return tuple([y if y.ndim else y[()] for y in self.arrays(values)])
@@ -104,7 +105,7 @@ class Compiled(Primitive):
 
     def programs(self) -> Iterator["Compiled"]:
         """The programs that have run to differentiate this one."""
-        for derived in self._derived.values():
+        for derived in list(self._derived.values()):
             for made in (derived.forward, *derived.sweeps.values()):
                 if made.program.made:
                     yield made
@@ -115,7 +116,8 @@ class Compiled(Primitive):
         key = active, mode, seeds
         found = self._derived.get(key)
         if found is None:
-            found = self._derived[key] = Derived(self, active, mode, seeds)
+            # Of two threads that make it both use one, so that it is compiled once.
+            found = self._derived.setdefault(key, Derived(self, active, mode, seeds))
         return found
 
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
@@ -354,7 +356,7 @@ class CompiledJacobian(JacobianOperator):
         """The derivative at another point, of which these are the residuals; for one seed."""
         other = copy.copy(self)
         other.plain = False
-        other._known = {key: (sweep, residuals) for key, (sweep, _) in self._known.items()}
+        other._known = {key: (sweep, residuals) for key, (sweep, _) in list(self._known.items())}
         return other
 
     def _applied(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:

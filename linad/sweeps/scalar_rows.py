@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core.wide_integers import LEAST, MOST
+from linad.sweeps.elementary_names import ELEMENTARY, HOLOMORPHIC
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.special_names import ARITY
 
@@ -191,35 +192,9 @@ row("right_shift", "right_shift({0}, {1}, {bits})", kinds="i", cost=3)
 
 # Elementary functions.
 
-_SAME_NAME = [
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "cbrt",
-    "erf",
-    "erfc",
-]
-_RENAMED = {
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-}
-for _name, _symbol in [*((n, n) for n in _SAME_NAME), *_RENAMED.items()]:
+for _name, _symbol in ELEMENTARY.items():
     row(_name, f"f_{_symbol}({{0}})", kinds="f", cost=TRANSCENDENTAL)
-    if _name not in ("exp2", "log2", "log10", "cbrt", "erf", "erfc"):
+    if _name in (*HOLOMORPHIC, "expm1", "log1p"):
         complex_row(_name, f"z_{_symbol}({{0}})", 2 * TRANSCENDENTAL)
 row("power", "f_pow({0}, {1})", kinds="f", cost=2 * TRANSCENDENTAL)
 row("hypot", "f_hypot({0}, {1})", kinds="f", cost=TRANSCENDENTAL)

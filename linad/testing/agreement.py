@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.compiler_lock import compiling
 from linad.core.shapes import is_inexact
 from linad.errors import DerivativeError
 
@@ -31,8 +32,9 @@ def check_program(f: Callable[..., Any], args: Sequence[Any]) -> None:
         If they differ by more than rounding, or in shapes or dtypes, or if the program changes
         its arguments.
     """
-    from linad.sweeps.compiled import Compiled
-    from linad.sweeps.cpu.target import CPU
+    with compiling:
+        from linad.sweeps.compiled import Compiled
+        from linad.sweeps.cpu.target import CPU
     from linad.transforms.record import trace
 
     y, tape = trace(f, *args)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.adoption.renaming import KNOWN, check_version
+from linad.core.renaming import KNOWN, check_version
 from linad.errors import (
     AdoptionWarning,
     ArgumentError,

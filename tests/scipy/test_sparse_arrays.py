@@ -358,3 +358,15 @@ def test_errors(name):
     f, error, words = ERRORS[name]
     with pytest.raises(error, match=words):
         linad.linearize(lambda d, x: f(square(ls, d), x), POINT, X)
+
+
+def test_a_constructor_converts_the_entries_of_a_sparse_array():
+    def f(data):
+        A = ls.csr_array((data, (np.arange(3), np.arange(3))))
+        assert ls.csr_array(A, dtype=float) is A
+        made = ls.csc_array(A, dtype=np.complex64)
+        assert made.format == "csc"
+        assert made.dtype == np.complex64
+        return made.data
+
+    np.testing.assert_array_equal(linad.linearize(f, np.arange(3.0))[0], np.arange(3.0))

@@ -3,18 +3,16 @@
 Indices are plain integers: the pattern is fixed. With plain arguments they are SciPy's.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.sparsearrays import Pattern
-from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.mirror import bound_form, inexact
 from linad.scipy.sparse.arrays import SparseArray
 
 
@@ -68,35 +66,29 @@ def _from_compressed(name: str, format: str, parts: Any, shape: Any) -> SparseAr
 
 
 def _constructor(name: str, format: str) -> Callable[..., Any]:
-    original = getattr(scipy.sparse, name)
     is_matrix = name.endswith("_matrix")
 
-    def construct(arg1: Any, shape: Any = None, *args: Any, **keywords: Any) -> Any:
+    @bound_form(getattr(scipy.sparse, name))
+    def construct(arg1: Any, shape: Any, dtype: Any) -> Any:
         if isinstance(arg1, SparseArray):
-            made = arg1.asformat(format)
-            if made.is_matrix == is_matrix:
-                return made
-            return SparseArray(made.data, made.pattern, format, is_matrix=is_matrix)
-        if running_trace() is None or not holds_traced((arg1, args, keywords)):
-            return original(arg1, shape, *args, **keywords)
-        if args or keywords.pop("copy", False) or set(keywords) - {"dtype"}:
-            raise UnsupportedError(f"{name}: pass data and shape alone with traced entries")
-        if not isinstance(arg1, tuple) or len(arg1) not in (2, 3):
+            array = arg1.asformat(format)
+            if array.is_matrix != is_matrix:
+                array = SparseArray(array.data, array.pattern, format, is_matrix=is_matrix)
+        elif not isinstance(arg1, tuple) or len(arg1) not in (2, 3):
             raise UnsupportedError(
                 f"{name} of a traced dense array: which entries are zero may change with it; "
                 f"pass (data, (rows, cols)) with the pattern in plain integers"
             )
-        if len(arg1) == 2:
+        elif len(arg1) == 2:
             array = _from_coordinates(name, format, *arg1, shape)
         elif format == "coo":
             raise UnsupportedError(f"{name}: pass (data, (rows, cols))")
         else:
             array = _from_compressed(name, format, arg1, shape)
-        dtype = keywords.get("dtype")
         array.is_matrix = is_matrix
-        return array if dtype is None else array.astype(dtype)
+        return array if dtype in (None, array.dtype) else array.astype(dtype)
 
-    return functools.update_wrapper(construct, original, updated=())
+    return construct
 
 
 csr_array = _constructor("csr_array", "csr")
@@ -107,21 +99,8 @@ csc_matrix = _constructor("csc_matrix", "csc")
 coo_matrix = _constructor("coo_matrix", "coo")
 
 
-def diags_array(
-    diagonals: Any,
-    /,
-    *,
-    offsets: Any = 0,
-    shape: Any = None,
-    format: str | None = None,
-    dtype: Any = None,
-) -> Any:
-    """As `scipy.sparse.diags_array`; traced diagonals give a `SparseArray`."""
-    if running_trace() is None or not holds_traced(diagonals):
-        options = {} if dtype is None else {"dtype": dtype}
-        return scipy.sparse.diags_array(
-            diagonals, offsets=offsets, shape=shape, format=format, **options
-        )
+@bound_form(scipy.sparse.diags_array)
+def diags_array(diagonals: Any, offsets: Any, shape: Any, format: Any, dtype: Any = None) -> Any:
     if np.ndim(offsets) == 0:
         lone = isinstance(diagonals, Traced) and diagonals.ndim == 1
         diagonals = [diagonals] if lone else list(diagonals)
@@ -151,17 +130,9 @@ def diags_array(
     return {"csr": array.tocsr, "csc": array.tocsc}.get(format or "", lambda: array)()
 
 
-def diags(
-    diagonals: Any,
-    offsets: Any = 0,
-    shape: Any = None,
-    format: str | None = None,
-    dtype: Any = None,
-) -> Any:
-    """As `scipy.sparse.diags`; traced diagonals give a `SparseArray`."""
-    if running_trace() is None or not holds_traced(diagonals):
-        return scipy.sparse.diags(diagonals, offsets, shape, format, dtype)
-    made = diags_array(diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype)
+@bound_form(scipy.sparse.diags)
+def diags(diagonals: Any, **given: Any) -> Any:
+    made = diags_array(diagonals, **given)
     made.is_matrix = True
     return made
 
@@ -182,10 +153,8 @@ def _of_columns(name: str, data: Any, offsets: Any, shape: Any) -> SparseArray:
     return SparseArray(np.concatenate(parts), pattern, "dia")
 
 
-def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | None = None) -> Any:
-    """As `scipy.sparse.spdiags`; traced data give a `SparseArray`."""
-    if running_trace() is None or not holds_traced(data):
-        return scipy.sparse.spdiags(data, diags, m, n, format)
+@bound_form(scipy.sparse.spdiags)
+def spdiags(data: Any, diags: Any, m: Any, n: Any, format: str | None) -> Any:
     shape = m if n is None and m is not None else (m, n)
     if shape == (None, None):
         shape = (np.shape(data)[-1],) * 2
@@ -195,18 +164,15 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
 
 
 def _diagonal(name: str) -> Callable[..., Any]:
-    original = getattr(scipy.sparse, name)
-
-    def construct(arg1: Any, shape: Any = None, *args: Any, **keywords: Any) -> Any:
-        if running_trace() is None or not holds_traced((arg1, args, keywords)):
-            return original(arg1, shape, *args, **keywords)
-        if not isinstance(arg1, tuple) or len(arg1) != 2 or shape is None or args or keywords:
+    @bound_form(getattr(scipy.sparse, name))
+    def construct(arg1: Any, shape: Any) -> Any:
+        if not isinstance(arg1, tuple) or len(arg1) != 2 or shape is None:
             raise UnsupportedError(f"{name}: pass (data, offsets) and shape with traced entries")
         made = _of_columns(name, *arg1, shape)
         made.is_matrix = name.endswith("_matrix")
         return made
 
-    return functools.update_wrapper(construct, original, updated=())
+    return construct
 
 
 dia_array = _diagonal("dia_array")

@@ -16,10 +16,15 @@ from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import plain
 from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.twinforms import form_by_twin
+
+TWINS = ("dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
+"""SciPy's own code, run on traced values: they count, and move with their weights alone."""
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(theirs, name)
+    found = getattr(theirs, name)
+    return form_by_twin(found) if name in TWINS else found
 
 
 def __dir__() -> list[str]:
@@ -51,7 +56,7 @@ def _cityblock(x: Any, y: Any, w: Any = None) -> Any:
 
 def _chebyshev(x: Any, y: Any, w: Any = None) -> Any:
     steps = np.abs(x - y)
-    return np.max(steps if w is None else steps[..., np.asarray(w) > 0], -1)
+    return np.max(steps if w is None else steps[..., plain(asarray(w)) > 0], -1)
 
 
 def _minkowski(x: Any, y: Any, p: Any = 2.0, w: Any = None) -> Any:
@@ -250,3 +255,10 @@ braycurtis = _of_two("braycurtis")
 seuclidean = _of_two("seuclidean")
 mahalanobis = _of_two("mahalanobis")
 jensenshannon = _of_two("jensenshannon")
+
+
+@traced_form(theirs.directed_hausdorff)
+def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> Any:
+    u, v = _real("directed_hausdorff", inexact(u)), _real("directed_hausdorff", inexact(v))
+    _, i, j = theirs.directed_hausdorff(plain(u), plain(v), rng)
+    return _euclidean(u[i], v[j]), i, j

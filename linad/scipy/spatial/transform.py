@@ -20,10 +20,12 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import plain
 from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.twinforms import form_by_twin
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(theirs, name)
+    found = getattr(theirs, name)
+    return form_by_twin(found) if name == "Slerp" else found
 
 
 def __dir__() -> list[str]:
@@ -185,6 +187,19 @@ class TracedRotation:
         """The angle of the rotation, in radians."""
         q = self._quat
         return 2 * np.arctan2(_length(q[..., :3])[..., 0], np.abs(q[..., 3]))
+
+    def approx_equal(self, other: Any, atol: Any = None, degrees: bool = False) -> Any:
+        """As `scipy.spatial.transform.Rotation.approx_equal`, of the plain values."""
+        mine, others = (theirs.Rotation.from_quat(plain(r.as_quat())) for r in (self, other))
+        return mine.approx_equal(others, atol, degrees)
+
+    def mean(self, weights: Any = None) -> "TracedRotation":
+        """As `scipy.spatial.transform.Rotation.mean`: the first eigenvector of Σ w q q^T."""
+        q = np.atleast_2d(self._quat)
+        w = np.ones(q.shape[0]) if weights is None else inexact(weights)
+        if np.any(plain(w) < 0):
+            raise ValueError("`weights` must be non-negative.")
+        return TracedRotation(np.linalg.eigh((w * q.T) @ q)[1][:, -1])
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """As `scipy.spatial.transform.Rotation.apply`."""

@@ -43,16 +43,7 @@ from linad.scipy.stats.discrete import bernoulli, binom, geom, poisson
 from linad.scipy.stats.hooks import HOOKED
 from linad.scipy.stats.kernels import gaussian_kde
 from linad.scipy.stats.multivariate import multivariate_normal
-from linad.scipy.stats.summaries import (
-    entropy as entropy,
-    gmean as gmean,
-    hmean as hmean,
-    kurtosis as kurtosis,
-    moment as moment,
-    sem as sem,
-    skew as skew,
-    zscore as zscore,
-)
+from linad.scipy.twinforms import form_by_twin
 
 __all__ = [
     "bernoulli",
@@ -86,8 +77,42 @@ __all__ = [
 ]
 
 
+TWINS = (
+    # Samples in numbers.
+    *("bayes_mvs", "binned_statistic", "binned_statistic_2d", "binned_statistic_dd", "circmean"),
+    *("circstd", "circvar", "cumfreq", "describe", "differential_entropy", "directional_stats"),
+    *("entropy", "expectile", "gmean", "gstd", "gzscore", "hmean", "iqr", "kstat", "kstatvar"),
+    *("kurtosis", "lmoment", "median_abs_deviation", "mode", "moment", "mvsdist"),
+    *("obrientransform", "percentileofscore", "pmean", "quantile", "rankdata", "relfreq"),
+    *("scoreatpercentile", "sem", "sigmaclip", "skew", "tmax", "tmean", "tmin", "trim1"),
+    *("trim_mean", "trimboth", "tsem", "tstd", "tvar", "variation", "zmap", "zscore"),
+    *("energy_distance", "wasserstein_distance", "ecdf", "probplot"),
+    # Two samples, or more: how they are related, and tests.
+    *("linregress", "pearsonr", "siegelslopes", "spearmanr", "kendalltau", "weightedtau"),
+    *("theilslopes", "chatterjeexi", "somersd"),
+    *("alexandergovern", "anderson", "ansari", "bartlett", "brunnermunzel", "chi2_contingency"),
+    *("chisquare", "cramervonmises", "cramervonmises_2samp", "f_oneway", "fligner"),
+    *("friedmanchisquare", "jarque_bera", "kruskal", "ks_1samp", "ks_2samp", "kstest"),
+    *("kurtosistest", "levene", "mannwhitneyu", "median_test", "mood", "normaltest"),
+    *("page_trend_test", "power_divergence", "quantile_test", "ranksums", "shapiro", "skewtest"),
+    *("ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel", "tukey_hsd", "wilcoxon"),
+    *("combine_pvalues", "false_discovery_control", "poisson_means_test"),
+    *("bootstrap", "monte_carlo_test", "permutation_test"),
+    *("boxcox", "boxcox_llf", "yeojohnson", "yeojohnson_llf"),
+    # Distributions.
+    *("Covariance", "dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
+    *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
+    *("wishart", "Normal", "Uniform", "Logistic", "Mixture", "order_statistic", "truncate"),
+    *("rv_histogram",),
+)
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
+
+
 def __getattr__(name: str) -> Any:
-    return HOOKED[name] if name in HOOKED else getattr(scipy.stats, name)
+    if name in HOOKED:
+        return HOOKED[name]
+    theirs = getattr(scipy.stats, name)
+    return form_by_twin(theirs) if name in TWINS else theirs
 
 
 def __dir__() -> list[str]:

@@ -37,8 +37,8 @@ def _trapezoid_cdf(z: Any, c: Any, d: Any) -> Any:
 
 
 class Trapezoid(Continuous):
-    shapes = ("c", "d")
-    support = (0.0, 1.0)
+    shape_names = ("c", "d")
+    span = (0.0, 1.0)
     inside = 0.5
 
     def _valid(self, c: Any, d: Any) -> Any:
@@ -61,8 +61,8 @@ class Trapezoid(Continuous):
 
 
 class Triangle(Continuous):
-    shapes = ("c",)
-    support = (0.0, 1.0)
+    shape_names = ("c",)
+    span = (0.0, 1.0)
     inside = 0.5
 
     def _valid(self, c: Any) -> Any:
@@ -100,7 +100,7 @@ def _log_mass(a: Any, b: Any) -> Any:
 class TruncatedNormal(Continuous):
     """The normal distribution between a and b."""
 
-    shapes = ("a", "b")
+    shape_names = ("a", "b")
 
     def _valid(self, a: Any, b: Any) -> Any:
         return a < b
@@ -143,7 +143,7 @@ class TruncatedNormal(Continuous):
 class GeneralExtreme(Continuous):
     """exp(-t) with t = (1 - c z)^(1/c); Gumbel's distribution for c = 0."""
 
-    shapes = ("c",)
+    shape_names = ("c",)
 
     def _valid(self, c: Any) -> Any:
         return np.isfinite(still(c))
@@ -196,8 +196,8 @@ def _burr_moments(c: Any, d: Any) -> tuple[Any, Any]:
 
 
 class Burr(Continuous):
-    shapes = ("c", "d")
-    support = (0.0, np.inf)
+    shape_names = ("c", "d")
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
@@ -222,8 +222,8 @@ class Burr(Continuous):
 class Fisk(Continuous):
     """Burr's distribution with d = 1: the logistic distribution of log z."""
 
-    shapes = ("c",)
-    support = (0.0, np.inf)
+    shape_names = ("c",)
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
@@ -246,7 +246,7 @@ class Fisk(Continuous):
 
 
 class SkewNormal(Continuous):
-    shapes = ("a",)
+    shape_names = ("a",)
 
     def _valid(self, a: Any) -> Any:
         return np.isfinite(still(a))
@@ -268,8 +268,8 @@ class SkewNormal(Continuous):
 class GeneralGamma(Continuous):
     """z^c has a gamma distribution."""
 
-    shapes = ("a", "c")
-    support = (0.0, np.inf)
+    shape_names = ("a", "c")
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _valid(self, a: Any, c: Any) -> Any:
@@ -293,7 +293,7 @@ class GeneralGamma(Continuous):
 
 
 class RaisedCosine(Continuous):
-    support = (-math.pi, math.pi)
+    span = (-math.pi, math.pi)
 
     def _counts_at_end(self, z: Any) -> Any:
         return np.False_

@@ -37,8 +37,8 @@ class Normal(Continuous):
 class LogNormal(Continuous):
     """log z is normal with standard deviation s."""
 
-    shapes = ("s",)
-    support = (0.0, np.inf)
+    shape_names = ("s",)
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _counts_at_end(self, z: Any, s: Any) -> Any:
@@ -62,7 +62,7 @@ class LogNormal(Continuous):
 
 
 class Exponential(Continuous):
-    support = (0.0, np.inf)
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _logpdf(self, z: Any) -> Any:
@@ -79,7 +79,7 @@ class Exponential(Continuous):
 
 
 class Uniform(Continuous):
-    support = (0.0, 1.0)
+    span = (0.0, 1.0)
     inside = 0.5
 
     def _logpdf(self, z: Any) -> Any:
@@ -165,8 +165,8 @@ class Gumbel(Continuous):
 
 
 class Weibull(Continuous):
-    shapes = ("c",)
-    support = (0.0, np.inf)
+    shape_names = ("c",)
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _counts_at_end(self, z: Any, c: Any) -> Any:
@@ -186,8 +186,8 @@ class Weibull(Continuous):
 
 
 class Gamma(Continuous):
-    shapes = ("a",)
-    support = (0.0, np.inf)
+    shape_names = ("a",)
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _counts_at_end(self, z: Any, a: Any) -> Any:
@@ -207,8 +207,8 @@ class Gamma(Continuous):
 
 
 class ChiSquared(Continuous):
-    shapes = ("df",)
-    support = (0.0, np.inf)
+    shape_names = ("df",)
+    span = (0.0, np.inf)
     inside = 1.0
 
     def _counts_at_end(self, z: Any, df: Any) -> Any:
@@ -230,8 +230,8 @@ class ChiSquared(Continuous):
 
 
 class Beta(Continuous):
-    shapes = ("a", "b")
-    support = (0.0, 1.0)
+    shape_names = ("a", "b")
+    span = (0.0, 1.0)
     inside = 0.5
 
     def _counts_at_end(self, z: Any, a: Any, b: Any) -> Any:
@@ -254,7 +254,7 @@ class Beta(Continuous):
 class Student(Continuous):
     """Student's t; the normal distribution for infinite df."""
 
-    shapes = ("df",)
+    shape_names = ("df",)
 
     def _logpdf(self, z: Any, df: Any) -> Any:
         normal = np.isinf(df)

@@ -15,7 +15,7 @@ from linad.scipy.stats.distribution import Discrete
 
 
 class Poisson(Discrete):
-    shapes = ("mu",)
+    shape_names = ("mu",)
 
     def _valid(self, mu: Any) -> Any:
         return mu >= 0
@@ -34,7 +34,7 @@ class Poisson(Discrete):
 
 
 class Binomial(Discrete):
-    shapes = ("n", "p")
+    shape_names = ("n", "p")
 
     def _valid(self, n: Any, p: Any) -> Any:
         return (n >= 0) & (np.floor(n) == n) & (p >= 0) & (p <= 1)
@@ -63,7 +63,7 @@ class Binomial(Discrete):
 class Bernoulli(Discrete):
     """One trial."""
 
-    shapes = ("p",)
+    shape_names = ("p",)
 
     def _valid(self, p: Any) -> Any:
         return (p >= 0) & (p <= 1)
@@ -87,7 +87,7 @@ class Bernoulli(Discrete):
 class Geometric(Discrete):
     """Trials up to the first success."""
 
-    shapes = ("p",)
+    shape_names = ("p",)
     first = 1
 
     def _valid(self, p: Any) -> Any:

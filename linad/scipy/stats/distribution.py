@@ -19,6 +19,8 @@ from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
 from linad.scipy.mirror import holds_traced
+from linad.scipy.twinforms import traced_method
+from linad.scipy.twins import instance_twin
 
 
 def log_of(p: Any) -> Any:
@@ -44,7 +46,7 @@ class Distribution:
 
     Attributes
     ----------
-    shapes : tuple of str
+    shape_names : tuple of str
         Names of the shape parameters.
     variable : str
         Name of what the functions are of.
@@ -54,7 +56,7 @@ class Distribution:
         The methods with a traced form that are of the parameters alone.
     """
 
-    shapes: ClassVar[tuple[str, ...]] = ()
+    shape_names: ClassVar[tuple[str, ...]] = ()
     variable: ClassVar[str] = "x"
     functions: ClassVar[tuple[str, ...]] = ()
     moments: ClassVar[tuple[str, ...]] = ()
@@ -71,7 +73,10 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         if name == "original":
             raise AttributeError(name)
-        return getattr(self.original, name)
+        theirs = getattr(self.original, name)
+        if name.startswith("_") or not callable(theirs):
+            return theirs
+        return traced_method(self.original, name)
 
     def __repr__(self) -> str:
         return f"<linad.scipy.stats.{self.name}>"
@@ -117,7 +122,7 @@ class Distribution:
         if unknown or len(args) > len(defaults) or set(given) & set(keywords):
             raise TypeError(f"{self.name}: the parameters are {', '.join(defaults)}")
         found = defaults | given | keywords
-        missing = [name for name in self.shapes if found[name] is None]
+        missing = [name for name in self.shape_names if found[name] is None]
         if missing:
             raise TypeError(f"{self.name}: {', '.join(missing)} must be given")
         return found
@@ -162,7 +167,9 @@ class Frozen:
         if name in self.dist.moments:
             method = getattr(self.dist, name)
             return lambda: method(*self.args, **self.kwds)
-        return getattr(self.dist.original(*self.args, **self.kwds), name)
+        traced = running_trace() is not None and holds_traced((self.args, self.kwds))
+        original = instance_twin(self.dist.original) if traced else self.dist.original
+        return getattr(original(*self.args, **self.kwds), name)
 
     def __repr__(self) -> str:
         return f"<{self.dist!r} with its parameters>"
@@ -177,15 +184,15 @@ class Continuous(Distribution):
 
     functions = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
     moments = ("mean", "var", "std", "median", "entropy")
-    support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    span: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     inside: ClassVar[float] = 0.0  # a point of the support
 
     def parameters(self) -> dict[str, Any]:
-        return dict.fromkeys(self.shapes) | {"loc": 0.0, "scale": 1.0}
+        return dict.fromkeys(self.shape_names) | {"loc": 0.0, "scale": 1.0}
 
     def _ends(self, *shapes: Any) -> tuple[Any, Any]:
         """Where the support begins and ends; the shapes are plain."""
-        return self.support
+        return self.span
 
     def _standard_point(self, *shapes: Any) -> Any:
         """A point of the support; the shapes are plain."""
@@ -195,7 +202,7 @@ class Continuous(Distribution):
         if function == "median":
             return self.traced("ppf", 0.5, parameters)
         loc, scale = double(parameters["loc"]), double(parameters["scale"])
-        shapes = [double(parameters[name]) for name in self.shapes]
+        shapes = [double(parameters[name]) for name in self.shape_names]
         valid = (scale > 0) & self._valid(*shapes)
         shapes = [np.where(valid, s, 1.0) for s in shapes]
         scale = np.where(valid, scale, 1.0)
@@ -248,7 +255,7 @@ class Continuous(Distribution):
             known,
             found,
             plain["loc"]
-            + plain["scale"] * self._standard_point(*[plain[name] for name in self.shapes]),
+            + plain["scale"] * self._standard_point(*[plain[name] for name in self.shape_names]),
         )
         for _ in range(2):
             with np.errstate(all="ignore"):  # of what comes out it is told below
@@ -267,7 +274,7 @@ class Continuous(Distribution):
             return self._quantile(function, x, parameters)
         density = function in ("pdf", "logpdf")
         x, loc, scale = (double(v) for v in (x, parameters["loc"], parameters["scale"]))
-        shapes = [double(parameters[name]) for name in self.shapes]
+        shapes = [double(parameters[name]) for name in self.shape_names]
         valid = (scale > 0) & self._valid(*shapes)
         shapes = [np.where(valid, s, 1.0) for s in shapes]
         scale = np.where(valid, scale, 1.0)
@@ -332,14 +339,14 @@ class Discrete(Distribution):
     first: ClassVar[int] = 0  # the smallest count
 
     def parameters(self) -> dict[str, Any]:
-        return dict.fromkeys(self.shapes) | {"loc": 0}
+        return dict.fromkeys(self.shape_names) | {"loc": 0}
 
     def traced(self, function: str, x: Any, parameters: dict[str, Any]) -> Any:
         for name, value in ((self.variable, x), ("loc", parameters["loc"])):
             if isinstance(value, Traced):
                 self.refuse(function, name, "does not exist: counts are integers")
         k = double(x) - double(parameters["loc"])
-        shapes = [double(parameters[name]) for name in self.shapes]
+        shapes = [double(parameters[name]) for name in self.shape_names]
         valid = self._valid(*shapes)
         shapes = [np.where(valid, s, 1.0) for s in shapes]
         last = self._last(*shapes)

@@ -79,7 +79,7 @@ class Hooked(Continuous):
 
     def __init__(self, name: str) -> None:
         given = getattr(scipy.stats, name).shapes
-        self.shapes = tuple(given.split(", ")) if given else ()  # type: ignore[misc]
+        self.shape_names = tuple(given.split(", ")) if given else ()  # type: ignore[misc]
         super().__init__(name)
 
     def _valid(self, *shapes: Any) -> Any:

@@ -19,6 +19,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from linad.sweeps.cpu.vector_math import FUNCTIONS
+from linad.sweeps.elementary_names import HOLOMORPHIC
 
 FUNCTION = njit(error_model="numpy")
 
@@ -134,24 +135,7 @@ def _function(name: str, arguments: int) -> Any:
     return intrinsic(lambda context, x, y: (x(x, x), generate))
 
 
-UNARY = [
-    "sqrt",
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-]
-LIBRARY = {name: _function(name, 1) for name in UNARY}
+LIBRARY = {name: _function(name, 1) for name in ("sqrt", *HOLOMORPHIC.values())}
 _power = _function("pow", 2)
 
 

@@ -1,10 +1,12 @@
 """Programs of the CPU: words in memory, and one compiled loop that goes through them."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from linad.core.compiler_lock import compiling
 from linad.core.settings import settings
 from linad.sweeps.cpu import engine, kernel_cache as cache
 from linad.sweeps.cpu.made_results import TABLE
@@ -82,12 +84,18 @@ class CpuProgram(SweepProgram):
         return workspace.run_in_parts((*arrays, *outputs), engine.sweep)
 
     def _run_shared(self, workspace: "Workspace", arrays: tuple[np.ndarray, ...]) -> int:
-        from linad.sweeps.cpu.threads import Crew
-
-        with Crew(workspace.code, settings().threads) as crew:
+        with _crew_class()(workspace.code, settings().threads) as crew:
             if self.straight:
                 return crew.enter(workspace.header, arrays)
             return workspace.run_in_parts(arrays, crew.sweep)
+
+
+@functools.cache
+def _crew_class() -> Any:
+    """The class of crews, whose module compiles what helpers run."""
+    with compiling:
+        from linad.sweeps.cpu.threads import Crew
+    return Crew
 
 
 class Workspace:

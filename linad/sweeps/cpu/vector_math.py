@@ -24,31 +24,9 @@ from numba.extending import intrinsic
 
 from linad.sweeps.cpu import polynomials
 from linad.sweeps.cpu.written_numbers import Written
+from linad.sweeps.elementary_names import ELEMENTARY
 
-UNARY = [
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "cbrt",
-    "erf",
-    "erfc",
-]
+UNARY = [*ELEMENTARY.values()]
 BINARY = ["pow", "atan2", "hypot", "fmod", "nextafter"]
 
 NO_MEMORY = "memory(none)" if llvm.llvm_version_info[0] >= 16 else "readnone"

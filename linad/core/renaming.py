@@ -33,9 +33,14 @@ class ArgumentByte(NamedTuple):
     extensions: int
 
 
+def is_known(version: tuple[int, int] = sys.version_info[:2]) -> bool:
+    """Whether the bytecode of a version of Python, this one's to begin with, is known."""
+    return version in KNOWN and sys.implementation.name == "cpython"
+
+
 def check_version(version: tuple[int, int] = sys.version_info[:2]) -> None:
     """Raise unless the bytecode of this Python is known."""
-    if version not in KNOWN or sys.implementation.name != "cpython":
+    if not is_known(version):
         known = ", ".join(f"{major}.{minor}" for major, minor in KNOWN)
         raise UnsupportedError(
             f"adopt: the bytecode of Python {version[0]}.{version[1]} is not known to this version "

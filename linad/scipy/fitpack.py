@@ -1,0 +1,205 @@
+"""Splines of scipy.interpolate by the names of FITPACK, traced: tuples (t, c, k), and classes.
+
+They are those of `linad.scipy.bsplines`; the knots of a smoothing spline depend on the data, and
+are not traced.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from linad.errors import UnsupportedError
+from linad.rules.creation import asarray
+from linad.rules.shaping import still
+from linad.scipy.bsplines import Spline, spline_of
+from linad.scipy.mirror import (
+    TracedClass,
+    bound_form,
+    check_real,
+    holds_traced,
+    inexact,
+    refuse,
+    traced_form,
+)
+from linad.scipy.piecewise import increasing
+from linad.scipy.splinemakers import interpolated, knots_of, knots_with_ends, least_squares_spline
+
+# Tuples (t, c, k).
+
+
+@bound_form(scipy.interpolate.splrep)
+def splrep(x: Any, y: Any, w: Any, k: int, task: int, s: Any, t: Any) -> Any:
+    check_real("splrep", y=y)
+    if t is not None:  # SciPy sets task=-1 as well
+        made = least_squares_spline("splrep", x, y, knots_with_ends(x, t, k), k, w)
+        return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+    refuse("splrep", w=(w, None), task=(task, 0))
+    if s:
+        raise UnsupportedError(
+            f"splrep: s={s!r}: the knots of a smoothing spline depend on the data and are not "
+            f"traced by linad; interpolate with s=0"
+        )
+    x = increasing("splrep", x)
+    made = interpolated(x, y, k, knots_of(x, k))
+    return made.t, np.concatenate([made.c, np.zeros(k + 1)]), k
+
+
+def _evaluated(tck: Any, x: Any, der: int, ext: int, name: str) -> Any:
+    t, c, k = (asarray(tck[0]), asarray(tck[1]), tck[2])
+    x = inexact(x)
+    low, high = still(t)[k], still(t)[t.shape[0] - k - 1]
+    off = (still(x) < low) | (still(x) > high)
+    if ext == 2 and np.any(off):
+        raise ValueError(f"{name}: a point is outside of the knots")
+    if ext == 3:
+        x = np.where(still(x) < low, low, np.where(still(x) > high, high, x))
+    y = Spline(t, c, k)(x, der)
+    return np.where(off, 0.0, y) if ext == 1 else y
+
+
+EXTENSIONS = {0: 0, 1: 1, 2: 2, 3: 3, "extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
+
+
+@traced_form(scipy.interpolate.splev)
+def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
+    if isinstance(tck, Spline):
+        return tck(x, der)
+    if isinstance(tck, scipy.interpolate.BSpline):
+        return spline_of(tck)(x, der)
+    t, c, k = tck
+    if isinstance(c, (list, tuple)) or np.ndim(c) > 1:
+        return [splev(x, (t, part, k), der, ext) for part in c]
+    check_real("splev", x=x, t=t, c=c)
+    return _evaluated(tck, x, der, EXTENSIONS[ext], "splev")
+
+
+def _of_tuple(name: str, tck: Any) -> Spline:
+    t, c, k = tck
+    check_real(name, t=t, c=c)
+    return Spline(inexact(t), inexact(c), k)
+
+
+def _as_tuple(spline: Spline, behind: Any) -> Any:
+    """With as many numbers behind the coefficients as FITPACK has there."""
+    missing = spline.t.shape[0] - spline.c.shape[0]
+    return spline.t, np.concatenate([spline.c, behind * np.ones(missing)]), spline.k
+
+
+@traced_form(scipy.interpolate.splder)
+def splder(tck: Any, n: int = 1) -> Any:
+    if isinstance(tck, Spline):
+        return tck.derivative(n)
+    return _as_tuple(_of_tuple("splder", tck).derivative(n), 0.0)
+
+
+@traced_form(scipy.interpolate.splantider)
+def splantider(tck: Any, n: int = 1) -> Any:
+    if isinstance(tck, Spline):
+        return tck.antiderivative(n)
+    made = _of_tuple("splantider", tck).antiderivative(n)
+    return _as_tuple(made, made.c[-1])
+
+
+@traced_form(scipy.interpolate.spalde)
+def spalde(x: Any, tck: Any) -> Any:
+    spline, x = _of_tuple("spalde", tck), inexact(x)
+    found = np.stack([spline(x, order) for order in range(spline.k + 1)], axis=-1)
+    return found if x.ndim == 0 else [found[i] for i in range(x.shape[0])]
+
+
+@bound_form(scipy.interpolate.splint)
+def splint(a: Any, b: Any, tck: Any) -> Any:
+    if not isinstance(tck, Spline):
+        t, c, k = tck.tck if isinstance(tck, scipy.interpolate.BSpline) else tck
+        check_real("splint", a=a, b=b, t=t, c=c)
+        tck = Spline(asarray(t), asarray(c), k)
+    return tck.integrate(a, b, extrapolate=False)
+
+
+class Univariate:
+    """A traced interpolating spline: what `InterpolatedUnivariateSpline` makes of traced data.
+
+    Parameters
+    ----------
+    spline : Spline
+    ext : int
+        What is beyond the knots: 0 the spline, 1 zero, 2 an error, 3 the value at the end.
+    """
+
+    def __init__(self, spline: Spline, ext: int) -> None:
+        self.spline, self.ext = spline, ext
+        self._eval_args = spline.tck
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        """The value, or the ``nu``-th derivative, at points of any shape."""
+        ext = self.ext if ext is None else EXTENSIONS[ext]
+        return _evaluated(self.spline.tck, x, nu, ext, "InterpolatedUnivariateSpline")
+
+    def derivative(self, n: int = 1) -> "Univariate":
+        """The spline of the ``n``-th derivative."""
+        return Univariate(self.spline.derivative(n), self.ext)
+
+    def antiderivative(self, n: int = 1) -> "Univariate":
+        """The spline of the ``n``-th integral."""
+        return Univariate(self.spline.antiderivative(n), self.ext)
+
+    def integral(self, a: Any, b: Any) -> Any:
+        """The integral from a to b."""
+        return self.spline.integrate(a, b, extrapolate=False)
+
+
+def _univariate(name: str, x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Univariate:
+    check_real(name, y=y)
+    refuse(name, w=(w, None), bbox=(list(bbox), [None, None]))
+    x = increasing(name, x)
+    return Univariate(interpolated(x, y, k, knots_of(x, k)), EXTENSIONS[ext])
+
+
+class _Univariate(TracedClass):
+    """The calls of a spline of SciPy's that take traced numbers."""
+
+    def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> Any:
+        if not holds_traced(x):
+            return super().__call__(x, nu, ext)  # type: ignore[misc]
+        ext = self.ext if ext is None else ext  # type: ignore[attr-defined]
+        tck = self._eval_args  # type: ignore[attr-defined]
+        return _evaluated(tck, x, nu, EXTENSIONS[ext], "UnivariateSpline")
+
+    def integral(self, a: Any, b: Any) -> Any:
+        if holds_traced((a, b)):
+            return splint(a, b, self._eval_args)  # type: ignore[attr-defined]
+        return super().integral(a, b)  # type: ignore[misc]
+
+
+class UnivariateSpline(_Univariate, scipy.interpolate.UnivariateSpline):
+    """As `scipy.interpolate.UnivariateSpline`; traced data with ``s=0`` make a `Univariate`."""
+
+    @staticmethod
+    def of_traced(x: Any, y: Any, w: Any, bbox: Any, k: int, s: Any, ext: Any) -> Any:
+        if s is None or holds_traced(s) or s != 0:
+            raise UnsupportedError(
+                f"UnivariateSpline: s={s!r}: the knots of a smoothing spline depend on the data "
+                f"and are not traced by linad; interpolate with s=0"
+            )
+        return _univariate("UnivariateSpline", x, y, w, bbox, k, ext)
+
+
+class LSQUnivariateSpline(_Univariate, scipy.interpolate.LSQUnivariateSpline):
+    """As `scipy.interpolate.LSQUnivariateSpline`; traced data make a `Univariate`."""
+
+    @staticmethod
+    def of_traced(x: Any, y: Any, t: Any, w: Any, bbox: Any, k: int, ext: Any) -> Any:
+        name = "LSQUnivariateSpline"
+        refuse(name, bbox=(list(bbox), [None, None]))
+        check_real(name, y=y)
+        made = least_squares_spline(name, x, y, knots_with_ends(x, t, k), k, w)
+        return Univariate(made, EXTENSIONS[ext])
+
+
+class InterpolatedUnivariateSpline(_Univariate, scipy.interpolate.InterpolatedUnivariateSpline):
+    """As `scipy.interpolate.InterpolatedUnivariateSpline`; traced data make a `Univariate`."""
+
+    @staticmethod
+    def of_traced(x: Any, y: Any, w: Any, bbox: Any, k: int, ext: Any) -> Any:
+        return _univariate("InterpolatedUnivariateSpline", x, y, w, bbox, k, ext)

@@ -1,0 +1,138 @@
+"""Factors, eigenvalues and singular values of scipy.linalg, traced.
+
+They read the triangles that SciPy reads. Rules are in `linad.rules.decompositions` and
+`linad.rules.spectral`.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from linad.errors import UnsupportedError
+from linad.rules import decompositions, linalg, spectral
+from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
+from linad.scipy.matrix_systems import hermitian_of
+from linad.scipy.mirror import bound_form, check_finite as check, inexact
+
+
+@bound_form(scipy.linalg.cholesky)
+def cholesky(a: Any, lower: bool, check_finite: bool) -> Any:
+    check(check_finite, a)
+    linalg.check_square(a, "cholesky")
+    return np.linalg.cholesky(a, upper=not lower)
+
+
+@bound_form(scipy.linalg.cho_factor)
+def cho_factor(a: Any, lower: bool, check_finite: bool) -> Any:
+    # The other triangle, which SciPy leaves as it was, holds zeros.
+    return cholesky(a, lower=lower, check_finite=check_finite), lower
+
+
+@bound_form(scipy.linalg.lu_factor)
+def lu_factor(a: Any, check_finite: bool) -> Any:
+    check(check_finite, a)
+    _check_lu(a, "lu_factor")
+    return lu_(a)
+
+
+def _check_lu(a: Any, name: str) -> None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise UnsupportedError(f"{name}: only square matrices are traced by linad, got {a.shape}")
+
+
+@bound_form(scipy.linalg.lu)
+def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
+    check(check_finite, a)
+    _check_lu(a, "lu")
+    both, pivots = lu_(a)
+    back = np.argsort(permutation(pivots), axis=-1)  # A = P L U, and P A is what lu_ factors
+    eye = np.eye(a.shape[-1], dtype=a.dtype)
+    lower, upper = np.tril(both, -1) + eye, np.triu(both)
+    if permute_l:
+        return permute_rows(lower, back), upper
+    return (back if p_indices else eye[back]), lower, upper
+
+
+@bound_form(scipy.linalg.qr)
+def qr(a: Any, mode: str, check_finite: bool) -> Any:
+    check(check_finite, a)
+    if mode not in ("full", "r", "economic"):
+        raise UnsupportedError(f"qr: mode={mode!r} is not traced by linad; use 'economic'")
+    if mode != "r":
+        return tuple(decompositions.qr(a, {"full": "complete", "economic": "reduced"}[mode]))
+    r = decompositions.qr(a, "r")
+    below = a.shape[-2] - r.shape[-2]
+    if below:
+        r = np.concatenate([r, np.zeros((*r.shape[:-2], below, r.shape[-1]), r.dtype)], axis=-2)
+    return (r,)
+
+
+@bound_form(scipy.linalg.eigh)
+def eigh(
+    a: Any, b: Any, lower: bool, eigvals_only: bool, check_finite: bool, subset_by_index: Any
+) -> Any:
+    a = inexact(a)
+    check(check_finite, a)
+    uplo = "L" if lower else "U"
+    factor = None
+    if b is not None:
+        # A x = w B x with B = L L^H is L^-1 A L^-H y = w y with y = L^H x.
+        b = inexact(b)
+        check(check_finite, b)
+        factor = (
+            np.linalg.cholesky(b) if lower else linalg.adjoint(np.linalg.cholesky(b, upper=True))
+        )
+        a = solve_triangular_(factor, hermitian_of(a, lower), lower=True, unit=False)
+        a = solve_triangular_(factor, linalg.adjoint(a), lower=True, unit=False)
+        a = 0.5 * (a + linalg.adjoint(a))
+    cut: Any = ...
+    if subset_by_index is not None:
+        cut = (..., slice(subset_by_index[0], subset_by_index[1] + 1))
+    if eigvals_only:
+        return spectral.eigvalsh(a, uplo)[cut]
+    w, v = spectral.eigh(a, uplo)
+    if factor is not None:
+        v = solve_triangular_(linalg.adjoint(factor), v, lower=False, unit=False)
+    return w[cut], v[cut]
+
+
+@bound_form(scipy.linalg.eigvalsh)
+def eigvalsh(a: Any, **given: Any) -> Any:
+    return eigh(a, eigvals_only=True, **given)
+
+
+@bound_form(scipy.linalg.eig)
+def eig(a: Any, right: bool, check_finite: bool) -> Any:
+    check(check_finite, a)
+    if not right:
+        return np.linalg.eigvals(a) + 0j
+    w, v = np.linalg.eig(a)
+    if v.dtype.kind == "c" and inexact(a).dtype.kind != "c" and not np.any(np.imag(w)):
+        v = np.real(v)  # NumPy's are complex from 2.5 on
+    return w + 0j, v
+
+
+@bound_form(scipy.linalg.eigvals)
+def eigvals(a: Any, check_finite: bool) -> Any:
+    check(check_finite, a)
+    return np.linalg.eigvals(a) + 0j
+
+
+@bound_form(scipy.linalg.svd)
+def svd(a: Any, full_matrices: bool, compute_uv: bool, check_finite: bool) -> Any:
+    check(check_finite, a)
+    result = spectral.svd(a, full_matrices, compute_uv)
+    return tuple(result) if compute_uv else result
+
+
+@bound_form(scipy.linalg.svdvals)
+def svdvals(a: Any, check_finite: bool) -> Any:
+    check(check_finite, a)
+    return np.linalg.svdvals(a)
+
+
+@bound_form(scipy.linalg.norm)
+def norm(a: Any, ord: Any, axis: Any, keepdims: bool, check_finite: bool) -> Any:
+    check(check_finite, a)
+    return np.linalg.norm(a, ord, axis, keepdims)

@@ -1,0 +1,117 @@
+"""scipy.signal, traced: convolution, filters and their design, spectra, systems, peaks, waveforms."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+import scipy.signal
+
+from linad.core.frames import public_names
+from linad.core.shapes import normalize_axis
+from linad.errors import DTypeError
+from linad.rules.creation import asarray
+from linad.scipy.convolutions import (
+    convolve as convolve,
+    correlate as correlate,
+    fftconvolve as fftconvolve,
+    oaconvolve as oaconvolve,
+)
+from linad.scipy.fft import fft, ifft
+from linad.scipy.linearfilters import (
+    detrend as detrend,
+    lfilter as lfilter,
+    lfilter_zi as lfilter_zi,
+    lfiltic as lfiltic,
+    sosfilt as sosfilt,
+)
+from linad.scipy.mirror import traced_form
+from linad.scipy.peaks import (
+    find_peaks as find_peaks,
+    peak_prominences as peak_prominences,
+    peak_widths as peak_widths,
+)
+from linad.scipy.planefilters import (
+    convolve2d as convolve2d,
+    correlate2d as correlate2d,
+    medfilt2d as medfilt2d,
+    upfirdn as upfirdn,
+)
+from linad.scipy.resampling import resample as resample
+from linad.scipy.smoothing import (
+    filtfilt as filtfilt,
+    savgol_coeffs as savgol_coeffs,
+    savgol_filter as savgol_filter,
+    sosfiltfilt as sosfiltfilt,
+)
+from linad.scipy.spectra import (
+    coherence as coherence,
+    csd as csd,
+    periodogram as periodogram,
+    spectrogram as spectrogram,
+    stft as stft,
+    welch as welch,
+)
+from linad.scipy.systems import (
+    freqz as freqz,
+    freqz_sos as freqz_sos,
+    sosfreqz as sosfreqz,
+    tf2ss as tf2ss,
+    tf2zpk as tf2zpk,
+)
+from linad.scipy.twinforms import form_by_twin
+
+TWINS = (
+    # What comes in, and what is measured of it.
+    *("ShortTimeFFT", "closest_STFT_dual_window", "czt", "decimate", "deconvolve", "envelope"),
+    *("hilbert2", "istft", "lombscargle", "medfilt", "order_filter", "resample_poly", "wiener"),
+    *("sosfilt_zi", "vectorstrength", "zoom_fft"),
+    *("cspline1d", "cspline1d_eval", "qspline1d", "qspline1d_eval", "gauss_spline"),
+    *("argrelextrema", "chirp", "gausspulse", "sawtooth", "square", "sweep_poly"),
+    # Filters and their design.
+    *("bessel", "butter", "cheby1", "cheby2", "ellip", "iirfilter", "iircomb", "iirnotch"),
+    *("iirpeak", "buttord", "cheb1ord", "cheb2ord", "ellipord"),
+    *("bilinear", "bilinear_zpk", "lp2bp", "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp"),
+    *("lp2hp_zpk", "lp2lp", "lp2lp_zpk", "normalize"),
+    *("firls", "firwin", "firwin2", "kaiser_atten", "kaiser_beta", "kaiserord", "minimum_phase"),
+    *("freqs", "freqs_zpk", "freqz_zpk", "group_delay", "get_window"),
+    *("invres", "invresz", "residue", "residuez", "unique_roots"),
+    *("sos2tf", "sos2zpk", "ss2tf", "ss2zpk", "tf2sos", "zpk2sos", "zpk2ss", "zpk2tf"),
+    # Systems.
+    *("StateSpace", "TransferFunction", "ZerosPolesGain", "dlti", "lti", "abcd_normalize"),
+    *("bode", "cont2discrete", "dbode", "dfreqresp", "dimpulse", "dlsim", "dstep", "freqresp"),
+    *("impulse", "lsim", "place_poles", "step"),
+)
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "windows":
+        return importlib.import_module("linad.scipy.signal.windows")
+    theirs = getattr(scipy.signal, name)
+    return form_by_twin(theirs) if name in TWINS else theirs
+
+
+def __dir__() -> list[str]:
+    return public_names(scipy.signal)
+
+
+# The analytic signal.
+
+
+@traced_form(scipy.signal.hilbert)
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+    x = asarray(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"hilbert: x must be real, got {x.dtype}")
+    axis = normalize_axis(axis, x.ndim, "hilbert")
+    N = x.shape[axis] if N is None else N
+    if N <= 0:
+        raise ValueError(f"hilbert: N must be positive, got {N}")
+    weights = np.zeros(N, x.dtype)
+    weights[0] = 1
+    weights[1 : (N + 1) // 2] = 2
+    if N % 2 == 0:
+        weights[N // 2] = 1
+    shape = [1] * x.ndim
+    shape[axis] = N
+    return ifft(fft(x, N, axis=axis) * weights.reshape(shape), axis=axis)

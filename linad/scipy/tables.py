@@ -1,0 +1,164 @@
+"""`scipy.interpolate.interp1d`: interpolation in a table, traced."""
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate
+
+from linad.core.shapes import normalize_axis
+from linad.errors import ShapeError
+from linad.rules.creation import asarray
+from linad.rules.shaping import astype, still
+from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.regulargrids import check_method
+from linad.scipy.splinemakers import interpolated
+
+KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "quadratic", "cubic")
+DEGREES = {"quadratic": 2, "cubic": 3}
+
+
+class Table:
+    """Traced values in a table: what `interp1d` makes of traced arguments.
+
+    Parameters
+    ----------
+    x : array (n,)
+    y : array (..., n, ...)
+    kind : str
+        One of "linear", "slinear", "nearest", "nearest-up", "previous", "next", "quadratic" and
+        "cubic".
+    axis : int
+    bounds_error : bool, optional
+    fill_value : array, (below, above) or "extrapolate"
+    assume_sorted : bool
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        bounds_error: bool | None = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
+    ) -> None:
+        check_method("interp1d", kind, (*KINDS, "slinear"))
+        x, y = inexact(x), inexact(y)
+        if x.ndim != 1 or y.ndim == 0:
+            raise ShapeError(f"interp1d: x must be a row and y an array, got {x.shape}, {y.shape}")
+        axis = normalize_axis(axis, y.ndim, "interp1d")
+        if y.shape[axis] != x.shape[0]:
+            raise ShapeError(
+                f"interp1d: y has {y.shape[axis]} entries along axis {axis}, x has {x.shape[0]}"
+            )
+        extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
+        if extrapolates and bounds_error:
+            raise ValueError("interp1d: cannot extrapolate and raise at the same time")
+        if not assume_sorted:
+            order = np.argsort(still(x), kind="mergesort")
+            x, y = x[order], np.take(y, order, axis=axis)
+        self.x, self.y, self.axis, self.fill_value = x, y, axis, fill_value
+        self.kind = "linear" if kind == "slinear" else kind
+        self.extrapolates = extrapolates
+        self.bounds_error = not extrapolates if bounds_error is None else bounds_error
+        self._rows = np.moveaxis(y, axis, 0)
+        degree = DEGREES.get(self.kind)
+        self._spline = None if degree is None else interpolated(x, self._rows, degree)
+
+    def __call__(self, x: Any) -> Any:
+        """The value at points of any shape."""
+        x = inexact(x)
+        here, ticks = still(x), still(self.x)
+        if self.bounds_error:
+            for off, what in ((here < ticks[0], "below"), (here > ticks[-1], "above")):
+                if np.any(off):
+                    raise ValueError(f"interp1d: a value in x_new is {what} the range")
+        y = self._filled(self._found(x, here, ticks), here, ticks)
+        # SciPy's places the axes of x where the axis was.
+        kept = list(range(x.ndim, x.ndim + self.axis))
+        rest = list(range(x.ndim + self.axis, y.ndim))
+        return np.transpose(y, kept + list(range(x.ndim)) + rest) if self.axis else y
+
+    def _found(self, x: Any, here: Any, ticks: Any) -> Any:
+        """The rows for each point, with the table continued beyond its ends."""
+        n, rows = ticks.shape[0], self._rows
+        if self._spline is not None:
+            return self._spline(x)
+        if self.kind == "linear":
+            i = np.clip(np.searchsorted(ticks, here), 1, n - 1)
+            low, high = self.x[i - 1], self.x[i]
+            if np.any(np.isnan(here)):
+                x = np.where(np.isnan(here), 0.0, x)  # its place is filled later
+            trailing = (1,) * (rows.ndim - 1)
+            width = high - low
+            above = ((x - low) / width).reshape(x.shape + trailing)
+            below = ((high - x) / width).reshape(x.shape + trailing)
+            return above * rows[i] + below * rows[i - 1]
+        if self.kind in ("nearest", "nearest-up"):
+            side: Any = "left" if self.kind == "nearest" else "right"
+            middles = ticks[1:] / 2 + ticks[:-1] / 2
+            return rows[np.clip(np.searchsorted(middles, here, side=side), 0, n - 1)]
+        if self.kind == "previous":
+            i = np.searchsorted(np.nextafter(ticks, -np.inf), here, side="left") - 1
+        else:
+            i = np.searchsorted(np.nextafter(ticks, np.inf), here, side="right")
+        return rows[np.clip(i, 0, n - 1)]
+
+    def _filled(self, y: Any, here: Any, ticks: Any) -> Any:
+        """What stands beyond the ends, and for NaN."""
+        below, above = here < ticks[0], here > ticks[-1]
+        fills: list[Any]
+        if not self.extrapolates:
+            given = self.fill_value
+            fills = list(given) if isinstance(given, tuple) and len(given) == 2 else [given] * 2
+        elif self.kind == "previous":
+            fills = [np.nan, None]
+        elif self.kind == "next":
+            fills = [None, np.nan]
+        else:
+            fills = [None, None]
+        trailing = (1,) * (y.ndim - here.ndim)
+        for off, fill in zip((below, above), fills, strict=True):
+            if fill is not None and np.any(off):
+                fill = astype(asarray(fill), y.dtype, copy=False)
+                y = np.where(off.reshape(off.shape + trailing), fill, y)
+        if self.kind == "linear" and np.any(np.isnan(here)):
+            y = np.where(np.isnan(here).reshape(here.shape + trailing), np.nan, y)
+        return y
+
+
+class interp1d(scipy.interpolate.interp1d):
+    """As `scipy.interpolate.interp1d`; traced data make a `Table`.
+
+    Notes
+    -----
+    The kinds "linear", "slinear", "nearest", "nearest-up", "previous", "next", "quadratic"
+    and "cubic" are traced.
+    """
+
+    def __new__(
+        cls,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: bool | None = None,
+        fill_value: Any = np.nan,
+        assume_sorted: bool = False,
+    ) -> Any:
+        if holds_traced((x, y, fill_value)):
+            return Table(x, y, kind, axis, bounds_error, fill_value, assume_sorted)
+        made = super().__new__(cls)
+        made._traced_kind = kind
+        return made
+
+    def __call__(self, x: Any) -> Any:
+        if not holds_traced(x):
+            return super().__call__(x)
+        made = Table(
+            *(self.x, self.y, self._traced_kind, self.axis),
+            *(self.bounds_error, self.fill_value, True),
+        )
+        return made(x)

@@ -1,0 +1,138 @@
+"""What a module of `linad.scipy` gives of a function or class of SciPy that has a twin."""
+
+import abc
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from linad.arrays.traces import running_trace
+from linad.core.frames import package_of
+from linad.errors import UnsupportedError
+from linad.scipy.mirror import PLAIN_ERRORS, full_name, holds_traced, traced_form
+from linad.scipy.twins import class_twin, function_twin, instance_twin
+
+
+@functools.cache
+def form_by_twin(original: Any) -> Any:
+    """SciPy's own for plain arguments, its twin for traced ones.
+
+    A class is called as SciPy's; while a trace runs its objects are those of its twin, whose
+    methods take traced values.
+    """
+    if isinstance(original, types.FunctionType):
+        return _of_function(original)
+    return _of_class(original) if isinstance(original, type) else FormOfObject(original)
+
+
+def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
+    twin = function_twin(original)
+
+    @traced_form(original)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return twin(*args, **kwargs)
+        except PLAIN_ERRORS as error:
+            _at_compiled_code(original, error)
+            raise
+
+    run.is_twin = True  # type: ignore[attr-defined]
+    return run
+
+
+_FROM_COMPILED = ("Tracer", "No matching signature", "Iterator operand is flagged")
+
+
+def _at_compiled_code(function: Any, error: Exception) -> None:
+    """Raise an error that names the function, where compiled code was given a traced value."""
+    if type(error) in (TypeError, ValueError) and any(w in str(error) for w in _FROM_COMPILED):
+        place: Any = error.__traceback__
+        while place.tb_next is not None:
+            place = place.tb_next
+        if package_of(place.tb_frame) == "scipy":
+            raise UnsupportedError(
+                f"{full_name(function)}: with these arguments SciPy hands a traced value to "
+                f"compiled code ({place.tb_frame.f_code.co_name}); pass linad.stop_gradient of "
+                f"it, or wrap the call with @linad.primitive and give its Jacobian"
+            ) from error
+
+
+class _OfScipy(type):
+    """The type of a stand-in for a class of SciPy."""
+
+    _original: Any
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        kind = cls._original if running_trace() is None else class_twin(cls._original)
+        return kind(*args, **kwargs)
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, (cls._original, class_twin(cls._original)))
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, (cls._original, class_twin(cls._original)))
+
+
+class _OfAbstract(_OfScipy, abc.ABCMeta):
+    """As `_OfScipy`, of an abstract class."""
+
+
+def _of_class(original: type) -> type:
+    body: dict[str, Any] = {"_original": original, "__doc__": original.__doc__, "is_twin": True}
+    body["__module__"], body["__qualname__"] = original.__module__, original.__qualname__
+    for name, member in vars(original).items():
+        if isinstance(member, (staticmethod, classmethod)) and not name.startswith("_"):
+            body[name] = staticmethod(_of_maker(original, name))
+    kind = _OfScipy if type(original) is type else _OfAbstract
+    return kind(original.__name__, (original,), body)
+
+
+def _of_maker(original: type, name: str) -> Callable[..., Any]:
+    """A way to make an object other than to call its class."""
+    theirs = getattr(original, name)
+
+    @functools.wraps(theirs)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is None:
+            return theirs(*args, **kwargs)
+        return getattr(class_twin(original), name)(*args, **kwargs)
+
+    return make
+
+
+class FormOfObject:
+    """An object of SciPy's whose methods take traced values: a distribution, or a frozen one."""
+
+    is_twin = True
+
+    def __init__(self, original: Any) -> None:
+        self._original = original
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_original":
+            raise AttributeError(name)
+        theirs = getattr(self._original, name)
+        if name.startswith("_") or not callable(theirs):
+            return theirs
+        return traced_method(self._original, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if running_trace() is not None and holds_traced((args, kwargs)):
+            return instance_twin(self._original)(*args, **kwargs)
+        return FormOfObject(self._original(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+
+def traced_method(owner: Any, name: str) -> Callable[..., Any]:
+    """A method of an object of SciPy's, which runs on the object's twin for traced values."""
+    theirs = getattr(owner, name)
+
+    @functools.wraps(theirs)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is not None and holds_traced((args, kwargs)):
+            return getattr(instance_twin(owner), name)(*args, **kwargs)
+        return theirs(*args, **kwargs)
+
+    return method

@@ -1,0 +1,69 @@
+"""Forms that take SciPy's arguments by their names."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import ArgumentError, UnsupportedError
+from linad.scipy.mirror import bound_form
+
+
+def theirs(a, b=2.0, *, overwrite_a=False, side="left"):
+    """What SciPy would have."""
+    return a * b
+
+
+@bound_form(theirs)
+def scaled(a, b):
+    return 10.0 * a * b
+
+
+@bound_form(theirs)
+def passed_on(a, **given):
+    return a * given.get("b", 3.0) + len(given)
+
+
+def traced(f):
+    return linad.linearize(f, np.array([1.0, 2.0]))[0]
+
+
+def test_plain_arguments_are_answered_by_scipy():
+    assert scaled(1.0) == 2.0
+    assert scaled.__name__ == "theirs"
+    assert scaled.__doc__ == theirs.__doc__
+
+
+def test_a_parameter_without_a_default_has_scipys():
+    np.testing.assert_array_equal(traced(scaled), [20.0, 40.0])
+    np.testing.assert_array_equal(traced(lambda x: scaled(x, 3.0)), [30.0, 60.0])
+    np.testing.assert_array_equal(traced(lambda x: scaled(b=3.0, a=x)), [30.0, 60.0])
+
+
+def test_an_argument_that_is_not_named_must_change_nothing():
+    np.testing.assert_array_equal(traced(lambda x: scaled(x, overwrite_a=True)), [20.0, 40.0])
+    np.testing.assert_array_equal(traced(lambda x: scaled(x, side="left")), [20.0, 40.0])
+    with pytest.raises(UnsupportedError, match="theirs: side='right' is not traced by linad"):
+        traced(lambda x: scaled(x, side="right"))
+    for side in (np.ones(2), [1.0, 2.0]):
+        with pytest.raises(UnsupportedError, match=r"side=.* is not traced"):
+            traced(lambda x, side=side: scaled(x, side=side))
+    with pytest.raises(UnsupportedError, match=r"side=.* is not traced"):
+        traced(lambda x: scaled(1.0, side=x))
+
+
+def test_what_is_passed_on_is_what_was_given():
+    np.testing.assert_array_equal(traced(passed_on), [3.0, 6.0])
+    np.testing.assert_array_equal(traced(lambda x: passed_on(x, 2.0)), [3.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda x: scaled(x, unknown=1), "unexpected keyword argument 'unknown'"),
+        (lambda x: scaled(b=x), "missing a required argument: 'a'"),
+        (lambda x: scaled(x, 1.0, 2.0), "too many positional arguments"),
+    ],
+)
+def test_a_call_that_scipy_does_not_take(call, message):
+    with pytest.raises(ArgumentError, match=f"theirs: .*{message}"):
+        traced(call)
