@@ -58,7 +58,7 @@ EACH_PART = """
 def _each_part(writer: Writer, eqn: Equation) -> tuple[Any, ...]:
     made = []
     for k, part in enumerate((np.real, np.imag)):
-        inputs = []
+        inputs: list[Any] = []
         for a in eqn.inputs:
             if not isinstance(a, Var):
                 inputs.append(part(a))
