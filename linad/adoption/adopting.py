@@ -13,7 +13,6 @@ from linad.adoption.dispatchers import is_dispatcher
 from linad.adoption.exchanges import LOCK, SWITCH
 from linad.adoption.forms import refresh
 from linad.adoption.promotion import give_back
-from linad.core.renaming import check_version
 from linad.adoption.subclasses import forget
 from linad.adoption.sweep import (
     Changes,
@@ -26,6 +25,7 @@ from linad.adoption.sweep import (
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
 from linad.core.callers import ENGINES, is_installed
+from linad.core.renaming import check_version
 from linad.errors import AdoptionWarning, ArgumentError
 
 
