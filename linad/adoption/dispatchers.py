@@ -9,8 +9,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from linad.arrays.conversions import held
 from linad.adoption.exchanges import Exchange
+from linad.arrays.conversions import held
 
 _COMPILED, _TRACED = "CPUDispatcher", "TracedDispatcher"
 """Names of classes: of Numba's functions, and of those functions while a trace runs."""

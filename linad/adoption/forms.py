@@ -18,8 +18,8 @@ import scipy
 
 import linad.numpy
 import linad.scipy
-from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
 from linad.adoption.subclasses import array_maker, new_array, view_as
+from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS

@@ -8,15 +8,15 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from linad.arrays.conversions import held
 from linad.adoption.dispatchers import exchange, is_dispatcher
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.forms import ALWAYS, form_of, has_form
 from linad.adoption.live_objects import live_objects
-from linad.core.renaming import Use, renamed
 from linad.adoption.source import deeper
+from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
 from linad.core.marks import running
+from linad.core.renaming import Use, renamed
 
 Space = dict[str, Any]
 
@@ -52,8 +52,9 @@ class Changes:
     def replace(self, function: types.FunctionType, code: types.CodeType) -> None:
         """Give a function other code."""
         self.codes.update({id(inner): inner for inner in codes_in(code)})
-        if code is function.__code__:
+        if code is function.__code__ and id(function) not in _BEFORE:
             return
+        # Another adoption may have changed it: this one holds the change as well.
         if id(function) not in self.functions:
             self.functions[id(function)] = function
             before = _BEFORE.setdefault(id(function), [function.__code__, 0])

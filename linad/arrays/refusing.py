@@ -180,6 +180,11 @@ def _instead(what: Asked) -> str:
         return _of_math(name)
     if _draws(what.function, what.name):
         return DRAW
+    if module == "numpy.ma" or module.startswith("numpy.ma."):
+        return (
+            "masked arrays are not traced; keep the mask apart, and use x[~mask], or "
+            "np.where(mask, 0.0, x)"
+        )
     if module.partition(".")[0] in ("ctypes", "numba"):
         return f"compiled code is not traced; {WRAP}"
     if module.startswith("scipy"):

@@ -270,11 +270,15 @@ class Positions(Region):
             return np.ndarray(self.shape, array.dtype, array.ravel("K"), offset, strides)
         if array.flags.c_contiguous:
             return self._rows(array)[..., self.flat]
+        if not self.ndim:  # of a number, which has no axis to be numbered along
+            return array[..., None][..., self.flat]
         return array[self._index(array)]
 
     def put(self, array: np.ndarray, value: Any) -> None:
         if array.flags.c_contiguous:
             self._rows(array)[..., self.flat] = value
+        elif not self.ndim:
+            array[..., None][..., self.flat] = value
         else:
             array[self._index(array)] = value
 

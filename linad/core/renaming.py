@@ -23,6 +23,9 @@ _ATTRIBUTE = opcode.opmap["LOAD_ATTR"]
 _METHOD = opcode.opmap["LOAD_METHOD"] if sys.version_info < (3, 12) else None
 """Since 3.12 a bit of LOAD_ATTR says that what is loaded is called."""
 
+_NULL_BEFORE = sys.version_info < (3, 13)
+"""Whether PUSH_NULL stands before what is called; since 3.13 it stands behind."""
+
 
 class ArgumentByte(NamedTuple):
     """An instruction: where the low byte of its argument is, and how many bytes stand before."""
@@ -80,7 +83,8 @@ def _uses(code: types.CodeType) -> Iterator[Use]:
     for k, instruction in enumerate(listing):
         if instruction.op != _GLOBAL:
             continue
-        called = bool(instruction.arg & 1) or (k > 0 and listing[k - 1].op == _NULL)
+        before = _NULL_BEFORE and k > 0 and listing[k - 1].op == _NULL
+        called = before or bool(instruction.arg & 1)
         attributes = []
         j = k + 1
         while j < len(listing) and listing[j].op in (_ATTRIBUTE, _METHOD):
@@ -91,7 +95,7 @@ def _uses(code: types.CodeType) -> Iterator[Use]:
             j += 1
             if called and (op == _METHOD or (by_bit and arg & 1)):
                 break
-        if j < len(listing) and listing[j].op == _NULL:
+        if not _NULL_BEFORE and j < len(listing) and listing[j].op == _NULL:
             called = True
         yield Use(instruction, names[instruction.arg >> 1], tuple(attributes), called)
 

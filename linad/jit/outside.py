@@ -146,9 +146,7 @@ class Outside:
         self.nothing = False
         self._looks: dict[tuple[int, ...], tuple[Look, list[Any]]] = {}
 
-    def look(
-        self, given: Sequence[tuple[str, Any]] = ()
-    ) -> tuple[Look | None, list[np.ndarray]]:
+    def look(self, given: Sequence[tuple[str, Any]] = ()) -> tuple[Look | None, list[np.ndarray]]:
         """What stands outside now, and its arrays; None for a function that reads nothing there.
 
         Parameters

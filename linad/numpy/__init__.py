@@ -149,6 +149,8 @@ def _maker(name: str) -> Callable[..., Any]:
     def make(*args: Any, **keywords: Any) -> Any:
         if running_trace() is None:
             return numpy_function(*args, **keywords)
+        if args and isinstance(args[0], Traced):  # of an outer derivative, perhaps
+            args = (np.empty(args[0].shape, args[0].dtype), *args[1:])
         return _writable(traced(*args, **keywords))
 
     return make

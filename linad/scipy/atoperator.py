@@ -53,7 +53,7 @@ def _operator(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return method
 
 
-for _name, _function in {
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -61,5 +61,6 @@ for _name, _function in {
     "power": operator.pow,
     "min": np.minimum,
     "max": np.maximum,
-}.items():
+}
+for _name, _function in _OPERATORS.items():
     setattr(at, _name, _operator(_function))

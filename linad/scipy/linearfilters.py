@@ -17,7 +17,7 @@ from linad.rules.creation import asarray
 from linad.rules.filters import allpole_
 from linad.rules.polynomials import convolve_
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.mirror import bound_form, inexact, traced_form
 from linad.scipy.twins import function_twin
 
 
@@ -170,8 +170,8 @@ def _residual(x: Any) -> Any:
     return x - (x @ q) @ q.T
 
 
-@traced_form(scipy.signal.lfiltic)
-def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+@bound_form(scipy.signal.lfiltic)
+def lfiltic(b: Any, a: Any, y: Any, x: Any) -> Any:
     # SciPy divides by a_0 unless it is 1, where the division has a derivative as well.
     b, a = _coefficients("b", b), _coefficients("a", a)
     if still(a[0]) == 0:

@@ -15,15 +15,12 @@ from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.scipy.convolutions import MODES, convolve
 from linad.scipy.linearfilters import lfilter
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, inexact
 from linad.scipy.rankfilters import median_filter
 
 
-@traced_form(scipy.signal.upfirdn)
-def upfirdn(
-    h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: Any = 0
-) -> Any:
-    refuse("upfirdn", mode=(mode, "constant"), cval=(cval, 0))
+@bound_form(scipy.signal.upfirdn)
+def upfirdn(h: Any, x: Any, up: int, down: int, axis: int) -> Any:
     h, x = inexact(h), inexact(x)
     if h.ndim != 1 or not h.shape[0]:
         raise ShapeError(f"upfirdn: h must be 1d and not empty, got shape {h.shape}")
@@ -56,9 +53,7 @@ def _planes(name: str, in1: Any, in2: Any, mode: str, boundary: str) -> tuple[An
     return in1, in2
 
 
-def _filtered(
-    in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turned: int = 0
-) -> Any:
+def _filtered(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any, turned: int = 0) -> Any:
     """Convolution, of planes of which the first is the larger one in mode "valid".
 
     The middle, in mode "same", is that of a kernel that was turned, where ``turned`` is 1.
@@ -66,8 +61,8 @@ def _filtered(
     if mode == "valid":
         return convolve(in1, in2, "valid", method="direct")
     reach = [(k - 1, k - 1) for k in in2.shape]
-    how = _CONTINUED[boundary]
-    edges = {"constant_values": fillvalue} if how == "constant" else {}
+    how: Any = _CONTINUED[boundary]
+    edges: Any = {"constant_values": fillvalue} if how == "constant" else {}
     y = convolve(np.pad(in1, reach, mode=how, **edges), in2, "valid", method="direct")
     if mode == "full":
         return y
@@ -87,20 +82,16 @@ def _is_smaller(in1: Any, in2: Any, mode: str) -> bool:
     )
 
 
-@traced_form(scipy.signal.convolve2d)
-def convolve2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Any:
+@bound_form(scipy.signal.convolve2d)
+def convolve2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     in1, in2 = _planes("convolve2d", in1, in2, mode, boundary)
     if _is_smaller(in1, in2, mode):
         in1, in2 = in2, in1
     return _filtered(in1, in2, mode, boundary, fillvalue)
 
 
-@traced_form(scipy.signal.correlate2d)
-def correlate2d(
-    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
-) -> Any:
+@bound_form(scipy.signal.correlate2d)
+def correlate2d(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     in1, in2 = _planes("correlate2d", in1, in2, mode, boundary)
     if _is_smaller(in1, in2, mode):
         # What SciPy conjugates is the smaller plane here, too.
@@ -108,8 +99,8 @@ def correlate2d(
     return _filtered(in1, np.conj(np.flip(in2)), mode, boundary, fillvalue, 1)
 
 
-@traced_form(scipy.signal.medfilt2d)
-def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+@bound_form(scipy.signal.medfilt2d)
+def medfilt2d(input: Any, kernel_size: Any) -> Any:
     image = inexact(input)
     size = np.broadcast_to(np.asarray(kernel_size), 2)
     if np.any(size % 2 != 1):

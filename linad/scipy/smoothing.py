@@ -17,7 +17,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import still
 from linad.scipy.linearfilters import lfilter, lfilter_zi, sosfilt
-from linad.scipy.mirror import check_real, inexact, traced_form
+from linad.scipy.mirror import bound_form, check_real, inexact, traced_form
 from linad.scipy.ndimage import convolve1d
 from linad.scipy.twinforms import form_by_twin
 
@@ -150,15 +150,8 @@ def savgol_filter(
     return np.moveaxis(np.concatenate([ends[0], middle, ends[1]], axis=-1), -1, axis)
 
 
-@traced_form(scipy.signal.savgol_coeffs)
+@bound_form(scipy.signal.savgol_coeffs)
 def savgol_coeffs(
-    window_length: int,
-    polyorder: int,
-    deriv: int = 0,
-    delta: Any = 1.0,
-    pos: Any = None,
-    use: str = "conv",
-    **options: Any,
+    window_length: int, polyorder: int, deriv: int, delta: Any, **options: Any
 ) -> Any:
-    c = scipy.signal.savgol_coeffs(window_length, polyorder, deriv, 1.0, pos, use, **options)
-    return c / delta**deriv
+    return scipy.signal.savgol_coeffs(window_length, polyorder, deriv, **options) / delta**deriv

@@ -1,6 +1,6 @@
 """Linear systems of scipy.signal, traced: responses, poles and zeros, state space.
 
-    H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
+H(z) = b(1/z) / a(1/z)        x' = A x + B u,  y = C x + D u
 """
 
 from typing import Any
@@ -10,7 +10,6 @@ import scipy.signal
 
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import astype, still
-from linad.scipy.linalg import expm
 from linad.scipy.mirror import inexact, refuse, traced_form
 
 

@@ -40,7 +40,9 @@ def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-_FROM_COMPILED = ("Tracer", "No matching signature", "Iterator operand is flagged")
+_FROM_COMPILED = (
+    *("not 'Tracer'", "(Tracer", "No matching signature", "Iterator operand is flagged"),
+)
 
 
 def _at_compiled_code(function: Any, error: Exception) -> None:

@@ -19,11 +19,13 @@ import functools
 import importlib
 import math
 import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy._lib import _array_api
 
 import linad.numpy as traced_numpy
 from linad.arrays.conversions import BUILTINS, MATH, is_instance
@@ -197,7 +199,7 @@ def _with_cells(function: Any) -> Function:
     return made
 
 
-def _or_original(function: types.FunctionType, made: types.FunctionType) -> Function:
+def _or_original(function: Function, made: Function) -> Function:
     """A function of a module: SciPy's own where nothing that it is given can be traced."""
 
     @functools.wraps(made)
@@ -237,7 +239,7 @@ def _exchanged(value: Any, back: bool = False) -> Any:
 @functools.cache
 def _compat() -> Any:
     """What SciPy calls the namespace of NumPy."""
-    return importlib.import_module("scipy._lib.array_api_compat.numpy")
+    return _array_api.array_namespace(np.zeros(0))
 
 
 # Classes.
@@ -280,8 +282,9 @@ def _is_statement(kind: type) -> bool:
 
 def _member_twin(member: Any) -> Any:
     if isinstance(member, property):
-        parts = [part and twin_of(part) for part in (member.fget, member.fset, member.fdel)]
-        return property(*parts, doc=member.__doc__)
+        theirs = (member.fget, member.fset, member.fdel)
+        get, put, delete = [part and twin_of(part) for part in theirs]
+        return property(get, put, delete, member.__doc__)
     if isinstance(member, (staticmethod, classmethod)):
         return type(member)(twin_of(member.__func__))
     if isinstance(member, functools.cached_property):
@@ -297,7 +300,7 @@ def instance_twin(value: Any, shared: bool = False) -> Any:
     kind = class_twin(type(value))
     if kind is type(value) or not hasattr(value, "__dict__"):
         return value
-    made = object.__new__(kind)
+    made: Any = object.__new__(kind)
     if shared:
         stands_for(value, made)
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
@@ -310,8 +313,8 @@ def _bound(part: Any, owner: Any, made: Any) -> Any:
         return types.MethodType(twin_of(part.__func__), made)
     if isinstance(part, np.vectorize):
         inner = _bound(part.pyfunc, owner, made)
-        new = traced_numpy.vectorize(inner, part.otypes, excluded=part.excluded)
-        if hasattr(part, "nin"):
+        new: Any = traced_numpy.vectorize(inner, part.otypes, excluded=part.excluded)
+        if hasattr(part, "nin"):  # which SciPy sets
             new.nin = part.nin
         return new
     return twin_of(part)
@@ -324,11 +327,6 @@ def _is_instance(x: Any, kind: Any, /) -> bool:
 
 # What is given: NumPy, math, and what SciPy asks its arrays.
 
-_ARRAY_APIS = (
-    "scipy._lib._array_api",
-    "scipy._lib.array_api_compat",
-    "scipy._lib.array_api_extra._lib._utils._compat",
-)
 _ASKED: dict[str, Function] = {
     "array_namespace": lambda *arrays, **options: traced_numpy,
     "is_numpy": lambda xp: True,
@@ -349,12 +347,12 @@ def _enter() -> None:
     stands_for(math, traced_math)
     stands_for(np, traced_numpy)
     stands_for(_compat(), traced_numpy)
-    stands_for(importlib.import_module("scipy._lib.array_api_extra").at, at)
-    for module in _ARRAY_APIS:
-        for name, answer in _ASKED.items():
-            theirs = getattr(importlib.import_module(module), name, None)
-            if theirs is not None:
-                stands_for(theirs, answer)
+    stands_for(_array_api.xpx.at, at)
+    # Where SciPy keeps its copies of what it asks differs from version to version.
+    for module, names in list(sys.modules.items()):
+        if _is_scipy(module) and "array_api" in module:
+            for name in _ASKED.keys() & vars(names).keys():
+                stands_for(getattr(names, name), _ASKED[name])
 
 
 _enter()

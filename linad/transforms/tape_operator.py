@@ -339,7 +339,8 @@ def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> An
     """Return ``total + J tangent``, in the memory of ``total`` where it is ``mine`` to write."""
     if mine and J.spreads:
         plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
-        if plain or (isinstance(total, Tracer) and not is_view(total)):
+        traced = isinstance(total, Tracer) and not is_view(total)
+        if plain or (traced and _lifted(total, tangent) is total):
             J.pushforward_into(tangent, total)
             return total
     return plus(total, J.pushforward(tangent))
@@ -363,7 +364,7 @@ def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
 
 
 def _lifted(held: Any, value: Any) -> Any:
-    """A cotangent that values of a derivative around this one can be written into."""
+    """A tangent or cotangent that values of a derivative around this one can be written into."""
     if isinstance(value, Tracer) and (
         not isinstance(held, Tracer) or held._trace.level < value._trace.level
     ):

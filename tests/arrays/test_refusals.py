@@ -319,3 +319,15 @@ def brentq(f):
 
 def raises(words):
     raise ValueError(words)
+
+
+def test_masked_arrays_are_refused_with_what_to_do():
+    mask = np.array([True, False, False])
+    for masked in (
+        lambda x: np.ma.masked_array(x, mask=mask).sum(),
+        lambda x: np.ma.array(x, mask=mask).mean(),
+        lambda x: np.ma.masked_where(mask, x),
+        lambda x: np.ma.masked_invalid(x),
+    ):
+        with pytest.raises(TracerError, match=r"masked arrays are not traced.*x\[~mask\]"):
+            linad.linearize(masked, np.array([1.0, 2.0, 3.0]))

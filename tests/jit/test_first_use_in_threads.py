@@ -259,9 +259,7 @@ def sparse_constants():
 
 @way
 def loops():
-    f = linad.jit(
-        lambda c, x: linad.scan(lambda c, r: (c * 0.5 + np.sin(r), c * r), c, x)
-    )
+    f = linad.jit(lambda c, x: linad.scan(lambda c, r: (c * 0.5 + np.sin(r), c * r), c, x))
     return lambda n: (f(np.float64(n), X), f(np.float64(n), X))
 
 

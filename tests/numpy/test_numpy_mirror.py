@@ -226,3 +226,20 @@ def test_what_it_cannot_do_is_an_error():
         linad.grad(lambda x: lnp.asarray_chkfinite(x).sum())(np.array([np.inf]))
     with pytest.raises(LinadError):
         linad.grad(lambda x: lnp.array([x[0], 1.0], dtype=object)[0])(X)
+
+
+def test_types_are_found_among_others():
+    assert np.dtype("float64") in (lnp.float32, lnp.float64)
+    assert np.dtype("float32") not in (lnp.complex64, lnp.float64)
+
+
+def test_an_array_like_one_of_an_outer_derivative_takes_values_of_the_inner_one():
+    def inner(x):
+        def f(t):
+            y = lnp.zeros_like(x)
+            y[0] = t * t * x[1]
+            return np.sum(y**2)
+
+        return linad.derivative(f)(0.5)
+
+    np.testing.assert_allclose(linad.grad(inner)(np.array([1.0, 3.0])), [0.0, 3.0])

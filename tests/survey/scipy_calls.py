@@ -1,6 +1,9 @@
 """One call of each function of SciPy that needs more than a matrix: see `survey.numpy_calls`."""
 
+import importlib
+
 import numpy as np
+import twin_cases
 from distribution_shapes import FURTHER
 from scipy.sparse import csc_array, csr_array
 
@@ -126,11 +129,10 @@ CALLS: dict[str, Call] = {
     "scipy.sparse.spdiags": lambda f, a: f(a[:2], [0, 1], 3, 3) @ a[2],
     "scipy.optimize.lsq_linear": lambda f, a: f(a, a[0]).x,
     "scipy.optimize.nnls": lambda f, a: f(positive(a), a[0] + 3)[0],
-    "scipy.signal.cont2discrete": lambda f, a: f((a, a[:, :1], a[:1], a[:1, :1]), 0.1)[:2],
     "scipy.signal.freqz_sos": lambda f, a: f(section(a), 4)[1],
     "scipy.signal.sosfreqz": lambda f, a: f(section(a), 4)[1],
+    "scipy.stats.boxcox_normmax": lambda f, a: f(a[0], method="mle"),
     "scipy.signal.resample": lambda f, a: f(a, 5),
-    "scipy.stats.kurtosis": lambda f, a: f(a.ravel()),
     "scipy.linalg.cho_factor": lambda f, a: np.tril(f(positive(a), lower=True)[0]),
     "scipy.linalg.cho_solve": lambda f, a: f((np.tril(a), True), a[0]),
     "scipy.linalg.cholesky": lambda f, a: f(positive(a)),
@@ -265,3 +267,40 @@ for _name in ("fmin_cg", "fmin_powell"):
     CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(away(a), np.zeros(3), disp=0)
 for _name in ("brent", "golden"):
     CALLS[f"scipy.optimize.{_name}"] = lambda f, a: f(lambda t: (t - a[0, 0]) ** 2)
+
+
+class _With:
+    """A module of linad's, but for one function."""
+
+    def __init__(self, module, path, function):
+        self.module, self.path, self.function = module, path, function
+
+    def __getattr__(self, name):
+        head, _, rest = self.path.partition(".")
+        found = getattr(self.module, name)
+        if name != head:
+            return found
+        return _With(found, rest, self.function) if rest else self.function
+
+
+def _moved(room: str, path: str, case: tuple) -> Call:
+    """A case of `twin_cases` whose arrays move with the matrix."""
+    f, *arrays = case
+
+    def call(function, a):
+        module = importlib.import_module(f"linad.scipy.{room}")
+        change = a[0] - MATRIX[0].astype(a.dtype)
+        given = [x.astype(a.dtype) * (1 + 0.1 * change[k % 3]) for k, x in enumerate(arrays)]
+        return f(_With(module, path, function), *given)
+
+    return call
+
+
+for _room, _cases in {
+    "signal": twin_cases.SIGNAL,
+    "spatial": twin_cases.SPATIAL,
+    "stats": twin_cases.STATS,
+}.items():
+    for _name, _case in _cases.items():
+        if "-" not in _name and "Rotation" not in _name:
+            CALLS[f"scipy.{_room}.{_name}"] = _moved(_room, _name, _case)

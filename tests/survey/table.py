@@ -291,13 +291,28 @@ def entries() -> dict[str, list[Entry]]:
         "linad.numpy.polynomial": [
             function_entry(n, f) for n, f in mirrored_functions(polynomial).items()
         ],
-        "linad.scipy": [function_entry(n, f) for n, f in mirrored_functions().items()],
+        "linad.scipy": [
+            function_entry(n, f)
+            for n, f in mirrored_functions().items()
+            if not hasattr(f, "is_twin")
+        ],
+    }
+
+
+def twin_entries() -> dict[str, list[Entry]]:
+    """The functions of `linad.scipy` that run SciPy's own code, with their calls."""
+    forms = mirrored_functions().items()
+    return {
+        "linad.scipy by SciPy's own code": [
+            function_entry(n, f) for n, f in forms if hasattr(f, "is_twin")
+        ]
     }
 
 
 def table() -> dict[str, list[Row]]:
     """All rows, by section."""
-    return {title: [e.row() for e in found] for title, found in entries().items()}
+    everything = entries() | twin_entries()
+    return {title: [e.row() for e in found] for title, found in everything.items()}
 
 
 # The page.

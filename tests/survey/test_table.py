@@ -43,6 +43,13 @@ def test_nothing_is_unclassified(title, table):
     assert [row for row in table[title].values() if row.kind == UNCLASSIFIED] == []
 
 
+@pytest.mark.full
+def test_what_runs_scipys_own_code_has_derivatives():
+    """Their derivatives are compared in tests/scipy/test_twins.py."""
+    [rows] = [[e.row() for e in section] for section in coverage.twin_entries().values()]
+    assert [row for row in rows if row.kind in (RAISES, UNCLASSIFIED)] == []
+
+
 @pytest.mark.parametrize("title", SECTIONS)
 def test_what_raises_names_a_remedy(title, table):
     words = ("use ", "pass ", "call ", "compute it", "iterate", "index instead", "keep ", "take ")

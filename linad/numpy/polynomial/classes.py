@@ -11,7 +11,8 @@ from numpy.polynomial import _polybase
 
 import linad.numpy as traced_numpy
 from linad.numpy.polynomial import polyutils
-from linad.numpy.polynomial.rebinding import rebind, rebound_names
+from linad.numpy.polynomial.rebinding import rebound_names
+from linad.scipy.twins import same_code
 
 _NAMES = {**rebound_names(_polybase), "pu": polyutils}
 
@@ -21,9 +22,9 @@ def _rebound_members(cls: type, names: dict[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for name, member in vars(cls).items():
         if type(member) is FunctionType:
-            members[name] = rebind(member, names)
+            members[name] = same_code(member, names)
         elif isinstance(member, classmethod):
-            members[name] = classmethod(rebind(member.__func__, names))  # type: ignore[arg-type]
+            members[name] = classmethod(same_code(member.__func__, names))  # type: ignore[arg-type]
     return members
 
 

@@ -20,18 +20,10 @@ from numpy.polynomial import polyutils
 
 import linad.numpy as traced_numpy
 from linad.scipy.mirror import traced_form
+from linad.scipy.twins import same_code
 
 _CONVERSION = re.compile(r"poly2[a-z]+|[a-z]+2poly")
 _PLAIN = re.compile(r".*gauss|chebpts[12]|format_float")  # take an integer, or give text
-
-
-def rebind(function: FunctionType, names: dict[str, Any]) -> FunctionType:
-    """A Python function with other global names."""
-    made = FunctionType(
-        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    return made
 
 
 def rebound_names(module: ModuleType) -> dict[str, Any]:
@@ -46,9 +38,9 @@ def rebound_names(module: ModuleType) -> dict[str, Any]:
             names[name] = getattr(HELPERS, value.__name__)
         else:
             converts = _CONVERSION.fullmatch(name)
-            names[name] = _converted(value) if converts else rebind(value, names)
+            names[name] = _converted(value) if converts else same_code(value, names)
     if module is polyutils:  # where it makes complex corners of real ones
-        names["getdomain"] = rebind(module.getdomain, {**names, "complex": _complex})
+        names["getdomain"] = same_code(module.getdomain, {**names, "complex": _complex})
     return names
 
 

@@ -1,4 +1,4 @@
-"""scipy.signal, traced: convolution, filters and their design, spectra, systems, peaks, waveforms."""
+"""scipy.signal, traced: filters and their design, convolution, spectra, systems, peaks, waves."""
 
 import importlib
 from typing import Any

@@ -12,8 +12,8 @@ from linad.scipy.twinforms import form_by_twin
 _ROOMS = ("distance", "transform")
 
 TWINS = (
-    *("Rectangle", "distance_matrix", "geometric_slerp", "minkowski_distance"),
-    *("minkowski_distance_p", "procrustes"),
+    *("Rectangle", "geometric_slerp", "minkowski_distance", "minkowski_distance_p"),
+    *("procrustes",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 

@@ -41,6 +41,20 @@ def double(x: Any) -> Any:
     return x if x.dtype == np.float64 else x.astype(np.float64)
 
 
+def check_formula(original: Any, name: str) -> None:
+    """Refuse moments that SciPy integrates numerically, for want of a formula."""
+    generic = scipy.stats.rv_discrete if hasattr(original, "pmf") else scipy.stats.rv_continuous
+    hooks = {"entropy": ("_entropy",), **dict.fromkeys(_MOMENTS, ("_stats", "_munp"))}.get(name)
+    if hooks and all(getattr(type(original), h) is getattr(generic, h) for h in hooks):
+        raise UnsupportedError(
+            f"{original.name}.{name}: SciPy has no formula for it, and it is not traced by linad; "
+            f"integrate with linad.scipy.integrate.quad, or add up the probabilities"
+        )
+
+
+_MOMENTS = ("mean", "var", "std", "stats", "moment")
+
+
 class Distribution:
     """A distribution of scipy.stats whose functions are traced.
 
@@ -76,7 +90,14 @@ class Distribution:
         theirs = getattr(self.original, name)
         if name.startswith("_") or not callable(theirs):
             return theirs
-        return traced_method(self.original, name)
+
+        def function(*args: Any, **keywords: Any) -> Any:
+            if running_trace() is not None and holds_traced((args, keywords)):
+                check_formula(self.original, name)
+            return traced_method(self.original, name)(*args, **keywords)
+
+        function.__name__, function.__doc__ = name, theirs.__doc__
+        return function
 
     def __repr__(self) -> str:
         return f"<linad.scipy.stats.{self.name}>"
