@@ -1,8 +1,8 @@
 """Run the sources of kernels in Python, instead of compiling them.
 
-A kernel takes 50 to 100 ms to compile and 1 ms to run here, so a sweep over hundreds of programs
+A kernel takes 20 to 50 ms to compile and 1 ms to run here, so a sweep over hundreds of programs
 can afford everything between a tape and its instructions: what is fused, where values live, what
-each loop reads and writes. What it leaves out is what Numba makes of a source; each name that a
+each loop reads and writes. What it leaves out is what LLVM makes of a source; each name that a
 source may use is compiled in tests/sweeps, and all kernels of the sweep by ``tox -e full``.
 
 The names of `linad.sweeps.cpu.kernel_cache.NAMESPACE` have counterparts here that do the same to
