@@ -34,6 +34,13 @@ def _writable(target: Any, name: str) -> Any:
     return target
 
 
+def _array(target: Any, name: str) -> Any:
+    """As `_writable`, for functions that refuse numbers. Others write into a copy of one."""
+    if is_number(target):
+        raise TypeError(f"{name}: the first argument must be an array, got a number")
+    return _writable(target, name)
+
+
 def _check_cast(a: Any, values: Any, name: str) -> None:
     """Refuse arrays that NumPy does not cast here; numbers and lists it does."""
     is_array = isinstance(values, np.ndarray) or (
@@ -78,9 +85,12 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    arr = _writable(arr, "place")
+    arr = _array(arr, "place")
     _check_cast(arr, vals, "place")
-    flat = np.flatnonzero(np.asarray(mask))
+    mask = np.asarray(mask)
+    if mask.size != arr.size:
+        raise ValueError(f"place: mask {mask.shape} and arr {arr.shape} must have the same size")
+    flat = np.flatnonzero(mask)
     if flat.size and not np.size(vals):
         raise ValueError("place: cannot insert from an empty array")
     arr.flat[flat] = _in_turn(vals, np.arange(flat.size)) if flat.size else 0
@@ -88,7 +98,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    a = _writable(a, "putmask")
+    a = _array(a, "putmask")
     _check_cast(a, values, "putmask")
     mask = np.asarray(mask)
     if mask.shape != a.shape:
@@ -144,7 +154,7 @@ def update_at(ufunc: Any, x: Any, index: Any, *operands: Any) -> None:
     -----
     Sums cost one such step, anything else as many as the entry named most often has.
     """
-    x = _writable(x, f"{ufunc.__name__}.at")
+    x = _array(x, f"{ufunc.__name__}.at")
     if isinstance(index, (Traced, list)):
         index = np.asarray(index)
         index = index if index.size else index.astype(np.intp)  # of [] NumPy makes floats

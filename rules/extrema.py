@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.zero_dim import gives, number
+from linad.arrays.zero_dim import gives, is_number, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
@@ -220,6 +220,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
+    if not copy and is_number(x):
+        raise ValueError("nan_to_num: a number cannot be overwritten; leave copy=False out")
     if not copy and x.ndim:
         x[...] = nan_to_num(x, True, nan, posinf, neginf)
         return x

@@ -36,6 +36,8 @@ class Watcher:
     ----------
     packages : Counter
         How often each package or module was adopted, by name.
+    codes : Counter
+        How often each code object of single functions was, by its id.
     modules : dict
         What was changed for each module, by the id of its globals.
     automatic : int
@@ -44,6 +46,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self.packages: Counter[str] = Counter()
+        self.codes: Counter[int] = Counter()
         self.modules: dict[int, Changes] = {}
         self.automatic = 0
         self.own: set[int] = set()  # of modules, those that are the user's own
@@ -223,6 +226,7 @@ class Adoption:
                 self._changes.append(adopt_function(f))
                 for code in () if is_dispatcher(f) else codes_in(f.__code__):
                     CODES[id(code)] = code
+                    _WATCHER.codes[id(code)] += 1
                     self._codes.append(id(code))
         trace = running_trace()
         if trace is not None and trace.watcher is None:
@@ -240,7 +244,9 @@ class Adoption:
             for changes in self._changes:
                 changes.undo()
             for key in self._codes:
-                CODES.pop(key, None)
+                _WATCHER.codes[key] -= 1
+                if not _WATCHER.codes[key]:
+                    del _WATCHER.codes[key], CODES[key]
             _WATCHER.automatic -= self.automatic
             _WATCHER.let_go()
 

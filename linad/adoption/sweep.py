@@ -52,8 +52,9 @@ class Changes:
     def replace(self, function: types.FunctionType, code: types.CodeType) -> None:
         """Give a function other code."""
         self.codes.update({id(inner): inner for inner in codes_in(code)})
-        if code is function.__code__:
+        if code is function.__code__ and id(function) not in _BEFORE:
             return
+        # Another adoption may have changed it: this one holds the change as well.
         if id(function) not in self.functions:
             self.functions[id(function)] = function
             before = _BEFORE.setdefault(id(function), [function.__code__, 0])

@@ -46,36 +46,76 @@ def call_into(
     else:
         out = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
+    name = numpy_function.__name__
     target = out[0] if isinstance(out, tuple) else out
     if numpy_function in ADDING and len(args) < 3:
         _take_dtype(args[0], target, kwargs)
     result = function(*args, **kwargs)
-    if out is None:
+    if target is None:
         return result
-    _deliver(numpy_function.__name__, target, result, core=None)
+    casting = "safe" if numpy_function is np.einsum else "same_kind"
+    if numpy_function is np.dot:
+        _check_for_blas(target, result)
+    if numpy_function in BY_COPY:
+        _check_copied_back(name, target, np.asarray(concrete(result)))
+    if numpy_function in BY_COPY or numpy_function in REDUCING:
+        casting = "unsafe"
+    _deliver(name, target, result, casting, core=0 if numpy_function is np.clip else None)
     return target
 
 
 ADDING = {np.sum, np.prod, np.cumsum, np.cumprod}
-"""Functions that calculate in the dtype of ``out`` unless they are given another."""
+"""Functions that calculate in a dtype which ``out`` has a say in unless they are given another."""
+
+REDUCING = {
+    *ADDING,
+    *(np.max, np.min, np.mean, np.var, np.any, np.all, np.trace, np.median, np.choose),
+    *(np.nansum, np.nanprod, np.nanmax, np.nanmin),
+}
+"""Functions whose result NumPy casts to whatever ``out`` holds."""
+
+BY_COPY = {np.take, np.compress, np.argmax, np.argmin}
+"""Functions for which NumPy makes a copy of ``out``, in the dtype of the result."""
 
 
 def _take_dtype(x: Any, target: Any, kwargs: dict[str, Any]) -> None:
-    """Calculate in the dtype of the output array, as sums do."""
+    """Calculate in a dtype that holds those of ``x`` and of the output array, as sums do."""
     given, made = (getattr(a, "dtype", None) for a in (x, target))
     if kwargs.get("dtype") is not None or given is None or made is None:
         return
     if given != made or given.kind in "biu":  # of small integers sums are wider otherwise
-        kwargs["dtype"] = made
+        kwargs["dtype"] = np.result_type(given, made)
+
+
+def _check_copied_back(name: str, target: Any, result: Any) -> None:
+    """Raise where NumPy cannot copy what is in ``out`` into an array like the result."""
+    if not isinstance(concrete(target), np.ndarray) or target.shape != result.shape:
+        return
+    if not np.can_cast(target.dtype, result.dtype, "safe"):
+        raise TypeError(
+            f"{name}: cannot cast out=, {target.dtype}, to {result.dtype}, the dtype of the "
+            f"result, by NumPy's rule 'safe'"
+        )
+
+
+def _check_for_blas(target: Any, result: Any) -> None:
+    array, dtype = concrete(target), getattr(result, "dtype", None)
+    if isinstance(array, np.ndarray) and not (array.dtype == dtype and array.flags.c_contiguous):
+        raise ValueError(
+            f"dot: out= must be an array in C order of the dtype of the result, {dtype}, got one "
+            f"of {array.dtype}"
+        )
 
 
 def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a ufunc or of one of its methods, with ``out`` (a tuple) among the keywords."""
     targets = kwargs["out"]
     kwargs = {name: value for name, value in kwargs.items() if name != "out"}
-    if method in ("reduce", "accumulate", "reduceat"):
-        _take_dtype(inputs[0], targets[0], kwargs)
     casting = kwargs.get("casting", "same_kind")
+    if method in ("reduce", "accumulate", "reduceat"):
+        casting = "unsafe"
+        if ufunc not in LOGICAL:
+            _take_dtype(inputs[0], targets[0], kwargs)
     where = kwargs.get("where", True)
     if not any([isinstance(x, Traced) for x in (*inputs, where)]):
         # Plain numbers: NumPy computes them, in an array of the target's kind.
@@ -86,7 +126,7 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         result = getattr(ufunc, method)(*inputs, **kwargs)
     results = result if isinstance(result, tuple) else (result,)
     elementwise = method == "__call__" and ufunc.signature is None
-    core = None if elementwise else _core_axes(ufunc, method, inputs)
+    core = 0 if elementwise else _core_axes(ufunc, method, inputs)
     for target, value in zip(targets, results, strict=True):
         if target is not None:
             mask = where if elementwise else True
@@ -97,6 +137,10 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         results = tuple([_spread(v, shape) for v in results])
     delivered = [v if t is None else t for t, v in zip(targets, results, strict=True)]
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
+
+
+LOGICAL = {np.logical_and, np.logical_or, np.logical_xor}
+"""Ufuncs whose reductions compute truth values, whatever ``out`` holds."""
 
 
 def _core_axes(ufunc: Any, method: str, inputs: Any) -> int | None:
@@ -132,8 +176,6 @@ def _deliver(
         value = np.asarray(value)
     elif not isinstance(target, Traced):
         refuse_out(name, (target,))
-    while core == 0 and value.ndim > target.ndim and value.shape[0] == 1:
-        value = value[0]  # as assignments do
     fits = value.shape == target.shape
     if core is not None and not fits:
         inner = value.ndim - core, target.ndim - core
@@ -161,4 +203,6 @@ def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
             "copyto would write a traced value into a plain NumPy array and lose its derivative; "
             "make the array with np.zeros_like(x) or linad.numpy.zeros"
         )
+    while np.ndim(src) > np.ndim(dst) and np.shape(src)[0] == 1:
+        src = src[0]  # as assignments do
     _deliver("copyto", dst, src, casting, where)

@@ -88,8 +88,9 @@ class Trace:
     def __enter__(self) -> "Trace":
         self._around = running.set(self)
         if WATCHERS:
-            self.watcher = WATCHERS[0]
-            self.watcher.enter(self)
+            self.watcher = next(iter(WATCHERS), None)  # another thread may have ended it
+            if self.watcher is not None:
+                self.watcher.enter(self)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:

@@ -22,7 +22,8 @@ REPORT = "this is a fault of linad's; please report it, with the program"
 
 def is_own_fault(error: BaseException) -> bool:
     """Whether linad's own code, and not code that it calls, raised one of `SUSPECT` by mistake."""
-    if isinstance(error, LinadError) or not isinstance(error, SUSPECT):
+    # Errors of two kinds are meant: a number without a length is a TypeError as well.
+    if isinstance(error, (LinadError, TypeError)) or not isinstance(error, SUSPECT):
         return False
     last = _innermost(error)
     if last is None:

@@ -56,7 +56,7 @@ def laid(shape: Sequence[int], steps: Sequence[int], dtype: Any) -> tuple[np.nda
 def laid_like(y: np.ndarray, lie: Any) -> np.ndarray:
     """A copy that lies in memory as `layout_of` said of an array of its shape, without gaps."""
     if lie == "F":
-        return np.array(y, order="F")
+        return y.copy("F")
     axes = sorted(range(y.ndim), key=lambda k: -abs(lie[k]))
     made = np.empty([y.shape[k] for k in axes], y.dtype).transpose(np.argsort(axes))
     made[...] = y

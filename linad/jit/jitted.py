@@ -425,6 +425,10 @@ def _is_recorded(x: Any) -> bool:
     return False
 
 
+_LEFT_OUT: Any = object()
+"""In place of a function: `jit` is called with options alone, as a decorator."""
+
+
 @overload
 def jit(
     f: Callable[P, R],
@@ -436,7 +440,6 @@ def jit(
 
 @overload
 def jit(
-    f: None = None,
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
@@ -445,7 +448,7 @@ def jit(
 
 @takes(static_argnums=POSITIONS, static_argnames=NAMES)
 def jit(
-    f: Callable[..., Any] | None = None,
+    f: Any = _LEFT_OUT,
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
@@ -513,7 +516,7 @@ def jit(
     >>> y
     array([1., 1.])
     """
-    if f is None:
+    if f is _LEFT_OUT:
         return functools.partial(
             jit, static_argnums=static_argnums, static_argnames=static_argnames
         )

@@ -100,7 +100,7 @@ def _by_numba(program: KernelProgram, error_model: str) -> Any:
     """The program compiled, or found on disk, by who holds the lock."""
     from numba import njit
 
-    from linad.sweeps.cpu import kernel_cache as cache
+    from linad.sweeps.cpu import kernel_cache as cache, numba_files
 
     kinds = [program.kinds[a] for a in (*program.arguments, *program.rooms)]
     kinds += [ArrayKind(s.dtype, 1) for s in program.stacks]
@@ -114,15 +114,16 @@ def _by_numba(program: KernelProgram, error_model: str) -> Any:
     if folder is not None:
         path = folder / f"{name}.py"
         try:
-            cache.write_source(path, text)
-            sealed = cache.is_sealed(path)
+            numba_files.write_source(path, text)
+            sealed = numba_files.is_sealed(path)
             scope: dict[str, Any] = {"__name__": "linad.kernels.generated"}
             exec(compile(text, str(path), "exec"), scope)
             with numba_keeps_in(""):
                 made = njit(signature, cache=True, **options)(scope[program.name])
             if not sealed:
-                cache.seal(path)
-                cache.room.keep_within_limit(path)
+                numba_files.seal(path)
+                files = numba_files.machine_code_of(path)
+                cache.room.keep_within_limit(path, *files)
             return made
         except Exception as problem:
             log.warning("linad: %s is not kept on disk: %s", program.name, problem)

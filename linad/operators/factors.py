@@ -138,11 +138,18 @@ class DenseLU(Factored):
         if self.shape[0] == 0:
             return b.astype(self.dtype)
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
-        lu = (self.lu, self.pivots)
         b = before[:, None] * b
-        return after[:, None] * scipy.linalg.lu_solve(
-            lu, b, trans=2 if adjoint else 0, check_finite=False
-        )
+        return after[:, None] * solved_by_lu(self.lu, self.pivots, b, adjoint)
+
+
+def solved_by_lu(lu: Any, pivots: Any, b: Any, adjoint: bool) -> Any:
+    """Solve with LU factors, which several threads may do at once.
+
+    SciPy counts the pivots from one while LAPACK runs, in the array that it is given, and lets
+    other threads run meanwhile: each call needs pivots of its own.
+    """
+    factors = lu, pivots.copy()
+    return scipy.linalg.lu_solve(factors, b, trans=2 if adjoint else 0, check_finite=False)
 
 
 class Cholesky(Factored):
@@ -238,7 +245,8 @@ class Banded(Factored):
     def _scaled(self, b: Any, adjoint: bool) -> Any:
         """Solve with the scaled matrix."""
         b, trans = b.astype(self.lu.dtype), 2 if adjoint else 0
-        return self._gbtrs(self.lu, self.below, self.above, b, self.pivots, trans=trans)[0]
+        pivots = self.pivots.copy()  # as `solved_by_lu` says
+        return self._gbtrs(self.lu, self.below, self.above, b, pivots, trans=trans)[0]
 
     def solve(self, b: Any, adjoint: bool) -> Any:
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)

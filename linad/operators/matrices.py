@@ -11,7 +11,7 @@ with all seeds as columns of one right side.
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs, lu_solve
+from scipy.linalg import get_lapack_funcs
 
 from linad.arrays.buffers import concrete
 from linad.core.array_type import Array
@@ -20,7 +20,7 @@ from linad.core.shapes import Shape, align, matrix_transpose, size_of, sum_to_sh
 from linad.errors import SingularError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain
-from linad.operators.factors import DenseLU, Triangular
+from linad.operators.factors import DenseLU, Triangular, solved_by_lu
 from linad.operators.facts import (
     HERMITIAN,
     NOTHING,
@@ -70,7 +70,7 @@ class SystemMatrix:
         if self._factors is None:
             self._factors = lu_factor(a)
         columns, shape = _fold(b, len(lead))
-        x = lu_solve(self._factors, columns, trans=2 if adjoint else 0, check_finite=False)
+        x = solved_by_lu(*self._factors, columns, adjoint)
         x = _unfold(x, lead, shape)
         return x.astype(np.result_type(a, b), copy=False)
 

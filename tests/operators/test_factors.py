@@ -1,5 +1,8 @@
 """Factorised matrices against numpy.linalg, and what must be refused as singular."""
 
+import sys
+import threading
+
 import numpy as np
 import operator_zoo as zoo
 import pytest
@@ -56,6 +59,29 @@ def test_solves(kind, dtype):
         np.testing.assert_allclose(y, np.linalg.solve(a.conj().T, b), **tolerance)
     b = zoo.numbers(rng, (N,), np.dtype(complex))
     np.testing.assert_allclose(inverse @ b, np.linalg.solve(a, b), **tolerance)
+
+
+@pytest.mark.parametrize("kind", kinds(zoo.REAL[1]))
+def test_threads_solve_with_the_same_factors(kind):
+    """LAPACK's pivots are numbered anew in place while SciPy's functions run."""
+    inverse, a = kinds(np.dtype(float))[kind]
+    b = np.arange(float(N))
+    expected, found = inverse @ b, []
+
+    def solve():
+        found.extend([inverse @ b for _ in range(200)])
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=solve) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(before)
+    np.testing.assert_array_equal(found, np.broadcast_to(expected, (800, N)))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e150, 1e-150])

@@ -22,6 +22,7 @@ from linad.sweeps.cpu.vector_math import FUNCTIONS
 from linad.sweeps.elementary_names import HOLOMORPHIC
 
 FUNCTION = njit(error_model="numpy")
+INTEGER = types.int64
 
 LIBM = sys.platform in ("linux", "darwin") and platform.machine() in (
     "x86_64",
@@ -154,7 +155,7 @@ def power(a: Any, b: Any, one: Any) -> Any:
     if b.imag == 0 and b.real == 3:
         return a * (a * a)
     if b.imag == 0 and abs(b.real) < 100 and b.real == np.trunc(b.real):
-        n = abs(int(b.real))
+        n = abs(INTEGER(b.real))
         result, factor = complex(one, one * 0), a
         while True:
             if n & 1:

@@ -379,10 +379,10 @@ def _determinant_source(d: str, parts: bool) -> str:
         "                if get_i4(e, b * n + i, -1) != i + 1:",
         "                    sign = -sign",
         f"                u = get_{d}(q, (b * n + i) * n + i, -1)",
-        f"                size = to_{real}(abs(u))",
+        f"                size = {'abs' if d == real else 'z_size'}(u)",
         "                sign = select(u < 0, -sign, sign)"
         if d == real
-        else f"                sign = to_{d}(sign * (u / size))",
+        else "                sign = sign * complex(u.real / size, u.imag / size)",
         f"                total = to_{real}(total + m_log(size))",
     ]
     if parts:

@@ -237,16 +237,27 @@ def _storage(kind: Any) -> Any:
 
 def _mark(instruction: Any, builder: Any, k: Any) -> None:
     """Say which other arrays a load or store cannot touch."""
-    module = builder.module
-    domain = module.add_metadata(["linad"])
-    scopes = {j: module.add_metadata([f"out{j}", domain]) for j in range(OUTPUTS)}
-    scopes[-1] = module.add_metadata(["in", domain])
-    mine = k.literal_value
-    if mine not in scopes:
-        return  # one output too many: it may be any array
-    instruction.set_metadata("alias.scope", module.add_metadata([scopes[mine]]))
-    others = [scope for j, scope in scopes.items() if j != mine]
-    instruction.set_metadata("noalias", module.add_metadata(others))
+    marks = _marks_of(builder.module)
+    if k.literal_value in marks:  # else one output too many: it may be any array
+        mine, others = marks[k.literal_value]
+        instruction.set_metadata("alias.scope", mine)
+        instruction.set_metadata("noalias", others)
+
+
+def _marks_of(module: Any) -> dict[int, tuple[Any, Any]]:
+    """The marks of inputs and outputs in a module."""
+    if not hasattr(module, "linad_marks"):
+        domain = module.add_metadata(["linad"])
+        scopes = {j: module.add_metadata([f"out{j}", domain]) for j in range(OUTPUTS)}
+        scopes[-1] = module.add_metadata(["in", domain])
+        module.linad_marks = {
+            k: (
+                module.add_metadata([mine]),
+                module.add_metadata([scope for j, scope in scopes.items() if j != k]),
+            )
+            for k, mine in scopes.items()
+        }
+    return module.linad_marks  # type: ignore[no-any-return]
 
 
 def _element(builder: Any, kind: Any, address: Any, i: Any) -> Any:

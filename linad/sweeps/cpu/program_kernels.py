@@ -1,10 +1,11 @@
 """The kernels of a program: what is missing is compiled on the cores that there are.
 
-Numba compiles under one lock, so threads would take turns. Where a program needs many new kernels,
-processes beside this one compile some of them into the folder of kernels, from where this one
-loads them. A process takes a second until it compiles its first kernel, and then as many as this
-one does. It gets its work one kernel at a time, so one that starts late, or fails, holds nothing
-up: what it has not compiled this process compiles itself.
+LLVM is called under one lock of llvmlite's, so threads would take turns. Where a program needs many
+new kernels, processes beside this one compile some of them into the folder of kernels, from where
+this one loads them. A process takes two seconds until it compiles its first kernel, in which this
+one compiles fifty, and then as many as this one does. It gets its work one kernel at a time, so
+one that starts late, or fails, holds nothing up: what it has not compiled this process compiles
+itself.
 """
 
 import json
@@ -25,7 +26,7 @@ from linad.sweeps.cpu import kernel_cache as cache
 Wanted = tuple[str, bool, Any]
 """Source, whether arithmetic may be reordered, and the user's function that the kernel calls."""
 
-MANY = 12
+MANY = 60
 """New kernels from which another process is worth its start; and for each one more."""
 
 PATIENCE = 2.0

@@ -233,6 +233,8 @@ class _ShortCallWriter:
         """An expression for the result."""
         k = self.slots.get(id(value))
         if k is not None:
+            if self.lies and self.lies[k] == "F":
+                return f"r{k}.copy('F')"
             if self.lies and self.lies[k] != "C":
                 return f"laid_like(r{k}, {self._name(self.lies[k])})"
             return f"r{k}"

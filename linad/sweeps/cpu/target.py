@@ -1,4 +1,4 @@
-"""The CPU: kernels that Numba compiles, BLAS and LAPACK, several threads."""
+"""The CPU: kernels that LLVM compiles, BLAS and LAPACK, several threads."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,0 +1,134 @@
+"""Functions that write into an array they are given, given arrays of other dtypes, and no arrays."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import LinadError
+
+X = np.array([[0.3, 0.7, 0.5], [2.9, 1.6, 3.8]])
+
+CALLS = {
+    "sum": lambda x, out: np.sum(x, axis=0, out=out),
+    "sum as a method": lambda x, out: x.sum(0, out=out),
+    "add.reduce": lambda x, out: np.add.reduce(x, axis=0, out=out),
+    "add.accumulate": lambda x, out: np.add.accumulate(x[1], out=out),
+    "add.reduceat": lambda x, out: np.add.reduceat(x[1], [0, 1, 2], out=out),
+    "multiply.reduce": lambda x, out: np.multiply.reduce(x * 3, axis=0, out=out),
+    "logical_and.reduce": lambda x, out: np.logical_and.reduce(x, axis=0, out=out),
+    "cumsum": lambda x, out: np.cumsum(x[1], out=out),
+    "prod": lambda x, out: np.prod(x * 3, axis=0, out=out),
+    "mean": lambda x, out: np.mean(x * 3, axis=0, out=out),
+    "var": lambda x, out: np.var(x * 3, axis=0, out=out),
+    "max": lambda x, out: np.max(x * 3, axis=0, out=out),
+    "nansum": lambda x, out: np.nansum(x * 3, axis=0, out=out),
+    "median": lambda x, out: np.median(x * 3, axis=0, out=out),
+    "any": lambda x, out: np.any(x, axis=0, out=out),
+    "argmax": lambda x, out: np.argmax(x, axis=0, out=out),
+    "dot": lambda x, out: np.dot(x[0, :2], x, out=out),
+    "matmul": lambda x, out: np.matmul(x[0, :2], x, out=out),
+    "clip": lambda x, out: np.clip(x[1], 1, 3, out=out),
+    "take": lambda x, out: np.take(x[1], [2, 1, 0], out=out),
+    "compress": lambda x, out: np.compress([1, 1, 1], x[1], out=out),
+    "choose": lambda x, out: np.choose([0, 1, 0], [x[1], x[0]], out=out),
+    "concatenate": lambda x, out: np.concatenate([x[1, :1], x[1, 1:]], out=out),
+    "sin": lambda x, out: np.sin(x[0] * 3, out=out),
+    "copyto": lambda x, out: np.copyto(out, x[1]),
+}
+DTYPES = ["f8", "f4", "i8", "u1", "c16", "?"]
+
+
+def outcome(f, *args):
+    """The result, or the error."""
+    try:
+        return f(*args)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_of_the_output(call, dtype):
+    def f(x):
+        out = np.zeros_like(x[0]).astype(dtype)
+        CALLS[call](x, out)
+        return out
+
+    for source in ("f8", "f4", "i8"):
+        x = X.astype(source)
+        expected = outcome(f, x)
+        for form in (linad.jit(f), lambda x: linad.linearize(f, x)[0]):
+            found = outcome(form, x)
+            if isinstance(found, LinadError):
+                continue
+            if isinstance(expected, Exception):
+                assert isinstance(found, Exception), (source, expected)
+                continue
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+REFUSED = {
+    "putmask": lambda a: np.putmask(a, True, 2.0),
+    "place": lambda a: np.place(a, True, [2.0]),
+    "add.at": lambda a: np.add.at(a, 0, 2.0),
+    "negative.at": lambda a: np.negative.at(a, ()),
+    "nan_to_num": lambda a: np.nan_to_num(a, copy=False),
+    "sum": lambda a: np.sum(np.ones(3), out=a),
+    "copyto": lambda a: np.copyto(a, 2.0),
+    "fill_diagonal": lambda a: np.fill_diagonal(a, 2.0),
+    "shuffle": lambda a: np.random.default_rng(0).shuffle(a),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_numbers_are_refused_as_by_numpy(call):
+    """A number has no memory to write into."""
+
+    def f(x):
+        a = x[0] * 2
+        REFUSED[call](a)
+        return a
+
+    error = outcome(f, np.ones(3))
+    assert isinstance(error, (TypeError, ValueError))
+    for form in (linad.jit(f), linad.grad(f)):
+        with pytest.raises(type(error)):
+            form(np.ones(3))
+
+
+def test_a_number_is_copied_where_numpy_copies_it():
+    """np.put and np.put_along_axis write into the array that they make of it."""
+
+    def f(x):
+        a = x[0] * 2
+        np.put(a, [0], 5.0)
+        return a
+
+    assert f(np.ones(3)) == linad.jit(f)(np.ones(3)) == 2
+    np.testing.assert_array_equal(linad.grad(f)(np.ones(3)), [2, 0, 0])
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (0,)])
+def test_place_wants_a_mask_for_each_entry(shape):
+    def f(x):
+        a = x * 2
+        np.place(a, np.zeros(shape, bool), x)
+        return a
+
+    for form in (f, linad.jit(f), lambda x: linad.linearize(f, x)):
+        with pytest.raises(ValueError, match="same size"):
+            form(np.ones(3))
+
+
+def test_results_are_repeated_to_fill_the_output():
+    def f(x):
+        out = np.zeros((2, 3), like=x)
+        np.sin(x, out=out)
+        np.multiply(out, x[0], out=out)
+        return np.sum(out)
+
+    x = np.array([0.3, 0.7, 0.5])
+    np.testing.assert_allclose(linad.jit(f)(x), f(x))
+    linad.check_derivatives(f, x)
