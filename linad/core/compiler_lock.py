@@ -6,9 +6,10 @@ compiled call. So a fork takes the lock before, and both processes give it back 
 Numba's own lock is treated in the same way.
 
 Modules that need Numba are imported with the lock held, too, where a function first asks for one.
-Numba's modules import each other in circles: two threads that begin to import it at the same moment
-find parts of it that are not there yet. And to compile is part of importing some modules of linad's,
-so a thread that imported one without the lock would wait for a thread that waits for that import.
+Numba's modules import each other in circles: two threads that begin to import it at the same
+moment find parts of it that are not there yet. And to compile is part of importing some modules of
+linad's, so a thread that imported one without the lock would wait for a thread that waits for that
+import.
 """
 
 import os

@@ -68,7 +68,7 @@ class ProgramCall(Primitive):
     def function(self) -> Any:
         """The compiled function; it is made when it is first asked for."""
         if self._function is None:
-            # Not with a lock of its own: a thread that compiles a program around it asks for it, too.
+            # Not with a lock of its own: who compiles a program around it asks for it, too.
             with compiling:
                 if self._function is None:
                     self._function = compiled(self.program, self.error_model)

@@ -70,7 +70,8 @@ class SystemMatrix:
         if self._factors is None:
             self._factors = lu_factor(a)
         columns, shape = _fold(b, len(lead))
-        x = solved_by_lu(*self._factors, columns, adjoint)
+        lu, pivots = self._factors
+        x = solved_by_lu(lu, pivots, columns, adjoint)
         x = _unfold(x, lead, shape)
         return x.astype(np.result_type(a, b), copy=False)
 

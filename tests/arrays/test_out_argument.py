@@ -1,4 +1,4 @@
-"""Functions that write into an array they are given, given arrays of other dtypes, and no arrays."""
+"""Functions that write into an array they are given: arrays of other dtypes, and no arrays."""
 
 import numpy as np
 import pytest
