@@ -20,9 +20,9 @@ from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, BasicIndex, Index, canonical
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
-from linad.core.regions import repeats
 from linad.core.shapes import Shape, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
+from linad.core.view_regions import repeats
 from linad.errors import ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import real_dtype

@@ -176,8 +176,7 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Any:
-    y = mean(a, axis, dtype, out, keepdims, where=_present(a, where, dtype))
-    return y
+    return mean(a, axis, dtype, out, keepdims, where=_present(a, where, dtype))
 
 
 def _register_nan_moment(name: str) -> None:

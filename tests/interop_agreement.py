@@ -51,7 +51,7 @@ class TestTorch:
         return x, A, s
 
     # Forward mode loads decompositions that PyTorch compiles by its deprecated torch.jit.script.
-    @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+    @pytest.mark.filterwarnings("ignore:.*torch.jit.script")
     def test_derivatives(self, point):
         from torch.autograd import gradcheck, gradgradcheck
 
@@ -74,7 +74,7 @@ class TestTorch:
         assert gradgradcheck(f, (z,))
         assert gradcheck(f, (z.detach().conj().requires_grad_(),))
 
-    @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+    @pytest.mark.filterwarnings("ignore:.*torch.jit.script")
     def test_functional_transforms(self, rng):
         from torch.func import grad, hessian, jacfwd, jacrev, vmap
 

@@ -1,8 +1,8 @@
 """Run the sources of kernels in Python, instead of compiling them.
 
-A kernel takes 50 to 100 ms to compile and 1 ms to run here, so a sweep over hundreds of programs
+A kernel takes 20 to 50 ms to compile and 1 ms to run here, so a sweep over hundreds of programs
 can afford everything between a tape and its instructions: what is fused, where values live, what
-each loop reads and writes. What it leaves out is what Numba makes of a source; each name that a
+each loop reads and writes. What it leaves out is what LLVM makes of a source; each name that a
 source may use is compiled in tests/sweeps, and all kernels of the sweep by ``tox -e full``.
 
 The names of `linad.sweeps.cpu.kernel_cache.NAMESPACE` have counterparts here that do the same to
@@ -22,6 +22,7 @@ import scipy.special
 
 from linad.core.primitive import Primitive
 from linad.sweeps.cpu import (
+    atomic,
     complex_numbers as complexes,
     kernel_cache as cache,
     native,
@@ -69,6 +70,13 @@ def carray(address, shape, dtype):
 
 def set_word(address, value):
     ctypes.c_int64.from_address(int(address)).value = int(value)
+
+
+def replace_shared_word(address, expected, value):
+    found = word(address) == expected
+    if found:
+        set_word(address, value)
+    return found
 
 
 def call_kernel(kernel, operands, start, stop):
@@ -120,6 +128,8 @@ COUNTERPARTS = {
     native.select: select,
     native.word: word,
     native.set_word: set_word,
+    atomic.set_shared_word: set_word,
+    atomic.replace_shared_word: replace_shared_word,
     native.call_kernel: call_kernel,
     native.call_by_address: call_by_address,
     native.pointer: int,

@@ -58,6 +58,22 @@ def attention(w, x):
     return np.mean((p @ v) ** 2)
 
 
+def spectrum(x):
+    y = np.fft.irfft(np.fft.rfft(x) * np.exp(-0.1j * np.arange(x.size // 2 + 1)), x.size)
+    z = np.fft.fft(x * np.exp(0.3j * y), norm="ortho")
+    return np.sum(np.abs(z[:4]) ** 2 * x[:4]) + np.angle(z[1])
+
+
+def film(n, k, d):
+    index = n + 1j * k
+    first, second = (1 - index) / (1 + index), (index - 3.8) / (index + 3.8)
+    turn = np.exp(2j * index * d / np.linspace(1.0, 2.0, 5))
+    r = (first + second * turn) / (1 + first * second * turn)
+    rest = np.zeros(5, complex, like=d)
+    rest[1:] = np.sqrt(index) + np.log(index) ** 3
+    return np.sum(np.abs(r) ** 2) + np.sum(np.cumsum(rest)).imag
+
+
 PROGRAMS = {
     "kalman": (
         kalman.log_likelihood,
@@ -141,6 +157,8 @@ PROGRAMS = {
         (rng.standard_normal(6),),
     ),
     "branches": (lambda x: np.sum(x**2) if x[0] > 0 else np.prod(x), (1 + rng.random(3),)),
+    "spectrum": (spectrum, (rng.standard_normal(9),)),
+    "film": (film, (np.array(1.46), np.array(0.02), np.array(3.0))),
     "jitted": (linad.jit(lambda x: np.sum(linad.jit(np.sin)(x) * x)), (rng.standard_normal(4),)),
     "single": (lambda x: np.tanh(x) @ x, (rng.standard_normal(4).astype(np.float32),)),
 }

@@ -16,3 +16,10 @@ TOPICS = {
     for path in sorted((Path(__file__).parent / "rules").glob("test_*.py"))
     if path.stem != "test_registry"
 }
+
+FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in reversed(cases)}
+
+
+def is_first(case):
+    """Whether a case is the first of its function."""
+    return FIRST[id(case.function)] is case

@@ -224,6 +224,15 @@ def test_the_files_that_a_page_for_developers_names_exist(page):
         assert any((place / name.strip("`")).exists() for place in places), name
 
 
+def test_links_between_files_lead_somewhere():
+    """Sphinx checks those between the pages in docs/; these are read in the repository."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+    assert len(pages) >= 6
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
 def test_the_map_fits_on_two_screens():
     assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 110
 

@@ -36,7 +36,7 @@ def test_script_runs(path, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=True,
     )
     assert done.stdout

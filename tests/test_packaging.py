@@ -5,6 +5,7 @@ a network. The copy has no Git, so its version is the fallback.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,3 +137,19 @@ def test_no_upper_bounds():
     project = PYPROJECT["project"]
     requirements = [project["requires-python"], *project["dependencies"]]
     assert [r for r in requirements if "<" in r or "==" in r] == []
+
+
+def test_the_conda_recipe_asks_for_what_the_wheel_asks_for():
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text(encoding="utf-8")
+    project = PYPROJECT["project"]
+    wanted = [*project["dependencies"], *PYPROJECT["build-system"]["requires"]]
+    asked = [re.sub(r"(\s*)>=", " >=", requirement) for requirement in wanted]
+    assert [r for r in asked if f"    - {r}\n" not in recipe] == []
+    oldest = project["requires-python"].removeprefix(">=")
+    assert f'python_min: "{oldest}"' in recipe
+    assert "    - python >=${{ python_min }}\n" in recipe
+    [(command, target)] = project["scripts"].items()
+    assert f"- {command} = {target}\n" in recipe
+    fallback = PYPROJECT["tool"]["hatch"]["version"]["fallback-version"]
+    assert f'version: "{fallback.partition(".dev")[0]}"' in recipe
+    assert project["description"] in recipe

@@ -1,8 +1,18 @@
 """Loops that are compiled once: a thousand steps as a scan, a while loop and a Python loop."""
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 import linad
+
+from .real_problems import smallest_ratio
+from .workloads import dynamics
 
 START = np.array([30.0, 4.0])
 RATES = np.array([0.55, 0.028, 0.8, 0.024])
@@ -87,6 +97,118 @@ class Gradients:
         self.gradient(RATES)
 
 
+def compiled(f, *args):
+    made = linad.jit(f)
+    made(*args)
+    made(*args)
+    return made
+
+
+def by_hand():
+    return dynamics.lotka_volterra_gradient(dynamics.START)
+
+
+class Ratios:
+    """Processor time of gradients over that of the loop by hand, 1,000 steps, or of another form;
+    for as many steps."""
+
+    params = [
+        "scan",
+        "scan, hvp",
+        "Python",
+        "scan, 100000 steps",
+        "linad.loop, 100000 steps",
+        "320 rows over all",
+        "while over scan",
+        "while, 4 rows, over scan",
+        "ensemble of 1000, a step over 1000 steps by hand",
+    ]
+    param_names = ["form"]
+    timeout = 300
+
+    def setup(self, form):
+        above, scale, below = form, 1.0, None
+        if form == "scan, hvp":
+            g = linad.grad(FORMS["scan"])
+            hvp = compiled(lambda p: linad.jvp(g, (p,), (p,))[1], RATES)
+            self.pair = (lambda: hvp(RATES)), by_hand, 1.0
+            return
+        if " over scan" in form:
+            above, below = form.removesuffix(" over scan").removesuffix(","), "scan"
+        if form == "320 rows over all":
+            above, below = "scan, 100000 steps, 320 rows", "scan, 100000 steps"
+        elif "100000" in form or form.startswith("ensemble"):
+            above, scale = form.removesuffix(", a step over 1000 steps by hand"), 0.01
+        if form.startswith("ensemble"):
+            above = "ensemble of 1000, 100 steps"
+        g = compiled(linad.grad(FORMS[above]), RATES)
+        h = None if below is None else compiled(linad.grad(FORMS[below]), RATES)
+        self.pair = (lambda: g(RATES)), (by_hand if h is None else lambda: h(RATES)), scale
+
+    def track_ratio(self, form):
+        above, below, scale = self.pair
+        return scale * smallest_ratio(above, below, 25)
+
+    track_ratio.unit = "ratio"
+
+
+FIRST = """
+import json, sys, time
+from benchmarks import loops
+
+# Numba's own start is not counted.
+loops.compiled(loops.linad.grad(lambda p: loops.np.sum(p * p)), loops.RATES)
+g = loops.linad.jit(loops.linad.grad(loops.FORMS[sys.argv[1]]))
+start = time.process_time()
+g(loops.RATES)
+g(loops.RATES)
+print(json.dumps(time.process_time() - start))
+"""
+
+
+class FirstCalls:
+    """Processor time of the first two calls in a new process, with an empty folder of kernels and
+    then with a full one."""
+
+    params = ["scan", "Python", "linad.loop, 100000 steps"]
+    param_names = ["form"]
+    timeout = 600
+
+    def setup(self, form):
+        with tempfile.TemporaryDirectory() as folder:
+            self.cold, self.warm = (self._seconds(form, folder) for _ in range(2))
+
+    def _seconds(self, form, folder):
+        environment = dict(os.environ, LINAD_CACHE_DIR=folder)
+        environment["PYTHONPATH"] = str(Path(__file__).parents[1])
+        command = [sys.executable, "-c", FIRST, form]
+        output = subprocess.run(
+            command, check=True, capture_output=True, text=True, env=environment
+        )
+        return json.loads(output.stdout.splitlines()[-1])
+
+    def track_cold(self, form):
+        return self.cold
+
+    def track_warm(self, form):
+        return self.warm
+
+    track_cold.unit = track_warm.unit = "s"
+
+
+def solve_minimum(a):
+    found = linad.solve.minimum(lambda x: np.sum(np.exp(x) - a * x), np.zeros(3))
+    return np.sum(found)
+
+
+def fit(a):
+    t = np.linspace(0.0, 4.0, 30)
+    y = a * np.exp(-0.7 * t) + 0.5
+    start = np.array([1.0, 1.0, 0.0])
+    found = linad.solve.least_squares(lambda c: c[0] * np.exp(-c[1] * t) + c[2] - y, start)
+    return np.sum(found)
+
+
 def implicit_euler(k):
     """Each step of a loop solves a system by Newton's method."""
 
@@ -100,16 +222,23 @@ def lone_root(k):
     return np.sum(linad.solve.root(lambda x: x**3 + k * x - np.arange(1.0, 4.0), np.ones(3)))
 
 
-class Solvers:
-    """Newton's method inside of compiled programs: once, and in each step of a loop."""
+SOLVERS = {
+    "root": lone_root,
+    "implicit Euler, 100 steps": implicit_euler,
+    "minimum": solve_minimum,
+    "least squares": fit,
+}
 
-    params = ["root", "implicit Euler, 100 steps"]
+
+class Solvers:
+    """Solvers inside of compiled programs: once, and in each step of a loop."""
+
+    params = list(SOLVERS)
     param_names = ["program"]
     timeout = 300
 
     def setup(self, program):
-        f = lone_root if program == "root" else implicit_euler
-        self.gradient = linad.jit(linad.grad(f))
+        self.gradient = linad.jit(linad.grad(SOLVERS[program]))
         self.gradient(0.7)
         self.gradient(0.7)
 

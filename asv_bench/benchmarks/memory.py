@@ -20,6 +20,8 @@ CASES = {
     "simple_mlp, 128-256-128, batch 70": "gradient",
     "gp_lml, 128 points": "gradient",
     "GMM d=10 k=25, n=1000": "gradient",
+    "GMM d=10 k=25, n=10000": "gradient",
+    "logistic regression, 10000x200": "gradient",
 }
 
 

@@ -127,6 +127,54 @@ class BratuNewton(_Ratios):
         return lambda: np.asarray(find(x0=flat)["x"]).reshape(128, 128)
 
 
+class BratuNewtonKrylov(_Ratios):
+    """Newton's method on 128 x 128 unknowns with GMRES, the whole of it one compiled program.
+
+    The same forcing terms, restarts and line search in a loop by hand.
+    """
+
+    params = ["hand"]
+    rounds = 5
+    lam, restart, most, ftol = 6.0, 50, 1000, 1e-10
+
+    def prepare(self):
+        from linad.solve import newton_krylov, root
+
+        f, start = example("bratu_fold").bratu, np.zeros((128, 128))
+        self.f = f
+        options = {"ftol": self.ftol, "restart": self.restart, "inner_maxiter": self.most}
+
+        def solution(lam):
+            return root(
+                lambda u: f(u, lam),
+                start,
+                solver=newton_krylov,
+                preconditioner=None,
+                **options,
+            )
+
+        self.solution = linad.jit(solution)
+        self.solution(self.lam)
+        self.solution(self.lam)
+        assert not linad.explain(solution)(self.lam).fallbacks
+        found = newton_krylov(f, start, (self.lam,), preconditioner=None, **options)
+        self.products = found.njvp
+
+    def linad(self):
+        return self.solution(self.lam)
+
+    def check(self, found, expected):
+        for u in (found, expected):
+            assert np.abs(self.f(u, self.lam)).max() <= self.ftol
+
+    def by_hand(self):
+        from .workloads.newton_krylov import bratu_root
+
+        u, products = bratu_root(128, self.lam, self.ftol, self.restart, self.most)
+        assert abs(products - self.products) <= 0.1 * self.products, (products, self.products)
+        return lambda: bratu_root(128, self.lam, self.ftol, self.restart, self.most)[0]
+
+
 def casadi_bratu(n, lam):
     """The unknowns, column by column, and the residuals of the Bratu equation."""
     casadi = needed("casadi")

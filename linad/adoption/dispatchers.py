@@ -18,7 +18,12 @@ _COMPILED, _TRACED = "CPUDispatcher", "TracedDispatcher"
 
 def is_dispatcher(value: Any) -> bool:
     """Whether a value is a function that Numba compiles. Numba is not imported to know."""
-    return type(value).__name__ in (_COMPILED, _TRACED)
+    return is_kind_of_dispatchers(type(value))
+
+
+def is_kind_of_dispatchers(kind: type) -> bool:
+    """Whether a class is that of such functions."""
+    return kind.__name__ in (_COMPILED, _TRACED)
 
 
 def _copy(f: types.FunctionType, code: types.CodeType) -> types.FunctionType:

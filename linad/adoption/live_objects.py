@@ -8,6 +8,7 @@ there; they are then reached from what holds them.
 
 import gc
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -15,6 +16,13 @@ def live_objects() -> list[Any]:
     """All containers of the process, each once: functions, classes, instances, tables."""
     known = gc.get_objects()
     return _reached(known) if gc.get_freeze_count() else known
+
+
+def live_objects_of(wanted: Callable[[type], bool]) -> list[Any]:
+    """Those of certain types. Each type is asked about once, not each of a million objects."""
+    objects = live_objects()
+    kinds = {kind for kind in set(map(type, objects)) if wanted(kind)}
+    return [o for o in objects if type(o) in kinds]
 
 
 def _reached(known: list[Any]) -> list[Any]:

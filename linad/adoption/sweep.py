@@ -8,10 +8,10 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from linad.adoption.dispatchers import exchange, is_dispatcher
+from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.forms import ALWAYS, form_of, has_form
-from linad.adoption.live_objects import live_objects
+from linad.adoption.live_objects import live_objects_of
 from linad.adoption.source import deeper
 from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
@@ -289,7 +289,7 @@ def sweep_definitions(
     """Adopt the functions and classes of modules that are not known yet; return the functions."""
     names = {space.get("__name__"): key for key, space in spaces.items()}
     functions, dispatchers, classes = [], [], []
-    for o in live_objects():
+    for o in live_objects_of(_is_swept):
         kind = type(o)
         if kind is types.FunctionType:
             key = id(o.__globals__)
@@ -321,14 +321,16 @@ def sweep_definitions(
     return functions
 
 
+def _is_swept(kind: type) -> bool:
+    return kind is types.FunctionType or issubclass(kind, type) or is_kind_of_dispatchers(kind)
+
+
 def functions_of(space: Space, file: str) -> list[types.FunctionType]:
     """The functions that run code of a file in a module."""
     return [
         f
-        for f in live_objects()
-        if type(f) is types.FunctionType
-        and f.__globals__ is space
-        and f.__code__.co_filename == file
+        for f in live_objects_of(lambda kind: kind is types.FunctionType)
+        if f.__globals__ is space and f.__code__.co_filename == file
     ]
 
 

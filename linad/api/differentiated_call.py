@@ -14,8 +14,8 @@ from linad.core import tree
 from linad.core.foreign_arrays import taken_in
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
-from linad.core.regions import repeats
 from linad.core.shapes import check_function, name_of
+from linad.core.view_regions import repeats
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
 from linad.transforms.connections import check_connected
 from linad.transforms.linearize import linearize_leaves

@@ -1,4 +1,4 @@
-"""Writing into traced arrays, with NumPy's semantics of views.
+"""Storage of traced arrays and views of it, which see what is written later, as NumPy's do.
 
 A traced array is a handle on storage. A view (a slice, a transpose, a reshape) remembers the
 array that owns the storage, its root; a write through any of them makes a new version of the
@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.moving import moves, moving_region
 from linad.core.memory_layouts import copied
-from linad.core.moving_regions import Moving, in_a_body, shifted
+from linad.core.moving_regions import Moving, shifted
 from linad.core.primitive import Primitive, Traced
-from linad.core.regions import Part, Region, Window, read_region, region_of, repeats
+from linad.core.regions import Part, Region, Window, read_region
 from linad.core.shapes import Shape, memory_of
-from linad.errors import ShapeError, TracerError, UnsupportedError
+from linad.core.view_regions import region_of, repeats
+from linad.errors import UnsupportedError
 
 
 class Storage:
@@ -276,229 +276,6 @@ def own_storage(root: Any) -> None:
             root._value = copied(value)
         root._buffer.private = True
         root._buffer.version += 1
-
-
-# Writing.
-
-
-def write(x: Any, index: Any, value: Any) -> None:
-    """``x[index] = value`` for a traced ``x``, as NumPy does it.
-
-    Parameters
-    ----------
-    x : Tracer
-    index : object
-        Anything NumPy takes as an index; with an entry named twice the last write stays.
-    value : array_like
-        Broadcasts to the entries.
-
-    Raises
-    ------
-    ShapeError
-        If it does not broadcast.
-    TracerError
-        If it belongs to a derivative inside the one that made ``x``.
-
-    Notes
-    -----
-    Costs what the same write costs in NumPy, and an equation of the trace. The first write
-    into an array copies it.
-    """
-    if type(concrete(x)) is not np.ndarray:
-        name = type(concrete(x)).__name__
-        raise TypeError(f"{name!r} object does not support item assignment")
-    root = root_of(x)
-    own_storage(root)
-    refresh(x)
-    found = _target(x, root, index, value)
-    if found is None:
-        return
-    region, shape, last = found
-    value = _fitting(value, shape, region.dtype_in(root.dtype))
-    if last is not None:
-        value = value.reshape(-1)[last]
-    write_into(root, region, value)
-
-
-def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, Any] | None:
-    """The region of the root that ``x[index]`` names, the shape a value must have there, and
-    which of the values stay where an entry is named twice (None: all).
-
-    None if the value is a view of these very entries: what is left of ``x[index] += v``.
-    """
-    array, base = concrete(x), concrete(root)
-    if in_a_body.get() and moves(index):
-        if not base.flags.c_contiguous:
-            raise UnsupportedError(
-                "writing at an index that moves with a loop, into an array that does not lie in "
-                "memory in C order, is not supported; write into x.copy()"
-            )
-        moving, target = moving_region(index, array, base)
-        _check_writable(x, target)
-        return with_parent(x, moving), moving.shape, None
-    if type(index) is int and x is root and array.ndim == 1 and base.flags.c_contiguous:
-        n = len(array)
-        if -n <= index < n:
-            return Window(index % n, (), (), 1), (), None
-    index = _plain_index(index)
-    if _is_basic(index):
-        full = index if isinstance(index, tuple) else (index,)
-        target = array[full if _has_ellipsis(full) else (*full, ...)]
-        _check_writable(x, target)
-        if _is_view_of(value, root, target):
-            return None
-        region = with_parent(x, region_of(target, base))
-        return region, region.shape, None
-    _check_writable(x, array)
-    region = region_of(array, base)
-    flat = region.numbers_at(index, base.shape)
-    unique, first = np.unique(flat.reshape(-1)[::-1], return_index=True)
-    if unique.size == flat.size:
-        return with_parent(x, region.among(flat)), flat.shape, None
-    # Of several writes to one entry the last stays.
-    return with_parent(x, region.among(unique)), flat.shape, flat.size - 1 - first
-
-
-def _has_ellipsis(index: tuple[Any, ...]) -> bool:
-    return any([entry is Ellipsis for entry in index])
-
-
-def _is_view_of(value: Any, root: Any, target: np.ndarray) -> bool:
-    """Whether a value is a view of the very entries it is to be written to."""
-    if not isinstance(value, Traced) or type(value._buffer) is not View:  # type: ignore[attr-defined]
-        return False
-    if root_of(value) is not root or type(value._buffer.where()) is Moving:  # type: ignore[attr-defined]
-        return False
-    refresh(value)
-    array = concrete(value)
-    return (
-        array.shape == target.shape
-        and array.strides == target.strides
-        and array.__array_interface__["data"] == target.__array_interface__["data"]
-    )
-
-
-def _check_writable(x: Any, target: np.ndarray) -> None:
-    if repeats(target) or (type(x._buffer) is View and type(x._buffer.where()) is RepeatedView):
-        raise ValueError("assignment destination is read-only")
-
-
-def _is_basic(index: Any) -> bool:
-    for e in index if isinstance(index, tuple) else (index,):
-        if e is None or e is Ellipsis or isinstance(e, slice):
-            continue
-        if isinstance(e, (bool, np.bool_)) or not isinstance(e, (int, np.integer)):
-            return False
-    return True
-
-
-def _plain_index(index: Any) -> Any:
-    """An index without traced integers or masks."""
-    if isinstance(index, tuple):
-        return tuple([_plain_index(e) for e in index])
-    return np.asarray(index) if isinstance(index, Traced) else index
-
-
-def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
-    """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
-    if not isinstance(value, Traced):
-        value = _plain_value(value)
-    if value.dtype != dtype:
-        if value.dtype.kind == "c" and dtype.kind != "c":
-            raise TracerError(
-                f"assigning complex values to an array of {dtype} would discard the imaginary "
-                f"part; take .real, or make the array complex"
-            )
-        value = value.astype(dtype)
-    if value.shape != shape:
-        extra = value.ndim - len(shape)
-        if extra > 0 and value.shape[:extra] == (1,) * extra:
-            value = value.reshape(value.shape[extra:])
-        try:
-            value = np.broadcast_to(value, shape)
-        except ValueError:
-            raise ShapeError(
-                f"could not broadcast a value of shape {value.shape} into entries of shape {shape}"
-            ) from None
-    return value
-
-
-def _plain_value(value: Any) -> np.ndarray:
-    if _holds_traced(value):
-        raise TracerError(
-            "assigning a list with traced values in it would lose their derivatives; use "
-            "np.stack([...]) or linad.numpy.array([...])"
-        )
-    return np.asarray(value)
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any([_holds_traced(part) for part in value])
-    return isinstance(value, Traced)
-
-
-def write_into(root: Any, region: Region, value: Any) -> None:
-    """Write a value that broadcasts to the region into a traced array."""
-    trace = root._trace
-    trace.check_alive()
-    operands = [v for v in (value, *region.operands) if isinstance(v, Traced)]
-    if any([v._trace.level > trace.level for v in operands]):
-        raise TracerError(
-            "a value of an inner derivative was written into an array made outside of it; make "
-            "the array inside the differentiated function"
-        )
-    own_storage(root)
-    trace.written_to()
-    shape = root.shape[: root.ndim - region.ndim] + region.shape
-    if 0 in shape and not isinstance(value, Traced):
-        # Nothing moves; but NumPy refuses it for a read-only array.
-        root._buffer.version += 1
-        return
-    if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
-        value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
-    trace.write(root, region, value)
-    root._buffer.version += 1
-
-
-def write_value(root: Any, region: Region, value: Any) -> None:
-    """Write into the storage of a root, whatever it is made of."""
-    root._value = region.home(root._value)
-    if isinstance(value, Traced) and not isinstance(root._value, Traced):
-        root._value = value._trace.constant(root._value)  # type: ignore[attr-defined]
-    region.assign(root._value, _apart(value, root._value))
-
-
-def _apart(value: Any, array: Any) -> Any:
-    """The value, or a copy of it if it is a view of the array's storage.
-
-    NumPy 2.5 and older overlook some overlaps: ``a[:, 3] = a[1]`` reads ``a[1, 3]`` when it is new.
-    """
-    if type(value) is not np.ndarray or type(array) is not np.ndarray or value.base is None:
-        return value
-    return value.copy() if np.may_share_memory(value, array) else value
-
-
-def overwrite(x: Any, value: Any) -> None:
-    """Replace all entries of a traced array: what ``x += v`` and ``out=x`` do."""
-    same_trace = x._trace is getattr(value, "_trace", None)
-    if (
-        x._buffer is None
-        and same_trace
-        and value._buffer is None
-        and _same_layout(concrete(x), concrete(value))
-    ):
-        x._trace.check_alone(x)
-        x._trace.written_to()
-        x._node, x._value = value._node, value._value
-    else:
-        write(x, ..., value)
-
-
-def _same_layout(a: Any, b: Any) -> bool:
-    return (
-        type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and a.strides == b.strides
-    )
 
 
 def storage_of(x: Any) -> int:

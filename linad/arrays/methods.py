@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import write
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
 from linad.arrays.out_argument import call_into, output_position
+from linad.arrays.writes import write
 from linad.arrays.zero_dim import is_number, like_its_methods
 from linad.core.dispatch import FUNCTIONS, remedy
 from linad.core.stand_ins import STANDING, stand_in

@@ -14,8 +14,9 @@ import numpy as np
 from linad.core.marks import running_traces
 from linad.core.moving_regions import Moving, first_entry, in_a_body, shifted
 from linad.core.primitive import Traced
-from linad.core.regions import Part, Window, region_of
+from linad.core.regions import Part, Window
 from linad.core.tape import Var
+from linad.core.view_regions import region_of
 from linad.errors import UnsupportedError
 
 

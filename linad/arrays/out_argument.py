@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import concrete, overwrite
+from linad.arrays.buffers import concrete
+from linad.arrays.writes import overwrite
 from linad.core.primitive import Traced
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import TracerError

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import is_private, overwrite
+from linad.arrays.buffers import is_private
 from linad.arrays.methods import Methods, traced_function
+from linad.arrays.writes import overwrite
 from linad.core.dispatch import FOREIGN, UFUNCS
 from linad.core.primitive import Primitive, Traced
 from linad.core.stand_ins import STANDING, stand_in

@@ -11,21 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import (
-    Storage,
-    is_private,
-    read_at,
-    refresh,
-    refresh_node,
-    write,
-    write_into,
-)
+from linad.arrays.buffers import Storage, is_private, read_at, refresh, refresh_node
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
 from linad.arrays.refusing import COUNT, WRITE, refuse_index
 from linad.arrays.traces import Trace
+from linad.arrays.writes import write, write_into
 from linad.core import tree
 from linad.core.callers import passes_as_plain
 from linad.core.dispatch import FUNCTIONS, UFUNC_METHODS, UFUNCS, remedy

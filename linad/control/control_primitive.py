@@ -11,17 +11,30 @@ from linad.core.primitive import Primitive
 from linad.core.settings import compiler_is_off
 
 _uncompiled: ContextVar[bool] = ContextVar("linad_uncompiled", default=False)
+_unrepeated: ContextVar[bool] = ContextVar("linad_unrepeated", default=False)
 
 
 @contextmanager
-def uncompiled() -> Iterator[None]:
+def uncompiled(*, unrepeated: bool = False) -> Iterator[None]:
     """NumPy runs the bodies of what is called here: on examples, say, whose results nobody
-    wants."""
-    before = _uncompiled.set(True)
+    wants.
+
+    Parameters
+    ----------
+    unrepeated : bool
+        Whether loops that may end at once do so.
+    """
+    before = _uncompiled.set(True), _unrepeated.set(unrepeated)
     try:
         yield
     finally:
-        _uncompiled.reset(before)
+        _uncompiled.reset(before[0])
+        _unrepeated.reset(before[1])
+
+
+def end_at_once() -> bool:
+    """Whether loops that may end at once are to do so: see `uncompiled`."""
+    return _unrepeated.get()
 
 
 class ControlPrimitive(Primitive):

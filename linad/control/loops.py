@@ -114,6 +114,34 @@ def scan(
     return recorded.run(rows, n, reverse, checkpoints)
 
 
+def counted_scan(
+    f: Callable[[Any, Any], Any], init: Any, xs: Any, count: Any, *, reverse: bool = False
+) -> Any:
+    """`scan` over the first ``count`` rows alone, a traced integer; other results are zero.
+
+    Parameters
+    ----------
+    f, init
+        As for `scan`.
+    xs : container of arrays
+    count : int or Tracer
+        At most the number of rows.
+    reverse : bool
+        Whether row ``count - 1`` comes first.
+    """
+    rows, rows_tree = tree.flatten(xs)
+
+    def step(carry: Any, row: list[Any]) -> Any:
+        return f(carry, tree.unflatten(rows_tree, row))
+
+    recorded = RecordedBody("scan", name_of(f), step, init, [plain(r)[0] for r in rows])
+    run = repeat(recorded.body, len(rows[0]), reverse, True)
+    found = run(count, *recorded.init, *rows, *recorded.captured)
+    carries = len(recorded.init)
+    carry = tree.unflatten(recorded.tree, list(found[:carries]))
+    return carry, recorded.unflatten_results(list(found[carries:]))
+
+
 @takes(checkpoints=count(1).optional)
 def fori_loop(
     start: int,

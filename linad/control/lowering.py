@@ -313,7 +313,7 @@ class Description:
     def word_in(self, workspace: Any) -> int:
         """The address of the description, for a workspace."""
         inner = Workspace(self.program)
-        begin, end, uses = _uses(inner.header)
+        begin, end, uses = inner.uses()
         nc, nx, first = self.nc, self.nx, 4
         ni = len(self.places)
         made = first + ni
@@ -347,19 +347,6 @@ class Description:
 
 def _bytes(place: Place) -> int:
     return size_of(place.shape) * int(place.dtype.itemsize)
-
-
-def _uses(header: Any) -> tuple[int, int, list[list[tuple[int, int]]]]:
-    """Code, its end, and for each argument and result the words with its address, and offsets."""
-    at, found = 4, []
-    for _ in range(int(header[0])):
-        at += 2 + int(header[at + 1])
-        count = int(header[at])
-        at += 1
-        pairs = header[at : at + 2 * count].reshape(count, 2)
-        found.append([(int(where), int(offset)) for where, offset in pairs])
-        at += 2 * count
-    return int(header[2]), int(header[3]), found
 
 
 BRANCH = f"""def kernel(p, start, stop):
@@ -416,7 +403,7 @@ class Branches:
         descriptions = []
         for program in self.programs:
             inner = Workspace(program)
-            code, end, uses = _uses(inner.header)
+            code, end, uses = inner.uses()
             pairs = [(w, 3 + i, o) for i, found in enumerate(uses) for w, o in found]
             words = np.array([code, end, len(pairs), *[n for p in pairs for n in p]], np.int64)
             workspace.inner.append((inner, words))

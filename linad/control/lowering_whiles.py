@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import _address, _bytes, _simple, _uses, program_of
+from linad.control.lowering import _address, _bytes, _simple, program_of
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
@@ -274,7 +274,7 @@ class _Description:
     def word_in(self, workspace: Any) -> int:
         """The address of the description, for a workspace."""
         spaces = Workspace(self.test), Workspace(self.body)
-        (a, b, asking), (c, e, doing) = (_uses(s.header) for s in spaces)
+        (a, b, asking), (c, e, doing) = (s.uses() for s in spaces)
         nc = self.carries
         first = 7 + 5 * nc
         ni = len(self.body.lowering.inputs)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, run_tape
-from linad.control.control_primitive import ControlPrimitive
+from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -69,7 +69,7 @@ class Repeat(ControlPrimitive):
         body, n = self.body, self.n
         runs = runs or run_tape
         if self.counted:
-            n, values = int(values[0]), values[1:]
+            n, values = 0 if end_at_once() else int(values[0]), values[1:]
         nc, nx = body.carries, body.rows
         given = [
             np.array(v, dtype=var.dtype) for v, var in zip(values, body.tape.inputs, strict=True)

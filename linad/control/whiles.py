@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.bodies import Body, BodyTrace, known, run_tape, tape_of
-from linad.control.control_primitive import ControlPrimitive
+from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import needed
@@ -29,7 +29,7 @@ from linad.transforms.spaces import Slot
 LOOP_BYTES = 2**24
 """Memory for the carries that a derivative keeps, unless the caller says how many."""
 
-SEGMENT, FIRST_STRIDE = 512, 16
+SEGMENT, FIRST_STRIDE = 512, 128
 """Carries that the way back keeps at a time, at least, where these are small; and the distance
 between rows to begin with."""
 
@@ -107,7 +107,7 @@ class While(ControlPrimitive):
         carry, constants = [v[()] for v in given[:nc]], [v[()] for v in given[nc:]]
         kept = [np.zeros((self.kept, *c.shape), c.dtype) for c in given[:nc]]
         k = 0
-        while np.asarray(runs(self.test, [*carry, *constants])[0]).item():
+        while not end_at_once() and np.asarray(runs(self.test, [*carry, *constants])[0]).item():
             if k == self.limit:
                 raise too_many(self.body.tape.name, k)
             if self.kept and k == following:

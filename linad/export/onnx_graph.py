@@ -24,8 +24,12 @@ from linad.core import tree
 from linad.core.tape import Var
 from linad.errors import ExportError, LinadError
 from linad.export import (
+    onnx_bessel as _bessel,
+    onnx_complex as _complex,
     onnx_compositions as _compositions,
     onnx_exponentials as _exponentials,
+    onnx_incomplete as _incomplete,
+    onnx_integrals as _integrals,
     onnx_matrices as _matrices,
     onnx_nodes as _nodes,
     onnx_reductions as _reductions,
@@ -38,8 +42,17 @@ from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
 FORM_MODULES = (
-    *(_nodes, _selections, _searching, _matrices),
-    *(_exponentials, _trigonometry, _compositions, _reductions, _special),
+    *(_nodes, _selections, _searching, _matrices, _complex),
+    *(
+        _exponentials,
+        _trigonometry,
+        _compositions,
+        _reductions,
+        _special,
+        _bessel,
+        _incomplete,
+        _integrals,
+    ),
 )
 """They register how primitives are written."""
 

@@ -229,3 +229,23 @@ def first_attaining(x: Any, *, axis: int, ufunc: Any) -> Any:
         position = np.maximum(position, shifted)
         d *= 2
     return np.moveaxis(position, -1, axis)
+
+
+def _truths(x: Any, combine: Any, fill: float) -> Any:
+    numbers = np.astype(x if x.dtype.kind == "b" else x != 0, np.float64)
+    return _doubling(numbers, 0, fill, combine) != 0
+
+
+@composed("logical_and_accumulate")
+def logical_and_accumulate(x: Any) -> Any:
+    return _truths(x, np.multiply, 1)
+
+
+@composed("logical_or_accumulate")
+def logical_or_accumulate(x: Any) -> Any:
+    return _truths(x, np.maximum, 0)
+
+
+@composed("logical_xor_accumulate")
+def logical_xor_accumulate(x: Any) -> Any:
+    return _truths(x, lambda a, b: np.abs(a - b), 0)

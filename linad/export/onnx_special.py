@@ -34,7 +34,7 @@ def _coefficients(function: Callable[..., Any], degree: int) -> tuple[float, ...
     return tuple(fitted.tolist())
 
 
-def _series(function: Callable[..., Any], degree: int, t: Any) -> Any:
+def fitted_series(function: Callable[..., Any], degree: int, t: Any) -> Any:
     """The series at t, by Clenshaw's recurrence."""
     coefficients = _coefficients(function, degree)
     now, last = t * 0, t * 0
@@ -64,14 +64,14 @@ def _erfcx_far(t: Any) -> Any:
 
 def _erf_small(x: Any) -> Any:
     """erf where |x| <= 1."""
-    return x * _series(_erf_near, 18, 2 * x * x - 1)
+    return x * fitted_series(_erf_near, 18, 2 * x * x - 1)
 
 
 def _erfcx_positive(x: Any) -> Any:
     """erfcx where x >= 0."""
     x = np.minimum(x, 1e300 if x.dtype == np.float64 else 1e18)
     t = (x - CENTRE) / (x + CENTRE)
-    return _series(_erfcx_far, 40, t) / (1 + 2 * x)
+    return fitted_series(_erfcx_far, 40, t) / (1 + 2 * x)
 
 
 def _bell(x: Any) -> Any:
@@ -164,7 +164,7 @@ def _near(x: Any, at: int) -> Any:
 
     quotient = _NEAR.setdefault(at, quotient)
     d = x - at
-    return d * _series(quotient, 26, d / 0.3)
+    return d * fitted_series(quotient, 26, d / 0.3)
 
 
 _NEAR: dict[int, Any] = {}
@@ -303,8 +303,8 @@ def _bessel(function: Callable[..., Any], x: Any) -> Any:
     """A scaled Bessel function e^-x I(x), x >= 0."""
     near = x <= EDGE
     inside, outside = np.where(near, x, EDGE), np.where(near, EDGE, x)
-    low = _series(_pieces(function, False), 40, 2 * inside / EDGE - 1)
-    high = _series(_pieces(function, True), 40, 2 * EDGE / outside - 1) / np.sqrt(outside)
+    low = fitted_series(_pieces(function, False), 40, 2 * inside / EDGE - 1)
+    high = fitted_series(_pieces(function, True), 40, 2 * EDGE / outside - 1) / np.sqrt(outside)
     return np.where(near, low, high)
 
 
@@ -343,12 +343,18 @@ def i1(x: Any) -> Any:
     return i1e(x) * half * half
 
 
+def scaled_bessel(order: int, x: Any) -> Any:
+    """e^-x I(x) of a whole order, x >= 0."""
+    return _bessel(_of_order(order), x)
+
+
 @functools.cache
 def _of_order(order: int) -> Callable[..., Any]:
     return lambda x: scipy.special.ive(order, x)
 
 
-def _whole_order(eqn: Equation) -> int:
+def whole_order(eqn: Equation) -> int:
+    """The size of the order of a Bessel function, a known whole number up to 6."""
     order = eqn.inputs[0]
     if isinstance(order, Var) or np.size(order) != 1 or float(np.ravel(order)[0]) % 1:
         raise NoForm("its order must be one whole number that is known")
@@ -360,7 +366,7 @@ def _whole_order(eqn: Equation) -> int:
 
 @form("ive")
 def ive(writer: Writer, eqn: Equation) -> Any:
-    function, odd = _of_order(_whole_order(eqn)), _whole_order(eqn) % 2
+    function, odd = _of_order(whole_order(eqn)), whole_order(eqn) % 2
 
     def scaled(order: Any, x: Any) -> Any:
         y = _bessel(function, np.abs(x))
@@ -371,7 +377,7 @@ def ive(writer: Writer, eqn: Equation) -> Any:
 
 @form("iv")
 def iv(writer: Writer, eqn: Equation) -> Any:
-    function, odd = _of_order(_whole_order(eqn)), _whole_order(eqn) % 2
+    function, odd = _of_order(whole_order(eqn)), whole_order(eqn) % 2
 
     def unscaled(order: Any, x: Any) -> Any:
         half = np.exp(0.5 * np.abs(x))

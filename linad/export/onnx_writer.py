@@ -31,6 +31,9 @@ Form = Callable[["Writer", Equation], Any]
 FORMS: dict[str, Form] = {}
 """How each primitive is written, by name."""
 
+COMPLEX_FORMS: dict[str, Form] = {}
+"""The same where an operand or the result is complex: a tuple of names, and of pairs of names."""
+
 
 class NoForm(Exception):
     """A form finds that it cannot write an equation; the text says why."""
@@ -225,8 +228,14 @@ class Writer:
                 "it is not one of linad's own primitives; export the function without it, or "
                 "write it in NumPy"
             )
-        for a in (*eqn.inputs, *eqn.outputs):
-            tensor_type(a.dtype if isinstance(a, Var) else np.asarray(a).dtype)
+        dtypes = [
+            a.dtype if isinstance(a, Var) else np.asarray(a).dtype
+            for a in (*eqn.inputs, *eqn.outputs)
+        ]
+        if any([dtype.kind == "c" for dtype in dtypes]) and primitive.name in COMPLEX_FORMS:
+            return COMPLEX_FORMS[primitive.name]
+        for dtype in dtypes:
+            tensor_type(dtype)
         found = FORMS.get(primitive.name)
         if found is None:
             raise NoForm("its operators do not compute it")

@@ -47,13 +47,14 @@ class HeldContainer:
 
 
 MEETING = {"+", "-", "*", "/", "@", "+=", "-=", "*=", "/=", "@="}
+PRODUCTS = {np.dot, np.vdot, np.inner, np.outer}
 PAIRS = {
     *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.hypot),
-    *(np.arctan2, np.logaddexp, np.matmul, np.dot, np.vdot, np.inner, np.outer),
+    *(np.arctan2, np.logaddexp, np.matmul, *PRODUCTS),
 }
 """Functions of two arrays, of which one may come from outside."""
 
-GIVING = {np.sum, np.mean, np.prod, np.where, np.trace, np.transpose, np.clip, abs} | PAIRS
+GIVING = {np.sum, np.mean, np.prod, np.where, np.trace, np.transpose, np.clip, abs} | PRODUCTS
 """Functions that give a traced value for a traced one; so do ufuncs."""
 
 OF_ARRAYS = {"T", "mT", "real", "imag"}

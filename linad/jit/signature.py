@@ -19,8 +19,8 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import is_number
 from linad.core import tree
 from linad.core.foreign_arrays import leaves_taken_in
-from linad.core.regions import repeats
 from linad.core.shapes import name_of
+from linad.core.view_regions import repeats
 from linad.errors import DTypeError, OptionError
 from linad.jit.direct_arrays import direct_arrays, states_of
 from linad.jit.outside import Look, Outside, has_code

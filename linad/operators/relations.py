@@ -26,6 +26,9 @@ from linad.errors import DensifyError
 ALWAYS = 2**22
 """Pairs that may be written out on the way to a pattern, whatever its own limit."""
 
+FEW = 8
+"""Part of all entries, the reciprocal: fewer than that are written one by one."""
+
 FULL = 2**16
 """Pairs from which it pays to look for entries that depend on everything."""
 
@@ -378,6 +381,9 @@ class Sets:
     def __or__(self, other: "Sets") -> "Sets":
         if other is self or (self.source is other.source and self.table is other.table):
             return self
+        for one, few in ((self, other), (other, self)):
+            if (found := one._beside_few(few)) is not None:
+                return found
         if self.nnz + other.nnz > FULL:
             full = self.full | other.full
             if full.any():
@@ -390,6 +396,28 @@ class Sets:
             table = self.table.taken(left - 1).matrix + other.table.taken(right - 1).matrix
             return Sets(source, Relation.of_matrix(table))
         return Sets(None, Relation.of_matrix(self.relation.matrix + other.relation.matrix))
+
+    def _beside_few(self, other: "Sets") -> "Sets | None":
+        """The union where few entries of the other depend on anything: an entry that is written.
+
+        Lists that nothing uses any more stay in the table, as long as they do not outgrow the sets.
+        """
+        if other.source is None or self.source is None or self.table.m > self.m:
+            return None
+        rows = np.flatnonzero(other.source >= 0)
+        size = self.table.nnz
+        if len(rows) * FEW > self.m or (size > self.m and size > self.m + self.nnz):
+            return None
+        met = other.table.taken(other.source[rows]).matrix
+        if (self.source[rows] >= 0).any():
+            met = met + self.table.taken(self.source[rows]).matrix
+        lists, added = self.table, Relation.of_matrix(met)
+        indptr = np.concatenate([lists.indptr, lists.nnz + added.indptr[1:]])
+        source = self.source.copy()
+        source[rows] = np.arange(lists.m, lists.m + len(rows))
+        return Sets(
+            source, Relation(indptr, np.concatenate([lists.indices, added.indices]), lists.n)
+        )
 
     def _beside_full(self, other: "Sets", full: np.ndarray) -> "Sets":
         """The union where some entries depend on everything: these need one list together."""

@@ -11,7 +11,7 @@ import scipy.linalg
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array, ravel, still
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.mirror import bound_form, inexact, traced_form
 
 
 def _arranged(arrange: Any, *arrays: Any) -> Any:
@@ -39,8 +39,8 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _arranged(scipy.linalg.toeplitz, c, r)
 
 
-@traced_form(scipy.linalg.convolution_matrix)
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+@bound_form(scipy.linalg.convolution_matrix)
+def convolution_matrix(a: Any, n: int, mode: str) -> Any:
     return _arranged(lambda numbers: scipy.linalg.convolution_matrix(numbers, n, mode), a)
 
 
@@ -49,10 +49,8 @@ def circulant(c: Any) -> Any:
     return _arranged(scipy.linalg.circulant, c)
 
 
-@traced_form(scipy.linalg.matmul_toeplitz)
-def matmul_toeplitz(
-    c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
-) -> Any:
+@bound_form(scipy.linalg.matmul_toeplitz)
+def matmul_toeplitz(c_or_cr: Any, x: Any) -> Any:
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     return toeplitz(c, r) @ x
 

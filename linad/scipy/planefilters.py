@@ -32,7 +32,7 @@ def upfirdn(h: Any, x: Any, up: int, down: int, axis: int) -> Any:
     spread = np.concatenate([x[..., None], np.zeros((*rest, n, up - 1), x.dtype)], axis=-1)
     spread = spread.reshape((*rest, n * up))[..., : (n - 1) * up + 1]
     behind = np.zeros((*rest, h.shape[0] - 1), x.dtype)
-    y = lfilter(h, np.ones(1), np.concatenate([spread, behind], axis=-1))
+    y = lfilter(h, np.ones(1, h.dtype), np.concatenate([spread, behind], axis=-1))
     return np.moveaxis(y[..., ::down], -1, axis)
 
 

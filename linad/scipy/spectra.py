@@ -18,7 +18,7 @@ from linad.core.shapes import normalize_axis
 from linad.errors import UnsupportedError
 from linad.scipy.fft import fft, rfft
 from linad.scipy.linearfilters import detrend as without_trend
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import bound_form, inexact, refuse
 
 
 def _named(window: Any) -> Any:
@@ -45,14 +45,14 @@ class Segments:
         name: str,
         n: int,
         complex_data: bool,
-        fs: Any,
-        window: Any,
-        nperseg: Any,
-        noverlap: Any,
-        nfft: Any,
-        detrend: Any,
-        return_onesided: bool,
-        scaling: str,
+        fs: Any = 1.0,
+        window: Any = "hann",
+        nperseg: Any = None,
+        noverlap: Any = None,
+        nfft: Any = None,
+        detrend: Any = "constant",
+        return_onesided: bool = True,
+        scaling: str = "density",
     ) -> None:
         if isinstance(window, (str, tuple)) or np.isscalar(window):
             length = min(256, n) if nperseg is None else min(int(nperseg), n)
@@ -144,61 +144,25 @@ def _averaged(name: str, P: Any, average: str) -> Any:
     return (np.median(np.real(P), axis=-1) + 1j * np.median(np.imag(P), axis=-1)) / bias
 
 
-def _cross(name: str, x: Any, y: Any, axis: int, average: str, fs: Any, *given: Any) -> Any:
+def _cross(name: str, x: Any, y: Any, axis: int = -1, average: str = "mean", **cutting: Any) -> Any:
     x, y, axis = _data(name, x, y, axis)
-    cut = Segments(name, x.shape[-1], _is_complex(x, y), fs, *given)
+    cut = Segments(name, x.shape[-1], _is_complex(x, y), **cutting)
     P = _averaged(name, cut.density(x, y), average)
     return cut.frequencies, np.moveaxis(P, -1, axis)
 
 
-@traced_form(scipy.signal.csd)
-def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann_periodic",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
-    given = (window, nperseg, noverlap, nfft, detrend, return_onesided, scaling)
-    return _cross("csd", x, y, axis, average, fs, *given)
+@bound_form(scipy.signal.csd)
+def csd(x: Any, y: Any, **cutting: Any) -> Any:
+    return _cross("csd", x, y, **cutting)
 
 
-@traced_form(scipy.signal.welch)
-def welch(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann_periodic",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> Any:
-    given = (window, nperseg, noverlap, nfft, detrend, return_onesided, scaling)
-    return _cross("welch", x, None, axis, average, fs, *given)
+@bound_form(scipy.signal.welch)
+def welch(x: Any, **cutting: Any) -> Any:
+    return _cross("welch", x, None, **cutting)
 
 
-@traced_form(scipy.signal.periodogram)
-def periodogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "boxcar",
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-) -> Any:
+@bound_form(scipy.signal.periodogram)
+def periodogram(x: Any, window: Any, nfft: Any, axis: int, **cutting: Any) -> Any:
     x = inexact(x)
     n = x.shape[axis]
     if nfft is not None and int(nfft) < n:
@@ -206,43 +170,21 @@ def periodogram(
             f"periodogram: nfft={nfft} cuts off samples, which is not traced by linad; pass the "
             f"part of x"
         )
-    window = "boxcar" if window is None else window
-    given = (window, n, 0, nfft, detrend, return_onesided, scaling)
-    return _cross("periodogram", x, None, axis, "mean", fs, *given)
+    cutting |= {"window": window or "boxcar", "nperseg": n, "noverlap": 0, "nfft": nfft}
+    return _cross("periodogram", x, None, axis, **cutting)
 
 
-@traced_form(scipy.signal.coherence)
-def coherence(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann_periodic",
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    axis: int = -1,
-) -> Any:
-    given = (window, nperseg, noverlap, nfft, detrend, True, "density")
-    f, xx = _cross("coherence", x, None, axis, "mean", fs, *given)
-    _, yy = _cross("coherence", y, None, axis, "mean", fs, *given)
-    _, xy = _cross("coherence", x, y, axis, "mean", fs, *given)
+@bound_form(scipy.signal.coherence)
+def coherence(x: Any, y: Any, **cutting: Any) -> Any:
+    f, xx = _cross("coherence", x, None, **cutting)
+    _, yy = _cross("coherence", y, None, **cutting)
+    _, xy = _cross("coherence", x, y, **cutting)
     return f, (np.real(xy) ** 2 + np.imag(xy) ** 2) / xx / yy
 
 
-@traced_form(scipy.signal.spectrogram)
+@bound_form(scipy.signal.spectrogram)
 def spectrogram(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = ("tukey_periodic", 0.25),
-    nperseg: Any = None,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    mode: str = "psd",
+    x: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, axis: int, mode: Any, **cutting: Any
 ) -> Any:
     refuse("spectrogram", mode=(mode, "psd"))
     x, _, axis = _data("spectrogram", x, None, axis)
@@ -251,27 +193,24 @@ def spectrogram(
     if nperseg is None and not isinstance(window, (str, tuple)):
         length = len(window)
     noverlap = length // 8 if noverlap is None else noverlap
-    given = (window, length, noverlap, nfft, detrend, return_onesided, scaling)
-    cut = Segments("spectrogram", n, _is_complex(x), fs, *given)
+    cut = Segments("spectrogram", n, _is_complex(x), fs, window, length, noverlap, **cutting)
     times = (cut.starts + cut.length / 2) / fs
     P = np.moveaxis(cut.density(x), -2, axis if axis >= 0 else axis - 1)
     return cut.frequencies, times, P
 
 
-@traced_form(scipy.signal.stft)
+@bound_form(scipy.signal.stft)
 def stft(
     x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann_periodic",
-    nperseg: Any = 256,
-    noverlap: Any = None,
-    nfft: Any = None,
-    detrend: Any = False,
-    return_onesided: bool = True,
-    boundary: Any = "zeros",
-    padded: bool = True,
-    axis: int = -1,
-    scaling: str = "spectrum",
+    fs: Any,
+    window: Any,
+    nperseg: Any,
+    noverlap: Any,
+    boundary: Any,
+    padded: bool,
+    axis: int,
+    scaling: str,
+    **cutting: Any,
 ) -> Any:
     if boundary not in ("zeros", None):
         raise UnsupportedError(
@@ -288,8 +227,8 @@ def stft(
     widths = [(0, 0)] * (x.ndim - 1) + [(edge, edge + behind)]
     x = np.pad(x, widths)
     kind = "spectrum" if scaling == "spectrum" else "density"
-    given = (window, length, overlap, nfft, detrend, return_onesided, kind)
-    cut = Segments("stft", x.shape[-1], _is_complex(x), fs, *given)
+    cutting = {"detrend": False, **cutting, "scaling": kind}
+    cut = Segments("stft", x.shape[-1], _is_complex(x), fs, window, length, overlap, **cutting)
     Z = np.moveaxis(cut.transformed(x) * math.sqrt(cut.scale), -2, -1)
     times = (cut.starts + cut.length / 2 - edge) / fs
     return cut.frequencies, times, np.moveaxis(Z, -2, axis if axis >= 0 else axis - 1)

@@ -167,7 +167,9 @@ class RectBivariateSpline(_AtTracedPlaces, TracedClass, scipy.interpolate.RectBi
     """As `scipy.interpolate.RectBivariateSpline`; traced data with ``s=0`` make a `Bivariate`."""
 
     @staticmethod
-    def of_traced(x: Any, y: Any, z: Any, bbox: Any, kx: int, ky: int, s: Any, maxit: int) -> Any:
+    def of_traced(
+        x: Any, y: Any, z: Any, bbox: Any, kx: int, ky: int, s: Any, maxit: int = 20
+    ) -> Any:
         name = "RectBivariateSpline"
         if holds_traced(s) or s != 0 or any(b is not None for b in bbox):
             raise UnsupportedError(

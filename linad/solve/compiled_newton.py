@@ -1,126 +1,34 @@
 """Newton's method as a loop of a program: what `root` and `fixed_point` are once compiled.
 
-The steps, the line search and the tests are those of `linad.solve.newton` with dense systems, and
-the solution is that of `root` outside of programs. Whatever goes wrong (a singular matrix, a
+The steps, the line search and the tests are those of `linad.solve.newton`, and the solution is that
+of `root` outside of programs. Systems are solved by dense factors, or by GMRES as far as the
+progress so far deserves (`linad.solve.newton_krylov`). Whatever goes wrong (a singular matrix, a
 number that is not finite, no decrease, too many steps) stops the program; then Python runs the
 solver itself, which goes on by other means or raises.
-
-A system A p = b is solved with rows and columns scaled, A' = R A C, and refused as
-`linad.operators.factors.DenseLU` refuses it:
-
-    1 / (|A'|_1 |A'^-1|_1) < eps          p = C A'^-1 R b
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.api.derivatives import jacobian, jvp
-from linad.control.bodies import BodyTrace, tape_of
-from linad.control.control_primitive import ControlPrimitive, uncompiled
+from linad.api.derivatives import jacobian, jvp, linearize
 from linad.control.deciding import while_loop
-from linad.core.compiler_lock import compiling
-from linad.core.tape import Tape, guard, needed, raises, unchanged
-from linad.errors import LinadError
-from linad.linalg.linear_systems import SMALL
+from linad.linalg.iterative_inverses import RESTART
+from linad.solve.compiled_krylov import gmres, length, squared
+from linad.solve.compiled_systems import scaled
 from linad.solve.linesearch import DECREASE, SHRINK
 from linad.solve.newton import BACKWARD, newton
+from linad.solve.newton_krylov import ETA_MAX, GAMMA, newton_krylov
+from linad.solve.step_systems import PRODUCTS
 from linad.sweeps.assurances import assured
-from linad.sweeps.instructions import Fallback
-from linad.sweeps.lower import Lowering
-from linad.sweeps.program import simplified
-from linad.transforms.record import node_of
 
 Residual = Callable[[Any], Any]
-OPTIONS = frozenset({"xtol", "ftol", "maxiter"})
 RUNNING, CONVERGED, IN_TROUBLE = 0, 1, 2
 
-
-def as_tape(name: str, f: Callable[..., Any], example: list[Any]) -> Tape | None:
-    """What a function of arrays computes, as a program without Python in it.
-
-    None where there is none: it decides on values in Python, or NumPy has to run a part of it.
-    """
-    with compiling:
-        from linad.sweeps.cpu.target import CPU  # it imports Numba
-
-    recorder = BodyTrace()
-    ins = [recorder.input(v) for v in example]
-    try:
-        with np.errstate(all="ignore"), uncompiled(), recorder:
-            output = node_of(recorder, f(*ins))
-    except (LinadError, np.linalg.LinAlgError):
-        return None
-    inputs = [t._node for t in ins]
-    tape = tape_of(name, inputs, needed(recorder.equations, [output]), [output])
-    if _decides(tape):
-        return None
-    lowering = Lowering(simplified(tape), CPU)
-    return None if any(isinstance(i, Fallback) for i in lowering.instructions) else tape
-
-
-def _decides(tape: Tape) -> bool:
-    """Whether Python decides on values that the program computes."""
-    for eqn in tape.equations:
-        owner = eqn.primitive
-        if owner in (guard, unchanged, raises):
-            return True
-        if isinstance(owner, ControlPrimitive) and any(_decides(b.tape) for b in owner.parts):
-            return True
-    return False
-
-
-# Linear systems.
-
-
-class ScaledSystem(NamedTuple):
-    """A matrix with its rows and columns scaled, and whether it can be solved with."""
-
-    matrix: Any
-    rows: Any
-    columns: Any
-    sound: Any
-
-    def solve(self, b: Any) -> Any:
-        """A^-1 b, for vectors b (..., n)."""
-        if self.matrix.shape == (1, 1):
-            return b / self.matrix[0, 0]
-        z = np.linalg.solve(self.matrix, (self.rows * b)[..., None])[..., 0]
-        return self.columns * z
-
-
-def _scales(sizes: Any) -> Any:
-    """Powers of two near the sizes; 1 for zero."""
-    return np.exp2(-np.rint(np.log2(np.where(sizes > 0, sizes, 1.0))))
-
-
-def scaled(A: Any) -> ScaledSystem:
-    """A matrix (n, n), ready to be solved with."""
-    n = A.shape[0]
-    if n == 1:
-        return ScaledSystem(A, 1.0, 1.0, np.isfinite(A[0, 0]) & (A[0, 0] != 0))
-    rows = _scales(np.max(np.abs(A), axis=1))
-    A = rows[:, None] * A
-    columns = _scales(np.max(np.abs(A), axis=0))
-    A = A * columns
-    inverse = np.linalg.inv(A)
-    norms = np.max(np.sum(np.abs(A), axis=0)) * np.max(np.sum(np.abs(inverse), axis=0))
-    return ScaledSystem(A, rows, columns, norms * np.finfo(A.dtype).eps <= 1.0)
-
-
-def solved_with(matrix: Callable[..., Any], adjoint: bool) -> Callable[..., Any]:
-    """(t, x, θ) -> A^-1 t, or A^-H t, with A = matrix(x, θ) and vectors t (..., n)."""
-
-    def solve(t: Any, x: Any, theta: Any) -> Any:
-        A = matrix(x, theta)
-        system = scaled(np.conj(A.T) if adjoint else A)
-        return assured(system.solve(t), system.sound)
-
-    return solve
-
-
-# Roots.
+NEWTON = frozenset({"xtol", "ftol", "maxiter", "linear_solver"})
+NEWTON_KRYLOV = frozenset({"xtol", "ftol", "maxiter", "preconditioner", "restart", "inner_maxiter"})
 
 
 class Search(NamedTuple):
@@ -130,8 +38,20 @@ class Search(NamedTuple):
     r: Any
     size: Any  # the largest |F_i|
     worst: Any  # the largest |F_i| relative to its row, of the last step that told
+    length: Any  # of the last step, relative to |x|
     steps: Any
     status: Any
+    forcing: Any  # what a direction knows of the step before
+
+
+class Direction(NamedTuple):
+    """A Newton step."""
+
+    p: Any
+    eta: Any  # relative residual of its system; 0 where it is exact
+    slope: Any  # of |F|²/2 along it
+    sound: Any
+    forcing: Any
 
 
 class Trial(NamedTuple):
@@ -145,19 +65,95 @@ class Trial(NamedTuple):
     finite: Any  # whether any trial was
 
 
+class Dense:
+    """Steps by the factors of a dense matrix."""
+
+    first: Any = ()
+
+    def __call__(self, F: Residual, s: Search) -> Direction:
+        system = scaled(jacobian(F)(s.x))
+        p = -system.solve(s.r)
+        return Direction(p, 0.0, -squared(s.r), system.sound & np.isfinite(squared(p)), ())
+
+
+class Krylov:
+    """Steps by GMRES, to a fixed relative residual.
+
+    Parameters
+    ----------
+    rtol : float
+    restart, most : int
+        Vectors that are kept, and most products a step.
+    """
+
+    first: Any = ()
+
+    def __init__(self, rtol: float, restart: int, most: int) -> None:
+        self.rtol, self.restart, self.most = rtol, restart, most
+
+    def __call__(self, F: Residual, s: Search) -> Direction:
+        return self._step(F, s, self.rtol)
+
+    def _step(self, F: Residual, s: Search, eta: Any, forcing: Any = ()) -> Direction:
+        _, J = linearize(F, s.x)
+        found = gmres(J.pushforward, -s.r, eta, self.restart, self.most)
+        half = 0.5 * squared(s.r)
+        # J p = -F - rest
+        with_rest = s.r.real * found.rest.real + s.r.imag * found.rest.imag
+        slope = -2.0 * half - np.sum(with_rest).astype(float)
+        sound = (found.reached < 1.0 - 1e-8) & (slope < -1e-10 * half)
+        return Direction(found.x, found.reached, slope, sound, forcing)
+
+
+class Inexact(Krylov):
+    """Steps by GMRES, each as far as the progress so far deserves; see
+    `linad.solve.newton_krylov.Forcing`."""
+
+    def __init__(
+        self, eps: float, xtol: float | None, ftol: float | None, restart: int, most: int
+    ) -> None:
+        super().__init__(0.0, restart, most)
+        self.eps, self.xtol, self.ftol = eps, xtol, ftol
+        self.first = 0.5, 0.0  # the relative residual asked for, and |F| before; 0 for none
+
+    def __call__(self, F: Residual, s: Search) -> Direction:
+        asked, before = s.forcing
+        size = np.sqrt(squared(s.r))
+        eta = self._next(size, asked, before, s.length)
+        found = self._step(F, s, eta, (0.0, size))
+        reached = np.maximum(found.eta, self.eps)
+        return found._replace(eta=reached, forcing=(np.maximum(eta, found.eta), size))
+
+    def _next(self, size: Any, asked: Any, before: Any, step: Any) -> Any:
+        known = before > 0
+        share = size / np.where(known, before, 1.0)
+        safeguard = GAMMA * asked * asked
+        chosen = GAMMA * share * share
+        chosen = np.where(safeguard > 0.1, np.maximum(chosen, safeguard), chosen)
+        eta = np.minimum(np.where(known, chosen, asked), ETA_MAX)
+        if self.ftol:
+            eta = np.maximum(eta, np.minimum(ETA_MAX, 0.5 * self.ftol / size))
+        if self.xtol:
+            tells = known & (step > 0)
+            coming = np.where(tells, step * share, 1.0)
+            enough = np.minimum(ETA_MAX, 0.5 * self.xtol / coming)
+            eta = np.maximum(eta, np.where(tells, enough, 0.0))
+        return np.maximum(eta, 4 * self.eps)
+
+
 def root_of(
     residual: Callable[[Any, Any], Any],
+    direction: Callable[[Residual, Search], Direction],
     *,
     eps: float,
-    xtol: float | None = None,
-    ftol: float | None = None,
-    maxiter: int = 50,
+    xtol: float | None,
+    ftol: float | None,
+    maxiter: int,
 ) -> Callable[[Any, Any], Any]:
     """(x0, θ) -> x with residual(x, θ) = 0, which stops its program where it finds none."""
-    xtol = xtol if xtol is not None else (8 * eps if ftol is None else None)
 
     def search(x0: Any, theta: Any) -> Any:
-        newton = NewtonLoop(lambda x: residual(x, theta), eps, xtol, ftol, maxiter)
+        newton = NewtonLoop(lambda x: residual(x, theta), direction, eps, xtol, ftol, maxiter)
         found = newton.run(x0)
         return assured(found.x, found.status == CONVERGED)
 
@@ -165,47 +161,56 @@ def root_of(
 
 
 class NewtonLoop:
-    """Newton's method on traced values, for real vectors; see `linad.solve.newton.RootSearch`."""
+    """Newton's method on traced values; see `linad.solve.newton.RootSearch`."""
 
     def __init__(
-        self, F: Residual, eps: float, xtol: float | None, ftol: float | None, maxiter: int
+        self,
+        F: Residual,
+        direction: Callable[[Residual, Search], Direction],
+        eps: float,
+        xtol: float | None,
+        ftol: float | None,
+        maxiter: int,
     ) -> None:
-        self.F, self.eps, self.xtol, self.ftol, self.maxiter = F, eps, xtol, ftol, maxiter
+        self.F, self.eps = F, eps
+        self.direction: Any = direction
+        self.xtol, self.ftol, self.maxiter = xtol, ftol, maxiter
 
     def run(self, x0: Any) -> Search:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], x0.shape[0])
         self.signs = signs.astype(x0.dtype)
         r = self.F(x0)
-        size = _largest(r)
+        size = largest(r)
         small = self.eps**1.5 * size if self.ftol is None else self.ftol
-        status = np.where(np.isfinite(size), np.where(size <= small, CONVERGED, RUNNING), 2)
-        start = Search(x0, r, size, np.inf, 0, status)
+        begun = RUNNING if self.maxiter else IN_TROUBLE
+        status = np.where(size <= small, CONVERGED, begun)
+        status = np.where(np.isfinite(size), status, IN_TROUBLE)
+        start = Search(x0, r, size, np.inf, 0.0, 0, status, self.direction.first)
         return while_loop(  # type: ignore[no-any-return]
             lambda s: s.status == RUNNING, lambda s: self._step(s, small), start
         )
 
     def _step(self, s: Search, small: Any) -> Search:
         x, r, eps = s.x, s.r, self.eps
-        A = jacobian(self.F)(x)
-        system = scaled(A)
-        p = -system.solve(r)
-        half = 0.5 * _squared(r)
-        scale = np.sqrt(_squared(x))
-        relative = np.where(scale > 0, np.sqrt(_squared(p)) / np.where(scale > 0, scale, 1), np.inf)
+        step = self.direction(self.F, s)
+        p, eta = step.p.astype(x.dtype), step.eta
+        half, long = 0.5 * squared(r), length(p)
+        scale = length(x)
+        relative = np.where(scale > 0, long / np.where(scale > 0, scale, 1), np.inf)
         within = (relative > 0) & np.isfinite(relative)
         smallest = np.where(within, np.minimum(1e-3, eps / np.where(within, relative, 1)), 1e-12)
-        found = self._along(x, p, half, smallest)
+        found = self._along(x, p, half, step.slope, smallest)
         accepted = found.alpha >= smallest
         alpha = np.where(accepted, found.alpha, 0.0)
         here = np.where(accepted, x + alpha.astype(x.dtype) * p, x)
         r = np.where(accepted, found.r, r)
-        size = _largest(r)
+        size = largest(r)
         with np.errstate(all="ignore"):
             own = np.abs(alpha * p) / np.abs(here)
-        own = _largest(np.where(np.isnan(own), 0.0, own))
-        scale = np.maximum(np.sqrt(_squared(here)), scale)
-        step = np.where(scale > 0, alpha * np.sqrt(_squared(p)) / np.where(scale > 0, scale, 1), 0)
-        error = np.where(alpha == 1.0, step * step, np.inf)
+        own = largest(np.where(np.isnan(own), 0.0, own))
+        scale = np.maximum(length(here), scale)
+        gone = np.where(scale > 0, alpha * long / np.where(scale > 0, scale, 1), 0)
+        error = np.where(alpha == 1.0, gone * np.maximum(gone, eta), np.inf)
         worst, falls = s.worst, np.False_
         rows = np.abs(jvp(self.F, (here,), (self.signs * here,))[1])
         if self.xtol is not None:
@@ -215,13 +220,13 @@ class NewtonLoop:
         stuck = np.False_
         if self.xtol is not None:
             done = done | ((error <= self.xtol) & ~falls)
-            stuck = (size <= BACKWARD * eps * _largest(rows)) | (relative * relative <= self.xtol)
-            stuck = stuck & found.finite
-        sound = system.sound & np.isfinite(_squared(p)) & np.isfinite(scale) & np.isfinite(half)
+            near = relative * np.maximum(relative, eta) <= self.xtol
+            stuck = ((size <= BACKWARD * eps * largest(rows)) | near) & found.finite
+        sound = step.sound & np.isfinite(long) & np.isfinite(scale) & np.isfinite(half)
         more = np.where(s.steps + 1 < self.maxiter, RUNNING, IN_TROUBLE)
         after = np.where(accepted, np.where(done, CONVERGED, more), np.where(stuck, 1, 2))
         status = np.where(sound, after, IN_TROUBLE)
-        return Search(here, r, size, worst, s.steps + 1, status)
+        return Search(here, r, size, worst, gone, s.steps + 1, status, step.forcing)
 
     def _row_by_row(self, s: Search, r: Any, rows: Any, tells: Any) -> tuple[Any, Any]:
         """The worst equation, and whether it is far from holding and comes closer."""
@@ -229,17 +234,16 @@ class NewtonLoop:
         held = np.abs(r) <= 1e3 * max(self.eps, self.xtol) * rows
         some = rows > 0
         share = np.where(some, np.abs(r) / np.where(some, rows, 1.0), np.inf)
-        worst = _largest(np.where(held, 0.0, share))
+        worst = largest(np.where(held, 0.0, share))
         falls = tells & (worst > 0) & (worst < 0.5 * s.worst)
         return np.where(tells, worst, s.worst), falls
 
-    def _along(self, x: Any, p: Any, half: Any, smallest: Any) -> Trial:
+    def _along(self, x: Any, p: Any, half: Any, slope: Any, smallest: Any) -> Trial:
         """Backtracking from the full step, as `linad.solve.linesearch.backtrack`."""
-        slope = -2.0 * half
 
         def trial(alpha: Any, beta: Any, last: Any, finite: Any) -> Trial:
             r = self.F(x + alpha.astype(x.dtype) * p)
-            value = 0.5 * _squared(r)
+            value = 0.5 * squared(r)
             value = np.where(np.isfinite(value), value, np.inf)
             return Trial(alpha, r, value, beta, last, finite | np.isfinite(value))
 
@@ -273,28 +277,64 @@ def _minimiser(alpha: Any, value: Any, half: Any, slope: Any, beta: Any, last: A
     return np.where(flat, parabola, cubic)
 
 
-def _largest(r: Any) -> Any:
+def largest(r: Any) -> Any:
     return np.max(np.abs(r)).astype(float)
 
 
-def _squared(r: Any) -> Any:
-    return np.sum(r * r).astype(float)
+def loop_of(solver: Any, options: dict[str, Any]) -> Any:
+    """What a solver with these options is in a program, if that is known; see
+    `linad.solve.implicit.ImplicitEquation`."""
+    if solver is newton and options.keys() <= NEWTON:
+        return functools.partial(_newton_loop, **options)
+    if solver is newton_krylov and options.keys() <= NEWTON_KRYLOV:
+        return functools.partial(_newton_krylov_loop, **options)
+    return None
 
 
-def fits(x0: Any, linear_solver: str) -> bool:
-    """Whether the systems in x are real, and dense for `linad.solve.step_systems.choose`."""
-    n = sum([slot.size for slot in x0.slots])
-    return x0.dtype.kind == "f" and 0 < n <= SMALL and linear_solver in ("auto", "dense")
+Loop = Callable[[Any, Any], Any]
 
 
-def loop_of(solver: Any, options: dict[str, Any]) -> Callable[[Any, Any], Any] | None:
-    """What a solver with these options is in a program, as
-    `linad.solve.implicit.ImplicitEquation` takes it, if it is known."""
-    if solver is not newton or not options.keys() <= OPTIONS:
+def _newton_loop(
+    equation: Any,
+    *,
+    linear_solver: str = "auto",
+    xtol: float | None = None,
+    ftol: float | None = None,
+    maxiter: int = 50,
+) -> Loop | None:
+    kind, eps = equation.kind_of_system(linear_solver), equation.eps
+    if kind == "dense":
+        direction: Any = Dense()
+    elif kind == "krylov":
+        direction = Krylov(max(1e-10, 10 * eps), RESTART, PRODUCTS)
+    else:
         return None
+    xtol = _tolerance(xtol, ftol, eps)
+    return root_of(equation.residual, direction, eps=eps, xtol=xtol, ftol=ftol, maxiter=maxiter)
 
-    def loop(residual: Any, x0: Any) -> Any:
-        eps = float(max(np.finfo(slot.dtype).eps for slot in x0.slots))
-        return root_of(residual, eps=eps, **options)
 
-    return loop
+def _newton_krylov_loop(
+    equation: Any,
+    *,
+    xtol: float | None = None,
+    ftol: float | None = None,
+    maxiter: int = 100,
+    preconditioner: Any = "auto",
+    restart: int = 50,
+    inner_maxiter: int = PRODUCTS,
+) -> Loop | None:
+    plain = preconditioner is None or (
+        isinstance(preconditioner, str)
+        and preconditioner == "auto"
+        and equation.kind_of_system("auto") in ("dense", "krylov")
+    )
+    eps = equation.eps
+    xtol = _tolerance(xtol, ftol, eps)
+    if not plain:
+        return None
+    direction = Inexact(eps, xtol, ftol, restart, inner_maxiter)
+    return root_of(equation.residual, direction, eps=eps, xtol=xtol, ftol=ftol, maxiter=maxiter)
+
+
+def _tolerance(xtol: float | None, ftol: float | None, eps: float) -> float | None:
+    return 8 * eps if xtol is None and ftol is None else xtol

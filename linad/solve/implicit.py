@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.api.derivatives import jacobian, linearize
+from linad.api.derivatives import linearize
 from linad.core import tape, tree
 from linad.core.array_type import Array
 from linad.core.former_names import class_from
@@ -32,7 +32,7 @@ from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, 
 from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
-from linad.solve.compiled_newton import as_tape, fits, solved_with
+from linad.solve.compiled_systems import as_tape, kind_of, solved_with
 from linad.solve.problems import as_point
 from linad.solve.step_systems import system
 from linad.transforms.spaces import Slot, common_dtype, joined, split
@@ -101,8 +101,8 @@ class ImplicitEquation:
     rtol : float or None
         Of Krylov iterations; by default 1e-10, or 100 eps in single precision.
     loop : callable, optional
-        ``loop(residual, x0) -> program``: what `solve` is in a compiled program, a function of
-        x0 and θ, for the residual as a function of vectors.
+        ``loop(equation) -> program``: what `solve` is in a compiled program, a function of x0 and
+        θ as vectors; None if it is none.
     """
 
     def __init__(
@@ -114,13 +114,15 @@ class ImplicitEquation:
         theta: VectorForm,
         linear_solver: str,
         rtol: float | None,
-        loop: Callable[[Any, Any], Any] | None = None,
+        loop: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.solve, self.linear_solver, self.loop = name, solve, linear_solver, loop
         self.f, self.x0, self.theta = residual, x0, theta
         self.rtol = rtol or max(1e-10, 100 * float(np.finfo(x0.dtype).eps))
         self._latest: tuple[Any, Any, Any] | None = None
+        self.eps = float(max([np.finfo(slot.dtype).eps for slot in x0.slots], default=0.0))
         self.example: tuple[Any, Any] | None = None
+        self._kinds: dict[str, str] = {}
         self._programs: dict[Any, tape.Tape | None] = {}
 
     def residual(self, x: Any, theta: Any) -> Any:
@@ -148,22 +150,43 @@ class ImplicitEquation:
         self._latest = (x.copy(), theta.copy(), found)
         return found
 
-    def program(self, key: Any, f: Callable[..., Any], *before: Any) -> tape.Tape | None:
+    def program(self, key: Any, make: Callable[[], Any], *before: Any) -> tape.Tape | None:
         """A function of x and θ, with operands before these, as a program; None if it is none.
 
         Parameters
         ----------
         key : hashable
             By which it is known.
-        f : callable
+        make : callable
+            Returns the function, or None.
         *before : Var or array
         """
-        if self.example is None or not fits(self.x0, self.linear_solver):
+        if self.example is None:
             return None
         if key not in self._programs:
+            with outside_of_traces():
+                f = make() if self._holds() else None
             ones = [np.ones(np.shape(v), v.dtype) for v in before]
-            self._programs[key] = as_tape(self.name, f, [*ones, *self.example])
+            made = None if f is None else as_tape(self.name, f, [*ones, *self.example])
+            self._programs[key] = made
         return self._programs[key]
+
+    def _holds(self) -> bool:
+        """Whether there is anything to solve, and a matrix to solve with."""
+        n = sum([slot.size for slot in self.x0.slots])
+        return n > 0 and (self.x0.dtype.kind == "f" or self._jacobian_of_example().clinear)
+
+    def _jacobian_of_example(self) -> Any:
+        assert self.example is not None
+        return self.jacobian(*self.example)
+
+    def kind_of_system(self, linear_solver: str) -> str:
+        """How programs solve systems with J_x; see `linad.solve.compiled_systems.kind_of`."""
+        if linear_solver not in self._kinds:
+            n = sum([slot.size for slot in self.x0.slots])
+            found = kind_of(self._jacobian_of_example, n, linear_solver, self.rtol)
+            self._kinds[linear_solver] = found
+        return self._kinds[linear_solver]
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -192,9 +215,10 @@ def _solution(x0: Any, theta: Any, *, equation: ImplicitEquation) -> Any:
 
 def _solution_program(eqn: tape.Equation) -> tape.Tape | None:
     equation: ImplicitEquation = eqn.params["equation"]
-    if equation.loop is None:
+    loop = equation.loop
+    if loop is None:
         return None
-    return equation.program("solution", equation.loop(equation.residual, equation.x0))
+    return equation.program("solution", lambda: loop(equation))
 
 
 solution = Primitive("solution", _solution, register=False)
@@ -234,11 +258,13 @@ def _inverse_program(eqn: tape.Equation) -> tape.Tape | None:
     equation: ImplicitEquation = eqn.params["equation"]
     t, adjoint = eqn.inputs[0], eqn.params["adjoint"]
 
-    def matrix(x: Any, theta: Any) -> Any:
-        return jacobian(lambda x: equation.residual(x, theta))(x)
+    def make() -> Any:
+        kind = equation.kind_of_system(equation.linear_solver)
+        if kind not in ("dense", "krylov"):
+            return None
+        return solved_with(equation.residual, kind, adjoint, equation.rtol)
 
-    key = "inverse", adjoint, np.shape(t), t.dtype
-    return equation.program(key, solved_with(matrix, adjoint), t)
+    return equation.program(("inverse", adjoint, np.shape(t), t.dtype), make, t)
 
 
 apply_inverse = Primitive("apply_inverse", _apply_inverse, register=False)
@@ -320,7 +346,7 @@ def solved(
     theta: tuple[Any, ...],
     linear_solver: str,
     rtol: float | None,
-    loop: Callable[[Any, Any], Any] | None = None,
+    loop: Callable[[Any], Any] | None = None,
 ) -> Any:
     """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
     point, start = pack(_start(x0, theta, name))

@@ -22,7 +22,10 @@ from linad.core import tree
 from linad.core.options import FUNCTION, TOLERANCE, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
+from linad.solve.compiled_least_squares import least_squares_loop
 from linad.solve.compiled_newton import loop_of
+from linad.solve.compiled_systems import linear_loop
+from linad.solve.compiled_trust_region import minimum_loop
 from linad.solve.implicit import solved
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.newton import newton
@@ -226,7 +229,7 @@ def linear(
 
     leaves, structure = tree.flatten(b)
     zeros = tree.unflatten(structure, [np.zeros(np.shape(v), _dtype_of(v)) for v in leaves])
-    return solved("linear", residual, solve, zeros, (b, *theta), linear_solver, rtol)
+    return solved("linear", residual, solve, zeros, (b, *theta), linear_solver, rtol, linear_loop)
 
 
 def _dtype_of(value: Any) -> Any:
@@ -321,7 +324,8 @@ def minimum(
     def solve(x: Any, given: Any) -> Any:
         return solver(lambda x: f(x, *given), x, **options)
 
-    return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol)
+    loop = minimum_loop(f, solver, options)
+    return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
 
 @takes(r=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
@@ -386,4 +390,5 @@ def least_squares(
         raise DTypeError(
             "least_squares: x0 is complex; fit its real and imaginary parts, as two arrays"
         )
-    return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol)
+    loop = least_squares_loop(r, solver, options)
+    return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)

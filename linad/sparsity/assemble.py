@@ -15,8 +15,9 @@ from linad.operators.relations import Relation
 from linad.operators.wrappers import Adjoint, Reshaped, Scaled, Transpose
 from linad.sparsity.compress import stored
 from linad.sparsity.pattern_keys import KnownStructure, Unrecordable, known
-from linad.sparsity.replay import Replay, TooDear
+from linad.sparsity.replay import Replay
 from linad.sparsity.sparse_products import (
+    TooDear,
     chain_cost,
     chain_product,
     fewest_seeds,

@@ -25,7 +25,7 @@ from linad.operators.wrappers import Adjoint, Reshaped, Scaled
 from linad.sparsity.compress import plan_for
 from linad.sparsity.opening import opened
 from linad.sparsity.reach import reach
-from linad.sparsity.sparse_products import fewest_seeds, given_matrix, is_plain, touched
+from linad.sparsity.sparse_products import TooDear, fewest_seeds, given_matrix, is_plain, touched
 from linad.sparsity.value_programs import Combine, Scale, Unite, Weigh
 from linad.transforms.programs import Sourced
 from linad.transforms.tape_operator import Node, TapeOperator
@@ -34,10 +34,6 @@ LARGEST = 2**24
 """Most numbers in the arrays that say where things are: 128 MiB."""
 
 Leaf = tuple[JacobianOperator, bool]
-
-
-class TooDear(Exception):
-    """The matrices cannot be carried along, or it would cost more than sweeps."""
 
 
 class Value:

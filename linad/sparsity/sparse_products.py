@@ -21,7 +21,7 @@ from linad.operators.relations import Relation, Sets
 from linad.sparsity.compress import stored
 from linad.sparsity.opening import opened
 from linad.sparsity.reach import reach, united
-from linad.transforms.tape_operator import Node, TapeOperator
+from linad.transforms.tape_operator import TapeOperator
 
 PRODUCT = 20.0
 """Cost of one multiplication of two stored entries."""
@@ -61,6 +61,10 @@ def filled(pattern: Relation, matrix: Any, dtype: Any) -> Any:
 
 
 # Costs.
+
+
+class TooDear(Exception):
+    """A way to the matrix cannot be gone, or would cost more than sweeps."""
 
 
 def touched(op: JacobianOperator) -> float:
@@ -112,24 +116,24 @@ def tape_cost(op: TapeOperator, limit: float) -> float:
     """Cost of multiplying sparse matrices along a traced function; infinite where that is not
     possible, or exceeds the limit."""
     total = 0.0
-    known = dict(zip(op.inputs, _starts(op), strict=True))
-    for out, links, dead in opened(op)._scheduled():
+
+    def step(node: Any, links: Any) -> Sets:
+        nonlocal total
         found = []
-        for node, J in links:
-            if node not in known:
-                continue
-            if type(out) is not int or not is_plain(J) or not _is_simple(J):
-                return np.inf
+        for J, known in links:
+            if type(node) is not int or not is_plain(J) or not _is_simple(J):
+                raise TooDear
             own = reach(J, Sets.identity(J.shape[1]), False)
-            total += _own(J, own)
+            total += _own(J, own) + PRODUCT * _multiplications(own, known)
             if total > limit:
-                return np.inf
-            total += PRODUCT * _multiplications(own, known[node])
-            found.append(reach(J, known[node], False))
-        if found:
-            known[out] = united(found)
-        for node in dead:
-            known.pop(node, None)
+                raise TooDear
+            found.append(reach(J, known, False))
+        return united(found)
+
+    try:
+        opened(op).followed(_starts(op), step)
+    except TooDear:
+        return np.inf
     return total
 
 
@@ -165,21 +169,19 @@ def chain_product(matrices: list[Any]) -> Any:
 def tape_product(op: TapeOperator, matrix_of: Any) -> Any:
     """The product and sum of the matrices of the links of a traced function."""
     n = op.flat.shape[1]
-    known: dict[Node, Any] = {}
-    start = 0
-    for node, slot in zip(op.inputs, op.in_slots, strict=True):
+    starts, start = [], 0
+    for slot in op.in_slots:
         rows = np.arange(slot.size)
         ones = np.ones(slot.size, op.dtype)
-        known[node] = csr_array((ones, (rows, start + rows)), shape=(slot.size, n))
+        starts.append(csr_array((ones, (rows, start + rows)), shape=(slot.size, n)))
         start += slot.size
-    for out, links, dead in opened(op)._scheduled():
-        parts = [matrix_of(J) @ known[node] for node, J in links if node in known]
-        if parts:
-            known[out] = sum(parts[1:], parts[0])
-        for node in dead:
-            known.pop(node, None)
+
+    def step(node: Any, links: Any) -> Any:
+        first, *rest = [matrix_of(J) @ known for J, known in links]
+        return sum(rest, first)
+
     results = [
-        known[node] if node in known else csr_array((slot.size, n), dtype=op.dtype)
-        for node, slot in zip(op.outputs, op.out_slots, strict=True)
+        csr_array((slot.size, n), dtype=op.dtype) if found is None else found
+        for found, slot in zip(opened(op).followed(starts, step), op.out_slots, strict=True)
     ]
     return vstack(results, format="csr")

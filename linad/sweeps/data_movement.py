@@ -92,9 +92,9 @@ def piece(target: Place, eqn: Equation, k: int) -> Place:
 # Entries by number.
 
 
-@routine("getitem", "read_region", "roll", "reshape", "transpose", "diagonal", "main_diagonal")
+@routine("getitem", "read_region", "roll", "reshape")
 def gather(lowering: Any, eqn: Equation) -> bool:
-    """A selection of entries that is no view."""
+    """A selection of entries that is no view, as transposed and diagonal ones always are."""
     out = eqn.outputs[0]
     place = lowering.place_of(eqn.inputs[0])
     if not plain(lowering, place) or place.dtype != out.dtype or not size_of(out.shape):

@@ -12,6 +12,7 @@ from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place
 from linad.sweeps.program import SweepProgram, simplified
 from linad.sweeps.target import Target
+from linad.sweeps.tiles import Tiles
 
 SHOWN = 40
 """Most steps that a report lists; of longer programs it shows the beginning and the end."""
@@ -34,9 +35,12 @@ class Step:
         Estimate of what it reads and writes.
     source : Source or None
         The user's line, of the first primitive that has one.
+    inner : list of Step
+        The steps of each tile, where it runs some rows at a time.
     """
 
     def __init__(self, instruction: KernelCall | Fallback) -> None:
+        self.inner = [Step(i) for i in _tile_of(instruction)]
         self.in_numpy = isinstance(instruction, Fallback)
         self.primitives = [eqn.primitive.name for eqn in instruction.equations]
         self.name = instruction.label
@@ -154,6 +158,10 @@ class Report:
             text = "NumPy: " + step.name if step.in_numpy else _what(step)
             place = f"  # {step.source}" if step.source is not None else ""
             lines.append(f"  {k + 1:>4}  {_bytes(step.bytes):>9}  {text:<{WIDTH}}{place}".rstrip())
+            for inner in step.inner[:SHOWN]:
+                lines.append(f"        {'in cache':>9}    {_what(inner)}")
+            if len(step.inner) > SHOWN:
+                lines.append(f"        {'':>9}    {len(step.inner) - SHOWN} more steps")
         return lines
 
     def _notes(self) -> list[str]:
@@ -175,12 +183,22 @@ class Report:
 def _what(step: Step) -> str:
     """A fused loop names its primitives; another kernel says what it is."""
     text = step.name
+    if step.inner:
+        return text
     if len(text) > WIDTH:
         names = text.split()
         text = f"{' '.join(names[:3])} ... {names[-1]} ({len(names)} in one loop)"
     elif len(step.primitives) == 1 and step.primitives[0] != text:
         text = f"{text} (of {step.primitives[0]})"
     return text
+
+
+def _tile_of(instruction: KernelCall | Fallback) -> list[KernelCall | Fallback]:
+    """The instructions of a tile."""
+    made = instruction.equations[0].primitive if instruction.equations else None
+    if not isinstance(made, Tiles) or instruction.label == "copy":
+        return []
+    return list(made.programs[0].lowering.instructions)
 
 
 def _moved(instruction: KernelCall | Fallback) -> int:

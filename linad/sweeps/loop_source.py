@@ -238,11 +238,12 @@ class LoopSource:
                 ]
             )
 
-        if len(axes) < 2 or self.reductions:
+        if len(axes) < 2:
             return axes
         long = [k for k in axes if self.loop.shape[k] >= INNERMOST] or axes[-1:]
         best = min(reversed(long), key=jumps)
-        if jumps(best) < jumps(axes[-1]):
+        # Sums keep their order, but where no operand at all jumps along the other axis.
+        if jumps(best) < jumps(axes[-1]) and not (self.reductions and jumps(best)):
             axes = [*[k for k in axes if k != best], best]
         return axes
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from linad.core.primitive import Primitive
 from linad.core.settings import Settings, settings
-from linad.core.shapes import size_of
+from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.data_movement import piece, scatter_write
 from linad.sweeps.instructions import Fallback, KernelCall
-from linad.sweeps.loop_reductions import REDUCTIONS
+from linad.sweeps.loop_reductions import REDUCTIONS, reduces_in_loop
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
     Buffer,
@@ -30,11 +30,14 @@ from linad.sweeps.places import (
     c_strides,
     constant_place,
     new_place,
+    place_with_rows_last,
     spread_over,
+    transposed,
     view_place,
     window_place,
 )
-from linad.sweeps.plan import Planner
+from linad.sweeps.plan import Planner, is_elementwise
+from linad.sweeps.rows import RowLayout, side_by_side, with_rows
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
@@ -58,6 +61,8 @@ class Lowering:
     owned : sequence of int
         Inputs that are overwritten: what they become is the result of the same number, in the
         same place.
+    rows : RowLayout, optional
+        Of the program of a tile (`linad.sweeps.tiles`): where the rows of its variables are.
 
     Attributes
     ----------
@@ -75,9 +80,12 @@ class Lowering:
         target: Target,
         chosen: Settings | None = None,
         owned: Sequence[int] = (),
+        rows: RowLayout | None = None,
     ) -> None:
         self.chosen = chosen or settings()
-        self.target, self.owned = target, owned
+        self.target, self.owned, self.rows = target, owned, rows or RowLayout({}, 0)
+        if rows is None:
+            tape = target.tiled(tape, self.chosen)
         self.tape, self.more = target.prepared(tape)
         tape = self.tape
         self.instructions: list[KernelCall | Fallback] = []
@@ -85,7 +93,6 @@ class Lowering:
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
-        self.layouts: dict[Var, Place] = {}
         self.views = self._find_views()
         self.viewed_by: dict[Var, list[Var]] = defaultdict(list)
         for view, source in self.views.items():
@@ -123,9 +130,15 @@ class Lowering:
     def _input(self, k: int, var: Var) -> Place:
         buffer = Buffer("input", size_of(var.shape) * var.dtype.itemsize, k)
         buffer.owned = k in self.owned
-        place = Place(buffer, 0, var.shape, c_strides(var.shape, var.dtype), var.dtype)
+        place = Place(buffer, 0, var.shape, self._outer_strides(var), var.dtype)
         self.places[var] = place
         return place
+
+    def _outer_strides(self, var: Var) -> Shape:
+        """Strides of an array of the caller's; a tile's rows are some of it."""
+        axis = self.rows.axes.get(var)
+        shape = var.shape if axis is None else with_rows(var.shape, axis, self.rows.n)
+        return c_strides(shape, var.dtype)
 
     def _find_views(self) -> dict[Var, Var]:
         """Views, each with the variable it views; others have to copy."""
@@ -140,7 +153,7 @@ class Lowering:
                     found[eqn.outputs[0]] = source
                     continue
             for v in eqn.outputs:
-                layout[v] = new_place(v.shape, v.dtype)
+                layout[v] = self.place_for(eqn) if self.rows.axes else new_place(v.shape, v.dtype)
         return found
 
     def _read_positions(self) -> dict[Var, list[int]]:
@@ -260,7 +273,7 @@ class Lowering:
                 elif joined is not None:
                     self._settle(out, joined)
                 else:
-                    self._settle(out, new_place(out.shape, out.dtype))
+                    self._settle(out, self.place_for(eqn))
                 stored.add(out)
         loop = Loop(loop.shape, needed_equations(loop.equations, stored))
         if not loop.equations:
@@ -416,11 +429,28 @@ class Lowering:
             return
         self._fall_back(eqn)
 
-    def result(self, var: Var) -> Place:
-        """A new place for a result."""
-        place = new_place(var.shape, var.dtype)
+    def result(self, var: Var, place: Place | None = None) -> Place:
+        """A new place for a result, in C order where none is given."""
+        place = place or new_place(var.shape, var.dtype)
         self._settle(var, place)
         return place
+
+    def place_for(self, eqn: Equation) -> Place:
+        """A new place for a result: what loops and products make of the rows of a tile lies with
+        the rows side by side where they are narrow, all else in C order."""
+        out = eqn.outputs[0]
+        axis = self.rows.axes.get(out)
+        if axis is not None:
+            place = place_with_rows_last(out.shape, out.dtype, axis)
+            in_loop = is_elementwise(eqn, self.target) or reduces_in_loop(eqn, self.target.takes)
+            if in_loop or eqn.primitive is side_by_side:
+                return place
+            factors = eqn.primitive.name == "matmul" and all(
+                [len(np.shape(a) if not isinstance(a, Var) else a.shape) > 1 for a in eqn.inputs]
+            )
+            if factors and transposed(place).contiguous:
+                return place
+        return new_place(out.shape, out.dtype)
 
     def _fall_back(self, eqn: Equation) -> None:
         inputs = [self.place_of(a) if isinstance(a, Var) else a for a in eqn.inputs]
@@ -468,6 +498,10 @@ class Lowering:
 
     # After.
 
+    def _lies_as_outside(self, var: Var) -> bool:
+        """Whether a tile's rows are one stretch of the array that they are part of."""
+        return size_of(var.shape[: self.rows.axes.get(var, 0)]) == 1
+
     def _deliver(self) -> list[Place]:
         """Put results into arrays of the caller's, where they are not there already."""
         outputs: list[Place] = []
@@ -478,13 +512,16 @@ class Lowering:
                 continue
             if isinstance(a, Var):
                 place = self.place_of(a)
-                if place.buffer.kind == "arena" and place.whole and place.buffer not in taken:
+                own = place.buffer.kind == "arena" and place.whole and place.buffer not in taken
+                if own and self._lies_as_outside(a):
                     place.buffer.kind, place.buffer.number = "output", j
                     taken.add(place.buffer)
                     outputs.append(place)
                     continue
             place = self.place_of(a)
             target = new_place(place.shape, place.dtype, "output")
+            if isinstance(a, Var):
+                target.strides = self._outer_strides(a)
             target.buffer.number = j
             taken.add(target.buffer)
             if size_of(place.shape):

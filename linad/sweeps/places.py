@@ -11,6 +11,9 @@ from linad.core.shapes import Shape, size_of
 from linad.transforms.plain_operands import is_frozen
 from linad.transforms.rewriting import params_key
 
+NARROW = 16
+"""Entries behind an axis below which a loop over them is too short to be the inner one."""
+
 REMEMBERED = 4096
 """Layouts that are remembered: long programs have few."""
 
@@ -132,6 +135,17 @@ def new_place(shape: Shape, dtype: Any, kind: str = "arena") -> Place:
     return Place(buffer, 0, shape, c_strides(shape, dtype), dtype)
 
 
+def place_with_rows_last(shape: Shape, dtype: Any, axis: int) -> Place:
+    """An array in a buffer of its own, the entries of one axis side by side where those behind it
+    are few."""
+    place = new_place(shape, dtype)
+    if not 1 < size_of(shape[axis + 1 :]) < NARROW:
+        return place
+    *strides, last = c_strides((*shape[:axis], *shape[axis + 1 :], shape[axis]), dtype)
+    strides.insert(axis, last)
+    return Place(place.buffer, 0, shape, tuple(strides), place.dtype)
+
+
 def constant_place(value: Any) -> Place:
     """An array whose entries the program knows."""
     data = np.asarray(value)
@@ -207,6 +221,13 @@ def spread_over(place: Place, batch: Shape, core: int) -> Place:
         (0,) * missing + tuple(strides) + place.strides[lead:],
         place.dtype,
     )
+
+
+def transposed(place: Place) -> Place:
+    """The same memory with the last two axes exchanged."""
+    *shape, m, n = place.shape
+    *strides, s, t = place.strides
+    return Place(place.buffer, place.offset, (*shape, n, m), (*strides, t, s), place.dtype)
 
 
 def moved(place: Place, positions: Any) -> Any:

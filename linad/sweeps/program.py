@@ -111,7 +111,7 @@ class SweepProgram(ABC):
     def _compile(self) -> None:
         started = time.perf_counter()
         with collection_paused():
-            self.lowering = Lowering(self.tape, self.target, self.chosen, self.owned)
+            self.lowering = self._lowered()
         self.results = [(p.shape, p.dtype) for p in self.lowering.outputs]
         self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
         self._build(self.lowering)
@@ -124,6 +124,9 @@ class SweepProgram(ABC):
             self.loaded,
             self.tape.name,
         )
+
+    def _lowered(self) -> Lowering:
+        return Lowering(self.tape, self.target, self.chosen, self.owned)
 
     # What the subclass of a target does.
 

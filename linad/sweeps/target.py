@@ -87,6 +87,10 @@ class Target(ABC):
 
     # What else there is.
 
+    def tiled(self, tape: Tape, chosen: Settings) -> Tape:
+        """A tape with those of its equations as one that run on some rows at a time."""
+        return tape
+
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
         """A tape in the order that suits the routines, and what some read besides operands."""
         return tape, {}

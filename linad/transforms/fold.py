@@ -35,9 +35,7 @@ def folded(op: "TapeOperator", simplify: OperatorSimplifier) -> JacobianOperator
     if any(type(out) is not int for out, _, _ in schedule):
         return None  # an operation with several results
     try:
-        found = [
-            _from_input(op, schedule, node, k, limit, simplify) for k, node in enumerate(op.inputs)
-        ]
+        found = [_from_input(op, k, limit, simplify) for k in range(len(op.inputs))]
     except _TooLong:
         return None
     if op.flat is op:
@@ -46,31 +44,26 @@ def folded(op: "TapeOperator", simplify: OperatorSimplifier) -> JacobianOperator
 
 
 def _from_input(
-    op: "TapeOperator", schedule: Any, source: int, k: int, limit: int, simplify: OperatorSimplifier
+    op: "TapeOperator", k: int, limit: int, simplify: OperatorSimplifier
 ) -> list[JacobianOperator]:
     """What leads from an input to each output."""
+
+    def step(node: Any, links: Any) -> JacobianOperator:
+        terms = [simplify(compose(simplify(J), before)) for J, before in links]
+        if len({(t.in_dtype, t.out_dtype) for t in terms}) > 1:
+            raise _TooLong
+        total = simplify.total(terms)
+        if parts_of(total, limit) > limit:
+            raise _TooLong
+        return total
+
     slot = op.in_slots[k]
-    known: dict[int, JacobianOperator] = {source: Identity(slot.shape, slot.dtype)}
-    last = {node for node in op.outputs if node is not None}
-    for out, links, dead in schedule:
-        terms = [simplify(compose(simplify(J), known[node])) for node, J in links if node in known]
-        if terms:
-            if len({(t.in_dtype, t.out_dtype) for t in terms}) > 1:
-                raise _TooLong
-            total = simplify.total(terms)
-            if parts_of(total, limit) > limit:
-                raise _TooLong
-            known[out] = total
-        for node in dead:
-            if node not in last:
-                known.pop(node, None)
-    results = []
-    for node, given in zip(op.outputs, op.out_slots, strict=True):
-        if node is None or node not in known:
-            results.append(Zero(given.shape, slot.shape, given.dtype))
-        else:
-            results.append(known[node])
-    return results
+    starts: list[JacobianOperator | None] = [None] * len(op.inputs)
+    starts[k] = Identity(slot.shape, slot.dtype)
+    return [
+        Zero(given.shape, slot.shape, given.dtype) if found is None else found
+        for found, given in zip(op.followed(starts, step), op.out_slots, strict=True)
+    ]
 
 
 def _blocks(

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import attach_view, is_settled, lazy_view, refresh_node, write_value
+from linad.arrays.buffers import attach_view, is_settled, lazy_view, refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.arrays.writes import write_value
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.array_type import Array

@@ -4,7 +4,7 @@ One walk down the list pushes tangents forward, one walk up pulls cotangents bac
 changes anything, so both can be repeated at will, from any thread.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -315,6 +315,32 @@ class TapeOperator(Typed):
             # What no output needs is dropped, residuals and all.
             self.steps = [(out, links) for out, links, _ in kept]
         return self._schedule
+
+    def followed(self, starts: Sequence[Any], step: Callable[[Any, list[Any]], Any]) -> list[Any]:
+        """What leads from the inputs to each output, in one walk from the first step to the last.
+
+        Parameters
+        ----------
+        starts : sequence
+            What is known of each input; None stands for nothing.
+        step : callable
+            ``step(node, [(J, known), ...])`` says what is known of a node, from the links to nodes
+            of which something is.
+
+        Returns
+        -------
+        list
+            For each output; None where nothing leads to it.
+        """
+        known: dict[Any, Any] = dict(zip(self.inputs, starts, strict=True))
+        known = {node: start for node, start in known.items() if start is not None}
+        for out, links, dead in self._scheduled():
+            given = [(J, known[node]) for node, J in links if node in known]
+            if given:
+                known[out] = step(out, given)
+            for node in dead:
+                known.pop(node, None)
+        return [known.get(node) for node in self.outputs]
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
         from linad.transforms.fold import folded

@@ -245,7 +245,8 @@ def test_an_exception_in_compiled_code_is_the_functions_own():
     def root(c, a):
         if a[0] < 0:
             raise ValueError("negative")
-        c[:] = np.sqrt(a)
+        for i in range(a.size):
+            c[i] = np.sqrt(a[i])
 
     @linad.jit
     def f(a):

@@ -147,6 +147,7 @@ def test_more_hessians():
     compare_hessians(lambda x: np.sum((SPARSE @ x) ** 4) + x[0] * x[1], rng.random((3, N)))
 
 
+@pytest.mark.usefixtures("kernels")
 def test_paths():
     """What Python decides on values is decided at each point."""
 
@@ -174,6 +175,7 @@ def test_what_stands_outside():
     )
 
 
+@pytest.mark.usefixtures("kernels")
 def test_arguments():
     @linad.jit
     def f(a, rest, power):
@@ -188,6 +190,7 @@ def test_arguments():
             np.testing.assert_allclose(found.toarray(), J.todense(), rtol=1e-14)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_compiled_calls_inside_other_functions():
     """A jitted function in the middle keeps its pattern, and so does its linearization."""
     jitted = linad.jit(lambda v, c, d: (v[1:] * v[:-1] * c, d * v[1:]))
@@ -222,6 +225,7 @@ def test_compiled_loops_keep_their_pattern():
     check(f, [ONES, 2 * ONES, 3 * ONES])
 
 
+@pytest.mark.usefixtures("kernels")
 def test_single_precision_and_complex_numbers():
     x = np.linspace(0.1, 1, N, dtype=np.float32)
     program = check(lambda x: x[1:] * x[:-1], [x, 2 * x, 3 * x])

@@ -10,7 +10,8 @@ import linad
 from linad.arrays import buffers
 from linad.core import regions
 from linad.core.primitive import Primitive
-from linad.core.regions import Grid, Part, Positions, Window, region_of, repeats
+from linad.core.regions import Grid, Part, Positions, Window
+from linad.core.view_regions import region_of, repeats
 from linad.errors import UnsupportedError
 from linad.operators.region_writes import Erase, Extract, Insert
 from linad.transforms import push, tape_operator, traced_values

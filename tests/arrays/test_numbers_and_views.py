@@ -73,6 +73,7 @@ def test_forward_mode(name):
     check(sample(SWEEPS[name](), 200), pushed)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", SWEEPS)
 def test_compiled(name):
     check(sample(SWEEPS[name](), 20), compiled)

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnx_cases
 import pytest
+import scipy.special
 from onnx_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
 
 import linad
@@ -15,7 +16,7 @@ from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Source, Var
 from linad.errors import ExportError, GuardError
 from linad.export import onnx_graph, onnx_model, onnx_program
-from linad.export.onnx_writer import FORMS, Writer
+from linad.export.onnx_writer import COMPLEX_FORMS, FORMS, Writer
 
 assert onnx_graph.FORM_MODULES
 
@@ -23,24 +24,21 @@ rng = np.random.default_rng(0)
 
 NAMES_WITHOUT_FORM = """
 add_moving agm airy airye apply_operator argwhere array_equiv bdtr bdtrc bdtri bei beip ber berp
-betainc betainc_wrt_shapes betaincc betainccinv betaincinv binom binomial_pmf bitwise_count carlson
-chdtr chdtrc chdtri chndtr chndtrix coshm cosm dawsn eig eigen_conditions eigh eigvals ellipe
-ellipeinc ellipj ellipk ellipkinc ellipkm1 elliprc elliprd elliprf elliprg elliprj erfcinv erfi
-erfinv eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer eval_genlaguerre eval_hermite
-eval_hermitenorm eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu
-eval_sh_jacobi eval_sh_legendre exp1 expi expm expn exponent fdtr fdtrc fdtri first_entry
-flatnonzero fourier fractional_matrix_power fresnel gammainc gammainc_wrt_shape gammaincc
-gammainccinv gammaincinv gcd gdtr gdtrc gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hyp0f1
-hyp2f1 hyperu insert_moving irfft isnat it2i0k0 it2j0y0 it2struve0 itairy iti0k0 itj0y0 itmodstruve0
-itstruve0 j0 j1 jv jve k0 k0e k1 k1e kei keip kelvin ker kerp kn kv kve lambertw lcm left_rest
-left_shift log_wright_bessel loggamma logical_and_accumulate logical_or_accumulate
-logical_xor_accumulate logm lpmv lstsq mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1
-mathieu_modsem2 mathieu_sem matrix_rank modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ndtri
-ndtri_exp nextafter nonzero nrdtrimn nrdtrisd owens_t packbits pbdv pbvv pbwa pdtr pdtrc pdtri pinv
-poisson_pmf qr_rest raises ravel_multi_index read_moving rfft right_shift roots shichi sici sinhm
-sinm solve_sylvester spacing spence spherical_in spherical_jn spherical_kn spherical_yn sqrtm stdtr
-stdtrit struve svd tanhm tanm tklmbda unique_positions unpackbits unravel_index unsorted_positions
-voigt_profile where_indices wofz wright_bessel wrightomega write_moving y0 y1 yn yv yve
+betainc_wrt_shapes betainccinv betaincinv binom binomial_pmf bitwise_count carlson chdtri chndtr
+chndtrix coshm cosm dawsn eig eigen_conditions eigh eigvals ellipeinc ellipj ellipkinc elliprc
+elliprd elliprf elliprg elliprj erfi eval_chebyc eval_chebys eval_gegenbauer eval_genlaguerre
+eval_jacobi eval_sh_chebyt eval_sh_chebyu eval_sh_jacobi eval_sh_legendre expi expm expn exponent
+fdtri first_entry flatnonzero fractional_matrix_power fresnel gammainc_wrt_shape gammainccinv
+gammaincinv gcd gdtria gdtrix hankel1 hankel1e hankel2 hankel2e hyp0f1 hyp2f1 hyperu insert_moving
+isnat it2i0k0 it2j0y0 it2struve0 itairy iti0k0 itj0y0 itmodstruve0 itstruve0 jve kei keip kelvin
+ker kerp lambertw lcm left_rest left_shift log_wright_bessel loggamma logm lpmv lstsq mathieu_cem
+mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_rank
+modfresnelm modfresnelp modstruve nbdtr nbdtrc nbdtri ndtri_exp nextafter nonzero nrdtrimn
+nrdtrisd owens_t packbits pbdv pbvv pbwa pdtri pinv poisson_pmf qr_rest raises ravel_multi_index
+read_moving right_shift roots shichi sici sinhm sinm solve_sylvester spacing spence spherical_in
+spherical_jn spherical_kn spherical_yn sqrtm stdtrit struve svd tanhm tanm tklmbda
+unique_positions unpackbits unravel_index unsorted_positions voigt_profile where_indices wofz
+wright_bessel wrightomega write_moving yve
 """
 """Primitives that raise ExportError, whatever their operands."""
 
@@ -51,8 +49,9 @@ WITHOUT_FORM = NAMES_WITHOUT_FORM.split()
 
 
 def test_every_primitive_has_a_form_or_is_listed():
-    assert sorted(set(Primitive.registry) - set(FORMS)) == sorted(WITHOUT_FORM)
-    assert set(FORMS) <= set(Primitive.registry)
+    written = set(FORMS) | set(COMPLEX_FORMS)
+    assert sorted(set(Primitive.registry) - written) == sorted(WITHOUT_FORM)
+    assert written <= set(Primitive.registry)
 
 
 def test_the_others_raise_with_name_and_line():
@@ -200,7 +199,7 @@ def test_integers():
 # Programs.
 
 
-QUICK = ("writes", "statistics", "attention", "branches", "single", "factors", "hessian")
+QUICK = ("writes", "statistics", "attention", "branches", "single", "factors", "hessian", "film")
 
 
 @pytest.mark.parametrize("derivative", [gradient, tangent, hessian_product])
@@ -214,6 +213,80 @@ def test_derivatives_of_programs(name, derivative):
             linad.onnx(f)(*args)  # the second derivative of a determinant
     else:
         linad.onnx(f)(*args).check()
+
+
+UNIT = np.concatenate([np.linspace(-0.99, 0.99, 23), [1e-9, 1 - 1e-12, 1.0, -1.0]])
+ABOVE = np.concatenate([np.geomspace(1e-6, 90.0, 23), [0.0, 200.0]])
+
+SPECIAL = {
+    "erfinv": (scipy.special.erfinv, UNIT),
+    "erfcinv": (scipy.special.erfcinv, np.append(1 + UNIT, [1e-300, 1e-17, 3.0])),
+    "ndtri": (scipy.special.ndtri, np.append(0.5 + UNIT / 2, 1e-300)),
+    "ellipk": (scipy.special.ellipk, np.append(UNIT, [-60.0, 1.5])),
+    "ellipe": (scipy.special.ellipe, np.append(UNIT, [-60.0, 1.5])),
+    "ellipkm1": (scipy.special.ellipkm1, np.append(ABOVE, 1e-300)),
+    "exp1": (scipy.special.exp1, ABOVE),
+    "gammainc": (lambda x: scipy.special.gammainc(2.5, x), ABOVE),
+    "gammaincc": (lambda x: scipy.special.gammaincc(x[:-1], x[-2::-1]), ABOVE),
+    "betainc": (lambda x: scipy.special.betainc(7.5, 0.5, x), np.abs(UNIT)),
+    "betaincc": (lambda x: scipy.special.betaincc(0.5, 40.0, x), np.abs(UNIT)),
+    "distributions": (
+        lambda x: [
+            scipy.special.chdtr(3, x),
+            scipy.special.chdtrc(2.5, x),
+            scipy.special.gdtr(0.5, 4.0, x),
+            scipy.special.gdtrc(0.5, 4.0, x),
+            scipy.special.pdtr(4, x),
+            scipy.special.pdtrc(np.minimum(x, 90.0), 2.5),
+            scipy.special.fdtr(3.0, 8.0, x),
+            scipy.special.fdtrc(3.0, 8.0, x),
+            scipy.special.stdtr(2.5, x),
+        ],
+        np.append(ABOVE, [-0.5, -3.0]),
+    ),
+    "shapes": (
+        lambda x: (
+            [
+                scipy.special.betainc(a, b, x)
+                for a, b in [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0), (-1.0, 1.0)]
+            ]
+            + [scipy.special.gammainc(0.0, x), scipy.special.gammaincc(-1.0, x)]
+        ),
+        np.array([0.0, 0.3, 1.0, -0.1, 1.1]),
+    ),
+    "j0": (scipy.special.j0, np.append(-ABOVE, 1e5)),
+    "jv": (lambda x: scipy.special.jv(-3, x), np.append(-ABOVE, 1e5)),
+    "y1": (scipy.special.y1, ABOVE[6:]),
+    "yv": (lambda x: scipy.special.yv(4, x), 1 + ABOVE),
+    "k0": (scipy.special.k0, ABOVE[:-2]),
+    "kve": (lambda x: scipy.special.kve(6, x), 1 + ABOVE),
+    "polynomials": (
+        lambda x: (
+            [scipy.special.eval_legendre(n, x) for n in (0, 1, 9)]
+            + [scipy.special.eval_hermite(4, x), scipy.special.eval_laguerre(3, x)]
+        ),
+        UNIT,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_functions_to_rounding(name):
+    f, points = SPECIAL[name]
+    assert linad.onnx(lambda x: f(x))(points).check() < 1e-13
+
+
+def test_shapes_beyond_the_steps_of_the_loops_are_refused():
+    with pytest.raises(ExportError, match="its shapes must be at most 200, got 300"):
+        linad.onnx(lambda x: scipy.special.gammainc(300.0, x))(np.ones(2))
+
+
+def test_running_truths():
+    def f(x):
+        return [u.accumulate(x > 0) for u in (np.logical_and, np.logical_or, np.logical_xor)]
+
+    assert linad.onnx(f)(np.sin(np.arange(12.0)).reshape(4, 3)).check() == 0
 
 
 # Names.
@@ -352,8 +425,28 @@ def test_a_primitive_of_the_user_is_refused_by_name_and_line():
 def test_complex_numbers_are_refused():
     with pytest.raises(ExportError, match="argument z is complex128.*no complex arithmetic"):
         linad.onnx(lambda z: z * z)(np.ones(2) + 1j)
-    with pytest.raises(ExportError, match=r"onnx: rfft at .*no complex arithmetic"):
-        linad.onnx(lambda x: np.abs(np.fft.rfft(x)))(np.ones(4))
+    with pytest.raises(ExportError, match=r"the result y: .*no complex arithmetic"):
+        linad.onnx(np.fft.rfft)(np.ones(4))
+    with pytest.raises(ExportError, match=r"onnx: tan at .*no complex arithmetic"):
+        linad.onnx(lambda x: np.tan(1j * x).imag)(np.ones(4))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 64, 97, 100, 210])
+def test_fourier_transforms_of_any_length(n):
+    def f(x):
+        z = np.fft.rfft(x)
+        return z.real, z.imag, np.fft.irfft(z, n), np.fft.irfft(z, n + 3), np.fft.ifft(x).imag
+
+    assert linad.onnx(f)(rng.standard_normal(n)).check() < 1e-14
+
+
+def test_powers_and_roots_of_complex_numbers():
+    def f(x):
+        z = x * (1 + 1j) - 0.5j
+        found = z**3, z**-2, z**0.5, (0 * z) ** 2.5, np.sqrt(z), np.sqrt(-z), np.sinh(z), np.cos(z)
+        return [part for y in found for part in (y.real, y.imag)]
+
+    assert linad.onnx(f)(np.array([0.5, -1.25, 2.0])).check() < 1e-14
 
 
 @pytest.mark.full

@@ -560,6 +560,7 @@ class TestErrors:
                 jitted(np.ones(3))
             np.testing.assert_array_equal(jitted(np.ones(2)), [1, 1])
 
+    @pytest.mark.usefixtures("kernels")
     def test_of_linear_algebra(self):
         for g in (np.linalg.inv, np.linalg.cholesky, lambda a: np.linalg.solve(a, a[0])):
             jitted = linad.jit(g)

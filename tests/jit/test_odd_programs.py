@@ -68,6 +68,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.usefixtures("kernels")
 class TestLargeIntegers:
     @pytest.mark.parametrize("name", PROGRAMS)
     def test_anywhere(self, name):
@@ -88,6 +89,7 @@ class TestLargeIntegers:
             np.testing.assert_allclose(slope(X), math.factorial(22) / 10**20, rtol=1e-14)
 
 
+@pytest.mark.usefixtures("kernels")
 class TestOddConstants:
     def test_scalars(self):
         for s in (

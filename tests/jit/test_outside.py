@@ -288,6 +288,18 @@ class TestOperands:
         "return np.sum(times(x, b))",
         "y = b\n    return np.dot(x, b) + np.sum(x / y)",
         "return linad.grad(lambda_)(x) @ b",
+        # Every function of two arrays that is known, and every one of a single array.
+        (
+            "y = np.arctan2(np.add(x, b), b) + np.hypot(np.subtract(x, b), b)\n"
+            "    y = np.logaddexp(np.maximum(y, b), np.minimum(np.multiply(x, b), b))\n"
+            "    y = np.divide(np.matmul(A, y), b)\n"
+            "    return np.dot(y, b) + np.vdot(y, b) + np.inner(y, b) + np.sum(np.outer(y, b))"
+        ),
+        (
+            "y = np.mean(x) * b + np.prod(x) * b + np.sum(x) * b + np.trace(np.outer(x, x)) * b\n"
+            "    y = y + abs(x) * b + np.clip(x, 0.0, 1.0) * b + np.transpose(x) * b\n"
+            "    return np.sum(y + np.where(x > 1, x, -x) * b)"
+        ),
     )
     MADE = (
         "return np.sum(2 * b * x)",

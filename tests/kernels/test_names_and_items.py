@@ -254,6 +254,12 @@ def cumulative(x):
     return np.cumsum(x) * np.cumprod(x) + np.var(x) * np.std(x) + x.cumsum()[::-1]
 
 
+def methods_of_arrays(x):
+    k, m = x.argmax(), x.argmin()
+    a = np.outer(x, x) * x[m]
+    return (x.cumsum() + x.cumprod()) * a.trace() + x.var() * x.std() * x[k]
+
+
 def places(x):
     k = np.argmax(x)
     m = x.argmin()

@@ -16,7 +16,7 @@ from linad.operators.matrices import Kronecker, Matrix
 from linad.operators.placement import Pad, Roll
 from linad.operators.recurrences import BackwardDifference, CumulativeSum, Recurrence
 from linad.operators.reordering import Broadcast, Permutation, Reshape
-from linad.operators.rewrites import PRODUCTS, SUMS, direct
+from linad.operators.rewrites import AT_ONCE, PRODUCTS, SUMS, SUMS_AT_ONCE, direct
 from linad.operators.structured import Diagonal, Identity, Masked, Zero
 from linad.operators.wrappers import Adjoint, Scaled, Transpose, adjoint_of, transpose_of
 from linad.rules.cumulative import recurrence
@@ -303,6 +303,17 @@ def test_every_rewrite_has_a_case():
     assert set(SUM_CASES) == {key for key in SUMS if key in SUM_CASES or key[::-1] not in SUM_CASES}
     assert declaring("multiple") == TAKE_A_NUMBER
     assert declaring("adjoint_form") == set(SINGLE_CASES)
+
+
+def test_what_is_rewritten_at_once():
+    """What costs next to nothing; the others wait until somebody asks for the whole."""
+    products = {
+        (Adjoint, Broadcast),
+        *[(c, c) for c in (Broadcast, Diagonal, Permutation, Reshape)],
+    }
+    sums = {(a, b) for a in (Diagonal, Identity) for b in (Diagonal, Identity)}
+    assert set(AT_ONCE) == products
+    assert set(SUMS_AT_ONCE) == sums
 
 
 @pytest.mark.parametrize("kinds", PRODUCT_CASES, ids=lambda k: f"{k[0].__name__}-{k[1].__name__}")

@@ -34,6 +34,7 @@ def test_the_space(shape, dtype):
     check_derivatives(lambda a: projector(np.linalg.qr(a, "complete")[0][..., n:]), a)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_a_single_vector_is_determined():
     """That it is orthogonal to the others and of length 1 determines how it moves."""
     f = linad.grad(lambda a: np.sum(np.linalg.svd(a)[0][:, 2] ** 3))

@@ -199,9 +199,9 @@ def test_reading_one_entry_at_a_time_is_linear_in_time():
         _, J = linad.linearize(f, x)
         best = np.inf
         for _ in range(5):
-            start = time.perf_counter()
+            start = time.thread_time()
             J.pullback(np.ones(()))
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     # 300 arrays of 8 MB would take 300 ms; one takes about 1 ms.

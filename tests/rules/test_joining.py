@@ -160,9 +160,9 @@ def test_many_arrays_cost_little_in_forward_mode():
         _, J = linad.linearize(lambda x: np.stack(list(x)), x)
         best = np.inf
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()
             J.pushforward(x)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     # Eight times the arrays: 64 times the time where each writes the whole result.

@@ -220,6 +220,7 @@ def test_compiled_the_steps_are_chosen_anew(method, span):
         np.testing.assert_allclose(gradient(p), slopes, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_compiled_with_times_that_are_arguments():
     """The steps are frozen then, so each point has a program of its own."""
 
@@ -227,7 +228,7 @@ def test_compiled_with_times_that_are_arguments():
         return si.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], t_eval=times).y[0, -1]
 
     jitted, times = linad.jit(f), np.linspace(0, 1, 3)
-    for a in (1.0, 1.01, 1.02):
+    for a in (1.0, 1.01):
         found = linad.grad(jitted, argnums=1)(times, a)
         assert found == linad.grad(f, argnums=1)(times, a)
 
@@ -248,13 +249,15 @@ def test_compiled_fields_that_python_decides_on():
         np.testing.assert_allclose(jitted(1.0), expected, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_compiled_fields_that_cannot_be_solved():
     def blows_up(a):
         found = si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], t_eval=[0.5, 1.9])
         return found.y, found.status
 
+    jitted = linad.jit(blows_up)
     for _ in range(3):
-        y, status = linad.jit(blows_up)(1.0)
+        y, status = jitted(1.0)
         assert status == -1
         assert y.shape == (1, 1)
 
@@ -286,6 +289,7 @@ def test_implicit_methods(method, t_eval, monkeypatch):
 WAYS = [{"t_eval": TIMES}, {}, {"dense_output": True}, {"events": lambda t, y, a, b: y[0] - 0.9}]
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "method, ways",
     [

@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.errors import ArgumentError, UnsupportedError
-from linad.scipy.mirror import bound_form
+from linad.scipy.mirror import arguments_of, bound_form
 
 
 def theirs(a, b=2.0, *, overwrite_a=False, side="left"):
@@ -67,3 +67,20 @@ def test_what_is_passed_on_is_what_was_given():
 def test_a_call_that_scipy_does_not_take(call, message):
     with pytest.raises(ArgumentError, match=f"theirs: .*{message}"):
         traced(call)
+
+
+def test_arguments_have_the_names_that_a_signature_gives_them():
+    def first(a, b=1, *, c=2):
+        pass
+
+    def behind(a=0, /, b=1, **more):
+        pass
+
+    assert arguments_of(first)(5) == {"a": 5}
+    assert arguments_of(first)(5, 6, c=7) == {"a": 5, "b": 6, "c": 7}
+    assert arguments_of(first)(b=6, a=5) == {"a": 5, "b": 6}
+    assert arguments_of(behind)(5) == {"a": 5}
+    assert arguments_of(behind)(b=6, d=8) == {"b": 6, "d": 8}
+    for args, named in (((), {}), ((5,), {"a": 5}), ((5, 6, 7), {}), ((5,), {"d": 1})):
+        with pytest.raises(ArgumentError, match="first: "):
+            arguments_of(first)(*args, **named)

@@ -143,11 +143,12 @@ def check_traced(f, *args):
 
 
 @pytest.mark.filterwarnings("ignore:The behavior of affine_transform")  # SciPy 1.15
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.sweep(part=0.1))])
 @pytest.mark.parametrize("name", CASES)
-def test_traces(name):
+def test_traces(name, order):
     f, *args = CASES[name]
     check_traced(f, *args)
-    check_derivatives(lambda *a: f(ln, *a), *args)
+    check_derivatives(lambda *a: f(ln, *a), *args, order=order)
 
 
 @pytest.mark.filterwarnings("ignore:The behavior of affine_transform")  # SciPy 1.15

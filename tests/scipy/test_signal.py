@@ -128,11 +128,12 @@ def check_traced(f, *args, rtol=1e-11):
         assert y.dtype == e.dtype
 
 
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.sweep(part=0.1))])
 @pytest.mark.parametrize("name", CASES)
-def test_traces(name):
+def test_traces(name, order):
     f, *args = CASES[name]
     check_traced(f, *args)
-    check_derivatives(lambda *a: f(ls, *a), *args)
+    check_derivatives(lambda *a: f(ls, *a), *args, order=order)
 
 
 SHAPES = [

@@ -81,14 +81,15 @@ def test_continuous_values(name, function):
         compare(y, expected, x, function)
 
 
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.sweep(part=0.1))])
 @pytest.mark.parametrize("name", CONTINUOUS)
-def test_continuous_derivatives(name):
+def test_continuous_derivatives(name, order):
     shapes = [np.array(s) for s in CONTINUOUS[name]]
     x = np.array([0.2, 0.45, 0.8]) * SUPPORT.get(name, 3) + 0.1
     loc, scale = np.array(0.05), np.array([[1.3], [0.9 + 0.3 * SUPPORT.get(name, 0)]])
     d = getattr(ls, name)
     for function in DENSITIES + CUMULATIVE:
-        check_derivatives(getattr(d, function), x, *shapes, loc, scale)
+        check_derivatives(getattr(d, function), x, *shapes, loc, scale, order=order)
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)

@@ -59,6 +59,7 @@ def test_traces(name):
     check_derivatives(lambda *a: f(linalg, *a), *args)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_compiled():
     f = linad.jit(linad.grad(lambda a: np.sum(projector(linalg.null_space(a.T)) ** 3)))
     eager = linad.grad(lambda a: np.sum(projector(linalg.null_space(a.T)) ** 3))

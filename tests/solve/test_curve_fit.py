@@ -251,6 +251,25 @@ class TestTelling:
         assert len(below.lines) == 2
         mpl.pyplot.close(above.figure)
 
+    def test_each_data_set_is_drawn_at_its_own_points(self):
+        places = [T, 2 * T[:-1]]
+        found = curve_fit(
+            lambda x, a, b, c: [decay(x[0], a, b, c), decay(x[1], a, 2 * b, c)],
+            places,
+            [Y, Y[:-1]],
+            START,
+        )
+        above, below = found.plot()
+        for k, line in enumerate(below.lines[1:]):
+            np.testing.assert_array_equal(line.get_xdata(), places[k])
+            assert line.get_color() == f"C{k}"
+        assert len(above.get_legend().get_texts()) == 2
+        mpl.pyplot.close(above.figure)
+
+    def test_long_reports_end(self):
+        found = fit(lambda p: [p - np.arange(30.0), np.sum(p) - 3.0], np.zeros(30))
+        assert "  ... and 415 weaker ones" in found.report(0.01)
+
     def test_residuals_alone_have_no_predictions(self):
         found = fit(lambda p: decay(T, *p) - Y, np.array(START))
         with pytest.raises(linad.errors.ArgumentError, match="has no model to predict with"):

@@ -212,6 +212,7 @@ class TestEach:
             for second in (d, g):
                 np.testing.assert_allclose(second(first(f))(a), bend, rtol=1e-4)
 
+    @pytest.mark.usefixtures("kernels")
     def test_compiled(self, name):
         f = SOLUTIONS[name]
         value, slope = linad.jit(f), linad.jit(g(f))
@@ -389,6 +390,7 @@ CAPTURING["two paths"] = lambda a: solve.root(
 )
 
 
+@pytest.mark.usefixtures("kernels")
 class TestCaptured:
     """Traced values that come in by closure, alone and beside arguments."""
 

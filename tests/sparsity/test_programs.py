@@ -35,7 +35,7 @@ STEPS = {
     "diff": lambda x: np.pad(np.diff(x), (1, 0)),
     "edges": lambda x: np.pad(x, 1, mode="wrap")[1:-1] + x,
     "neighbours": lambda x: np.concatenate([x[:1] * x[-1], x[1:] * x[:-1]]),
-    "where": lambda x: np.where(x > 0.2, x, np.exp(x[::-1])),
+    "where": lambda x: np.where(x > 0.2, x, np.tanh(x[::-1])),
     "maximum": lambda x: np.maximum(x, x[::-1]),
     "written": written,
     "cumsum": lambda x: 0.1 * np.cumsum(x),

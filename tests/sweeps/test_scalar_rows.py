@@ -198,6 +198,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex64])
 def test_strided_operands(view, dtype):

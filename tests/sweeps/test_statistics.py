@@ -49,6 +49,7 @@ def test_values_and_gradients(name, dtype):
     check(linad.grad(lambda x: sum(np.sum(y * y) for y in tree.flatten(f(x))[0])), x, rtol)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", ["logsumexp", "base 2", "2-norm", "1-norm", "var", "diff"])
 def test_special_values(name):
     x = np.zeros((6, 6))

@@ -298,7 +298,7 @@ if __name__ == "__main__":
     for x in xs:
         gradient(x, 0.5), gradient(x, 0.5)
     with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
-        found = pool.map_async(child, xs).get(timeout=60)
+        found = pool.map_async(child, xs).get(timeout=240)
     for x, (first, other) in zip(xs, found, strict=True):
         np.testing.assert_allclose(first, gradient(x, 0.5), rtol=1e-14)
         longer = np.append(x, 1.0)
@@ -319,7 +319,7 @@ class TestProcesses:
         script = tmp_path / "processes.py"
         script.write_text(PROCESSES, encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, str(script), method], capture_output=True, text=True, timeout=120
+            [sys.executable, str(script), method], capture_output=True, text=True, timeout=300
         )
         assert done.stdout == "the same\n", done.stderr
 
@@ -336,7 +336,7 @@ class TestProcesses:
             input=pickle.dumps(J),
             capture_output=True,
             check=True,
-            timeout=120,
+            timeout=300,
         )
         for found in pickle.loads(done.stdout):
             np.testing.assert_allclose(found, np.cos(x), rtol=1e-14)

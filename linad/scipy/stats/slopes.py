@@ -1,6 +1,8 @@
-"""Siegel's line through points: the median of medians of slopes, which SciPy has compiled.
+"""Siegel's line through points: the median of medians of slopes.
 
     slope    med_j med_{i: x_i ≠ x_j} (y_i - y_j) / (x_i - x_j)
+
+SciPy has it compiled, or divides 0 by 0 and leaves the result out, which has no derivative.
 
 Source: A. Siegel, "Robust regression using repeated medians", Biometrika 69, 1982.
 """
@@ -9,14 +11,20 @@ from typing import Any
 
 import numpy as np
 import scipy.stats
-from scipy.stats import _stats_pythran
 
+from linad.errors import ShapeError
 from linad.rules.shaping import still
-from linad.scipy.twinforms import form_by_twin
-from linad.scipy.twins import stands_for
+from linad.scipy.implicit_solutions import plain
+from linad.scipy.mirror import bound_form, inexact
 
 
-def _repeated_medians(y: Any, x: Any, method: str) -> tuple[Any, Any]:
+@bound_form(scipy.stats.siegelslopes)
+def siegelslopes(y: Any, x: Any, method: str) -> Any:
+    y = inexact(y)
+    x = np.arange(y.size, dtype=float) if x is None else inexact(x)
+    if y.ndim != 1 or x.shape != y.shape:
+        raise ShapeError(f"siegelslopes: expected y and x of one axis, got {y.shape}, {x.shape}")
+    result = type(scipy.stats.siegelslopes(plain(y), plain(x), method))
     slopes, intercepts = [], []
     for j in range(x.shape[0]):
         others = np.flatnonzero(still(x) != still(x)[j])
@@ -25,10 +33,5 @@ def _repeated_medians(y: Any, x: Any, method: str) -> tuple[Any, Any]:
         intercepts.append(np.median((y[j] * x[others] - y[others] * x[j]) / dx))
     slope = np.median(np.stack(slopes))
     if method == "hierarchical":
-        return slope, np.median(y - slope * x)
-    return slope, np.median(np.stack(intercepts))
-
-
-stands_for(_stats_pythran.siegelslopes, _repeated_medians)
-
-siegelslopes = form_by_twin(scipy.stats.siegelslopes)
+        return result(slope, np.median(y - slope * x))
+    return result(slope, np.median(np.stack(intercepts)))

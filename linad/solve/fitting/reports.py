@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-MOST = 60
-"""Parameters, or correlations, that a report lists."""
+MOST, STRONGEST = 60, 20
+"""Parameters, and correlations, that a report lists."""
 
 
 def rounded(value: float, error: float) -> tuple[str, str]:
@@ -51,7 +51,7 @@ def remarks(fit: Any) -> list[str]:
             words.append("at its bound")
         elif not np.isfinite(error):
             words.append("not determined by the data")
-        elif value and error:
+        elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
             words.append(f"in [{lower[i]:g}, {upper[i]:g}]")
@@ -92,7 +92,9 @@ def text(fit: Any, correlations: float) -> str:
         if found:
             lines += ["", f"Correlations (of {correlations:g} and more)"]
             width = max(len(a) + len(b) for a, b, _ in found) + 2
-            lines += [f"  {f'{a}, {b}':<{width}}  {c:+.3f}" for a, b, c in found[:MOST]]
+            lines += [f"  {f'{a}, {b}':<{width}}  {c:+.3f}" for a, b, c in found[:STRONGEST]]
+            if len(found) > STRONGEST:
+                lines.append(f"  ... and {len(found) - STRONGEST} weaker ones")
     return "\n".join(lines)
 
 

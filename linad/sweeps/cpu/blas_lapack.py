@@ -25,7 +25,7 @@ import numpy as np
 
 from linad.core.shapes import Shape
 from linad.sweeps.instructions import NO_RESULT
-from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place
+from linad.sweeps.places import Buffer, Place, constant_place, moved, new_place, transposed
 
 LETTERS = {"f4": "s", "f8": "d", "c8": "c", "c16": "z"}
 """First letter of a routine, by the dtype it computes in."""
@@ -225,13 +225,6 @@ def fortran_place(shape: Shape, dtype: Any) -> Place:
     """New matrices, each stored column by column."""
     place = new_place((*shape[:-2], shape[-1], shape[-2]), dtype)
     return transposed(place)
-
-
-def transposed(place: Place) -> Place:
-    """The same memory with the last two axes exchanged."""
-    *shape, m, n = place.shape
-    *strides, s, t = place.strides
-    return Place(place.buffer, place.offset, (*shape, n, m), (*strides, t, s), place.dtype)
 
 
 def stacked(place: Place, core: int) -> Place | OperandStack:

@@ -34,6 +34,7 @@ from linad.core.private_folders import (
 )
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
+    atomic,
     complex_numbers as complexes,
     kernel_language,
     native,
@@ -54,6 +55,7 @@ WRITTEN_WITH = (
     kernel_language,
     object_code,
     native,
+    atomic,
     vecmath,
     polynomials,
     written_numbers,
@@ -162,6 +164,8 @@ NAMESPACE: dict[str, Any] = {
     "call_by_address": native.call_by_address,
     "call_kernel": native.call_kernel,
     "set_word": native.set_word,
+    "replace_shared_word": atomic.replace_shared_word,
+    "set_shared_word": atomic.set_shared_word,
     "carray": carray,
     "pointer": native.pointer,
     "accumulate": native.accumulate,

@@ -22,12 +22,11 @@ from linad.sweeps.cpu.blas_lapack import (
     offsets_of,
     stacked,
     step_of,
-    transposed,
 )
 from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.places import Place, constant_place, new_place, spread_over
+from linad.sweeps.places import Place, constant_place, new_place, spread_over, transposed
 
 SMALL, SMALL_VECTOR = 16, 48
 """Multiplications up to which a loop is faster than the call of GEMM, and of GEMV."""
@@ -45,7 +44,7 @@ def matmul(lowering: Any, eqn: Equation) -> bool:
     if any(name_of_dtype(p.dtype) is None for p in operands):
         return False
     vectors = [len(p.shape) == 1 for p in operands]
-    target = lowering.result(out)
+    target = lowering.result(out, lowering.place_for(eqn))
     if not size_of(out.shape):
         return True
     a, b = [in_dtype(lowering, p, out.dtype) for p in operands]
@@ -54,6 +53,8 @@ def matmul(lowering: Any, eqn: Equation) -> bool:
         a, c = with_axis(a, 0), with_axis(c, 0)
     if vectors[1]:
         b, c = with_axis(b, 1), with_axis(c, len(c.shape))
+    if not c.contiguous:  # C^T = B^T A^T
+        a, b, c = transposed(b), transposed(a), transposed(c)
     multiply(lowering, a, b, c)
     return True
 

@@ -84,7 +84,10 @@ class CpuProgram(SweepProgram):
         return workspace.run_in_parts((*arrays, *outputs), engine.sweep)
 
     def _run_shared(self, workspace: "Workspace", arrays: tuple[np.ndarray, ...]) -> int:
-        with _crew_class()(workspace.code, settings().threads) as crew:
+        threads = settings().threads
+        if workspace.threads < threads:
+            workspace.make_room(threads)
+        with _crew_class()(workspace.code, threads) as crew:
             if self.straight:
                 return crew.enter(workspace.header, arrays)
             return workspace.run_in_parts(arrays, crew.sweep)
@@ -108,8 +111,13 @@ class Workspace:
         skipped = -memory.ctypes.data % ALIGNMENT
         self.arena = memory[skipped : skipped + lowering.arena_size]
         self.base = memory.ctypes.data + skipped
+        self.make_room(settings().threads)
+
+    def make_room(self, threads: int) -> None:
+        """Write the program for so many threads at most."""
+        self.threads = threads
         self.inner: list[Any] = []  # workspaces of loops inside, and what is known of them
-        self._write_code(lowering)
+        self._write_code(self.program.lowering)
 
     def _write_code(self, lowering: Lowering) -> None:
         words: list[int] = []
@@ -151,6 +159,19 @@ class Workspace:
             for at, offset in used:
                 header += [code + 8 * at, offset]
         self.header = np.array(header, np.int64)
+
+    def uses(self) -> tuple[int, int, list[list[tuple[int, int]]]]:
+        """Code, its end, and for each argument and result the words with its address, and
+        offsets."""
+        at, found = 4, []
+        for _ in range(int(self.header[0])):
+            at += 2 + int(self.header[at + 1])
+            count = int(self.header[at])
+            at += 1
+            pairs = self.header[at : at + 2 * count].reshape(count, 2)
+            found.append([(int(where), int(offset)) for where, offset in pairs])
+            at += 2 * count
+        return int(self.header[2]), int(self.header[3]), found
 
     def _address(self, buffer: Buffer) -> int:
         if buffer.kind == "constant":

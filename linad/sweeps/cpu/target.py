@@ -8,7 +8,7 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.cpu import linear_routines, matrix_products, user_functions
+from linad.sweeps.cpu import linear_routines, matrix_products, tile_programs, user_functions
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
@@ -24,7 +24,7 @@ from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
-TOPICS = (linear_routines, matrix_products)
+TOPICS = (linear_routines, matrix_products, tile_programs)
 """Modules whose routines are the CPU's alone; these register themselves."""
 
 
@@ -48,6 +48,9 @@ class CpuTarget(Target):
             return SerialLoop(self, loop, places, stored, prefix).written
 
         return written((self.name, prefix), write, loop, places, stored)
+
+    def tiled(self, tape: Tape, chosen: Settings) -> Tape:
+        return tile_programs.tiled(tape, self, chosen)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
         return decomposed(expanded(tape))

@@ -116,6 +116,7 @@ def test_empty_matrices():
     check_compiled(np.linalg.inv, a)
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize(
     "dtype", [d if d in "dD" else pytest.param(d, marks=pytest.mark.full) for d in DTYPES]
 )
@@ -185,6 +186,7 @@ def test_a_singular_matrix_stops_the_run_and_leaves_no_trace(name):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_gaussian_process_likelihood():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(12, 2)), rng.normal(size=12)

@@ -66,6 +66,7 @@ def test_shapes(dtype):
         check_compiled(np.matmul, normal(a, dtype), normal(b, dtype), rtol=DTYPES[dtype])
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_are_flags_or_copies(layout, dtype):

@@ -58,9 +58,19 @@ SHORTS = {
 }
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("n", [2, 3, SHORT, SHORT + 1])
 @pytest.mark.parametrize("name", SHORTS)
 def test_short_axes(name, n):
+    check_short_axes(name, n)
+
+
+@pytest.mark.parametrize("name", SHORTS)
+def test_short_axes_compiled(name):
+    check_short_axes(name, 3)
+
+
+def check_short_axes(name, n):
     f = SHORTS[name]
     x, v = normal(6, n), normal(2, 6, n)[1]
     s = normal(6, 41)[:, :n] if name != "far apart" else normal(6, 41)
@@ -76,6 +86,7 @@ def test_short_axes_of_stacks(n):
     check_compiled(lambda x: (np.sum(x * x), np.sum(x, axis=0), np.sum(x, axis=1)), long)
 
 
+@pytest.mark.usefixtures("kernels")
 def test_gradients_of_points():
     x, v = normal(7, 3), normal(2, 7, 3)[0]
 
@@ -91,3 +102,15 @@ def test_a_short_axis_is_spelled_out():
     assert "range(0, 3)" in text
     (text,) = sources(lambda x: np.sum(x * x, axis=1), normal(6, 9))
     assert "range(0, 9)" not in text
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+def test_sums_go_along_memory_where_all_operands_allow_it(axis):
+    """Rows side by side: the loop over them is the inner one, whatever the sum is over."""
+
+    def f(x, y):
+        z = np.exp(x.T) * y.T
+        return np.sum(z, axis=axis), np.max(z, axis=axis)
+
+    x, y = np.random.default_rng(0).standard_normal((2, 3, 2 * INNERMOST))
+    check_compiled(f, x, y)

@@ -24,6 +24,7 @@ def both(a, b):
     return np.sum(np.log(np.diagonal(lower))), first, second
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("dtype, rtol", [("d", 1e-10), ("f", 2e-3)])
 @pytest.mark.parametrize(
     "shape", [(3, 6, 1), *[pytest.param(s, marks=pytest.mark.full) for s in ((6,), (6, 1))]]

@@ -1,0 +1,231 @@
+"""Tiles on the CPU: whether they pay, how many rows they have, and the kernel that runs them.
+
+A tile is a program of its own with memory of its own. One kernel runs all of them: for each it
+writes into the program's words where the tile's rows are, and sweeps it. Several threads share
+the tiles of an instruction; each takes one of the *seats*, words and memory for one thread.
+
+Tiles pay where what the group stores, or reads again, does not fit in a cache. Their length depends
+on sizes alone, so results do not depend on the machine, nor on the number of threads.
+"""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from linad.core.settings import Settings
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Tape, Var
+from linad.sweeps import tiles as grouping
+from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.routines import routine
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.instructions import KernelCall
+from linad.sweeps.lower import Lowering
+from linad.sweeps.places import NARROW, c_strides, canonical
+from linad.sweeps.rows import RowLayout
+from linad.sweeps.target import Target
+from linad.sweeps.tiles import Group, Tiles, tiling_of
+
+UNIT, MOST_ROWS = 64, 4096
+"""Rows of a tile are a multiple of the one, and no more than the other. Loops take 64 entries at
+once at most; what is left over takes as long."""
+
+TILE_BYTES = 1 << 20
+"""What a tile may store and read: half of a cache of the second level."""
+
+LARGE = 4 << 20
+"""Bytes that a group has to spare memory: twice such a cache."""
+
+EQUATIONS = 1000
+"""Most equations of a group: it is planned three times."""
+
+STEPS = 3
+"""Instructions of a tile from which on there is something to keep in cache."""
+
+TOTALS = 8
+"""A tile's totals may be the part 1 / TOTALS of what it stores and reads."""
+
+
+def tiled(tape: Tape, target: Target, chosen: Settings) -> Tape:
+    """The tape with those groups as tiles that gain by it."""
+    variables = [v for eqn in tape.equations for v in eqn.outputs]
+    if sum([_bytes(v) for v in (*tape.inputs, *variables)]) < LARGE:
+        return tape
+    n = grouping.rows_of(tape, 2 * UNIT)
+    if n is None:
+        return tape
+    return grouping.tiled(tape, target, n, lambda group: tiles_of(group, target, chosen))
+
+
+def tiles_of(group: Group, target: Target, chosen: Settings) -> Tiles | None:
+    """A group as tiles, or None where they are not worth it."""
+    length = length_of(group, target, chosen)
+    tiling = tiling_of(group.n, length, min(length, UNIT)) if length else None
+    if tiling is None:
+        return None
+    whole, last = [
+        TileProgram(*group.body(count), target, chosen) for count in (tiling.length, tiling.last)
+    ]
+    return Tiles(group, tiling, (whole, last))
+
+
+def length_of(group: Group, target: Target, chosen: Settings) -> int:
+    """How many rows a tile of a group has, 0 where tiles do not pay."""
+    if group.n < 2 * UNIT or len(group.forms) > EQUATIONS:
+        return 0
+    body, rows = group.body(UNIT)
+    trial = Lowering(body, target, chosen, rows=rows)
+    calls = [i for i in trial.instructions if isinstance(i, KernelCall)]
+    if len(calls) < max(STEPS, len(trial.instructions)):
+        return 0  # a part runs in NumPy, or there is nothing between two instructions
+    readers = Counter([b for call in calls for b in dict.fromkeys(call.buffers)])
+    read = again = 0
+    for place, axis in zip(trial.inputs, group.along, strict=True):
+        if axis is not None:
+            read += place.buffer.size
+            again += place.buffer.size * (readers[place.buffer] > 1)
+    # Bytes a row: what no longer goes through memory, what a tile takes, and what is still written.
+    needed = (trial.arena_size + read) // UNIT
+    kept = sum([_bytes(v) for v in group.kept]) // group.n
+    narrow = [v for v in group.kept if 1 < size_of(v.shape[(group.axis[v] or 0) + 1 :]) < NARROW]
+    turned = sum([_bytes(v) for v in narrow]) // group.n  # is stored twice
+    spared = (trial.arena_size + again) // UNIT - turned
+    length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
+    totals = sum([_bytes(v) for v in group.totals])
+    pays = spared * group.n >= LARGE and spared >= kept and TOTALS * totals <= length * needed
+    return length if pays else 0
+
+
+def _bytes(v: Var) -> int:
+    return size_of(v.shape) * int(v.dtype.itemsize)
+
+
+class TileProgram(CpuProgram):
+    """The program of a tile.
+
+    Parameters
+    ----------
+    tape : Tape
+    rows : RowLayout
+        Where the rows of its variables are.
+    target, chosen
+        As of `CpuProgram`.
+    """
+
+    def __init__(self, tape: Tape, rows: RowLayout, target: Target, chosen: Settings) -> None:
+        super().__init__(tape, target, chosen)
+        self.rows = rows
+
+    def _lowered(self) -> Lowering:
+        return Lowering(self.tape, self.target, self.chosen, rows=self.rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TileProgram, (self.tape, self.rows, self.target, self.chosen)
+
+
+TILES = """def kernel(p, start, stop):
+    d = operand(p, 0)
+    seat, seats = d + 24, word(d)
+    k = 0
+    while not replace_shared_word(seat, 0, 1):
+        k = k + 1 if k + 1 < seats else 0
+        seat = d + 24 + k * word(d + 8)
+    status = 0
+    for t in range(start, stop):
+        at = word(seat + 16) if t == word(d + 16) - 1 else word(seat + 8)
+        code, end, uses = word(at), word(at + 8), word(at + 16)
+        at += 24
+        for i in range(uses):
+            set_word(word(at), operand(p, word(at + 8)) + word(at + 16) + t * word(at + 24))
+            at += 32
+        while code < end and status == 0:
+            status = call_kernel(word(code), code + 32, 0, word(code + 8))
+            code += 32 + 8 * word(code + 24)
+        if status != 0:
+            break
+    set_shared_word(seat, 0)
+    return status
+"""
+"""The kernel of all tiles. Its description, at ``d``:
+
+    [seats, bytes of a seat, tiles, seats of: taken, the program of a tile, that of the last]
+
+Of a program:
+
+    [code, end of code, uses, uses of: word to set, operand, offset, bytes from tile to tile]
+"""
+
+
+@routine("side_by_side")
+def turn(lowering: Any, eqn: Equation) -> bool:
+    """Add the instruction that copies rows."""
+    source = lowering.place_of(eqn.inputs[0])
+    lowering.copy(lowering.result(eqn.outputs[0], lowering.place_for(eqn)), source)
+    return True
+
+
+@routine("tiles")
+def lower(lowering: Any, eqn: Equation) -> bool:
+    """Add the instruction that runs all tiles."""
+    made: Tiles = eqn.primitive  # type: ignore[assignment]
+    for program in made.programs:
+        program.give_back(program.borrow())
+    if not all([program.straight for program in made.programs]):
+        return False
+    places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
+    variables = made.programs[0].tape.inputs
+    if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
+        return False
+    places += [lowering.result(v) for v in eqn.outputs]
+    group, tiling = made.group, made.tiling
+    moves = [*group.along, *[group.axis[v] for v in group.kept]]
+    steps = [
+        0 if axis is None else tiling.length * c_strides(p.shape, p.dtype)[axis]
+        for p, axis in zip(places, moves, strict=False)
+    ]
+    steps += [_bytes(v) for v in group.totals]
+    inner = made.programs[0].lowering.instructions
+    words: list[Any] = [Seats(made.programs, steps, tiling.tiles)]
+    words += [(p.buffer, p.offset) for p in places]
+    label = f"{tiling.tiles} tiles of {tiling.length} rows, {len(inner)} instructions each"
+    work = tiling.tiles * (made.programs[0].lowering.arena_size + sum(steps)) // 2
+    lowering.emit(TILES, tiling.tiles, words, label, work)
+    return True
+
+
+class Seats:
+    """What the instruction knows of its tiles: for each thread two workspaces.
+
+    Parameters
+    ----------
+    programs : tuple of TileProgram
+        Of a tile, and of the last one.
+    steps : list of int
+        Bytes from tile to tile of each operand and result.
+    tiles : int
+    """
+
+    def __init__(self, programs: tuple[Any, Any], steps: list[int], tiles: int) -> None:
+        self.programs, self.steps, self.tiles = programs, steps, tiles
+
+    def word_in(self, workspace: Any) -> int:
+        """The address of the description, for a workspace."""
+        words = [workspace.threads, 64, self.tiles]
+        for _ in range(workspace.threads):
+            words += [0, *[self._address(p, workspace) for p in self.programs], *[0] * 5]
+        made = np.array(words, np.int64)
+        workspace.inner.append(made)
+        return int(made.ctypes.data)
+
+    def _address(self, program: TileProgram, workspace: Any) -> int:
+        """The address of the description of a program."""
+        inner = Workspace(program)
+        code, end, uses = inner.uses()
+        words = [code, end, sum(map(len, uses))]
+        for k, (found, step) in enumerate(zip(uses, self.steps, strict=True)):
+            for where, offset in found:
+                words += [where, 1 + k, offset, step]
+        made = np.array(words, np.int64)
+        workspace.inner.append((inner, made))
+        return int(made.ctypes.data)
