@@ -59,7 +59,7 @@ def call_into(
         _check_for_blas(target, result)
     if numpy_function in BY_COPY:
         _check_copied_back(name, target, np.asarray(concrete(result)))
-    if numpy_function in BY_COPY or numpy_function in REDUCING:
+    if numpy_function in BY_COPY or numpy_function in CASTING:
         casting = "unsafe"
     _deliver(name, target, result, casting, core=0 if numpy_function is np.clip else None)
     return target
@@ -68,14 +68,19 @@ def call_into(
 ADDING = {np.sum, np.prod, np.cumsum, np.cumprod}
 """Functions that calculate in a dtype which ``out`` has a say in unless they are given another."""
 
-REDUCING = {
+PICKING = {np.take, np.compress}
+COPIES = np.lib.NumpyVersion(np.__version__) < "2.5.0"
+"""Whether these two fill a copy of ``out``, as NumPy's did until 2.5."""
+
+CASTING = {
     *ADDING,
+    *(() if COPIES else PICKING),
     *(np.max, np.min, np.mean, np.var, np.any, np.all, np.trace, np.median, np.choose),
     *(np.nansum, np.nanprod, np.nanmax, np.nanmin),
 }
 """Functions whose result NumPy casts to whatever ``out`` holds."""
 
-BY_COPY = {np.take, np.compress, np.argmax, np.argmin}
+BY_COPY = {np.argmax, np.argmin, *(PICKING if COPIES else ())}
 """Functions for which NumPy makes a copy of ``out``, in the dtype of the result."""
 
 
