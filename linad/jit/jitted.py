@@ -425,8 +425,14 @@ def _is_recorded(x: Any) -> bool:
     return False
 
 
-_LEFT_OUT: Any = object()
-"""In place of a function: `jit` is called with options alone, as a decorator."""
+class _LeftOut:
+    """In place of a function: `jit` is called with options alone, as a decorator."""
+
+    def __repr__(self) -> str:
+        return "<left out>"
+
+
+_LEFT_OUT: Any = _LeftOut()
 
 
 @overload

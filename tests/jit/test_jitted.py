@@ -1,6 +1,7 @@
 """`linad.jit` against the function itself: results, dtypes, containers, writes, errors."""
 
 import dataclasses
+import inspect
 import pickle
 import warnings
 from typing import NamedTuple
@@ -313,6 +314,13 @@ class TestContainers:
 
         assert (g(2.0), g(2.0), h(2.0, 3), h(2.0, 3)) == (4, 4, 6, 6)
         assert (g.__name__, g.__doc__) == ("g", "Twice.")
+
+    @pytest.mark.parametrize("options", [{}, {"static_argnums": 1}])
+    def test_none_is_no_decorator(self, options):
+        with pytest.raises(TypeError, match="jit"):
+            linad.jit(None, **options)
+        assert linad.jit(**options)(lambda x, n=2: n * x)(1.0) == 2
+        assert "<left out>" in str(inspect.signature(linad.jit))
 
     def test_methods(self):
         class Model:
