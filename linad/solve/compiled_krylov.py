@@ -22,7 +22,7 @@ from linad.control.loops import counted_scan
 Product = Callable[[Any], Any]
 
 
-class Solution(NamedTuple):
+class KrylovState(NamedTuple):
     """An approximate solution of A x = b."""
 
     x: Any
@@ -45,7 +45,7 @@ class Space(NamedTuple):
     left: Any  # the next entry of it; its size is that of the residual
 
 
-def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> Solution:
+def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> KrylovState:
     """Solve A x = b from zero.
 
     Parameters
@@ -60,7 +60,7 @@ def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> Solut
 
     Returns
     -------
-    Solution
+    KrylovState
         The best that was found; ``reached`` may be above ``rtol``, or NaN.
     """
     restart = max(1, min(restart, b.shape[0], most))
@@ -68,13 +68,13 @@ def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> Solut
     none = size == 0.0
     scale = np.where(none, 1.0, size)
 
-    def cycle(s: Solution) -> Solution:
+    def cycle(s: KrylovState) -> KrylovState:
         step, products = _minimised(product, s.rest, rtol * scale, restart, most - s.products)
         x = s.x + step
         rest = b - product(x)
         reached = length(rest) / scale
         better = reached < s.reached
-        return Solution(
+        return KrylovState(
             np.where(better, x, s.x),
             np.where(better, rest, s.rest),
             np.where(better, reached, np.where(np.isnan(reached), reached, s.reached)),
@@ -82,10 +82,10 @@ def gmres(product: Product, b: Any, rtol: Any, restart: int, most: int) -> Solut
             better,
         )
 
-    def goes_on(s: Solution) -> Any:
+    def goes_on(s: KrylovState) -> Any:
         return (s.reached > rtol) & s.moving & (s.products < most)
 
-    first = Solution(np.zeros_like(b), b, np.where(none, 0.0, 1.0), 0, np.True_)
+    first = KrylovState(np.zeros_like(b), b, np.where(none, 0.0, 1.0), 0, np.True_)
     return while_loop(goes_on, cycle, first)  # type: ignore[no-any-return]
 
 

@@ -29,7 +29,7 @@ OPTIONS = frozenset({"gtol", "maxiter", "damping"})
 LIGHT = 1e-8
 
 
-class Fit(NamedTuple):
+class FitState(NamedTuple):
     """A point on its way to a least-squares solution."""
 
     x: Any
@@ -115,7 +115,7 @@ class _Damped:
         reach = (1.0 + length(x0)) / self.eps
         model = self._model(x0, r)
         gtol = self.eps**1.5 * largest(model.gradient) if self.gtol is None else self.gtol
-        start = Fit(
+        start = FitState(
             x0,
             r,
             self.damping,
@@ -138,7 +138,7 @@ class _Damped:
         norms = np.sqrt(np.sum(J * J, axis=0))
         return Model(J, J.T @ r, np.where(norms > 0, norms, 1.0))
 
-    def _trial(self, s: Fit, gtol: Any, reach: Any) -> Fit:
+    def _trial(self, s: FitState, gtol: Any, reach: Any) -> FitState:
         """A step that brings the cost down, or more damping."""
         model, cost = self._model(s.x, s.r), 0.5 * squared(s.r)
         light = model.damped(LIGHT, model.norms, model.gradient)
@@ -178,7 +178,7 @@ class _Damped:
         eased = s.damping * np.maximum(0.1, 1.0 - (2.0 * gain - 1.0) ** 3)
         eased = np.where(good, np.maximum(eased, 1e-15), s.damping)
         gone = np.where(scale > 0, length(x - s.x) / np.where(scale > 0, scale, 1.0), 0.0)
-        return Fit(
+        return FitState(
             np.where(stays, s.x, x),
             np.where(stays, s.r, r),
             np.where(accepted, eased, s.damping * s.growth),
@@ -192,7 +192,7 @@ class _Damped:
             status,
         )
 
-    def _settled(self, s: Fit, p: Any, promised: Any, cost: Any) -> Any:
+    def _settled(self, s: FitState, p: Any, promised: Any, cost: Any) -> Any:
         """Whether the next step, hardly damped, changes nothing that counts."""
         short = (s.steps > 0) & (s.gain >= 0.25)
         short = short & ((s.step <= 1e-3) | (s.change <= 1e-4 * (cost + s.change)))
@@ -204,7 +204,7 @@ class _Damped:
         long = length(model.norms * p)
         return np.where(scale > 0, long / np.where(scale > 0, scale, 1.0), np.inf)
 
-    def _along_the_curve(self, s: Fit, model: Model, p: Any, D: Any, minute: Any) -> Any:
+    def _along_the_curve(self, s: FitState, model: Model, p: Any, D: Any, minute: Any) -> Any:
         """The step, bent so that the residuals go straight, and whether it bends little enough."""
         near = minute | (self._relative(model, s.x, p) < np.cbrt(self.eps))
         change = (self.residuals(s.x + PROBE * p) - s.r) / PROBE

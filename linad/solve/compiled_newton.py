@@ -31,7 +31,7 @@ NEWTON = frozenset({"xtol", "ftol", "maxiter", "linear_solver"})
 NEWTON_KRYLOV = frozenset({"xtol", "ftol", "maxiter", "preconditioner", "restart", "inner_maxiter"})
 
 
-class Search(NamedTuple):
+class RootState(NamedTuple):
     """A point on its way to a root."""
 
     x: Any
@@ -70,7 +70,7 @@ class Dense:
 
     first: Any = ()
 
-    def __call__(self, F: Residual, s: Search) -> Direction:
+    def __call__(self, F: Residual, s: RootState) -> Direction:
         system = scaled(jacobian(F)(s.x))
         p = -system.solve(s.r)
         return Direction(p, 0.0, -squared(s.r), system.sound & np.isfinite(squared(p)), ())
@@ -91,10 +91,10 @@ class Krylov:
     def __init__(self, rtol: float, restart: int, most: int) -> None:
         self.rtol, self.restart, self.most = rtol, restart, most
 
-    def __call__(self, F: Residual, s: Search) -> Direction:
+    def __call__(self, F: Residual, s: RootState) -> Direction:
         return self._step(F, s, self.rtol)
 
-    def _step(self, F: Residual, s: Search, eta: Any, forcing: Any = ()) -> Direction:
+    def _step(self, F: Residual, s: RootState, eta: Any, forcing: Any = ()) -> Direction:
         _, J = linearize(F, s.x)
         found = gmres(J.pushforward, -s.r, eta, self.restart, self.most)
         half = 0.5 * squared(s.r)
@@ -116,7 +116,7 @@ class Inexact(Krylov):
         self.eps, self.xtol, self.ftol = eps, xtol, ftol
         self.first = 0.5, 0.0  # the relative residual asked for, and |F| before; 0 for none
 
-    def __call__(self, F: Residual, s: Search) -> Direction:
+    def __call__(self, F: Residual, s: RootState) -> Direction:
         asked, before = s.forcing
         size = np.sqrt(squared(s.r))
         eta = self._next(size, asked, before, s.length)
@@ -143,7 +143,7 @@ class Inexact(Krylov):
 
 def root_of(
     residual: Callable[[Any, Any], Any],
-    direction: Callable[[Residual, Search], Direction],
+    direction: Callable[[Residual, RootState], Direction],
     *,
     eps: float,
     xtol: float | None,
@@ -166,7 +166,7 @@ class NewtonLoop:
     def __init__(
         self,
         F: Residual,
-        direction: Callable[[Residual, Search], Direction],
+        direction: Callable[[Residual, RootState], Direction],
         eps: float,
         xtol: float | None,
         ftol: float | None,
@@ -176,7 +176,7 @@ class NewtonLoop:
         self.direction: Any = direction
         self.xtol, self.ftol, self.maxiter = xtol, ftol, maxiter
 
-    def run(self, x0: Any) -> Search:
+    def run(self, x0: Any) -> RootState:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], x0.shape[0])
         self.signs = signs.astype(x0.dtype)
         r = self.F(x0)
@@ -185,12 +185,12 @@ class NewtonLoop:
         begun = RUNNING if self.maxiter else IN_TROUBLE
         status = np.where(size <= small, CONVERGED, begun)
         status = np.where(np.isfinite(size), status, IN_TROUBLE)
-        start = Search(x0, r, size, np.inf, 0.0, 0, status, self.direction.first)
+        start = RootState(x0, r, size, np.inf, 0.0, 0, status, self.direction.first)
         return while_loop(  # type: ignore[no-any-return]
             lambda s: s.status == RUNNING, lambda s: self._step(s, small), start
         )
 
-    def _step(self, s: Search, small: Any) -> Search:
+    def _step(self, s: RootState, small: Any) -> RootState:
         x, r, eps = s.x, s.r, self.eps
         step = self.direction(self.F, s)
         p, eta = step.p.astype(x.dtype), step.eta
@@ -226,9 +226,9 @@ class NewtonLoop:
         more = np.where(s.steps + 1 < self.maxiter, RUNNING, IN_TROUBLE)
         after = np.where(accepted, np.where(done, CONVERGED, more), np.where(stuck, 1, 2))
         status = np.where(sound, after, IN_TROUBLE)
-        return Search(here, r, size, worst, gone, s.steps + 1, status, step.forcing)
+        return RootState(here, r, size, worst, gone, s.steps + 1, status, step.forcing)
 
-    def _row_by_row(self, s: Search, r: Any, rows: Any, tells: Any) -> tuple[Any, Any]:
+    def _row_by_row(self, s: RootState, r: Any, rows: Any, tells: Any) -> tuple[Any, Any]:
         """The worst equation, and whether it is far from holding and comes closer."""
         assert self.xtol is not None
         held = np.abs(r) <= 1e3 * max(self.eps, self.xtol) * rows

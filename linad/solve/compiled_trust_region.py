@@ -27,7 +27,7 @@ STATIONARY = 3
 """The gradient is as small as was asked for, and the Hessian not yet looked at."""
 
 
-class Search(NamedTuple):
+class TrustRegionState(NamedTuple):
     """A point on its way to a minimum."""
 
     x: Any
@@ -113,7 +113,7 @@ class _Descent:
         s = while_loop(
             lambda s: s.status == RUNNING,
             lambda s: self._trial(s, first, gtol, reach, maxiter),
-            Search(x0, f, g, self.radius, 0, begun),
+            TrustRegionState(x0, f, g, self.radius, 0, begun),
         )
         found = s.status == CONVERGED
         if not self.check_minimum:
@@ -126,7 +126,9 @@ class _Descent:
         found = np.where(largest(g) <= gtol, STATIONARY, going)
         return np.where(np.isfinite(f) & np.isfinite(length(g)), found, IN_TROUBLE)
 
-    def _trial(self, s: Search, first: Any, gtol: Any, reach: Any, maxiter: int) -> Search:
+    def _trial(
+        self, s: TrustRegionState, first: Any, gtol: Any, reach: Any, maxiter: int
+    ) -> TrustRegionState:
         """A step, if it is one for the better; else a smaller region."""
         _, H = linearize(self.gradient, s.x)
         p, predicted, edge = _steihaug(H.pushforward, s.g, s.radius, first)
@@ -159,7 +161,7 @@ class _Descent:
         following = np.where(stuck, np.where(rounded, CONVERGED, IN_TROUBLE), following)
         lost = ~(predicted > 0) | ~np.isfinite(long) | (np.maximum(length(x), length(s.x)) > reach)
         following = np.where(lost | (f == -np.inf), IN_TROUBLE, following)
-        return Search(
+        return TrustRegionState(
             np.where(accepted, x, s.x),
             np.where(accepted, f, s.f),
             np.where(accepted, g, s.g),
