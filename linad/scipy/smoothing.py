@@ -154,4 +154,5 @@ def savgol_filter(
 def savgol_coeffs(
     window_length: int, polyorder: int, deriv: int, delta: Any, **options: Any
 ) -> Any:
+    check_real("savgol_coeffs", delta=delta)
     return scipy.signal.savgol_coeffs(window_length, polyorder, deriv, **options) / delta**deriv

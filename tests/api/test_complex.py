@@ -255,7 +255,8 @@ REFUSED |= {
     for one in ("", "Interpolated", "LSQ", "Rect", "Smooth")
     for kind in (f"{one}Univariate", f"{one}Bivariate")
 }
-REFUSED |= {"scipy.signal.savgol_filter", "scipy.ndimage.variance"}
+REFUSED |= {f"scipy.signal.savgol_{name}" for name in ("coeffs", "filter")}
+REFUSED |= {"scipy.ndimage.variance"}
 REFUSED |= {"scipy.ndimage.standard_deviation"}
 REFUSED |= {f"scipy.special.spherical_{kind}n" for kind in "jiyk"} | {"scipy.special.zeta"}
 REAL = ("scipy.optimize.", "scipy.spatial.", "scipy.integrate.", "scipy.stats.")

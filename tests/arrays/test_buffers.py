@@ -348,7 +348,9 @@ def test_memory_grows_linearly(f):
             tracemalloc.stop()
 
     peak(10)
-    assert peak(1000) < 2.3 * peak(500)
+    # The least of several: a cache of something else may grow in between.
+    small, large = (min(peak(n) for _ in range(3)) for n in (500, 1000))
+    assert large < 2.3 * small
 
 
 def test_regions_are_primitives():

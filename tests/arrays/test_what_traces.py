@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
@@ -20,7 +21,13 @@ import scipy.special
 import linad
 import linad.numpy as lnp
 from linad.errors import LinadError
-from linad.scipy import interpolate, linalg as traced_linalg, ndimage, signal
+from linad.scipy import (
+    integrate as traced_integrate,
+    interpolate,
+    linalg as traced_linalg,
+    ndimage,
+    signal,
+)
 
 X = np.array([0.3, 0.7, 1.1])
 R = np.array([1.0, -2.0, 0.5])
@@ -151,9 +158,16 @@ RAISES = {
         ],
         [lambda x: np.sin(x[0]) * x],
     ),
-    "`scipy.linalg.solve(A, x)`": (
-        [lambda x: scipy.linalg.solve(A, x), lambda x: scipy.linalg.expm(np.outer(x, x))],
+    "`scipy.integrate.solve_ivp`, `scipy.linalg.solve`": (
         [
+            lambda x: scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 1.0), x).y,
+            lambda x: scipy.linalg.solve(A, x),
+            lambda x: scipy.linalg.expm(np.outer(x, x)),
+        ],
+        [
+            lambda x: traced_integrate.solve_ivp(
+                lambda t, y: -x * y, (0.0, 1.0), x, rtol=1e-11, atol=1e-13
+            ).y[:, -1],
             lambda x: traced_linalg.solve(A, x * x),
             lambda x: traced_linalg.expm(np.outer(x, x)),
         ],

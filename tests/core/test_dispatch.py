@@ -194,7 +194,7 @@ REFUSES = {
     "vectorize": (lambda x: np.vectorize(lambda s: s + 1)(x), "linad.numpy"),
     "broadcast": (lambda x: np.broadcast(x, R), "linad.numpy"),
     "as_strided": (lambda x: np.lib.stride_tricks.as_strided(x, (2,), (8,)), "linad.numpy"),
-    "masked": (lambda x: np.ma.masked_array(x), "linad.numpy"),
+    "masked": (lambda x: np.ma.masked_array(x), "keep the mask apart"),
     "Polynomial": (lambda x: np.polynomial.Polynomial([1.0, 2.0])(x), None),
     "assert_allclose": (lambda x: np.testing.assert_allclose(x, R), None),
     "random": (lambda x: np.random.default_rng(0).normal(x), "rng.standard_normal"),

@@ -13,7 +13,7 @@ import scipy.spatial
 from linad.arrays.traces import running_trace
 from linad.errors import UnsupportedError
 from linad.rules.shaping import still
-from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.mirror import check_real, holds_traced, inexact
 
 
 class TracedTree:
@@ -29,6 +29,7 @@ class TracedTree:
     """
 
     def __init__(self, kind: type, data: Any, *args: Any, **kwargs: Any) -> None:
+        check_real(kind.__name__, data=data)
         self.data = inexact(data)
         self.tree = kind(still(self.data), *args, **kwargs)
         if self.tree.boxsize is not None:
@@ -48,6 +49,7 @@ class TracedTree:
         workers: int = 1,
     ) -> Any:
         """Distances to the nearest points, traced, and which they are."""
+        check_real(f"{type(self.tree).__name__}.query", x=x)
         x = inexact(x)
         plain, i = self.tree.query(still(x), k, eps, p, distance_upper_bound, workers)
         rows = x if np.ndim(i) == x.ndim - 1 else x[..., None, :]
