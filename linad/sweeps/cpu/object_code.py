@@ -56,7 +56,9 @@ def compiled(text: str) -> bytes:
     module.triple, module.data_layout = processor()[0], str(machine.target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(LEVEL)
-    options.loop_vectorization = options.slp_vectorization = True
+    # Statements side by side, packed into vectors, make long scalar loops half as slow again.
+    options.loop_vectorization = bool(config.LOOP_VECTORIZE)
+    options.slp_vectorization = bool(config.SLP_VECTORIZE)
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
     return bytes(machine.emit_object(module))
