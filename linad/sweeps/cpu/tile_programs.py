@@ -23,7 +23,7 @@ from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import KernelCall
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import NARROW, c_strides, canonical
-from linad.sweeps.rows import RowLayout
+from linad.sweeps.rows import RowLayout, side_by_side
 from linad.sweeps.target import Target
 from linad.sweeps.tiles import Group, Tiles, tiling_of
 
@@ -40,8 +40,8 @@ LARGE = 4 << 20
 EQUATIONS = 1000
 """Most equations of a group: it is planned three times."""
 
-STEPS = 3
-"""Instructions of a tile from which on there is something to keep in cache."""
+STEPS = 2
+"""Instructions from which on there is something to keep in cache between them."""
 
 TOTALS = 8
 """A tile's totals may be the part 1 / TOTALS of what it stores and reads."""
@@ -76,12 +76,16 @@ def length_of(group: Group, target: Target, chosen: Settings) -> int:
         return 0
     body, rows = group.body(UNIT)
     trial = Lowering(body, target, chosen, rows=rows)
-    calls = [i for i in trial.instructions if isinstance(i, KernelCall)]
-    if len(calls) < max(STEPS, len(trial.instructions)):
-        return 0  # a part runs in NumPy, or there is nothing between two instructions
+    if not all([isinstance(i, KernelCall) for i in trial.instructions]):
+        return 0  # a part runs in NumPy
+    plain = Lowering(body, target, chosen)  # what would go through memory without tiles
+    moved = [eqn.outputs[0] for eqn in body.equations if eqn.primitive is side_by_side]
+    calls = [i for i in plain.instructions if isinstance(i, KernelCall) and i.label != "fill"]
+    if len(calls) < STEPS + len(moved):
+        return 0  # there is nothing between two instructions
     readers = Counter([b for call in calls for b in dict.fromkeys(call.buffers)])
     read = again = 0
-    for place, axis in zip(trial.inputs, group.along, strict=True):
+    for place, axis in zip(plain.inputs, group.along, strict=True):
         if axis is not None:
             read += place.buffer.size
             again += place.buffer.size * (readers[place.buffer] > 1)
@@ -90,10 +94,11 @@ def length_of(group: Group, target: Target, chosen: Settings) -> int:
     kept = sum([_bytes(v) for v in group.kept]) // group.n
     narrow = [v for v in group.kept if 1 < size_of(v.shape[(group.axis[v] or 0) + 1 :]) < NARROW]
     turned = sum([_bytes(v) for v in narrow]) // group.n  # is stored twice
-    spared = (trial.arena_size + again) // UNIT - turned
+    copied = sum([_bytes(v) for v in moved])  # for the tiles' sake
+    spared = (plain.arena_size - copied + again) // UNIT - turned - kept
     length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
     totals = sum([_bytes(v) for v in group.totals])
-    pays = spared * group.n >= LARGE and spared >= kept and TOTALS * totals <= length * needed
+    pays = spared * group.n >= LARGE and TOTALS * totals <= length * needed
     return length if pays else 0
 
 

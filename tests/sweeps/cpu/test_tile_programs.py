@@ -177,6 +177,11 @@ def plan(f, *args):
     return CPU.tiled(simplify(tape, for_programs=True), settings())
 
 
+def normalised(x):
+    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    return np.sum(np.tanh(z) * x)
+
+
 WITHOUT = {
     "small": (gradient(mixture), lambda: arguments(1000)),
     "one loop": (lambda x: np.sum(np.exp(x) * np.sin(x)), lambda: (np.ones(2_000_000),)),
@@ -188,6 +193,11 @@ WITHOUT = {
     "more kept than spared": (
         lambda x: tuple([np.exp(x * k) @ np.ones((2, 4)) for k in range(1, 5)]),
         lambda: (np.ones((100_000, 2)),),
+    ),
+    "copies alone": (linad.grad(normalised), lambda: (np.ones((50_000, 10)),)),
+    "small matrices read twice": (
+        linad.grad(lambda a, b: np.sum(np.tanh(a @ b)), argnums=(0, 1)),
+        lambda: (np.ones((9000, 5, 6)), np.ones((9000, 6, 3))),
     ),
 }
 
