@@ -110,6 +110,18 @@ def concrete(x: Any) -> Any:
     return x
 
 
+def in_memory(x: Any) -> Any:
+    """As `concrete`, lying where it belongs: a view is one of its root's plain array, of which an
+    inner trace may have read a copy."""
+    view = x._buffer if isinstance(x, Traced) else None
+    if type(view) is not View or type(view.where()) is Moving:
+        return concrete(x)
+    source = view.source
+    if type(source) is RepeatedView:
+        return source.primitive(in_memory(source.parent), **source.params)
+    return source.under(x._trace).read(concrete(view.root))
+
+
 def root_of(x: Any) -> Any:
     """The traced array that owns the storage of ``x``."""
     return x._buffer.root if type(x._buffer) is View else x

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, is_private, read_at, refresh, refresh_node
+from linad.arrays.buffers import Storage, in_memory, is_private, read_at, refresh, refresh_node
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
@@ -185,7 +185,7 @@ class Tracer(Arithmetic):
         while isinstance(value, Tracer):
             value._trace.layout_counts = True
             value = value._value
-        return self.concrete
+        return in_memory(self)
 
     @property
     def placed(self) -> Any:

@@ -141,3 +141,51 @@ def test_shifts_and_bits_are_for_integers():
     for op in (lambda x: x << 1, lambda x: 1 >> x, lambda x: x & 1):
         with pytest.raises(TypeError, match="not supported"):
             inside(op)
+
+
+VIEWS = {
+    "rows": lambda x: x[:, :2],
+    "entry": lambda x: x[:1, :1].reshape(()),
+    "transpose": lambda x: x.T[::2],
+    "axis": lambda x: x[None, 1:],
+    "diagonal": np.diagonal,
+    "repeated": lambda x: np.broadcast_to(x[0], (2, 3)),
+}
+MODES = {
+    "grad": linad.grad,
+    "jit": linad.jit,
+    "compiled gradient": lambda f: linad.jit(linad.grad(f)),
+    "gradient of compiled": lambda f: linad.grad(linad.jit(f)),
+    "hessian": linad.hessian,
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", VIEWS)
+def test_where_views_lie_after_writes(name, mode):
+    """In traces within traces as well, of which the inner ones read copies."""
+    view = VIEWS[name]
+
+    def f(x, told):
+        t = view(x)
+        for write in (None, t, x):
+            if write is not None and write.flags.writeable:
+                write *= 2.0
+            told.append(
+                (
+                    bool(np.shares_memory(t, x)),
+                    bool(np.shares_memory(t, view(x))),
+                    bool(np.shares_memory(t.reshape(-1), x)),
+                    bool(np.shares_memory(t, x * 1)),
+                    t.flags.c_contiguous,
+                    t.flags.owndata,
+                    t.strides,
+                    t.base is x,
+                )
+            )
+        return np.sum(x) + np.sum(t) ** 2
+
+    expected, found = [], []
+    f(np.arange(9.0).reshape(3, 3).copy(), expected)
+    MODES[mode](lambda x: f(x, found))(np.arange(9.0).reshape(3, 3).copy())
+    assert found[:3] == expected
