@@ -19,7 +19,7 @@ from linad.api.derivatives import jacobian
 from linad.control.deciding import while_loop
 from linad.core import tree
 from linad.solve.compiled_krylov import length, squared
-from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, Loop, largest
+from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, Loop, largest, options_of
 from linad.solve.damped import MANY
 from linad.solve.least_squares import BENT, PATIENCE, PROBE, levenberg_marquardt
 from linad.sweeps.assurances import assured
@@ -68,7 +68,8 @@ def least_squares_loop(
 ) -> Callable[[Any], Loop | None] | None:
     """What a solver with these options is in a program, if that is known; see
     `linad.solve.implicit.ImplicitEquation`."""
-    if solver is not levenberg_marquardt or not options.keys() <= OPTIONS:
+    chosen = options_of(solver, levenberg_marquardt, OPTIONS, options)
+    if chosen is None:
         return None
 
     def loop(equation: Any) -> Loop | None:
@@ -85,7 +86,7 @@ def least_squares_loop(
             return None
 
         def search(x0: Any, theta: Any) -> Any:
-            damped = _Damped(lambda x: residuals(x, theta), equation.eps, **options)
+            damped = _Damped(lambda x: residuals(x, theta), equation.eps, **chosen)
             return assured(*damped.run(x0))
 
         return search
@@ -100,9 +101,9 @@ class _Damped:
         self,
         residuals: Callable[[Any], Any],
         eps: float,
-        gtol: float | None = None,
-        maxiter: int = 1000,
-        damping: float = 1e-3,
+        gtol: float | None,
+        maxiter: int,
+        damping: float,
     ) -> None:
         self.residuals, self.eps, self.gtol = residuals, eps, gtol
         self.maxiter, self.damping = min(maxiter, PATIENCE), float(damping)

@@ -8,6 +8,7 @@ solver itself, which goes on by other means or raises.
 """
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -281,13 +282,27 @@ def largest(r: Any) -> Any:
     return np.max(np.abs(r)).astype(float)
 
 
+def options_of(
+    solver: Any, one: Callable[..., Any], known: frozenset[str], given: dict[str, Any]
+) -> dict[str, Any] | None:
+    """The options that the loop of one solver knows, with the solver's own defaults; None if it
+    is another solver, or is given other options."""
+    if solver is not one or not given.keys() <= known:
+        return None
+    parameters = inspect.signature(solver).parameters
+    return {name: parameters[name].default for name in known} | given
+
+
 def loop_of(solver: Any, options: dict[str, Any]) -> Any:
     """What a solver with these options is in a program, if that is known; see
     `linad.solve.implicit.ImplicitEquation`."""
-    if solver is newton and options.keys() <= NEWTON:
-        return functools.partial(_newton_loop, **options)
-    if solver is newton_krylov and options.keys() <= NEWTON_KRYLOV:
-        return functools.partial(_newton_krylov_loop, **options)
+    for one, known, loop in (
+        (newton, NEWTON, _newton_loop),
+        (newton_krylov, NEWTON_KRYLOV, _newton_krylov_loop),
+    ):
+        chosen = options_of(solver, one, known, options)
+        if chosen is not None:
+            return functools.partial(loop, **chosen)
     return None
 
 
@@ -297,10 +312,10 @@ Loop = Callable[[Any, Any], Any]
 def _newton_loop(
     equation: Any,
     *,
-    linear_solver: str = "auto",
-    xtol: float | None = None,
-    ftol: float | None = None,
-    maxiter: int = 50,
+    linear_solver: str,
+    xtol: float | None,
+    ftol: float | None,
+    maxiter: int,
 ) -> Loop | None:
     kind, eps = equation.kind_of_system(linear_solver), equation.eps
     if kind == "dense":
@@ -316,12 +331,12 @@ def _newton_loop(
 def _newton_krylov_loop(
     equation: Any,
     *,
-    xtol: float | None = None,
-    ftol: float | None = None,
-    maxiter: int = 100,
-    preconditioner: Any = "auto",
-    restart: int = 50,
-    inner_maxiter: int = PRODUCTS,
+    xtol: float | None,
+    ftol: float | None,
+    maxiter: int,
+    preconditioner: Any,
+    restart: int,
+    inner_maxiter: int,
 ) -> Loop | None:
     plain = preconditioner is None or (
         isinstance(preconditioner, str)

@@ -15,7 +15,7 @@ from linad.control.deciding import while_loop
 from linad.control.loops import scan
 from linad.core import tree
 from linad.solve.compiled_krylov import length
-from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, Loop, largest
+from linad.solve.compiled_newton import CONVERGED, IN_TROUBLE, RUNNING, Loop, largest, options_of
 from linad.solve.descent import DOUBT
 from linad.solve.trust_region import trust_region
 from linad.sweeps.assurances import assured
@@ -56,7 +56,8 @@ def minimum_loop(
 ) -> Callable[[Any], Loop | None] | None:
     """What a minimiser with these options is in a program, if that is known; see
     `linad.solve.implicit.ImplicitEquation`."""
-    if solver is not trust_region or not options.keys() <= OPTIONS:
+    chosen = options_of(solver, trust_region, OPTIONS, options)
+    if chosen is None:
         return None
 
     def loop(equation: Any) -> Loop | None:
@@ -72,7 +73,7 @@ def minimum_loop(
                 lambda x: value(x, theta),
                 lambda x: equation.residual(x, theta),
                 equation.eps,
-                **options,
+                **chosen,
             )
             return assured(*descent.run(x0))
 
@@ -89,12 +90,12 @@ class _Descent:
         value: Callable[[Any], Any],
         gradient: Callable[[Any], Any],
         eps: float,
-        gtol: float | None = None,
-        xtol: float | None = None,
-        maxiter: int | None = None,
-        initial_trust_radius: float = 1.0,
-        max_trust_radius: float = np.inf,
-        check_minimum: bool = True,
+        gtol: float | None,
+        xtol: float | None,
+        maxiter: int | None,
+        initial_trust_radius: float,
+        max_trust_radius: float,
+        check_minimum: bool,
     ) -> None:
         self.value, self.gradient, self.eps = value, gradient, eps
         self.gtol, self.xtol, self.maxiter = gtol, xtol, maxiter
