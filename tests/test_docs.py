@@ -13,7 +13,6 @@ import functools
 import importlib
 import io
 import os
-import pkgutil
 import re
 import shlex
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from needing_libraries import ELSEWHERE
-from test_layers import FLOOR_OF
+from test_layers import FLOOR_OF, find_modules
 
 import linad
 from linad.command.cli import main
@@ -101,11 +100,9 @@ def test_page(path, tmp_path, monkeypatch):
 
 
 def modules():
-    """Names of linad's modules, the rules included."""
-    found = ["linad"]
-    found += [m.name for m in pkgutil.walk_packages(linad.__path__[:1], "linad.")]
-    found += [f"linad.rules.{m.name}" for m in pkgutil.iter_modules([str(ROOT / "rules")])]
-    return sorted(set(found) - {"linad.__main__"} - ELSEWHERE)
+    """Names of linad's modules with examples, the rules included."""
+    found = {name for name, path in find_modules(ROOT).items() if ">>>" in path.read_text("utf-8")}
+    return sorted(found - ELSEWHERE)
 
 
 def is_ours(test, module):

@@ -6,6 +6,7 @@ import each other, but never in a cycle. Imports inside functions count as well;
 """
 
 import ast
+import functools
 import importlib.util
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -52,7 +53,14 @@ def find_modules(root):
 
 
 def is_type_checking(test):
-    return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+    """Whether a condition is ``TYPE_CHECKING``, or ``typing.TYPE_CHECKING``."""
+    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
+
+
+@functools.cache
+def tree_of(path, text):
+    """The statements of a file."""
+    return ast.parse(text, str(path))
 
 
 def import_nodes(node):
@@ -62,7 +70,7 @@ def import_nodes(node):
     elif isinstance(node, ast.If) and is_type_checking(node.test):
         for child in node.orelse:
             yield from import_nodes(child)
-    else:
+    elif not isinstance(node, ast.expr):  # in which none stands
         for child in ast.iter_child_nodes(node):
             yield from import_nodes(child)
 
@@ -90,7 +98,7 @@ def find_imports(module, modules):
     """Map each module of linad that this one imports to the line where it does."""
     path = modules[module]
     found = {}
-    for node in import_nodes(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    for node in import_nodes(tree_of(path, path.read_text(encoding="utf-8"))):
         for name in imported_names(node, module, path.name == "__init__.py"):
             target = resolve(name, modules)
             if target and target != module:
@@ -139,7 +147,7 @@ def find_compilers(root):
     while waiting:
         module = waiting.pop()
         path = modules[module]
-        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        tree = tree_of(path, path.read_text(encoding="utf-8"))
         nodes = import_nodes(tree) if module in portable else nodes_at_import(tree)
         for node in nodes:
             for name in imported_names(node, module, path.name == "__init__.py"):
@@ -157,7 +165,7 @@ def nodes_at_import(node):
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
-        elif not isinstance(child, ast.FunctionDef | ast.Lambda) and not (
+        elif not isinstance(child, ast.FunctionDef | ast.expr) and not (
             isinstance(child, ast.If) and is_type_checking(child.test)
         ):
             yield from nodes_at_import(child)

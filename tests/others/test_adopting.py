@@ -64,6 +64,7 @@ def state(package):
     ]
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_patterns(installed):
     package = installed()
     before = state(package)
@@ -310,6 +311,7 @@ f = lambda x: REGISTRY[0](x) + Model()(x)
 """
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_objects_that_the_garbage_collector_left_alone(installed):
     """As in a server that calls `gc.freeze` before it forks."""
     package = installed(FROZEN)
