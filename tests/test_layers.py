@@ -63,6 +63,12 @@ def tree_of(path, text):
     return ast.parse(text, str(path))
 
 
+def statements(node):
+    """Yield the statements under a node, not those inside them; expressions hold none."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        yield from getattr(node, name, ())
+
+
 def import_nodes(node):
     """Yield the import statements under a node, except those for type checkers only."""
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -70,8 +76,8 @@ def import_nodes(node):
     elif isinstance(node, ast.If) and is_type_checking(node.test):
         for child in node.orelse:
             yield from import_nodes(child)
-    elif not isinstance(node, ast.expr):  # in which none stands
-        for child in ast.iter_child_nodes(node):
+    else:
+        for child in statements(node):
             yield from import_nodes(child)
 
 
@@ -162,10 +168,10 @@ def find_compilers(root):
 
 def nodes_at_import(node):
     """Yield the import statements that run when a module is imported."""
-    for child in ast.iter_child_nodes(node):
+    for child in statements(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
-        elif not isinstance(child, ast.FunctionDef | ast.expr) and not (
+        elif not isinstance(child, ast.FunctionDef) and not (
             isinstance(child, ast.If) and is_type_checking(child.test)
         ):
             yield from nodes_at_import(child)
