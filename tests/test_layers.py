@@ -57,12 +57,6 @@ def is_type_checking(test):
     return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
 
 
-@functools.cache
-def tree_of(path, text):
-    """The statements of a file."""
-    return ast.parse(text, str(path))
-
-
 def statements(node):
     """Yield the statements under a node, not those inside them; expressions hold none."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
@@ -79,6 +73,13 @@ def import_nodes(node):
     else:
         for child in statements(node):
             yield from import_nodes(child)
+
+
+@functools.cache
+def imports_in(path, text):
+    """The import statements of a file: all of them, and those that run when it is imported."""
+    tree = ast.parse(text, str(path))
+    return list(import_nodes(tree)), list(nodes_at_import(tree))
 
 
 def imported_names(node, module, is_package):
@@ -104,7 +105,7 @@ def find_imports(module, modules):
     """Map each module of linad that this one imports to the line where it does."""
     path = modules[module]
     found = {}
-    for node in import_nodes(tree_of(path, path.read_text(encoding="utf-8"))):
+    for node in imports_in(path, path.read_text(encoding="utf-8"))[0]:
         for name in imported_names(node, module, path.name == "__init__.py"):
             target = resolve(name, modules)
             if target and target != module:
@@ -153,9 +154,8 @@ def find_compilers(root):
     while waiting:
         module = waiting.pop()
         path = modules[module]
-        tree = tree_of(path, path.read_text(encoding="utf-8"))
-        nodes = import_nodes(tree) if module in portable else nodes_at_import(tree)
-        for node in nodes:
+        everywhere, at_import = imports_in(path, path.read_text(encoding="utf-8"))
+        for node in everywhere if module in portable else at_import:
             for name in imported_names(node, module, path.name == "__init__.py"):
                 if name.partition(".")[0] in COMPILERS:
                     problems.append(f"{path.relative_to(root)}:{node.lineno}: {name}")
