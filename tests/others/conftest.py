@@ -24,7 +24,8 @@ def adopting(request, monkeypatch):
         return
 
     def of_this_test():
-        return list({id(o): o for o in (*gc.get_objects(), *vars(request.module).values())}.values())
+        found = [*gc.get_objects(), *vars(request.module).values()]
+        return list({id(o): o for o in found}.values())
 
     monkeypatch.setattr(live_objects, "live_objects", of_this_test)
 
