@@ -26,12 +26,14 @@ def form_by_twin(original: Any) -> Any:
 
 
 def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
-    twin = function_twin(original)
+    @functools.cache
+    def twin() -> Callable[..., Any]:  # modules have forms that make no twins when imported
+        return function_twin(original)
 
     @traced_form(original)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
-            return twin(*args, **kwargs)
+            return twin()(*args, **kwargs)
         except PLAIN_ERRORS as error:
             _at_compiled_code(original, error)
             raise

@@ -11,6 +11,9 @@ twin of such a function has the same code and other globals, in which
 SciPy itself is never changed. Nothing is written twice, and a traced value is SciPy's to the last
 step. What the code hands to compiled code leaves the trace there, and raises; so a name is entered
 in a module of `linad.scipy` when its twin has been tried.
+
+Twins are made when they are first asked for, by one thread at a time: functions and classes name
+each other in circles, so a twin in a table is half made until its maker has come to the end.
 """
 
 import builtins
@@ -19,8 +22,11 @@ import functools
 import importlib
 import math
 import operator
+import os
 import sys
+import threading
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +39,17 @@ from linad.core.renaming import Use, is_known, renamed
 from linad.scipy.atoperator import at
 
 Function = Callable[..., Any]
+
+
+_making = threading.RLock()
+"""Held by who looks for a twin, and makes it. A maker may wait for an import, for no module makes
+twins while it is imported."""
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits for it; see `linad.core.compiler_lock`.
+    os.register_at_fork(
+        before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release
+    )
 
 
 def _is_scipy(name: Any) -> bool:
@@ -81,7 +98,7 @@ class ModuleTwin(types.ModuleType):
 
 
 _TWINS: dict[int, tuple[Any, Any]] = {}
-"""Each original, by its id, and what stands for it."""
+"""Each original, by its id, and what stands for it; of an object of SciPy's a weak reference."""
 
 _SPACES: dict[int, Names] = {}
 """The globals of twins, by the id of those of SciPy."""
@@ -94,15 +111,16 @@ def stands_for(original: Any, form: Any) -> None:
 
 def twin_of(value: Any) -> Any:
     """What stands for a value of SciPy's in a twin; the value itself where nothing has to."""
-    known = _TWINS.get(id(value))
-    if known is not None:
-        return known[1]
-    made = _form(value)
-    if made is None:
-        made = _made(value)
-    if made is not value:
-        stands_for(value, made)
-    return made
+    with _making:
+        known = _TWINS.get(id(value))
+        if known is not None:
+            return known[1]
+        made = _form(value)
+        if made is None:
+            made = _made(value)
+        if made is not value and id(value) not in _TWINS:
+            stands_for(value, made)
+        return made
 
 
 def _form(value: Any) -> Any:
@@ -173,10 +191,9 @@ def function_twin(function: Any, inner: bool = False) -> Function:
 
     ``inner`` ones, which others close over, are the function and nothing around it.
     """
-    known = _FUNCTIONS.get(id(function))
-    if known is None:
-        _FUNCTIONS[id(function)] = known = function, _with_cells(function)
-    made = known[1]
+    with _making:
+        known = _FUNCTIONS.get(id(function))
+        made = _with_cells(function) if known is None else known[1]
     of_module = "." not in function.__qualname__ and not function.__closure__
     return _or_original(function, made) if of_module and not inner else made
 
@@ -253,11 +270,13 @@ _ORIGINALS: dict[type, type] = {}
 
 def class_twin(kind: type) -> type:
     """A class with twins of its bases and methods; the class itself if it is not Python code."""
-    known = _CLASSES.get(kind)
-    if known is not None:
-        return known
     if not _is_scipy(kind.__module__) or not _is_statement(kind):
         return kind
+    with _making:
+        return _CLASSES.get(kind) or _class_with_members(kind)
+
+
+def _class_with_members(kind: type) -> type:
     members = {n: part for n, part in vars(kind).items() if n not in ("__dict__", "__weakref__")}
     bases = tuple([twin_of(base) for base in kind.__bases__])
     made = type(kind)(kind.__name__, bases, {"__module__": kind.__module__})
@@ -295,14 +314,16 @@ def _member_twin(member: Any) -> Any:
 def instance_twin(value: Any, shared: bool = False) -> Any:
     """An object of SciPy's as one of the twin of its class; itself where there is none.
 
-    ``shared`` ones, which modules hold, are made once.
+    ``shared`` ones, which modules and other objects hold, are made once.
     """
     kind = class_twin(type(value))
     if kind is type(value) or not hasattr(value, "__dict__"):
         return value
     made: Any = object.__new__(kind)
     if shared:
-        stands_for(value, made)
+        # What others hold, a frozen distribution for one, goes with them.
+        key = id(value)
+        _TWINS[key] = weakref.ref(value, lambda _, pop=_TWINS.pop: pop(key, None)), made
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
     return made
 
