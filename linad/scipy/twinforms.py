@@ -71,10 +71,11 @@ class _OfScipy(type):
         return kind(*args, **kwargs)
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, (cls._original, class_twin(cls._original)))
+        return cls.__subclasscheck__(type(x))
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, (cls._original, class_twin(cls._original)))
+        # An abstract class asks its subclasses, of which the stand-in is one: they cannot ask it.
+        return not {cls, cls._original, class_twin(cls._original)}.isdisjoint(kind.__mro__)
 
 
 class _OfAbstract(_OfScipy, abc.ABCMeta):

@@ -151,6 +151,16 @@ def test_classes_keep_their_bases():
     assert form_by_twin(scipy.signal.lti) is form_by_twin(scipy.signal.lti)
 
 
+def test_scipys_abstract_classes_still_know_their_objects():
+    form = lt.Normal
+    normal, uniform = scipy.stats.Normal(), scipy.stats.Uniform(a=0, b=1)
+    assert [isinstance(x, scipy.stats.Normal) for x in (normal, uniform, 3)] == [True, False, False]
+    assert [isinstance(x, form) for x in (normal, uniform, 3)] == [True, False, False]
+    assert [issubclass(k, form) for k in (form, scipy.stats.Normal, int)] == [True, True, False]
+    assert not issubclass(int, scipy.stats.Normal)
+    assert scipy.stats.abs(uniform).pdf(0.3) == 1
+
+
 REFUSED = {
     "shapiro": lambda x: lt.shapiro(x)[0],
     "kstest": lambda x: lt.kstest(x, "norm")[0],
