@@ -44,6 +44,7 @@ def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
 
 _FROM_COMPILED = (
     *("not 'Tracer'", "(Tracer", "No matching signature", "Iterator operand is flagged"),
+    "Expected a 1-dim C contiguous array",
 )
 
 

@@ -279,7 +279,9 @@ def class_twin(kind: type) -> type:
 def _class_with_members(kind: type) -> type:
     members = {n: part for n, part in vars(kind).items() if n not in ("__dict__", "__weakref__")}
     bases = tuple([twin_of(base) for base in kind.__bases__])
-    made = type(kind)(kind.__name__, bases, {"__module__": kind.__module__})
+    # Its objects are made while a trace runs, and may hold what is traced: see `holds_traced`.
+    body = {"__module__": kind.__module__, "holds_traced": True}
+    made = type(kind)(kind.__name__, bases, body)
     _CLASSES[kind], _ORIGINALS[made] = made, kind
     for name, member in members.items():
         twin_member = _member_twin(member)

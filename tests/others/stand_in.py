@@ -7,6 +7,7 @@ import cmath
 import functools
 import math
 import numbers
+from collections.abc import Iterable, Sized
 from math import exp as e_to
 
 import numpy as np
@@ -334,6 +335,16 @@ def tests_float(x):
 
 def tests_number(x):
     return x[1] * x if isinstance(x[0], numbers.Real) else 7 * x
+
+
+def tests_iterable(x):
+    s = x[0]
+    return s * x if isinstance(x, Sized) and not isinstance(s, (list, Iterable)) else 7 * x
+
+
+def asks_for_attributes(x):
+    s = np.sum(x)
+    return s * x if hasattr(x, "__len__") and not hasattr(s, "__len__") else 7 * x
 
 
 def tests_by_key(x):

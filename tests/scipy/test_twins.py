@@ -26,8 +26,13 @@ from linad.scipy.twins import class_twin, function_twin, twin_of
 from linad.testing.derivative_checks import check_derivatives
 
 ROOMS = {
+    "interpolate": twin_cases.INTERPOLATE,
+    "linalg": twin_cases.LINALG,
+    "ndimage": twin_cases.NDIMAGE,
+    "optimize": twin_cases.OPTIMIZE,
     "signal": twin_cases.SIGNAL,
     "spatial": twin_cases.SPATIAL,
+    "special": twin_cases.SPECIAL,
     "stats": twin_cases.STATS,
 }
 ALL = [(room, name) for room, cases in ROOMS.items() for name in cases]
@@ -248,7 +253,8 @@ def test_first_uses_in_threads(uses):
 
 def test_an_import_waits_for_no_twin():
     """Else who makes a twin, and imports for it, would wait for the importer."""
-    assert in_a_new_process("""
+    assert (
+        in_a_new_process("""
         import importlib, threading
         import linad.scipy
         from linad.scipy import twins
@@ -262,12 +268,15 @@ def test_an_import_waits_for_no_twin():
             thread.start()
             thread.join(60)
             print(thread.is_alive())
-    """) == "False"
+    """)
+        == "False"
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are of Unix")
 def test_a_fork_waits_for_who_makes_twins():
-    assert in_a_new_process("""
+    assert (
+        in_a_new_process("""
         import os, threading, time
         from linad.scipy import twins
 
@@ -283,7 +292,9 @@ def test_a_fork_waits_for_who_makes_twins():
         if os.fork() == 0:
             os._exit(0 if twins._making.acquire(timeout=5) else 1)
         print(os.wait()[1])
-    """) == "0"
+    """)
+        == "0"
+    )
 
 
 def test_twins_of_frozen_distributions_go_with_them():

@@ -11,7 +11,10 @@ from linad.scipy.twinforms import form_by_twin
 
 _ROOMS = ("distance", "transform")
 
-TWINS = ("Rectangle", "geometric_slerp", "procrustes")
+TWINS = (
+    *("Rectangle", "geometric_slerp", "procrustes"),
+    *("distance_matrix", "minkowski_distance", "minkowski_distance_p"),
+)
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
