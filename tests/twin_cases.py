@@ -325,7 +325,6 @@ STATS = {
         lambda m, a: m.order_statistic(m.Normal(mu=a), n=5, r=2).pdf(0.3),
         ONE,
     ),
-    "anderson_ksamp": (lambda m, x, y: m.anderson_ksamp([x, y]).statistic, X, Y),
     "bws_test": (lambda m, x, y: m.bws_test(x, y).statistic, X, Y),
     "logrank": (lambda m, x, y: m.logrank(x**2, y**2).statistic, X, Y),
     "pointbiserialr": (lambda m, x: m.pointbiserialr(np.arange(14) % 2, x).statistic, X),

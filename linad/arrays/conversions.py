@@ -98,6 +98,15 @@ def has_attribute(x: Any, name: str, /) -> bool:
     return builtins.hasattr(sample(x) if type(x) is Tracer else x, name)
 
 
+def attribute(x: Any, name: str, /, *default: Any) -> Any:
+    """As ``getattr``, for what the plain value has."""
+    if type(x) is not Tracer:
+        return builtins.getattr(x, name, *default)
+    if default and not builtins.hasattr(sample(x), name):
+        return default[0]
+    return builtins.getattr(x, name)
+
+
 def type_of(*args: Any, **kwargs: Any) -> Any:
     """As ``type``, for the plain value."""
     if len(args) == 1 and type(args[0]) is Tracer:
@@ -112,6 +121,7 @@ BUILTINS: dict[Any, Function] = {
     builtins.complex: to_complex,
     builtins.int: to_int,
     builtins.isinstance: is_instance,
+    builtins.getattr: attribute,
     builtins.hasattr: has_attribute,
     builtins.type: type_of,
 }

@@ -344,7 +344,12 @@ def tests_iterable(x):
 
 def asks_for_attributes(x):
     s = np.sum(x)
-    return s * x if hasattr(x, "__len__") and not hasattr(s, "__len__") else 7 * x
+    lengths = getattr(x, "__len__", None), getattr(s, "__len__", None)
+    return s * x if lengths[0] is not None and lengths[1] is None and no_length(s) else 7 * x
+
+
+def no_length(s):
+    return not hasattr(s, "__len__") and not hasattr(s, "__iter__") and hasattr(s, "shape")
 
 
 def tests_by_key(x):
@@ -418,5 +423,5 @@ FUNCTIONS = [
     and callable(value)
     and not isinstance(value, type)
     and not name.startswith("_")
-    and name != "nodes"
+    and name not in ("nodes", "no_length")
 ]

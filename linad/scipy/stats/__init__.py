@@ -104,7 +104,7 @@ TWINS = (
     *("page_trend_test", "power_divergence", "ranksums", "skewtest"),
     *("ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel", "wilcoxon"),
     *("combine_pvalues", "false_discovery_control"),
-    *("anderson_ksamp", "bws_test", "logrank", "pointbiserialr", "ppcc_plot", "spearmanrho"),
+    *("bws_test", "logrank", "pointbiserialr", "ppcc_plot", "spearmanrho"),
     *("bootstrap", "monte_carlo_test", "permutation_test"),
     *("boxcox", "boxcox_llf", "yeojohnson", "yeojohnson_llf"),
     # Distributions.
