@@ -30,7 +30,8 @@ def is_kind_of_dispatchers(kind: type) -> bool:
 
 def python_of(dispatcher: Any) -> types.FunctionType:
     """The function that was compiled; that of a ufunc takes numbers."""
-    return getattr(dispatcher, "_dispatcher", dispatcher).py_func  # type: ignore[no-any-return]
+    python = getattr(dispatcher, "py_func", None)
+    return python or dispatcher._dispatcher.py_func  # type: ignore[no-any-return]
 
 
 def _copy(f: types.FunctionType, code: types.CodeType) -> types.FunctionType:

@@ -323,9 +323,13 @@ def instance_twin(value: Any, shared: bool = False) -> Any:
         return value
     made: Any = object.__new__(kind)
     if shared:
-        # What others hold, a frozen distribution for one, goes with them.
         key = id(value)
-        _TWINS[key] = weakref.ref(value, lambda _, pop=_TWINS.pop: pop(key, None)), made
+
+        def forget(_: Any, twins: dict[int, Any] = _TWINS) -> None:
+            twins.pop(key, None)
+
+        # What others hold, a frozen distribution for one, goes with them.
+        _TWINS[key] = weakref.ref(value, forget), made
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
     return made
 
