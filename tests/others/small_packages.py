@@ -22,7 +22,7 @@ def signals_():
     settings = {
         "asls": {"lam": 1e3},
         "arpls": {"lam": 1e3},
-        "imodpoly": {"poly_order": 2},
+        "penalized_poly": {"poly_order": 2},
         "snip": {"max_half_window": 5},
         "mor": {"half_window": 5},
     }
