@@ -58,7 +58,6 @@ INTERPOLATE = {
     ),
     "make_splprep": (lambda m, a: m.make_splprep([a[0], a[1]], s=0)[0](0.3), M[:2]),
     "make_splrep": (lambda m, x, y, t: m.make_splrep(x, y, s=0)(t), T, P, TWO),
-    "pade": (lambda m, a: np.concatenate([p.coeffs for p in m.pade(a, 2)]), P[:5]),
 }
 
 LINALG = {
@@ -253,9 +252,6 @@ SIGNAL = {
 }
 
 SPATIAL = {
-    "distance_matrix": (lambda m, x, y: m.distance_matrix(x, y, 3, threshold=2), M, N),
-    "minkowski_distance": (lambda m, x, y: m.minkowski_distance(x, y), M, N),
-    "minkowski_distance_p": (lambda m, x, y: m.minkowski_distance_p(x, y, 3), M, N),
     "Rectangle": (lambda m, x: m.Rectangle(x + 2, x).volume() + x[0], P),
     "geometric_slerp": (
         lambda m, x, y, t: m.geometric_slerp(unit(x), unit(y), t),

@@ -374,7 +374,9 @@ def _enter() -> None:
     stands_for(math, traced_math)
     stands_for(np, traced_numpy)
     stands_for(_compat(), traced_numpy)
-    stands_for(_array_api.xpx.at, at)
+    extra = getattr(_array_api, "xpx", None)  # older versions write in place
+    if extra is not None:
+        stands_for(extra.at, at)
     # Where SciPy keeps its copies of what it asks differs from version to version.
     for module, names in list(sys.modules.items()):
         if _is_scipy(module) and "array_api" in module:

@@ -11,10 +11,7 @@ from linad.scipy.twinforms import form_by_twin
 
 _ROOMS = ("distance", "transform")
 
-TWINS = (
-    *("Rectangle", "geometric_slerp", "procrustes"),
-    *("distance_matrix", "minkowski_distance", "minkowski_distance_p"),
-)
+TWINS = ("Rectangle", "geometric_slerp", "procrustes")
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
