@@ -25,6 +25,7 @@ class Transformed:
     def __init__(self, run: Callable[..., Any], make: Callable[..., Any], *args: Any) -> None:
         functools.update_wrapper(self, args[0], updated=())
         self._run, self._made = run, (make, args)
+        self.__doc__ = _documentation(make, args)
 
     @property
     def function(self) -> Any:
@@ -47,6 +48,16 @@ class Transformed:
     def __repr__(self) -> str:
         make, args = self._made
         return f"<{make.__name__.strip('_')} of {name_of(args[0])}>"
+
+
+def _documentation(make: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """What ``help`` says of it: what it computes, and then the words of the user's function."""
+    f, name = args[0], name_of(args[0])
+    kind = make.__name__.strip("_").replace("_", " ").capitalize()
+    where = f" in argnums={args[1]!r}" if len(args) > 1 else ""
+    words = f"{kind} of {name}{where}, a function of the arguments of {name}."
+    own = getattr(f, "__doc__", None)
+    return f"{words}\n\n    {own}" if own else words  # indented as the rest of it, mostly
 
 
 def named(function: Any) -> str:
