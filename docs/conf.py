@@ -4,6 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+# Pages show what programs print, not how long their kernels took to compile here.
+os.environ["LINAD_PROGRESS"] = "0"
+
 import linad
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
