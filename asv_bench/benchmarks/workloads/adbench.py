@@ -190,7 +190,11 @@ def reprojection_blocks(rows, feature, seeds, out):
             inner = a0 * b0 + a1 * b1 + a2 * b2
             o0, o1, o2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
             along_axis = inner * (1.0 - c)
-            X0, X1, X2 = b0 * c + o0 * s + a0 * along_axis, b1 * c + o1 * s + a1 * along_axis, b2 * c + o2 * s + a2 * along_axis
+            X0, X1, X2 = (
+                b0 * c + o0 * s + a0 * along_axis,
+                b1 * c + o1 * s + a1 * along_axis,
+                b2 * c + o2 * s + a2 * along_axis,
+            )
             i0, i1 = X0 / X2, X1 / X2
             q = i0 * i0 + i1 * i1
             k1, k2 = v[9, t], v[10, t]

@@ -122,7 +122,6 @@ class Workload:
         """The task, jitted."""
         return linad.jit(self.eager(task))
 
-
     def written_by_hand(self, task: str, wanted: Any, rtol: float = 1e-8) -> Any:
         """A call of the derivative by hand, or None; ``wanted`` is the result that it must have."""
         written = self.by_hand.get(task)
