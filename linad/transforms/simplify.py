@@ -28,6 +28,7 @@ from linad.transforms import (
 from linad.transforms.rewriting import RULES, params_key, standing_for, value_key
 from linad.transforms.shifted_sums import WindowSums
 from linad.transforms.small_arrays import without_overwritten
+from linad.transforms.sums_in_pieces import in_pieces
 
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
@@ -82,7 +83,8 @@ class TapeSimplifier:
         for eqn in tape.equations:
             self._take(eqn)
         outputs = [self._emitted(a) for a in tape.outputs]
-        equations = needed(self.equations, outputs)
+        self.equations = needed(self.equations, outputs)
+        equations, outputs = in_pieces(self, outputs)
         equations = needed(without_overwritten(equations, outputs, self.new_var), outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
 
