@@ -83,8 +83,8 @@ class TapeSimplifier:
         for eqn in tape.equations:
             self._take(eqn)
         outputs = [self._emitted(a) for a in tape.outputs]
-        self.equations = needed(self.equations, outputs)
         equations, outputs = in_pieces(self, outputs)
+        equations = needed(equations, outputs)
         equations = needed(without_overwritten(equations, outputs, self.new_var), outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
 

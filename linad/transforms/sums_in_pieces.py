@@ -11,7 +11,7 @@ so that the loop that writes e's slopes from a to b adds its terms as well, and 
 from collections.abc import Sequence
 from typing import Any
 
-from linad.core.tape import Equation, Var
+from linad.core.tape import Equation, Var, needed
 from linad.transforms.rewriting import standing_for
 from linad.transforms.shifted_sums import SLICED, WORTHWHILE
 
@@ -29,7 +29,7 @@ def in_pieces(s: Any, outputs: list[Any]) -> tuple[list[Equation], list[Any]]:
         if stop - start >= max(v.shape[axis] - ENDS, WORTHWHILE):
             spans.setdefault(v, []).append((axis, start, stop))
     stands: dict[Var, Any] = {}
-    for eqn in s.equations[:] if spans else ():
+    for eqn in needed(s.equations, outputs) if spans else ():
         if eqn.primitive.name == "sum":
             found = _span(s, eqn, spans)
             if found is not None:
