@@ -35,7 +35,7 @@ def columns(u):
 FUNCTIONS = [(bratu, (40, 40)), (wide, (40, 50)), (without_border, (60, 30)), (solid, (12, 9, 10))]
 
 
-@pytest.mark.parametrize(("f", "shape"), [*FUNCTIONS, (columns, (30, 40)), (bratu, (3, 4))])
+@pytest.mark.parametrize("f, shape", [*FUNCTIONS, (columns, (30, 40)), (bratu, (3, 4))])
 def test_pullbacks(f, shape):
     rng = np.random.default_rng(0)
     u = rng.standard_normal(shape)

@@ -49,45 +49,43 @@ def gmm(alphas, means, icf, x, numpy=np):
     return mixture - n * (weights + 0.5 * d * math.log(2 * math.pi)) + prior - k * WISHART
 
 
-TILE = 64
+TILE = 128
 """Rows that the loops by hand take at a time, side by side in memory."""
 
 
 @limit
 def gmm_gradient(alphas, means, icf, x, over_a, over_m, over_i):
+    """With all Q_c below each other: z = Q x - Q m and dQ = (p z) (x - m)^T are one GEMM each."""
     n, d = x.shape
     k = means.shape[0]
+    Q, over_Q, offsets = np.zeros((k * d, d)), np.zeros((k * d, d)), np.zeros(k * d)
+    sums, totals, part = np.empty(k), np.zeros(k * d), np.empty((k * d, d))
     over_a[:] = 0.0
-    over_m[:] = 0.0
-    over_i[:] = 0.0
-    diagonal, sums = np.exp(icf[:, :d]), np.empty(k)
     for c in range(k):
         sums[c] = alphas[c] + np.sum(icf[c, :d])
-    z, e = np.empty((k, d, TILE)), np.empty((d, TILE))
-    rows, terms = np.empty((d, TILE)), np.empty((k, TILE))
-    top, total = np.empty(TILE), np.empty(TILE)
-    for start in range(0, n, TILE):
-        m = min(TILE, n - start)
+        at = d
         for j in range(d):
-            for t in range(m):
-                rows[j, t] = x[start + t, j]
+            Q[c * d + j, j] = np.exp(icf[c, j])
+            for r in range(j + 1, d):
+                Q[c * d + r, j] = icf[c, at]
+                at += 1
+            for r in range(j, d):
+                offsets[c * d + r] += Q[c * d + r, j] * means[c, j]
+    m = min(TILE, n)
+    z, terms, top, total = np.empty((k * d, m)), np.empty((k, m)), np.empty(m), np.empty(m)
+    for start in range(0, n, TILE):
+        if n - start < m:
+            m = n - start
+            z = np.empty((k * d, m))
+        rows = x[start : start + m]
+        np.dot(Q, rows.T, z)
         top[:] = -np.inf
         for c in range(k):
-            for j in range(d):
-                for t in range(m):
-                    e[j, t] = rows[j, t] - means[c, j]
-                    z[c, j, t] = diagonal[c, j] * e[j, t]
-            at = d
-            for j in range(d):
-                for r in range(j + 1, d):
-                    below = icf[c, at]
-                    at += 1
-                    for t in range(m):
-                        z[c, r, t] += below * e[j, t]
             for t in range(m):
                 s = 0.0
                 for j in range(d):
-                    s += z[c, j, t] * z[c, j, t]
+                    z[c * d + j, t] -= offsets[c * d + j]
+                    s += z[c * d + j, t] * z[c * d + j, t]
                 terms[c, t] = sums[c] - 0.5 * s
                 top[t] = max(top[t], terms[c, t])
         total[:] = 0.0
@@ -95,42 +93,37 @@ def gmm_gradient(alphas, means, icf, x, over_a, over_m, over_i):
             for t in range(m):
                 terms[c, t] = exp(terms[c, t] - top[t])
                 total[t] += terms[c, t]
+        for t in range(m):
+            total[t] = 1.0 / total[t]
         for c in range(k):
             shares = 0.0
             for t in range(m):
-                terms[c, t] /= total[t]
+                terms[c, t] *= total[t]
                 shares += terms[c, t]
             over_a[c] += shares
             for j in range(d):
-                s = own = 0.0
+                s = 0.0
                 for t in range(m):
-                    e[j, t] = rows[j, t] - means[c, j]
-                    z[c, j, t] *= terms[c, t]
-                    s += z[c, j, t]
-                    own += z[c, j, t] * e[j, t]
-                over_m[c, j] += s
-                over_i[c, j] -= own * diagonal[c, j]
-            at = d
-            for j in range(d):
-                for r in range(j + 1, d):
-                    s = 0.0
-                    for t in range(m):
-                        s += z[c, r, t] * e[j, t]
-                    over_i[c, at] -= s
-                    at += 1
+                    z[c * d + j, t] *= terms[c, t]
+                    s += z[c * d + j, t]
+                totals[c * d + j] += s
+        np.dot(z, rows, part)
+        over_Q += part
     shares = np.exp(alphas - np.max(alphas))
     shares /= np.sum(shares)
     for c in range(k):
         at = d
         for j in range(d):
-            over_i[c, j] += over_a[c] + diagonal[c, j] ** 2
-            s = diagonal[c, j] * over_m[c, j]
-            for r in range(j + 1, d):  # later sums are not scaled yet
-                s += icf[c, at] * over_m[c, r]
-                at += 1
+            s, q = 0.0, Q[c * d + j, j]
+            for r in range(j, d):
+                s += Q[c * d + r, j] * totals[c * d + r]
             over_m[c, j] = s
-        for j in range(d, icf.shape[1]):
-            over_i[c, j] += icf[c, j]
+            along = over_Q[c * d + j, j] - totals[c * d + j] * means[c, j]
+            over_i[c, j] = over_a[c] + q * q - along * q
+            for r in range(j + 1, d):
+                along = over_Q[c * d + r, j] - totals[c * d + r] * means[c, j]
+                over_i[c, at] = icf[c, at] - along
+                at += 1
         over_a[c] -= n * shares[c]
 
 

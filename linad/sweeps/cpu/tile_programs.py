@@ -4,8 +4,9 @@ A tile is a program of its own with memory of its own. One kernel runs all of th
 writes into the program's words where the tile's rows are, and sweeps it. Several threads share
 the tiles of an instruction; each takes one of the *seats*, words and memory for one thread.
 
-Tiles pay where instructions of the group hand arrays to each other that do not fit in a cache. Their
-length depends on sizes alone, so results do not depend on the machine, nor on the number of threads.
+Tiles pay where instructions of the group hand arrays to each other that do not fit in a cache.
+Their length depends on sizes alone, so results do not depend on the machine, nor on the number
+of threads.
 """
 
 from typing import Any
@@ -40,7 +41,7 @@ EQUATIONS = 1000
 """Most equations of a group: it is planned three times."""
 
 SHARE = 0.4
-"""The part of the traffic of a group that tiles have to spare. What stays in a cache is not free."""
+"""The part of a group's traffic that tiles have to spare: what stays in a cache is not free."""
 
 
 def tiled(tape: Tape, target: Target, chosen: Settings) -> Tape:
