@@ -181,6 +181,9 @@ class TapeSimplifier:
 
 # Repetition and constants.
 
+COMMUTATIVE = {"add", "multiply"}
+"""Primitives of two operands whose order does not matter: with x * 2 there is no need of 2 * x."""
+
 
 def _key(eqn: Equation) -> Any:
     """Equations of equal keys have equal results; None where that cannot be said."""
@@ -188,8 +191,10 @@ def _key(eqn: Equation) -> Any:
         return None
     if eqn.primitive.name == "empty_like":
         return None  # memory to write into, each its own
-    key = (eqn.primitive, tuple([value_key(a) for a in eqn.inputs]), params_key(eqn.params))
+    together = frozenset if eqn.primitive.name in COMMUTATIVE else tuple
     try:
+        values: Any = together([value_key(a) for a in eqn.inputs])
+        key = (eqn.primitive, values, params_key(eqn.params))
         hash(key)
     except TypeError:
         return None
