@@ -109,7 +109,8 @@ def _row_traffic(group: Group, lowering: Lowering) -> int:
             buffer.kind == "output" and buffer.number < len(group.kept)
         )
 
-    return sum([i.moved_bytes(has_rows) for i in lowering.instructions]) // UNIT
+    calls = [i for i in lowering.instructions if isinstance(i, KernelCall)]
+    return sum([call.moved_bytes(has_rows) for call in calls]) // UNIT
 
 
 def _bytes(v: Var) -> int:
