@@ -45,7 +45,7 @@ Spans = tuple[tuple[int, int], ...]
 """Of a window: start and stop on each axis."""
 
 
-class Part(NamedTuple):
+class WindowPart(NamedTuple):
     """A value that is added in a window: of the value's entries those from ``origin`` on."""
 
     spans: Spans
@@ -58,7 +58,7 @@ class WindowSum(NamedTuple):
 
     shape: Shape
     dtype: Any
-    parts: tuple[Part, ...]
+    parts: tuple[WindowPart, ...]
     equation: Equation
 
     @property
@@ -79,7 +79,7 @@ class WindowSum(NamedTuple):
                 origin = tuple([k + low - start for k, (low, _), (start, _) in ahead])
                 moved = zip(both, window, strict=True)
                 spans = tuple([(low - start, high - start) for (low, high), (start, _) in moved])
-                parts.append(Part(spans, part.value, origin))
+                parts.append(WindowPart(spans, part.value, origin))
         return self._replace(shape=tuple([b - a for a, b in window]), parts=tuple(parts))
 
 
@@ -139,7 +139,7 @@ class WindowSums:
         if value.shape != tuple([b - a for a, b in spans]):
             return None
         self._emit_pending(value)
-        part = Part(spans, self.s.operand(value), (0,) * len(shape))
+        part = WindowPart(spans, self.s.operand(value), (0,) * len(shape))
         return WindowSum(shape, eqn.outputs[0].dtype, (part,), eqn)
 
     def _read(self, eqn: Equation) -> WindowRead | None:
@@ -168,7 +168,7 @@ class WindowSums:
         spans = added.read.spans
         if _spans_of(eqn, total.shape) != spans:
             return None
-        part = Part(spans, added.value, (0,) * len(spans))
+        part = WindowPart(spans, added.value, (0,) * len(spans))
         total = total._replace(parts=(*total.parts, part), equation=eqn)
         return total if len(total.parts) <= MOST_PARTS or _axes_cut(total) == 1 else None
 
@@ -228,7 +228,7 @@ class WindowSums:
             base = s.emit("write_region", [base, value], total.shape, total.dtype, region=region)
         return base
 
-    def _sliced(self, part: Part, piece: Spans) -> Any:
+    def _sliced(self, part: WindowPart, piece: Spans) -> Any:
         """What of a part lies at a piece of its window."""
         value = part.value
         for axis, (start, stop) in enumerate(piece):
