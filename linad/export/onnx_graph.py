@@ -27,6 +27,7 @@ from linad.export import (
     onnx_bessel as _bessel,
     onnx_complex as _complex,
     onnx_compositions as _compositions,
+    onnx_control as _control,
     onnx_exponentials as _exponentials,
     onnx_incomplete as _incomplete,
     onnx_integrals as _integrals,
@@ -42,7 +43,7 @@ from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
 FORM_MODULES = (
-    *(_nodes, _selections, _searching, _matrices, _complex),
+    *(_nodes, _selections, _searching, _matrices, _complex, _control),
     *(
         _exponentials,
         _trigonometry,
@@ -95,9 +96,7 @@ def _written(program: ModelProgram, shared: bool) -> tuple[Writer, Shapes]:
         shape, dtype = (a.shape, a.dtype) if isinstance(a, Var) else (np.shape(a), a.dtype)
         outputs[name] = ModelValue(shape, np.dtype(dtype))
     if writer.holds:
-        held = writer.holds[0]
-        for other in writer.holds[1:]:
-            held = writer.node("And", [held, other])
+        held = writer.all_hold(writer.holds)
         writer.nodes.append(helper.make_node("Identity", [held], [HOLDS]))
         outputs[HOLDS] = ModelValue((), np.dtype(bool))
     return writer, (inputs, outputs)
