@@ -10,6 +10,7 @@ import numpy as np
 import onnx_cases
 import onnxruntime
 import pytest
+from onnx_loops import LOOPS, OTHERS, X
 from onnx_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
 
 import linad
@@ -52,6 +53,15 @@ def test_derivatives_of_programs(name, derivative):
             linad.onnx(f)(*args)
     else:
         agreement(linad.onnx(f)(*args), *args)
+
+
+@pytest.mark.parametrize("derivative", [gradient, tangent, hessian_product])
+@pytest.mark.parametrize("name", LOOPS)
+def test_derivatives_of_loops(name, derivative):
+    f, args = derivative(LOOPS[name], (X,))
+    exported = linad.onnx(f)(*args)
+    for x in (X, *OTHERS.get(name, ())):
+        agreement(exported, (x,) if derivative is not gradient else x, *args[1:])
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 30])

@@ -174,7 +174,10 @@ def _counted(
         return _flat([*_grouped(ends, carry), *_grouped(whole, like)])
 
     def nothing() -> list[Value]:
-        return [*_flat(carry), *[(writer.constant(np.zeros(s, d)), s, d) for _, s, d in _flat(like)]]
+        return [
+            *_flat(carry),
+            *[(writer.constant(np.zeros(s, d)), s, d) for _, s, d in _flat(like)],
+        ]
 
     some = writer.node("Less", [writer.constant(0, np.int64), count])
     names = writer.choice(some, repeated, nothing)
@@ -210,13 +213,15 @@ def _while(writer: Writer, eqn: Equation) -> Any:
         return found[0]
 
     integers = {"count": 0, "rows": 0, "stride": owner.first, "following": 0}
-    numbers = [[(writer.constant(v, np.int64), (), INTEGER)] for v in integers.values()]
+    numbers: list[Parts] = [
+        [(writer.constant(v, np.int64), (), INTEGER)] for v in integers.values()
+    ]
     kept: list[Parts] = []
     if owner.kept:
         stored = [[((owner.kept, *s), d) for _, s, d in parts] for parts in carry]
         kept = [[(writer.constant(np.zeros(s, d)), s, d) for s, d in parts] for parts in stored]
     going = test(carry)
-    start = [[(going, (), TRUTH)], *numbers, *kept, *carry]
+    start: list[Parts] = [[(going, (), TRUTH)], *numbers, *kept, *carry]
 
     def write(k: str, going: str, names: list[str]) -> Step:
         _, *rest = _grouped(names, start)
@@ -348,12 +353,10 @@ def _put(writer: Writer, eqn: Equation, base: str, value: Any, at: Any, add: boo
     old = value.shape if isinstance(value, Var) else np.shape(value)
     new = writer.expand(writer.read(value, y.dtype), old, (*lead, *inner))
     rows = writer.expand(places, count[1:], count)
-    made = writer.node(
-        "ScatterElements",
-        [writer.reshape(base, y.shape, flat), rows, writer.reshape(new, (*lead, *inner), count)],
-        axis=1,
-        **({"reduction": "add"} if add else {}),
-    )
+    keywords: dict[str, Any] = {"reduction": "add"} if add else {}
+    operands = [writer.reshape(base, y.shape, flat), rows]
+    operands.append(writer.reshape(new, (*lead, *inner), count))
+    made = writer.node("ScatterElements", operands, axis=1, **keywords)
     return writer.reshape(made, flat, y.shape)
 
 

@@ -468,9 +468,7 @@ class Writer:
                 held = [(name, (), TRUTH)]
             graphs.append(self._graph(nodes, [], [*found, *held]))
         count = len(branches[0][1][0]) + decided
-        made = self.node(
-            "If", [condition], count, then_branch=graphs[0], else_branch=graphs[1]
-        )
+        made = self.node("If", [condition], count, then_branch=graphs[0], else_branch=graphs[1])
         names = [made] if isinstance(made, str) else list(made)
         if decided:
             self.holds.append(names.pop())
@@ -497,18 +495,19 @@ class Writer:
         return nodes, found
 
     def _graph(self, nodes: Any, inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
-        return helper.make_graph(
-            nodes, self.fresh("step"), [_info(v) for v in inputs], [_info(v) for v in outputs]
+        infos = [[self._info(v) for v in values] for values in (inputs, outputs)]
+        return helper.make_graph(nodes, self.fresh("step"), *infos)
+
+    def _info(self, value: Value) -> Any:
+        name, shape, dtype = value
+        # Models that are compared are to be the same for all lengths.
+        return helper.make_tensor_value_info(
+            name, tensor_type(dtype), shape if self.shared else None
         )
 
 
 def _values(names: Sequence[str], like: Sequence[Value]) -> list[Value]:
     return [(name, shape, dtype) for name, (_, shape, dtype) in zip(names, like, strict=True)]
-
-
-def _info(value: Value) -> Any:
-    name, shape, dtype = value
-    return helper.make_tensor_value_info(name, tensor_type(dtype), shape)
 
 
 def _example(shape: Shape, dtype: Any) -> Any:
