@@ -32,6 +32,7 @@ from linad.export import (
     onnx_incomplete as _incomplete,
     onnx_integrals as _integrals,
     onnx_matrices as _matrices,
+    onnx_matrix_functions as _matrix_functions,
     onnx_nodes as _nodes,
     onnx_reductions as _reductions,
     onnx_searching as _searching,
@@ -53,6 +54,7 @@ FORM_MODULES = (
         _bessel,
         _incomplete,
         _integrals,
+        _matrix_functions,
     ),
 )
 """They register how primitives are written."""
