@@ -38,6 +38,7 @@ from linad.export import (
     onnx_searching as _searching,
     onnx_selections as _selections,
     onnx_special as _special,
+    onnx_spectral as _spectral,
     onnx_trigonometry as _trigonometry,
 )
 from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
@@ -55,6 +56,7 @@ FORM_MODULES = (
         _incomplete,
         _integrals,
         _matrix_functions,
+        _spectral,
     ),
 )
 """They register how primitives are written."""
@@ -81,6 +83,7 @@ def _written(program: ModelProgram, shared: bool) -> tuple[Writer, Shapes]:
             tensor_type(v.dtype)
         except NoForm as problem:
             raise ExportError(f"onnx: argument {name} is {v.type}: {problem}") from None
+    _check_signs(program)
     writer.names.update(zip(tape.inputs, program.inputs, strict=True))
     writer.equations(tape.equations)
     inputs = {
@@ -102,6 +105,18 @@ def _written(program: ModelProgram, shared: bool) -> tuple[Writer, Shapes]:
         writer.nodes.append(helper.make_node("Identity", [held], [HOLDS]))
         outputs[HOLDS] = ModelValue((), np.dtype(bool))
     return writer, (inputs, outputs)
+
+
+def _check_signs(program: ModelProgram) -> None:
+    with np.errstate(all="ignore"):
+        eqn = _spectral.sign_dependent(program.tape, program.arrays)
+    if eqn is not None:
+        place = f" at {eqn.source}" if eqn.source is not None else ""
+        raise ExportError(
+            f"onnx: {eqn.primitive.name}{place}: the results depend on the signs of its vectors, "
+            f"which LAPACK chooses; use the vectors in products in which signs cancel, such as "
+            f"(V * w) @ V.T, or fix the signs, as by V * np.sign(V[0])"
+        )
 
 
 def _model(name: str, writer: Writer, nodes: Any, constants: Any, shapes: Shapes) -> Any:

@@ -109,6 +109,8 @@ class Writer:
         Functions of the model by name.
     holds : list of str
         Booleans, one for each decision that Python took on a value.
+    depth, level : int
+        How many compositions, and how many loops and branches, what is written is inside of.
     """
 
     def __init__(self, shared: bool = True, inline: bool = False) -> None:
@@ -119,7 +121,7 @@ class Writer:
         self.holds: list[str] = []
         self.names: dict[Var, str] = {}
         self.place = ""
-        self.depth = 0
+        self.depth = self.level = 0
         self._known: dict[Any, str] = {}
         self._taken: set[str] = set()
         self._count = 0
@@ -485,11 +487,13 @@ class Writer:
         """The nodes of a graph in a node, and its results: values that it makes itself."""
         outer, holds, place, known = self.nodes, self.holds, self.place, dict(self._known)
         self.nodes, self.holds = [], []
+        self.level += 1
         found = [
             [(self.node("Identity", [name]), shape, dtype) for name, shape, dtype in part]
             for part in write()
         ]
         nodes, self.nodes, self.holds, self.place = self.nodes, outer, holds, place
+        self.level -= 1
         if self.inline:
             self._known = known
         return nodes, found
