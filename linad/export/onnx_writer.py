@@ -499,8 +499,8 @@ class Writer:
         return nodes, found
 
     def _graph(self, nodes: Any, inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
-        infos = [[self._info(v) for v in values] for values in (inputs, outputs)]
-        return helper.make_graph(nodes, self.fresh("step"), *infos)
+        given, made = ([self._info(v) for v in values] for values in (inputs, outputs))
+        return helper.make_graph(nodes, self.fresh("step"), given, made)
 
     def _info(self, value: Value) -> Any:
         name, shape, dtype = value

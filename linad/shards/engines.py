@@ -161,15 +161,15 @@ class Dask(Engine):
 
     def _look(self, shards: Sequence[Any]) -> None:
         """Ask the scheduler how many workers there are, and who has each shard."""
+        from distributed import wait
+
         now = time.monotonic()
         if now < self.trusted:
             return
-        known = self.client.scheduler_info(n_workers=-1)["workers"]
-        held = self.client.who_has(shards).values()
-        self.workers = max(len(known), 1)
-        self.holders = [min(holders, default=None) for holders in held]
-        if None not in self.holders:
-            self.trusted = now + TRUSTED
+        wait(shards)  # else those of one task would be made by several workers, and travel
+        self.workers = max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
+        self.holders = shared_out(list(self.client.who_has(shards).values()))
+        self.trusted = now + TRUSTED
 
     def run(
         self, order: Order, groups: list[list[int]], shards: Sequence[Any], progress: Progress
@@ -204,6 +204,17 @@ def is_dask(x: Any) -> bool:
     return hasattr(x, "__dask_graph__") or (
         distributed is not None and isinstance(x, distributed.Future)
     )
+
+
+def shared_out(held: Sequence[Sequence[Any]]) -> list[Any]:
+    """One holder of each shard, all with about as many; None for those that nobody has."""
+    count = dict.fromkeys(sorted({h for holders in held for h in holders}), 0)
+    chosen: list[Any] = [None] * len(held)
+    for k in sorted(range(len(held)), key=lambda k: len(held[k])):
+        if held[k]:
+            chosen[k] = min(sorted(held[k]), key=count.__getitem__)
+            count[chosen[k]] += 1
+    return chosen
 
 
 def divided(numbers: Sequence[int], count: int) -> list[list[int]]:
