@@ -6,7 +6,8 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -166,7 +167,10 @@ class Dask(Engine):
         now = time.monotonic()
         if now < self.trusted:
             return
-        wait(shards)  # else those of one task would be made by several workers, and travel
+        # Else those of one task would be made by several workers, and travel. A shard that is
+        # cancelled is told of by the task that is to read it.
+        with suppress(CancelledError):
+            wait(shards)
         self.workers = max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
         self.holders = shared_out(list(self.client.who_has(shards).values()))
         self.trusted = now + TRUSTED
