@@ -10,6 +10,7 @@ run.
 import functools
 import hashlib
 import logging
+import math
 import os
 import platform
 import sys
@@ -36,6 +37,7 @@ from linad.core.settings import settings
 from linad.sweeps.cpu import (
     atomic,
     complex_numbers as complexes,
+    kernel_arrays,
     kernel_language,
     native,
     number_pairs as numbers,
@@ -53,6 +55,7 @@ DIGEST = hashlib.sha256().digest_size
 
 WRITTEN_WITH = (
     kernel_language,
+    kernel_arrays,
     object_code,
     native,
     atomic,
@@ -168,6 +171,10 @@ NAMESPACE: dict[str, Any] = {
     "set_shared_word": atomic.set_shared_word,
     "carray": carray,
     "pointer": native.pointer,
+    "check_divisions": native.check_divisions,
+    "grown": kernel_arrays.grown,
+    **kernel_arrays.MAKERS,
+    "math": math,
     "accumulate": native.accumulate,
     "accumulate_product": native.accumulate_product,
     **native.GETTERS,

@@ -24,10 +24,11 @@ import functools
 import inspect
 import operator
 import textwrap
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba.core import callconv, cgutils, errors, types
 from numba.core.compiler_lock import global_compiler_lock
@@ -36,8 +37,25 @@ from numba.core.fastmathpass import rewrite_module
 from numba.core.registry import cpu_target
 from numba.core.types.containers import Tuple
 from numba.core.types.misc import literal, unliteral
+from numba.np import numpy_support
+
+from linad.sweeps.cpu.kernel_arrays import (
+    Array,
+    ArrayMaker,
+    Memory,
+    array_at,
+    from_beginning,
+    grown,
+)
+from linad.sweeps.cpu.native import check_divisions
 
 INT64 = ir.IntType(64)
+
+STOPPED = 16
+"""The least status of a kernel that could not go on: 16 + 4 times the line + the reason."""
+
+REASONS = RAISED, DIVISION, NO_STEP, NO_MEMORY = range(4)
+"""Why it stopped: what the line raises, a division by zero, a range whose step is zero, memory."""
 
 OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -61,6 +79,20 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+
+
+NUMBERS: dict[Any, Any] = {
+    float: types.float64,
+    int: types.int64,
+    bool: types.boolean,
+    np.uint64: types.uint64,
+}
+"""Types of Python and NumPy, as Numba knows them."""
+
+
+def stop_of(status: int) -> tuple[int, int]:
+    """The line of a source at which a kernel stopped, and the reason."""
+    return divmod(status - STOPPED, len(REASONS))
 
 
 class Number(NamedTuple):
@@ -146,12 +178,53 @@ def _tree_of(function: Any) -> ast.FunctionDef:
 
 
 def _set_once(tree: ast.FunctionDef) -> set[str]:
-    """The names that a function's source sets at one place."""
-    names = [a.arg for a in tree.args.args]
+    """The names that are set at one place, and read only after it, in the block that it is in.
+
+    Where a block ends, another may begin that does not know the value: after a loop of no turns,
+    say.
+    """
+    count = Counter([a.arg for a in tree.args.args])
+    reads: dict[str, list[ast.Name]] = defaultdict(list)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.append(node.id)
-    return {name for name, count in Counter(names).items() if count == 1}
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                count[node.id] += 1
+            else:
+                reads[node.id].append(node)
+    found = {a.arg for a in tree.args.args if count[a.arg] == 1}
+    for block, names in _blocks(tree):
+        once = [(name, end) for name, end in names if count[name] == 1]
+        if once:
+            inside = {id(node) for statement in block for node in ast.walk(statement)}
+            found |= {
+                name
+                for name, end in once
+                if all([id(r) in inside and end <= (r.lineno, r.col_offset) for r in reads[name]])
+            }
+    return found
+
+
+def _blocks(tree: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], list[tuple[str, Any]]]]:
+    """The lists of statements in a function, the names that each sets, and where that is done."""
+    for node in ast.walk(tree):
+        for part in ("body", "orelse"):
+            block = getattr(node, part, None)
+            if not isinstance(block, list):
+                continue
+            setting: list[tuple[ast.expr, ast.AST]] = [
+                (s.targets[0], s) for s in block if isinstance(s, ast.Assign)
+            ]
+            if isinstance(node, ast.For):
+                setting.append((node.target, node.iter))
+            yield (
+                block,
+                [
+                    (name.id, (by.end_lineno, by.end_col_offset))  # type: ignore[attr-defined]
+                    for target, by in setting
+                    for name in ast.walk(target)
+                    if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+                ],
+            )
 
 
 class _Kernel:
@@ -163,17 +236,37 @@ class _Kernel:
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
         self.kinds = kinds
         self.scopes = 0
+        self.line = 0
+        self.divisions_are_checked = False
+        self.memory = Memory(self.builder, lambda test: self.leave_if(test, NO_MEMORY))
 
     def write(self, tree: ast.FunctionDef, namespace: dict[str, Any]) -> None:
         arguments = [Number(a, types.int64) for a in self.builder.function.args]
         status = self.call_inline(tree, namespace, arguments)
+        self.memory.give_back()
         self.builder.ret(self.cast(status, types.int64).value)
+
+    def leave_if(self, test: Any, reason: int) -> None:
+        """End the kernel for a reason, which its status tells with the line."""
+        builder = self.builder
+        leaves, goes_on = map(builder.append_basic_block, ("leaves", "goes on"))
+        builder.cbranch(test, leaves, goes_on)
+        builder.position_at_end(leaves)
+        self.leave(reason)
+        builder.position_at_end(goes_on)
+
+    def leave(self, reason: int) -> None:
+        status = ir.Constant(INT64, STOPPED + len(REASONS) * self.line + reason)
+        self.outermost.set("return", Number(status, types.int64))
+        self.builder.branch(self.outermost.end)
 
     def call_inline(
         self, tree: ast.FunctionDef, namespace: dict[str, Any], arguments: Sequence[Number]
     ) -> Number:
         """Write a function of the same language in place; what it returns."""
         scope = _Scope(self, tree, namespace)
+        if scope.number == 1:
+            self.outermost = scope
         for parameter, number in zip(tree.args.args, arguments, strict=True):
             scope.set(parameter.arg, number)
         end = self.builder.append_basic_block("end")
@@ -258,14 +351,18 @@ class _Scope:
         self.kernel, self.namespace = kernel, namespace
         self.number = kernel.scopes = kernel.scopes + 1
         self.set_once = _set_once(tree)
-        self.values: dict[str, Number] = {}
+        self.values: dict[str, Number | Array] = {}
+        self.arrays: dict[str, Array] = {}
         self.slots: dict[str, Any] = {}
         self.loops: list[_Loop] = []
         self.end: Any = None
 
     # Variables.
 
-    def set(self, name: str, number: Number) -> None:
+    def set(self, name: str, number: Number | Array) -> None:
+        if isinstance(number, Array):
+            self._set_array(name, number)
+            return
         if name in self.set_once:
             self.values[name] = Number(number.value, unliteral(number.type))
             return
@@ -284,6 +381,23 @@ class _Scope:
             self.slots[name] = cgutils.alloca_once(kernel.builder, space)
         kernel.builder.store(kernel.cast(number, known).value, self.slots[name])
 
+    def _set_array(self, name: str, array: Array) -> None:
+        if name in self.set_once:
+            self.values[name] = array
+            return
+        builder = self.kernel.builder
+        parts = (array.address, *array.shape)
+        if name not in self.arrays:
+            slots = [cgutils.alloca_once(builder, part.type) for part in parts]
+            self.arrays[name] = Array(slots[0], tuple(slots[1:]), array.kind)
+        slots = [self.arrays[name].address, *self.arrays[name].shape]
+        for slot, part in zip(slots, parts, strict=True):
+            builder.store(part, slot)
+
+    def _array(self, name: str) -> Array:
+        load, slots = self.kernel.builder.load, self.arrays[name]
+        return Array(load(slots.address), tuple(map(load, slots.shape)), slots.kind)
+
     def get(self, name: str) -> Number:
         value = self.kernel.builder.load(self.slots[name])
         return Number(value, self.kernel.kinds[self.number, name])
@@ -297,7 +411,14 @@ class _Scope:
             write = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if write is None:
                 raise SyntaxError(f"kernels know no {ast.unparse(statement)}")
+            self.kernel.line = statement.lineno
             write(statement)
+
+    def _pass(self, statement: ast.Pass) -> None:
+        """Nothing is to be done."""
+
+    def _raise(self, statement: ast.Raise) -> None:
+        self.kernel.leave(RAISED)
 
     def _expr(self, statement: ast.Expr) -> None:
         if not isinstance(statement.value, ast.Constant):  # a docstring
@@ -309,19 +430,45 @@ class _Scope:
             assert isinstance(statement.value, ast.Tuple)
             numbers = [self.value(v) for v in statement.value.elts]
             for name, number in zip(target.elts, numbers, strict=True):
-                self._assign_name(name, number)
+                self._assign_to(name, number)
             return
-        self._assign_name(target, self.value(statement.value))
+        self.target = target
+        self._assign_to(target, self.value(statement.value))
 
-    def _assign_name(self, target: ast.expr, number: Number) -> None:
-        assert isinstance(target, ast.Name)
-        self.set(target.id, number)
+    def _assign_to(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.set(target.id, value)
+            return
+        assert isinstance(target, ast.Subscript)
+        array, indices = self._entry(target)
+        self._store(array, indices, value)
+
+    def _store(self, array: Array, indices: Sequence[Any], value: Number) -> None:
+        array.store(self.kernel.builder, indices, self.kernel.cast(value, array.kind).value)
 
     def _augassign(self, statement: ast.AugAssign) -> None:
-        assert isinstance(statement.target, ast.Name)
-        name = statement.target.id
-        operation = OPERATORS[type(statement.op)]
-        self.set(name, self.kernel.applied(operation, self.get(name), self.value(statement.value)))
+        target = statement.target
+        if isinstance(target, ast.Name):
+            before, given = self.get(target.id), self.value(statement.value)
+            self.set(target.id, self._combined(statement.op, before, given))
+            return
+        assert isinstance(target, ast.Subscript)
+        array, indices = self._entry(target)
+        before = Number(array.load(self.kernel.builder, indices), array.kind)
+        given = self.value(statement.value)
+        self._store(array, indices, self._combined(statement.op, before, given))
+
+    def _entry(self, node: ast.Subscript) -> tuple[Array, list[Any]]:
+        """An array, and indices of an entry of it that count from the beginning."""
+        array = self.value(node.value)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        kernel, indices = self.kernel, []
+        for part, length in zip(parts, array.shape, strict=True):
+            number = self.value(part)
+            i = kernel.cast(number, types.int64).value
+            signed = getattr(unliteral(number.type), "signed", True)
+            indices.append(from_beginning(kernel.builder, i, length) if signed else i)
+        return array, indices
 
     def _return(self, statement: ast.Return) -> None:
         assert statement.value is not None
@@ -373,21 +520,38 @@ class _Scope:
 
     def _for(self, statement: ast.For) -> None:
         builder = self.kernel.builder
-        low, high, step, down = self._range(statement.iter)
+        low, high, step, sign = self._range(statement.iter)
         at = cgutils.alloca_once(builder, INT64)
         builder.store(low, at)
         names = ("test", "body", "following", "after")
         test, body, following, after = map(builder.append_basic_block, names)
+        if sign is None:  # what is left is counted, since the end may lie on either side
+            left, one = cgutils.alloca_once(builder, INT64), ir.Constant(INT64, 1)
+            builder.store(self._turns(low, high, step), left)
         builder.branch(test)
         builder.position_at_end(test)
-        sign = ">" if down else "<"
-        builder.cbranch(builder.icmp_signed(sign, builder.load(at), high), body, after)
+        if sign is None:
+            goes_on = builder.icmp_signed(">", builder.load(left), ir.Constant(INT64, 0))
+        else:
+            goes_on = builder.icmp_signed(sign, builder.load(at), high)
+        builder.cbranch(goes_on, body, after)
         builder.position_at_end(following)
         builder.store(builder.add(builder.load(at), step, flags=("nsw",)), at)
+        if sign is None:
+            builder.store(builder.sub(builder.load(left), one), left)
         builder.branch(test)
         builder.position_at_end(body)
-        self._assign_name(statement.target, Number(builder.load(at), types.int64))
+        self._assign_to(statement.target, Number(builder.load(at), types.int64))
         self._body(statement.body, _Loop(following, after))
+
+    def _turns(self, low: Any, high: Any, step: Any) -> Any:
+        """How many numbers a range has."""
+        builder, zero, one = self.kernel.builder, ir.Constant(INT64, 0), ir.Constant(INT64, 1)
+        up = builder.icmp_signed(">", step, zero)
+        way = builder.select(up, builder.sub(high, low), builder.sub(low, high))
+        pace = builder.select(up, step, builder.neg(step))
+        turns = builder.add(builder.sdiv(builder.sub(way, one), pace), one)
+        return builder.select(builder.icmp_signed(">", way, zero), turns, zero)
 
     def _body(self, statements: Sequence[ast.stmt], loop: _Loop) -> None:
         """Write what a loop repeats, and go on after it."""
@@ -399,10 +563,10 @@ class _Scope:
             builder.branch(loop.following)
         builder.position_at_end(loop.after)
 
-    def _range(self, call: ast.expr) -> tuple[Any, Any, Any, bool]:
-        """Where a loop begins, where it ends, its step, and whether that goes down.
+    def _range(self, call: ast.expr) -> tuple[Any, Any, Any, str | None]:
+        """Where a loop begins, where it ends, its step, and how its counter compares with the end.
 
-        A step that the source does not say goes up.
+        None if the source does not say whether it goes up or down.
         """
         assert isinstance(call, ast.Call)
         assert self.value(call.func) is range
@@ -411,8 +575,12 @@ class _Scope:
             numbers = [self.kernel.constant(0), *numbers]
         if len(numbers) == 2:
             numbers = [*numbers, self.kernel.constant(1)]
-        down = getattr(numbers[2].type, "literal_value", 1) < 0
-        return *[self.kernel.cast(x, types.int64).value for x in numbers], down
+        low, high, step = [self.kernel.cast(x, types.int64).value for x in numbers]
+        said = getattr(numbers[2].type, "literal_value", 0)
+        if not said:
+            none = self.kernel.builder.icmp_signed("==", step, ir.Constant(INT64, 0))
+            self.kernel.leave_if(none, NO_STEP)
+        return low, high, step, ">" if said < 0 else "<" if said > 0 else None
 
     # Expressions: numbers, or Python's objects that names of the namespace stand for.
 
@@ -430,12 +598,20 @@ class _Scope:
             return self.values[node.id]
         if node.id in self.slots:
             return self.get(node.id)
+        if node.id in self.arrays:
+            return self._array(node.id)
         if node.id in self.namespace:
             return self.namespace[node.id]
         return getattr(builtins, node.id)
 
     def _of_attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
+        if isinstance(owner, Array):
+            lengths = tuple([Number(n, types.int64) for n in owner.shape])
+            if node.attr == "shape":
+                return lengths
+            assert node.attr == "size"
+            return Number(owner.size(self.kernel.builder), types.int64)
         if not isinstance(owner, Number):
             found = getattr(owner, node.attr)
             return self.kernel.constant(found) if isinstance(found, float) else found
@@ -457,8 +633,20 @@ class _Scope:
         return self.kernel.applied(OPERATORS[type(node.op)], self.value(node.operand))
 
     def _of_binop(self, node: ast.BinOp) -> Number:
-        left, right = self.value(node.left), self.value(node.right)
-        return self.kernel.applied(OPERATORS[type(node.op)], left, right)
+        return self._combined(node.op, self.value(node.left), self.value(node.right))
+
+    def _combined(self, op: ast.operator, left: Number, right: Number) -> Number:
+        if self.kernel.divisions_are_checked and isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
+            self.kernel.leave_if(self.kernel.builder.not_(self.kernel.truth(right)), DIVISION)
+        return self.kernel.applied(OPERATORS[type(op)], left, right)
+
+    def _of_subscript(self, node: ast.Subscript) -> Number:
+        if isinstance(node.slice, ast.Constant):
+            owner = self.value(node.value)
+            if type(owner) is tuple:
+                return owner[node.slice.value]
+        array, indices = self._entry(node)
+        return Number(array.load(self.kernel.builder, indices), array.kind)
 
     def _of_compare(self, node: ast.Compare) -> Number:
         """One comparison, or a chain of them, of which each operand is computed once."""
@@ -497,18 +685,42 @@ class _Scope:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "conjugate":
             return self._conjugate(self.value(node.func.value))
         function = self.value(node.func)
+        if function is len:
+            low, high, step, _ = self._range(node.args[0])
+            return Number(self._turns(low, high, step), types.int64)
+        if function is np.zeros:
+            return self._zeros(node)
+        if function is check_divisions:
+            self.kernel.divisions_are_checked = True
+            return self.kernel.constant(0)
         numbers = [self.value(a) for a in node.args]
+        if isinstance(function, ArrayMaker):
+            at, *shape = [self.kernel.cast(x, types.int64).value for x in numbers]
+            return array_at(self.kernel.builder, at, shape, function.kind)
+        if function is grown:
+            (stack, needed), name = numbers, (self.number, ast.unparse(node.args[0]))
+            return self.kernel.memory.grown(name, stack, self.kernel.cast(needed, types.int64).value)
+        function = NUMBERS.get(function, function)
         if isinstance(function, types.Type):
             (number,) = numbers
             return self.kernel.cast(number, function)
         if hasattr(function, "_defn"):
             return self.kernel.intrinsic(function, numbers)
-        if function in (min, max):
+        if function in (min, max) and all([isinstance(x.type, types.Integer) for x in numbers]):
             return self.kernel.extreme("<" if function is min else ">", *numbers)
         python = getattr(function, "py_func", function)
         if inspect.isfunction(python):
             return self.kernel.call_inline(_tree_of(python), python.__globals__, numbers)
         return self.kernel.applied(function, *numbers)
+
+    def _zeros(self, node: ast.Call) -> Array:
+        """`np.zeros`, of a tuple of lengths and a dtype, for the name that is being set."""
+        (lengths,), (dtype,) = node.args, node.keywords
+        assert isinstance(lengths, ast.Tuple)
+        shape = [self.kernel.cast(self.value(n), types.int64).value for n in lengths.elts]
+        name = self.number, ast.unparse(self.target)
+        kind = numpy_support.from_dtype(np.dtype(self.value(dtype.value)))
+        return self.kernel.memory.zeros(name, shape, kind)
 
     def _conjugate(self, z: Number) -> Number:
         builder = self.kernel.builder

@@ -152,6 +152,10 @@ def number(context: Any, bits: Any) -> Any:
     return types.float64(types.int64), generate
 
 
+def check_divisions() -> None:
+    """From here on, a division by zero ends the kernel, as in Python."""
+
+
 @intrinsic
 def select(context: Any, condition: Any, a: Any, b: Any) -> Any:
     """``a if condition else b``, both computed: no branch, so that loops vectorise."""
@@ -222,7 +226,8 @@ DTYPES = {name: types.boolean if name == "b1" else from_dtype(np.dtype(name)) fo
 """Numba's types of the dtypes that kernels compute in."""
 
 
-def _storage(kind: Any) -> Any:
+def storage_of(kind: Any) -> Any:
+    """How LLVM keeps a number of a type in memory."""
     parts = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
     if kind is types.boolean:
         return ir.IntType(8)
@@ -261,7 +266,7 @@ def _marks_of(module: Any) -> dict[int, tuple[Any, Any]]:
 
 
 def _element(builder: Any, kind: Any, address: Any, i: Any) -> Any:
-    base = builder.inttoptr(address, _storage(kind).as_pointer())
+    base = builder.inttoptr(address, storage_of(kind).as_pointer())
     return builder.gep(base, [i], inbounds=True)
 
 
