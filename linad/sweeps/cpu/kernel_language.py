@@ -39,6 +39,13 @@ from numba.core.types.containers import Tuple
 from numba.core.types.misc import literal, unliteral
 from numba.np import numpy_support
 
+from linad.sweeps.cpu.kernel_functions import (
+    IN_PLACE,
+    LONGEST,
+    TYPES,
+    power_of_integer,
+    power_of_real,
+)
 from linad.sweeps.cpu.kernel_arrays import (
     Array,
     ArrayMaker,
@@ -79,15 +86,6 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-
-
-NUMBERS: dict[Any, Any] = {
-    float: types.float64,
-    int: types.int64,
-    bool: types.boolean,
-    np.uint64: types.uint64,
-}
-"""Types of Python and NumPy, as Numba knows them."""
 
 
 def stop_of(status: int) -> tuple[int, int]:
@@ -320,13 +318,12 @@ class _Kernel:
             return Number(ir.Constant(ir.DoubleType(), value), types.float64)
         raise TypeError(f"kernels know no constant {value!r}")
 
-    def extreme(self, sign: str, a: Number, b: Number) -> Number:
-        """The lesser or the greater of two integers."""
-        assert isinstance(a.type, types.Integer)
-        assert isinstance(b.type, types.Integer)
-        x, y = (self.cast(n, types.int64).value for n in (a, b))
-        chosen = self.builder.select(self.builder.icmp_signed(sign, y, x), y, x)
-        return Number(chosen, types.int64)
+    def extreme(self, sign: Any, a: Number, b: Number) -> Number:
+        """The lesser or the greater of two numbers; the first if they are equal, or NaN."""
+        kind = _contexts()[0].unify_types(unliteral(a.type), unliteral(b.type))
+        first, second = self.cast(a, kind), self.cast(b, kind)
+        test = self.applied(sign, second, first).value
+        return Number(self.builder.select(test, second.value, first.value), kind)
 
     def product(self, a: Number, b: Number) -> Number:
         """(x + iu)(y + iv) = xy - uv + i(xv + uy), as NumPy computes it."""
@@ -600,9 +597,8 @@ class _Scope:
             return self.get(node.id)
         if node.id in self.arrays:
             return self._array(node.id)
-        if node.id in self.namespace:
-            return self.namespace[node.id]
-        return getattr(builtins, node.id)
+        found = self.namespace.get(node.id, getattr(builtins, node.id, None))
+        return self.kernel.constant(found) if isinstance(found, int | float) else found
 
     def _of_attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
@@ -638,7 +634,44 @@ class _Scope:
     def _combined(self, op: ast.operator, left: Number, right: Number) -> Number:
         if self.kernel.divisions_are_checked and isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
             self.kernel.leave_if(self.kernel.builder.not_(self.kernel.truth(right)), DIVISION)
+        if isinstance(op, ast.Pow):
+            return self._power(left, right)
         return self.kernel.applied(OPERATORS[type(op)], left, right)
+
+    def _power(self, base: Number, exponent: Number) -> Number:
+        """A power, by multiplications if the exponent is whole."""
+        kernel, kind = self.kernel, unliteral(base.type)
+        known = getattr(exponent.type, "literal_value", None)
+        if exponent.type == types.boolean:
+            exponent = kernel.cast(exponent, types.int64)
+        if not isinstance(unliteral(exponent.type), types.Integer):
+            return kernel.applied(operator.pow, base, exponent)
+        if kernel.divisions_are_checked and (known is None or known < 0):
+            below = kernel.applied(operator.lt, exponent, kernel.constant(0)).value
+            none = kernel.builder.not_(kernel.truth(base))
+            kernel.leave_if(kernel.builder.and_(below, none), DIVISION)
+        if isinstance(kind, types.Integer | types.Boolean):
+            arguments, function = [kernel.cast(base, types.int64)], power_of_integer
+        else:
+            if known is None:
+                base = kernel.cast(base, types.float64)
+            arguments = [base, kernel.cast(kernel.constant(1.0), unliteral(base.type))]
+            function = power_of_real
+        if known is not None and 0 <= known <= LONGEST:
+            return self._product_of(arguments[0], known)
+        return kernel.call_inline(
+            _tree_of(function), function.__globals__, [*arguments, exponent]
+        )
+
+    def _product_of(self, base: Number, count: int) -> Number:
+        """A power with an exponent that the source says."""
+        found = self.kernel.cast(self.kernel.constant(1), base.type)
+        while count:
+            if count & 1:
+                found = self.kernel.applied(operator.mul, found, base)
+            count >>= 1
+            base = self.kernel.applied(operator.mul, base, base)
+        return found
 
     def _of_subscript(self, node: ast.Subscript) -> Number:
         if isinstance(node.slice, ast.Constant):
@@ -700,14 +733,22 @@ class _Scope:
         if function is grown:
             (stack, needed), name = numbers, (self.number, ast.unparse(node.args[0]))
             return self.kernel.memory.grown(name, stack, self.kernel.cast(needed, types.int64).value)
-        function = NUMBERS.get(function, function)
+        if function in TYPES:
+            return self.kernel.cast(numbers[0], TYPES[function])
+        if function in IN_PLACE:
+            function = IN_PLACE[function]
+            numbers = [
+                x if isinstance(x.type, types.Float) else self.kernel.cast(x, types.float64)
+                for x in numbers
+            ]
         if isinstance(function, types.Type):
             (number,) = numbers
             return self.kernel.cast(number, function)
         if hasattr(function, "_defn"):
             return self.kernel.intrinsic(function, numbers)
-        if function in (min, max) and all([isinstance(x.type, types.Integer) for x in numbers]):
-            return self.kernel.extreme("<" if function is min else ">", *numbers)
+        if function in (min, max):
+            sign = operator.lt if function is min else operator.gt
+            return self.kernel.extreme(sign, *numbers)
         python = getattr(function, "py_func", function)
         if inspect.isfunction(python):
             return self.kernel.call_inline(_tree_of(python), python.__globals__, numbers)
