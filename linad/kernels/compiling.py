@@ -1,7 +1,6 @@
 """Generated functions as machine code, which is kept on disk under a name made of its source."""
 
 import ast
-import ctypes
 import itertools
 from typing import Any
 
@@ -11,7 +10,8 @@ from linad.core.compiler_lock import compiling
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, num, var
 from linad.kernels.statements import For, New, Put, Statement, lines
-from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.cpu.kernel_stops import DIVISION, NO_MEMORY, NO_STEP, stop_of
+from linad.sweeps.instructions import OTHER_ARGUMENTS
 
 
 def source_of(program: KernelProgram) -> str:
@@ -96,17 +96,17 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
 
     Its words are, for each operand of `operands_of`, the address, and of arrays the lengths.
     """
-    lines = ["def kernel(p, start, stop):"]
+    lines = ["def kernel(_words, _start, _stop):"]
     if error_model == "python":
         lines.append("    check_divisions()")
     k = 0
     for name, kind in operands_of(program):
         if isinstance(kind, ArrayKind):
-            words = ", ".join([f"operand(p, {k + j})" for j in range(1 + kind.ndim)])
-            lines.append(f"    {name} = array_{name_of_dtype(kind.dtype)}({words})")
+            words = ", ".join([f"operand(_words, {k + j})" for j in range(1 + kind.ndim)])
+            lines.append(f"    {name} = array_{np.dtype(kind.dtype).str[1:]}({words})")
             k += 1 + kind.ndim
         else:
-            lines.append(f"    {name} = get_{SCALARS[kind]}(operand(p, {k}), 0, -1)")
+            lines.append(f"    {name} = get_{SCALARS[kind]}(operand(_words, {k}), 0, -1)")
             k += 1
     _, *body = source_of(program).splitlines()
     return "\n".join([*lines, *body, "    return 0", ""])
@@ -128,32 +128,41 @@ class CompiledProgram:
     """
 
     def __init__(self, program: KernelProgram, error_model: str) -> None:
-        from linad.sweeps.cpu import kernel_cache
+        from linad.sweeps.cpu import engine, kernel_cache
 
         self.name = program.name
-        self.dtypes = [
-            np.dtype(kind.dtype if isinstance(kind, ArrayKind) else SCALARS[kind])
-            for _, kind in operands_of(program)
-        ]
+        kinds = [kind for _, kind in operands_of(program)]
+        self.dtypes = [np.dtype(k.dtype if isinstance(k, ArrayKind) else SCALARS[k]) for k in kinds]
+        ndims = [k.ndim if isinstance(k, ArrayKind) else 0 for k in kinds]
+        self.size = len(ndims) + sum(ndims)
         self.source = kernel_source_of(program, error_model)
-        self.run = _ENTRY(kernel_cache.kernel(self.source))
+        described = [kernel_cache.kernel(self.source), len(kinds), id(np.ndarray)]
+        for dtype, ndim in zip(self.dtypes, ndims, strict=True):
+            described += [id(dtype), ndim]
+        self.description = np.array(described)
+        self.run = engine.call_on
 
     def __call__(self, *operands: Any) -> None:
-        words: list[int] = []
-        held = []  # what is at the addresses
-        for dtype, a in zip(self.dtypes, operands, strict=True):
-            if not isinstance(a, np.ndarray):
-                a = np.array(a, dtype)
-                held.append(a)
-            words.append(a.__array_interface__["data"][0])
-            words += a.shape
-        status = self.run((ctypes.c_int64 * len(words))(*words), 0, 1)
+        words = np.empty(self.size, np.int64)
+        arrays = tuple(
+            [
+                a if type(a) is np.ndarray and a.dtype is dtype else self._array(a, dtype)
+                for a, dtype in zip(operands, self.dtypes, strict=True)
+            ]
+        )
+        status = self.run(self.description, words, arrays)
         if status:
             self._raise(status)
 
-    def _raise(self, status: int) -> None:
-        from linad.sweeps.cpu.kernel_language import DIVISION, NO_MEMORY, NO_STEP, stop_of
+    def _array(self, a: Any, dtype: np.dtype) -> np.ndarray:
+        """A number as an array; an array with the one dtype object that the program knows."""
+        if isinstance(a, np.ndarray) and a.dtype == dtype:
+            return a.view(np.ndarray).view(dtype)
+        return np.array(a, dtype)
 
+    def _raise(self, status: int) -> None:
+        if status == OTHER_ARGUMENTS:
+            raise TypeError(f"kernel {self.name}: expected other arrays, or others in C order")
         line, reason = stop_of(status)
         if reason == DIVISION:
             raise ZeroDivisionError(f"kernel {self.name}: division by zero")
@@ -163,6 +172,3 @@ class CompiledProgram:
             raise MemoryError(f"kernel {self.name}: there is no memory for its arrays")
         text = self.source.splitlines()[line - 1].strip()
         raise ValueError(ast.literal_eval(text.removeprefix("raise ValueError")))
-
-
-_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)

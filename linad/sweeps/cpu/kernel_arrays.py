@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.np import numpy_support
 
-from linad.sweeps.cpu.native import DTYPES, storage_of
+from linad.sweeps.cpu.native import storage_of
 
 INT64 = ir.IntType(64)
 BYTES = ir.IntType(8).as_pointer()
@@ -34,7 +35,10 @@ class ArrayMaker(NamedTuple):
     kind: Any
 
 
-MAKERS = {f"array_{name}": ArrayMaker(kind) for name, kind in DTYPES.items()}
+DTYPES = ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"]
+"""NumPy's short names of the dtypes that arrays have here."""
+
+MAKERS = {f"array_{name}": ArrayMaker(numpy_support.from_dtype(np.dtype(name))) for name in DTYPES}
 """By the names that kernels call them by."""
 
 
@@ -94,9 +98,7 @@ def from_beginning(builder: Any, index: Any, length: Any) -> Any:
     """An index, of which one below zero counts from the end."""
     if isinstance(index, ir.Constant):
         return index if index.constant >= 0 else builder.add(index, length)
-    return builder.select(
-        builder.icmp_signed("<", index, ZERO), builder.add(index, length), index
-    )
+    return builder.select(builder.icmp_signed("<", index, ZERO), builder.add(index, length), index)
 
 
 class Memory:
@@ -137,23 +139,25 @@ class Memory:
     def give_back(self) -> None:
         """Give back all that is held."""
         for block in self.held.values():
-            self.builder.call(self._function(FREE, ir.VoidType(), BYTES), [self.builder.load(block)])
+            self._free(block)
+
+    def _free(self, block: Any) -> None:
+        free = self._function(FREE, ir.VoidType(), BYTES)
+        self.builder.call(free, [self.builder.load(block)])
 
     def _new(self, shape: Sequence[Any], kind: Any) -> Array:
         array = Array(None, tuple(shape), kind)
         size = self.builder.mul(array.size(self.builder), array.itemsize)
         block = self.builder.call(self._function(ALLOCATE, BYTES, INT64), [size])
         self.leave_if(self.builder.icmp_unsigned("==", block, ir.Constant(BYTES, None)))
-        return array._replace(
-            address=self.builder.bitcast(block, storage_of(kind).as_pointer())
-        )
+        return array._replace(address=self.builder.bitcast(block, storage_of(kind).as_pointer()))
 
     def _hold(self, name: Any, array: Array) -> None:
         """Give back what the name held before."""
         if name not in self.held:
             self.held[name] = cgutils.alloca_once(self.builder, BYTES)  # null at first
         block = self.held[name]
-        self.builder.call(self._function(FREE, ir.VoidType(), BYTES), [self.builder.load(block)])
+        self._free(block)
         self.builder.store(self.builder.bitcast(array.address, BYTES), block)
 
     def _function(self, name: str, result: Any, argument: Any) -> Any:

@@ -16,8 +16,8 @@ from linad.sweeps.places import new_place
 def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction that calls the function, if it is compiled and its types are known."""
     call = eqn.primitive
-    source = getattr(call.function, "source", None)  # type: ignore[attr-defined]
-    if source is None:
+    program = call.function  # type: ignore[attr-defined]
+    if not hasattr(program, "source"):  # where Numba compiles nothing
         return False
     places = [lowering.place_of(a) for a in eqn.inputs]
     scratch = [new_place(a.shape, a.dtype) for a in call.scratch(places)]  # type: ignore[attr-defined]
@@ -32,11 +32,11 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         lowering.copy(target, places[k])
         arguments[k] = target
     words: list[Any] = []
-    for place, dtype in zip((*arguments, *scratch), call.function.dtypes, strict=True):
+    for place, dtype in zip((*arguments, *scratch), program.dtypes, strict=True):
         if place.dtype != dtype:
             cast = new_place(place.shape, dtype)
             lowering.copy(cast, place)
             place = cast
         words += [(place.buffer, place.offset), *place.shape]
-    lowering.emit(source, 1, words, f"call of {call.name}")
+    lowering.emit(program.source, 1, words, f"call of {call.name}")
     return True
