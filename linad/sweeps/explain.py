@@ -90,7 +90,7 @@ class Report:
         self.name, self.derivatives = name, list(derivatives)
         self.steps = [Step(i) for i in lowering.instructions]
         self.sources = [i.source for i in kernels]
-        self.kernels = len({(i.source, i.fast, i.function) for i in kernels})
+        self.kernels = len({(i.source, i.fast) for i in kernels})
         self.fallbacks = [s for s in self.steps if s.in_numpy]
         self.guards: list[Equation] = [
             e for e in lowering.tape.equations if e.primitive.name == "guard"

@@ -42,8 +42,6 @@ class KernelCall:
         Whether the kernel may reorder arithmetic and ignore NaN.
     equations : list of Equation
         What it computes, as far as the tape says so.
-    function : dispatcher or None
-        A compiled function of the user's that the kernel calls.
     """
 
     def __init__(
@@ -52,7 +50,6 @@ class KernelCall:
         self.source, self.extent, self.words, self.label = source, extent, words, label
         self.work, self.fast = work, False
         self.equations: list[Equation] = []
-        self.function: Any = None
 
     @property
     def buffers(self) -> list[Buffer]:

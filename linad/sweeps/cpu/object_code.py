@@ -12,6 +12,8 @@ import llvmlite.binding as llvm
 from numba.core import config
 from numba.core.registry import cpu_target
 
+from linad.sweeps.cpu.kernel_arrays import name_allocator
+
 LEVEL = 3
 
 RELOCATION = {"x86": "static", "ppc": "pic"}
@@ -54,6 +56,7 @@ def _machine() -> Any:
 @functools.cache
 def _engine() -> Any:
     """What loads code into memory. It lives as long as the process, as programs do."""
+    name_allocator()
     empty = llvm.parse_assembly(f'target triple = "{processor()[0]}"')
     lmm = config.USE_LLVMLITE_MEMORY_MANAGER
     return llvm.create_mcjit_compiler(empty, _machine(), use_lmm=lmm)
