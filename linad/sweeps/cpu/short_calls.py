@@ -69,7 +69,7 @@ def short_call(
         Arrays that every call takes, before those among the arguments.
     lies : list
         How the results lie in memory, as `linad.core.memory_layouts.layout_of` says it; empty for
-        order C.
+        orders C and F, in which the program makes them.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def short_call(
     arrays = [*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts]
     numbers = [s.shape == () and not f for s, f in zip(slots, flat, strict=True)]
     # What the plan, and the lines, have of the dtypes is addresses.
-    scope |= {f"d{k}": dtype for k, (_, dtype) in enumerate(program.results)}
+    scope |= {f"d{k}": result.dtype for k, result in enumerate(program.results)}
     if program.makes_results:
         scope |= {"make": enter_making, "plan": plan_of(len(arrays), program.results, numbers)}
         target = names[0] if len(names) == 1 else "made"
@@ -138,8 +138,8 @@ def short_call(
         failed = f"{target} is OTHER"
         after = [f"{_listed(names)} = made"] if len(names) > 1 else []
     else:
-        for k, (shape, _) in enumerate(program.results):
-            lines.append(f"    r{k} = empty({shape!r}, d{k})")
+        for k, (shape, _, order) in enumerate(program.results):
+            lines.append(f"    r{k} = empty({shape!r}, d{k}, {order!r})")
         run = f"status = enter(workspace.header, ({_listed([*arrays, *names])}))"
         failed = "status"
         after = [f"r{k} = r{k}[()]" for k, number in enumerate(numbers) if number]
@@ -233,9 +233,7 @@ class _ShortCallWriter:
         """An expression for the result."""
         k = self.slots.get(id(value))
         if k is not None:
-            if self.lies and self.lies[k] == "F":
-                return f"r{k}.copy('F')"
-            if self.lies and self.lies[k] != "C":
+            if self.lies and type(self.lies[k]) is not str:
                 return f"laid_like(r{k}, {self._name(self.lies[k])})"
             return f"r{k}"
         kind = type(value)
