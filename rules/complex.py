@@ -94,7 +94,8 @@ def imag(val: Any) -> Any:
     if val.dtype.kind == "c":
         return imag_(val)
     # Of a real array it is zero: zeros that depend on nothing, and NumPy's cannot be written.
-    zeros = np.zeros_like(form(val) if val.ndim < 2 else layout(val))
+    shown = form(val) if val.ndim < 2 else layout(val)
+    zeros = np.zeros_like(shown, order="F" if shown.flags.fnc else "C")
     zeros.flags.writeable = False
     return like(val, zeros)
 

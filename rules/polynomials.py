@@ -135,7 +135,9 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     mode = _mode("correlate", mode)
     a, v = _vector("correlate", a), _vector("correlate", v)
     m, n = a.shape[0], v.shape[0]
-    kernel = np.conj(v[::-1])
+    kernel = v[::-1]
+    if v.dtype.kind == "c":
+        kernel = np.conj(kernel)
     if mode == "full":
         return convolve_(a, kernel, mode=mode)
     if mode == "valid":
