@@ -229,6 +229,8 @@ def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
             "copyto would write a traced value into a plain NumPy array and lose its derivative; "
             "make the array with np.zeros_like(x) or linad.numpy.zeros"
         )
+    if type(src) in (bool, int, float, complex) and hasattr(dst, "dtype"):
+        src = np.asarray(src, np.result_type(dst.dtype, src))  # of the array's kind where it fits
     while np.ndim(src) > np.ndim(dst) and np.shape(src)[0] == 1:
         src = src[0]  # as assignments do
     _deliver("copyto", dst, src, casting, where)

@@ -61,10 +61,43 @@ def write(x: Any, index: Any, value: Any) -> None:
     if found is None:
         return
     region, shape, last = found
+    if isinstance(value, (list, tuple)):
+        value = _plain_value(value)
+        if value.ndim > len(shape) and _is_basic(index):
+            raise ValueError(
+                f"setting an array element with a sequence: a list of shape {value.shape} into "
+                f"entries of shape {shape}"
+            )
+    if getattr(value, "ndim", 0):
+        _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, region.dtype_in(root.dtype))
     if last is not None:
         value = value.reshape(-1)[last]
     write_into(root, region, value)
+
+
+REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+"""Whether NumPy takes an array of one entry for no number any more."""
+
+
+def _check_sequence(x: Any, index: Any, ndim: int) -> None:
+    """Raise where NumPy wants a number, or one entry a place, and gets a value of ``ndim`` axes."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if len(entries) == x.ndim and REFUSES_SEQUENCES and all(map(_is_integer, entries)):
+        raise ValueError("setting an array element with a sequence.")
+    mask = entries[0] if len(entries) == 1 and ndim > 1 else None
+    if mask is not None and getattr(mask, "dtype", None) == "bool" and mask.ndim == x.ndim:
+        raise TypeError(
+            f"NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
+            f"has {ndim} dimensions"
+        )
+
+
+def _is_integer(entry: Any) -> bool:
+    if isinstance(entry, (bool, np.bool_)):
+        return False
+    kind = getattr(entry, "dtype", None)
+    return isinstance(entry, int) or (kind is not None and kind.kind in "iu" and not entry.shape)
 
 
 def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, Any] | None:

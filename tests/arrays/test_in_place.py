@@ -1018,3 +1018,51 @@ def test_rows_that_python_swaps_are_numpy_s():
         return y
 
     check(f, X)
+
+
+VALUES = {
+    "one": np.ones(1),
+    "one by one": np.ones((1, 1)),
+    "a list": [2.0],
+    "a number": np.float64(2.0),
+    "no axes": np.array(2.0),
+}
+PLACES = {
+    "int": ((3,), 0),
+    "np.int64": ((3,), np.int64(1)),
+    "a 0-d array": ((3,), np.array(1)),
+    "a tuple": ((3,), (0,)),
+    "ints": ((2, 3), (0, np.int64(1))),
+    "a row": ((2, 3), 0),
+    "dots": ((3,), (0, ...)),
+    "a new axis": ((3,), (0, None)),
+    "a mask": ((3,), np.array([True, False, True])),
+    "a mask, dots": ((3,), (np.array([True, False, True]), ...)),
+    "a mask of rows": ((2, 3), np.array([True, False])),
+    "a mask of all": ((2, 3), np.ones((2, 3), bool)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", VALUES)
+def test_what_numpy_takes_for_one_entry(place, name):
+    shape, index = PLACES[place]
+
+    def f(x, v):
+        y = x * 1.0
+        y[index] = v
+        return x + y
+
+    x, value = np.zeros(shape), VALUES[name]
+    for transform in (linad.jit, lambda g: lambda x: linad.linearize(g, x)[0]):
+
+        def g(x):
+            return f(x, value)
+
+        try:
+            expected = g(x)
+        except (TypeError, ValueError) as error:
+            with pytest.raises(type(error)):
+                transform(g)(x)
+        else:
+            np.testing.assert_array_equal(transform(g)(x), expected)
