@@ -371,6 +371,7 @@ class Jitted(Generic[P, R]):
             look,
             objects,
             lies=variant.lies or (),
+            any_order=variant.layouts is None,
         )
         variant.short = chosen, look, self._short
 

@@ -203,3 +203,14 @@ def test_a_result_in_order_f_is_computed_where_it_lies():
     assert y.base is None
     [[path]] = compiled.variants.values()
     assert len(path.compiled.program.lowering.instructions) == 1
+
+
+def test_arrays_in_any_order_go_the_short_way():
+    f = linad.grad(lambda x: np.sum(np.sin(x) ** 2 * np.arange(3.0)))
+    compiled = linad.jit(f)
+    x = np.random.default_rng(5).random((4, 3))
+    others = [np.asfortranarray(x), x, np.repeat(x, 2, 1)[:, ::2], x[::-1], np.asfortranarray(x)]
+    for _ in range(2):
+        for a in others:
+            np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
+            np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)

@@ -41,6 +41,9 @@ IN_ROWS, IN_COLUMNS = 0x0001 | ALIGNED, 0x0002 | ALIGNED
 WRITEABLE = 0x0400
 
 
+AXES, SHAPE = 16, 24
+"""Bytes from what a header has of an array to how many axes it has, and to its shape."""
+
 EXTENT, WORK, OPERANDS, INSTRUCTION = 8, 16, 24, 32
 """Bytes from the beginning of an instruction to its words, and to its operands."""
 
@@ -74,11 +77,11 @@ def patch(header, arrays):
             or word32(array + ARRAY_FLAGS) & word(at + 8) != word(at + 8)
         ):
             return OTHER_ARGUMENTS
-        ndim = word(at + 16)
+        ndim = word(at + AXES)
         if word32(array + ARRAY_NDIM) != ndim:
             return OTHER_ARGUMENTS
         shape = word(array + ARRAY_SHAPE)
-        at += 24
+        at += SHAPE
         for d in range(ndim):
             if word(shape + 8 * d) != word(at):
                 return OTHER_ARGUMENTS

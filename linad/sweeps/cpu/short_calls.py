@@ -42,6 +42,7 @@ def short_call(
     objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
     held: Sequence[Any] = (),
     lies: Sequence[Any] = (),
+    any_order: bool = False,
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -70,6 +71,9 @@ def short_call(
     lies : list
         How the results lie in memory, as `linad.core.memory_layouts.layout_of` says it; empty for
         orders C and F, in which the program makes them.
+    any_order : bool
+        Whether the program, which takes arrays in order C, holds for arrays in others: such are
+        copied.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def short_call(
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _ShortCallWriter(dynamic, slots)
-    writer.lies = lies
+    writer.lies, writer.any_order = lies, any_order
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -101,6 +105,8 @@ def short_call(
         "enter": program.enter,
         "empty": np.empty,
         "array": np.array,
+        "ndarray": np.ndarray,
+        "in_rows": np.ascontiguousarray,
         "laid_like": laid_like,
     }
     names = [f"r{k}" for k in range(len(program.results))]
@@ -183,6 +189,7 @@ class _ShortCallWriter:
         self.scope: dict[str, Any] = {}
         self.objects: set[int] = set()
         self.lies: Sequence[Any] = ()
+        self.any_order = False
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -216,6 +223,9 @@ class _ShortCallWriter:
                 self.lines.append(f"    {name} = {text}[{key!r}]")
                 self.take(name, value[key])
         elif kind is np.ndarray and id(value) in self.dynamic:
+            if self.any_order and value.ndim > 1 and not value.flags.c_contiguous:
+                self._unless(f"type({text}) is ndarray")
+                text = f"in_rows({text})"
             self.arrays.append(text)
         elif kind is float and id(value) in self.dynamic:
             self._unless(f"type({text}) is float")
