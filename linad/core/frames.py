@@ -89,8 +89,11 @@ def asked() -> Asked:
 
 
 def called_function() -> str:
-    """The function of compiled code that the innermost line outside linad calls; "" for none."""
-    frame = next(f for f in frames_above(sys._getframe(1)) if package_of(f) != "linad")
+    """The function of compiled code, called outside linad, that sets an item; "" for none."""
+    above = frames_above(sys._getframe(1))
+    frame = next((f.f_back for f in above if f.f_code.co_name == "__setitem__"), None)
+    if frame is None or package_of(frame) == "linad":
+        return ""
     name = dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
     return (_doing(frame).name or "compiled code") if name.startswith("CALL") else ""
 
