@@ -112,7 +112,10 @@ exponent = Primitive("exponent", lambda x: np.frexp(x)[1], constant=True)
 
 
 def modf(x: Any) -> Any:
-    return fraction(x), trunc(x)
+    part, whole = fraction(x), trunc(x)
+    if whole.dtype != part.dtype:  # of integers both are floats
+        whole = np.astype(whole, part.dtype)
+    return part, whole
 
 
 def frexp(x: Any) -> Any:

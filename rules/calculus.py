@@ -22,7 +22,8 @@ from linad.core.primitive import Primitive
 from linad.core.shapes import normalize_axes, normalize_axis
 from linad.operators.base import JacobianOperator
 from linad.operators.recurrences import Difference, along
-from linad.rules.shaping import as_array, laid_as
+from linad.rules.floating import as_floats
+from linad.rules.shaping import as_array, laid_as, not_boolean
 
 # Differences.
 
@@ -65,7 +66,8 @@ def diff(
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    parts = [diff(np.ravel(as_array(ary)))]
+    ary = not_boolean(as_array(ary), "ediff1d")
+    parts = [diff(np.ravel(ary))]
     if to_begin is not None:
         parts.insert(0, np.ravel(as_array(to_begin)))
     if to_end is not None:
@@ -78,7 +80,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    f = as_array(f)
+    f = as_floats(not_boolean(as_array(f), "gradient"))
+    varargs = tuple([as_floats(h) for h in varargs])
     axes = _gradient_axes(axis, f.ndim)
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
@@ -185,6 +188,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
+    if "c" in [as_array(v).dtype.kind for v in (x, xp)]:
+        raise TypeError("interp: x and xp must be real, and one of them is complex")
     x, xp, fp = (_double(v) for v in (x, xp, fp))
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.zero_dim import array, gives, like
+from linad.arrays.zero_dim import array, gives, like, number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
@@ -78,7 +78,7 @@ def sign(x: Any) -> Any:
         return sign_(x)
     size = absolute(x)
     regular = ~np.isinf(size) & (size != 0)
-    return np.where(regular, x / np.where(regular, size, 1), sign_(x))
+    return number(np.where(regular, x / np.where(regular, size, 1), sign_(x)))
 
 
 register(np.sign, sign)
@@ -94,7 +94,8 @@ def imag(val: Any) -> Any:
     if val.dtype.kind == "c":
         return imag_(val)
     # Of a real array it is zero: zeros that depend on nothing, and NumPy's cannot be written.
-    zeros = np.zeros_like(form(val) if val.ndim < 2 else layout(val))
+    shown = form(val) if val.ndim < 2 else layout(val)
+    zeros = np.zeros_like(shown, order="F" if shown.flags.fnc else "C")
     zeros.flags.writeable = False
     return like(val, zeros)
 
@@ -107,7 +108,7 @@ for _name, _function in (("real", real), ("imag", imag)):
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
-    y = np.arctan2(imag(z), real(z))
+    y = np.arctan2(imag(z), real(z)) if z.dtype.kind == "c" else np.arctan2(0, z)
     return y * (180 / math.pi) if deg else y
 
 

@@ -133,9 +133,13 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     mode = _mode("correlate", mode)
+    if not (np.ndim(a) and np.ndim(v)):
+        raise ValueError("correlate: object of too small depth for desired array: it has no axes")
     a, v = _vector("correlate", a), _vector("correlate", v)
     m, n = a.shape[0], v.shape[0]
-    kernel = np.conj(v[::-1])
+    kernel = v[::-1]
+    if v.dtype.kind == "c":
+        kernel = np.conj(kernel)
     if mode == "full":
         return convolve_(a, kernel, mode=mode)
     if mode == "valid":

@@ -20,11 +20,11 @@ import numpy as np
 from linad.arrays.zero_dim import array, number
 from linad.core.dispatch import implements
 from linad.core.primitive import Traced
-from linad.core.shapes import keep_axes
+from linad.core.shapes import keep_axes, normalize_axes
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
-from linad.rules.reductions import kept, reduction_axes
-from linad.rules.shaping import as_array, laid_out, still
+from linad.rules.reductions import kept
+from linad.rules.shaping import as_array, laid_out, not_boolean, still
 
 # alpha, beta of the continuous methods: h = n q + alpha + q (1 - alpha - beta) - 1.
 CONTINUOUS = {
@@ -140,6 +140,7 @@ def _quantile(
     a = as_array(a)
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
+    not_boolean(a, name)
     if a.dtype.kind in "biu":
         a = a.astype(float)
     q = q if isinstance(q, float) else as_array(q)
@@ -153,7 +154,7 @@ def _quantile(
             f"{name}: weights= is not traced by linad; sort with order = np.argsort(a) and "
             f"choose the entry where np.cumsum(weights[order]) passes q"
         )
-    axes = reduction_axes(axis, a.ndim, name)
+    axes = normalize_axes(axis, a.ndim, name)
     y = laid_out(order_statistics(a, q, axes, method, ignore_nan), "C", name)
     if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
         return array(y.reshape(np.shape(q) + keep_axes(a.shape, axes)))
@@ -202,7 +203,7 @@ def _median(name: str, ignore_nan: bool) -> None:
     ) -> Any:
         if out is not None:
             refuse_out(name, (out,))
-        axes = reduction_axes(axis, a.ndim, name)
+        axes = normalize_axes(axis, a.ndim, name)
         if not math.prod([a.shape[k] for k in axes]):
             return np.mean(a, axis=axis, keepdims=keepdims)  # NaN, and NumPy's warning
         y = order_statistics(a, 0.5, axes, "linear", ignore_nan)

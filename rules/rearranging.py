@@ -108,8 +108,8 @@ def spread_wrt_x(y: Array, x: Array, *, shape: Any) -> JacobianOperator:
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     a = as_array(a)
-    if axis is None:
-        a, axis = ravel(a), 0
+    if axis is None or not a.ndim:
+        a, axis = ravel(a), axis or 0
     axis = normalize_axis(axis, a.ndim, "repeat")
     n = a.shape[axis]
     if np.size(repeats) != 1:

@@ -26,6 +26,7 @@ from linad.core.dispatch import implements, implements_ufunc
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import drop_axes, keep_axes, normalize_axes, size_of
 from linad.core.ufunc_keywords import refuse_out
+from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import ScaledSum, WeightedSum
 from linad.rules.shaping import replaced, reshape
@@ -281,7 +282,12 @@ def mean(
 ) -> Any:
     if out is not None:
         refuse_out("mean", (out,))
-    axes = reduction_axes(axis, a.ndim, "mean")
+    axes = normalize_axes(axis, a.ndim, "mean")
+    if dtype is not None and np.dtype(dtype).kind == "u":
+        raise UnsupportedError(
+            f"mean: dtype={np.dtype(dtype)} would wrap the sum around; expected a floating or "
+            "signed dtype, then .astype"
+        )
     # Integers are added as floats, as a sum of them may be too large for an integer.
     a = cast(a, np.float64 if dtype is None and a.dtype.kind in "biu" else dtype)
     if where is True or where is NoValue:

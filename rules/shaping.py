@@ -130,6 +130,13 @@ def replaced(x: Any, bad: Any, value: Any) -> Any:
     return np.where(bad, value, x) if isinstance(bad, Traced) or bad.any() else x
 
 
+def not_boolean(a: Any, name: str) -> Any:
+    """``a``, or TypeError for truth values, which NumPy would have to subtract."""
+    if a.dtype.kind == "b":
+        raise TypeError(f"{name}: booleans cannot be subtracted; expected numbers, a.astype(int)")
+    return a
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
     """An int or a sequence of ints as a tuple."""
     try:
@@ -276,7 +283,9 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     if axis is None:
         dropped: Sequence[int] = [k for k, n in enumerate(a.shape) if n == 1]
     else:
-        dropped = normalize_axes(as_shape(axis), a.ndim, "squeeze")
+        # One axis 0 or -1 is taken for none where there is none.
+        lenient = not a.ndim and axis in (0, -1)
+        dropped = () if lenient else normalize_axes(as_shape(axis), a.ndim, "squeeze")
         if any(a.shape[k] != 1 for k in dropped):
             raise ValueError(
                 f"squeeze: axis {axis} of an array of shape {a.shape} has not the length 1"

@@ -22,14 +22,15 @@ from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
 from linad.core.dispatch import FUNCTIONS, implements
 from linad.core.primitive import Primitive
-from linad.core.shapes import is_inexact, keep_axes
+from linad.core.shapes import is_inexact, keep_axes, normalize_axes
 from linad.core.tape import stop
 from linad.core.ufunc_keywords import refuse_out
+from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import WeightedSum
 from linad.operators.structured import RealPart
 from linad.rules.kinks import root as root_, size_squared, tip
-from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean, reduction_axes
+from linad.rules.reductions import NoValue, cast, count, kept, lane_size, mean
 from linad.rules.shaping import as_array
 
 var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof))
@@ -122,7 +123,8 @@ def _register_moment(name: str, primitive: Primitive, root: bool) -> None:
             if ddof != 0:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
-        axes = reduction_axes(axis, a.ndim, name)
+        axes = normalize_axes(axis, a.ndim, name)
+        _check_dtype(name, a, dtype)
         a = cast(as_array(a), dtype)
         if (where is True or where is NoValue) and mean is NoValue:
             y = cast(kept(primitive(a, axes=axes, ddof=ddof), a.shape, axes, keepdims), dtype)
@@ -166,6 +168,23 @@ _register_filled("nansum", 0)
 _register_filled("nanprod", 1)
 
 
+def _check_dtype(name: str, a: Any, dtype: Any) -> None:
+    """Raise for dtypes that NumPy rounds means and sums to, but not what it squares."""
+    if dtype is None or np.dtype(dtype).kind == "c":
+        return
+    if not is_inexact(np.dtype(dtype)) or a.dtype.kind == "c":
+        raise UnsupportedError(
+            f"{name}: dtype={np.dtype(dtype)} would round the mean that is subtracted; expected a "
+            f"{'complex' if a.dtype.kind == 'c' else 'floating'} dtype, then .astype"
+        )
+
+
+def _lenient(a: Any, axis: Any) -> Any:
+    """No axis, where NumPy counts the NaNs of an array without axes along its axis 0 or -1."""
+    counts = not a.ndim and is_inexact(a.dtype)
+    return None if counts and type(axis) is int and axis in (0, -1) else axis
+
+
 @implements(np.nanmean)
 def nanmean(
     a: Any,
@@ -176,7 +195,8 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Any:
-    return mean(a, axis, dtype, out, keepdims, where=_present(a, where, dtype))
+    where = _present(a, where, dtype)
+    return mean(a, _lenient(a, axis), dtype, out, keepdims, where=where)
 
 
 def _register_nan_moment(name: str) -> None:
@@ -198,7 +218,7 @@ def _register_nan_moment(name: str) -> None:
     ) -> Any:
         return function(
             a,
-            axis,
+            _lenient(a, axis),
             dtype,
             out,
             ddof,
@@ -253,7 +273,7 @@ def average(
 ) -> Any:
     a = as_array(a)
     keepdims = bool(keepdims) and keepdims is not NoValue
-    axes = reduction_axes(axis, a.ndim, "average")
+    axes = normalize_axes(axis, a.ndim, "average")
     if weights is None:
         y = np.mean(a, axis=axes, keepdims=keepdims)
         if not returned:
@@ -306,6 +326,8 @@ def cov(
     x = _variables(m, rowvar)
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar)], axis=0)
+    if dtype is not None and not is_inexact(np.dtype(dtype)):
+        raise TypeError(f"cov: dtype must be floating or complex, got {np.dtype(dtype)}")
     # NumPy computes single precision in double.
     x = cast(x, np.result_type(x.dtype, np.float64) if dtype is None else dtype)
     if ddof is None:
@@ -326,7 +348,7 @@ def cov(
     if free <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         free = np.zeros(())
-    return np.squeeze(d @ np.conj(weighted.T) / free)
+    return cast(np.squeeze(d @ np.conj(weighted.T) / free), dtype)
 
 
 def _variables(m: Any, rowvar: bool) -> Any:

@@ -86,11 +86,14 @@ class DifferentiatedCall:
 
     def check_alone(self, k: int) -> None:
         """Raise if leaf ``k``, which ``f`` is about to write into, shares memory with another
-        argument: NumPy would change both, and linad differentiates them apart."""
+        argument: NumPy would change both, and linad differentiates them apart. Or if NumPy may
+        not write into it."""
         if self._neighbours is None:
             self._neighbours = self._by_memory()
         mine = self.given[k]
         plain = mine.concrete if isinstance(mine, Tracer) else mine
+        if isinstance(plain, np.ndarray) and not plain.flags.writeable:
+            raise ValueError(f"assignment destination is read-only: {self._leaf_name(k)}")
         if isinstance(plain, np.ndarray) and repeats(plain):
             raise TracerError(
                 f"{self._leaf_name(k)} is written into, and has entries that share memory with "

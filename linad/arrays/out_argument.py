@@ -16,7 +16,7 @@ from linad.arrays.buffers import concrete
 from linad.arrays.writes import overwrite
 from linad.core.primitive import Traced
 from linad.core.ufunc_keywords import refuse_out
-from linad.errors import TracerError
+from linad.errors import TracerError, UnsupportedError
 
 NOWHERE = 1 << 30
 
@@ -122,6 +122,8 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         casting = "unsafe"
         if ufunc not in LOGICAL:
             _take_dtype(inputs[0], targets[0], kwargs)
+        if method == "reduce" and ufunc.identity is None and ufunc not in EXTREMA:
+            _check_kept(ufunc, inputs[0], targets[0], kwargs)
     where = kwargs.get("where", True)
     if not any([isinstance(x, Traced) for x in (*inputs, where)]):
         # Plain numbers: NumPy computes them, in an array of the target's kind.
@@ -143,6 +145,24 @@ def ufunc_into(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         results = tuple([_spread(v, shape) for v in results])
     delivered = [v if t is None else t for t, v in zip(targets, results, strict=True)]
     return delivered[0] if len(delivered) == 1 else tuple(delivered)
+
+
+EXTREMA = {np.maximum, np.minimum, np.fmax, np.fmin}
+"""Ufuncs whose reductions are rounded to the same numbers at the end as on the way."""
+
+
+def _check_kept(ufunc: Any, x: Any, target: Any, kwargs: dict[str, Any]) -> None:
+    """Raise where NumPy keeps what it has so far in an array that rounds it.
+
+    How often it does depends on its buffers.
+    """
+    given, made = kwargs.get("dtype") or getattr(x, "dtype", None), getattr(target, "dtype", None)
+    if given is not None and made is not None and not np.can_cast(given, made, "safe"):
+        raise UnsupportedError(
+            f"{ufunc.__name__}.reduce: out= of {made} rounds what is computed in "
+            f"{np.dtype(given)}, some of it on the way; expected an array of "
+            f"{np.dtype(given)}, or write y[...] = {ufunc.__name__}.reduce(...)"
+        )
 
 
 LOGICAL = {np.logical_and, np.logical_or, np.logical_xor}
@@ -209,6 +229,8 @@ def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
             "copyto would write a traced value into a plain NumPy array and lose its derivative; "
             "make the array with np.zeros_like(x) or linad.numpy.zeros"
         )
+    if type(src) in (bool, int, float, complex) and hasattr(dst, "dtype"):
+        src = np.asarray(src, np.result_type(dst.dtype, src))  # of the array's kind where it fits
     while np.ndim(src) > np.ndim(dst) and np.shape(src)[0] == 1:
         src = src[0]  # as assignments do
     _deliver("copyto", dst, src, casting, where)

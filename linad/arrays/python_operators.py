@@ -85,6 +85,23 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
     return forward, reflected
 
 
+def _of_arrays(forward: Any, reflected: Any) -> tuple[Any, Any]:
+    """``@``, which numbers do not have: a number times a number is a TypeError, not a product."""
+
+    def refused(self: Any, other: Any) -> bool:
+        if self.shape or not isinstance(self.concrete, np.generic):
+            return False
+        return not isinstance(getattr(other, "concrete", other), np.ndarray)
+
+    def product(self: Any, other: Any) -> Any:
+        return NotImplemented if refused(self, other) else forward(self, other)
+
+    def turned(self: Any, other: Any) -> Any:
+        return NotImplemented if refused(self, other) else reflected(self, other)
+
+    return product, turned
+
+
 def _comparison(ufunc: np.ufunc) -> Any:
     """``==`` and ``!=``: what cannot be compared, numbers and text, is unequal everywhere."""
     forward = _binary(ufunc)[0]
@@ -159,7 +176,7 @@ class Arithmetic(Methods):
     __mod__, __rmod__ = _binary(np.remainder)
     __pow__, __rpow__ = _binary(np.power)
     __pow__ = _to_the(__pow__)
-    __matmul__, __rmatmul__ = _binary(np.matmul)
+    __matmul__, __rmatmul__ = _of_arrays(*_binary(np.matmul))
     __and__, __rand__ = _binary(np.bitwise_and)
     __or__, __ror__ = _binary(np.bitwise_or)
     __xor__, __rxor__ = _binary(np.bitwise_xor)

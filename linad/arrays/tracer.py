@@ -26,7 +26,7 @@ from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
 from linad.core.stand_ins import STANDING, stand_in
-from linad.core.ufunc_keywords import call_with_keywords
+from linad.core.ufunc_keywords import call_with_keywords, check_loop
 from linad.errors import UnsupportedError
 
 CREATORS: set[Any] = {
@@ -223,6 +223,8 @@ class Tracer(Arithmetic):
             return FUNCTIONS[np.ufunc.at](ufunc, *inputs)
         else:
             function = UFUNC_METHODS.get((ufunc, method))
+            if kwargs.get("dtype") is not None:
+                check_loop(ufunc, inputs[0], kwargs["dtype"])
         if function is None:
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(

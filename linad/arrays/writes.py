@@ -17,6 +17,7 @@ from linad.arrays.buffers import (
     with_parent,
 )
 from linad.arrays.moving import moves, moving_region
+from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.primitive import Traced
 from linad.core.regions import Region, Window
@@ -60,10 +61,43 @@ def write(x: Any, index: Any, value: Any) -> None:
     if found is None:
         return
     region, shape, last = found
+    if isinstance(value, (list, tuple)):
+        value = _plain_value(value)
+        if value.ndim > len(shape) and _is_basic(index):
+            raise ValueError(
+                f"setting an array element with a sequence: a list of shape {value.shape} into "
+                f"entries of shape {shape}"
+            )
+    if getattr(value, "ndim", 0):
+        _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, region.dtype_in(root.dtype))
     if last is not None:
         value = value.reshape(-1)[last]
     write_into(root, region, value)
+
+
+REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
+"""Whether NumPy takes an array of one entry for no number any more."""
+
+
+def _check_sequence(x: Any, index: Any, ndim: int) -> None:
+    """Raise where NumPy wants a number, or one entry a place, and gets a value of ``ndim`` axes."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if len(entries) == x.ndim and REFUSES_SEQUENCES and all(map(_is_integer, entries)):
+        raise ValueError("setting an array element with a sequence.")
+    mask = entries[0] if len(entries) == 1 and ndim > 1 else None
+    if mask is not None and getattr(mask, "dtype", None) == "bool" and mask.ndim == x.ndim:
+        raise TypeError(
+            f"NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
+            f"has {ndim} dimensions"
+        )
+
+
+def _is_integer(entry: Any) -> bool:
+    if isinstance(entry, (bool, np.bool_)):
+        return False
+    kind = getattr(entry, "dtype", None)
+    return isinstance(entry, int) or (kind is not None and kind.kind in "iu" and not entry.shape)
 
 
 def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, Any] | None:
@@ -93,6 +127,8 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
         _check_writable(x, target)
         if _is_view_of(value, root, target):
             return None
+        if target.ndim and target.ndim < array.ndim and isinstance(value, Traced):
+            _check_no_swap(x, value, root)
         region = with_parent(x, region_of(target, base))
         return region, region.shape, None
     _check_writable(x, array)
@@ -127,6 +163,24 @@ def _is_view_of(value: Any, root: Any, target: np.ndarray) -> bool:
 def _check_writable(x: Any, target: np.ndarray) -> None:
     if repeats(target) or (type(x._buffer) is View and type(x._buffer.where()) is RepeatedView):
         raise ValueError("assignment destination is read-only")
+
+
+def _check_no_swap(x: Any, value: Any, root: Any) -> None:
+    """Raise where compiled code swaps rows: ``x[i], x[j] = x[j], x[i]``, where both are views.
+
+    `numpy.random.Generator.shuffle` has a buffer for an array's rows, and does this with all else.
+    In Python the same line repeats rows in NumPy as well.
+    """
+    if type(value._buffer) is View and root_of(value) is root:  # type: ignore[attr-defined]
+        function = called_function()
+        if function and function.rpartition(".")[2] not in ("setitem", "__setitem__"):
+            name = function.rpartition(".")[2]
+            raise UnsupportedError(
+                f"{name}: rows of a traced array of shape {x.shape} are swapped by code that takes "
+                f"views of them for copies, so that rows are lost; write "
+                f"x = x[rng.permutation(len(x))], or x[...] = of the same to write into x (at "
+                f"{place()})"
+            )
 
 
 def _is_basic(index: Any) -> bool:

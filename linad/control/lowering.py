@@ -186,7 +186,7 @@ def program_of(body: Body, chosen: Any, in_place: bool) -> CpuProgram:
     tape = _simple(body)
     owned = overwritten(tape, body.carries) if in_place else ()
     key = "program", chosen, owned
-    program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned))
+    program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned=owned))
     program.give_back(program.borrow())
     return program
 

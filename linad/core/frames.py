@@ -88,6 +88,16 @@ def asked() -> Asked:
     return what if inner is None else Asked("")  # not NumPy's own index: np.r_[x, 1.0]
 
 
+def called_function() -> str:
+    """The function of compiled code, called outside linad, that sets an item; "" for none."""
+    above = frames_above(sys._getframe(1))
+    frame = next((f.f_back for f in above if f.f_code.co_name == "__setitem__"), None)
+    if frame is None or package_of(frame) == "linad":
+        return ""
+    name = dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
+    return (_doing(frame).name or "compiled code") if name.startswith("CALL") else ""
+
+
 def _entered(user: Any) -> Any:
     """The frame of a package that the user's line went into; None for a function of C."""
     above = itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))

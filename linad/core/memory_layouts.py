@@ -54,9 +54,12 @@ def laid(shape: Sequence[int], steps: Sequence[int], dtype: Any) -> tuple[np.nda
 
 
 def laid_like(y: np.ndarray, lie: Any) -> np.ndarray:
-    """A copy that lies in memory as `layout_of` said of an array of its shape, without gaps."""
-    if lie == "F":
-        return y.copy("F")
+    """An array that lies in memory as `layout_of` said of one of its shape, without gaps.
+
+    It is a copy where ``y`` itself does not lie so.
+    """
+    if type(lie) is str:
+        return np.asfortranarray(y) if lie == "F" else np.ascontiguousarray(y)
     axes = sorted(range(y.ndim), key=lambda k: -abs(lie[k]))
     made = np.empty([y.shape[k] for k in axes], y.dtype).transpose(np.argsort(axes))
     made[...] = y

@@ -4,11 +4,12 @@
 def newton(f, x0, *, xtol=None, maxiter=50): ...
 """
 
+import difflib
 import functools
 import inspect
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -119,6 +120,28 @@ FORMAT = choice("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 SIGN = Kind("1 or -1", lambda value: is_number(value) and value in (1, -1))
 
 
+INSTEAD = {
+    "args": "bind them, lambda x: f(x, *args)",
+    "kwargs": "bind them, lambda x: f(x, **kwargs)",
+    "jac": "leave it out, linad differentiates the function",
+    "fprime": "leave it out, linad differentiates the function",
+    "hess": "leave it out, linad differentiates the function",
+    "hessp": "leave it out, linad differentiates the function",
+    "options": "each is a keyword of its own, **options",
+    "method": "each method is a function of its own",
+}
+"""What to do about options that SciPy's functions of the same purpose have."""
+
+
+def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """What to say of an option that a function does not have."""
+    given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL
+    names = [n for n, p in parameters.items() if p.kind not in given]
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"; {INSTEAD[name]}" if name in INSTEAD else f"; {near[0]}?" if near else ""
+    return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"
+
+
 def takes(**kinds: Kind) -> Callable[[Function], Function]:
     """Check the options of a function, or method, whenever it is called.
 
@@ -126,6 +149,11 @@ def takes(**kinds: Kind) -> Callable[[Function], Function]:
     ----------
     **kinds : Kind
         Of its parameters, by their names. Options that are left out are not looked at.
+
+    Raises
+    ------
+    OptionError
+        Also for options that the function does not have, unless it hands all of them on.
     """
 
     def decorate(function: Function) -> Function:
@@ -137,12 +165,15 @@ def takes(**kinds: Kind) -> Callable[[Function], Function]:
             if parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY
         ]
         label = function.__name__
+        takes_any = any([p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()])
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             for name, value in kwargs.items():
                 if name in kinds:
                     kinds[name].check(label, name, value)
+                elif name not in parameters and not takes_any:
+                    raise OptionError(_unknown(label, name, parameters))
             for k, name in places:
                 if k < len(args):
                     kinds[name].check(label, name, args[k])

@@ -57,6 +57,13 @@ def refuse_out(name: str, out: Any) -> None:
     )
 
 
+def check_loop(ufunc: Any, x: Any, dtype: Any) -> None:
+    """Raise TypeError where NumPy has no loop that reduces in a dtype: divide, say, in integers."""
+    given = np.result_type(x)
+    signature = (np.dtype(dtype), None, None)
+    ufunc.resolve_dtypes((None, given, None), signature=signature, casting="unsafe", reduction=True)
+
+
 def scatter(values: Any, mask: Any) -> Any:
     """Put ``values``, one for each true entry of ``mask`` in C order, in their places.
 

@@ -349,8 +349,8 @@ class Jitted(Generic[P, R]):
             return
         if variant.memory is not None:
             return
-        if compiler_is_off() or any([lie != "C" for lie in variant.layouts or ()]):
-            return
+        if compiler_is_off() or any([type(lie) is not str for lie in variant.layouts or ()]):
+            return  # the program takes arrays in orders C and F
         slots = list(variant.tape.outputs)
         slots = [Var(k, a.shape, a.dtype) for k, a in enumerate(slots)]
         made = iter(slots)
@@ -371,6 +371,7 @@ class Jitted(Generic[P, R]):
             look,
             objects,
             lies=variant.lies or (),
+            any_order=variant.layouts is None,
         )
         variant.short = chosen, look, self._short
 

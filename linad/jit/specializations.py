@@ -152,9 +152,18 @@ class Variant:
         from linad.sweeps.cpu import short_calls as short  # noqa: F401
         from linad.sweeps.cpu.target import CPU
 
-        made = Compiled(self.rolled, self.example, CPU)
+        made = Compiled(self.rolled, self.example, CPU, in_columns=self._in_columns())
         made.written_out = self.tape
         return made
+
+    def _in_columns(self) -> Any:
+        """The arguments and results that the program takes and makes in order F."""
+        from linad.sweeps.places import InColumns
+
+        def numbers(lies: list[Any] | None) -> frozenset[int]:
+            return frozenset([k for k, lie in enumerate(lies or ()) if lie == "F"])
+
+        return InColumns(numbers(self.layouts), numbers(self.lies))
 
     def applied(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """What the program computes of traced values.
@@ -200,7 +209,7 @@ class Variant:
             arrays[k][...] = value
         if self.lies is not None:
             values = [
-                laid_like(v, lie) if lie != "C" and type(v) is np.ndarray else v
+                laid_like(v, lie) if type(v) is np.ndarray else v
                 for v, lie in zip(values, self.lies, strict=False)
             ]
         if any(self.flat):

@@ -19,7 +19,7 @@ from linad.api.derivatives import vjp
 from linad.api.gradients import grad
 from linad.control.captured import with_captured
 from linad.core import tree
-from linad.core.options import FUNCTION, TOLERANCE, takes
+from linad.core.options import FUNCTION, TOLERANCE, Kind, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
 from linad.solve.compiled_least_squares import least_squares_loop
@@ -36,8 +36,17 @@ from linad.solve.trust_region import trust_region
 
 Solver = Callable[..., Any]
 
+THETA = Kind("given one by one behind x0", lambda value: False)
+"""What solvers and SciPy take as ``args``: here it is what solutions are differentiated in."""
 
-@takes(g=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
+
+@takes(
+    g=FUNCTION,
+    solver=FUNCTION,
+    linear_solver=LINEAR_SOLVER,
+    rtol=TOLERANCE.optional,
+    args=THETA,
+)
 def root(
     g: Callable[..., Any],
     x0: Any,
@@ -104,7 +113,13 @@ def root(
     return solved("root", g, solve, x0, theta, linear_solver, rtol, loop)
 
 
-@takes(g=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
+@takes(
+    g=FUNCTION,
+    solver=FUNCTION,
+    linear_solver=LINEAR_SOLVER,
+    rtol=TOLERANCE.optional,
+    args=THETA,
+)
 def fixed_point(
     g: Callable[..., Any],
     x0: Any,
@@ -270,7 +285,13 @@ def solve_linear_function(
     )
 
 
-@takes(f=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
+@takes(
+    f=FUNCTION,
+    solver=FUNCTION,
+    linear_solver=LINEAR_SOLVER,
+    rtol=TOLERANCE.optional,
+    args=THETA,
+)
 def minimum(
     f: Callable[..., Any],
     x0: Any,
@@ -328,7 +349,13 @@ def minimum(
     return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
 
-@takes(r=FUNCTION, solver=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
+@takes(
+    r=FUNCTION,
+    solver=FUNCTION,
+    linear_solver=LINEAR_SOLVER,
+    rtol=TOLERANCE.optional,
+    args=THETA,
+)
 def least_squares(
     r: Callable[..., Any],
     x0: Any,

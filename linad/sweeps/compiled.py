@@ -12,7 +12,7 @@ order compile in the same way.
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.operators.provided import ANSWERS, OTHER
 from linad.sweeps import fused_operators as fused
-from linad.sweeps.places import canonical
+from linad.sweeps.places import ALL_IN_ROWS, InColumns, canonical
 from linad.sweeps.program import OtherArgumentsError, SweepProgram, simplified
 from linad.sweeps.target import Target
 from linad.transforms.linearize import linearize_leaves
@@ -52,6 +52,8 @@ class Compiled(Primitive):
         What it, and its derivatives, run on.
     chosen : Settings, optional
         What it, and its derivatives, are compiled with; what is in force by default.
+    in_columns : InColumns, optional
+        Arguments and results of its own program that lie in order F.
     """
 
     def __init__(
@@ -60,11 +62,12 @@ class Compiled(Primitive):
         example: Sequence[Any] | Callable[[], list[Any]],
         target: Target,
         chosen: Settings | None = None,
+        in_columns: InColumns = ALL_IN_ROWS,
     ) -> None:
         super().__init__(f"jit({tape.name})", self._run, outputs=len(tape.outputs), register=False)
         self.tape, self._example = tape, example
         self.written_out = tape  # the same without loops, where there is one
-        self.program = target.compile(simplified(tape), chosen)
+        self.program = target.compile(simplified(tape), chosen, in_columns)
         self.whole = self._linearized
         self._derived: dict[Any, Derived] = {}
         self.plans: dict[Any, Any] = {}  # programs of operators with its derivative
@@ -86,8 +89,11 @@ class Compiled(Primitive):
         try:
             return self.program.run(values)
         except OtherArgumentsError:
-            given = zip(values, self.tape.inputs, strict=True)
-            return self.program.run([_as_recorded(v, var) for v, var in given])
+            given = enumerate(zip(values, self.tape.inputs, strict=True))
+            columns = self.program.in_columns.inputs
+            return self.program.run(
+                [_as_recorded(v, var, "F" if k in columns else "C") for k, (v, var) in given]
+            )
 
     def another(self, tape: Tape, example: Any) -> "Compiled":
         """Another tape, compiled for the same target with the same settings."""
@@ -127,13 +133,14 @@ class Compiled(Primitive):
 
     def __reduce__(self) -> tuple[Any, ...]:
         program = self.program
-        return Compiled, (self.tape, self.example, program.target, program.chosen)
+        made = self.tape, self.example, program.target, program.chosen, program.in_columns
+        return Compiled, made
 
 
-def _as_recorded(value: Any, var: Var) -> np.ndarray:
-    """A value as the array that a program takes: in C order, aligned, of the one dtype object."""
+def _as_recorded(value: Any, var: Var, order: Literal["C", "F"]) -> np.ndarray:
+    """A value as the array that a program takes: in its order, aligned, of the one dtype object."""
     dtype = canonical(var.dtype)
-    array = np.require(value, dtype, ["C", "A"]).reshape(var.shape)
+    array = np.require(value, dtype, [order, "A"]).reshape(var.shape)
     return array if array.dtype is dtype else array.view(dtype)
 
 

@@ -34,7 +34,9 @@ class PreparedFallback:
 
     def run(self, arrays: tuple[np.ndarray, ...]) -> int:
         """Let NumPy compute it, with these arguments and results of the program."""
-        found = [a.place.array(arrays[a.number]) if type(a) is Given else a for a in self.arrays]
+        found = [
+            a.place.array(_memory(arrays[a.number])) if type(a) is Given else a for a in self.arrays
+        ]
         return run_fallback(self.fallback, found)
 
 
@@ -48,6 +50,11 @@ def _array_at(place: Any, arena: np.ndarray, inputs: int) -> Any:
     if buffer.kind == "arena":
         return place.array(arena[buffer.offset : buffer.offset + buffer.size])
     return Given(place, buffer.number + (inputs if buffer.kind == "output" else 0))
+
+
+def _memory(a: np.ndarray) -> np.ndarray:
+    """The entries of an array in order C or F one after the other."""
+    return a if a.flags.c_contiguous else a.T
 
 
 def run_fallback(fallback: Fallback, arrays: list[Any]) -> int:

@@ -25,10 +25,13 @@ from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.loop_reductions import REDUCTIONS, reduces_in_loop
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.places import (
+    ALL_IN_ROWS,
     Buffer,
+    InColumns,
     Place,
     c_strides,
     constant_place,
+    f_strides,
     new_place,
     place_with_rows_last,
     spread_over,
@@ -63,6 +66,8 @@ class Lowering:
         same place.
     rows : RowLayout, optional
         Of the program of a tile (`linad.sweeps.tiles`): where the rows of its variables are.
+    in_columns : InColumns, optional
+        Inputs and results that lie in order F.
 
     Attributes
     ----------
@@ -81,8 +86,10 @@ class Lowering:
         chosen: Settings | None = None,
         owned: Sequence[int] = (),
         rows: RowLayout | None = None,
+        in_columns: InColumns = ALL_IN_ROWS,
     ) -> None:
         self.chosen = chosen or settings()
+        self.in_columns = in_columns
         self.target, self.owned, self.rows = target, owned, rows or RowLayout({}, 0)
         if rows is None:
             tape = target.tiled(tape, self.chosen)
@@ -93,6 +100,7 @@ class Lowering:
         self.constants: dict[int, Place] = {}
         self.factors: dict[Any, Any] = {}  # of matrices that were factorised
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
+        self.made_in_columns: set[Var] = set()
         self.views = self._find_views()
         self.viewed_by: dict[Var, list[Var]] = defaultdict(list)
         for view, source in self.views.items():
@@ -100,6 +108,7 @@ class Lowering:
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
         self.steps = Planner(tape, target, self.views, self.more).steps()
         self.read_at = self._read_positions()
+        self.made_in_columns = self._find_made_in_columns()
         self.latest = self._find_latest()
         self.unplaced = {
             v: sorted(views, key=lambda view: self.latest.get(view, -1))
@@ -130,7 +139,12 @@ class Lowering:
     def _input(self, k: int, var: Var) -> Place:
         buffer = Buffer("input", size_of(var.shape) * var.dtype.itemsize, k)
         buffer.owned = k in self.owned
-        place = Place(buffer, 0, var.shape, self._outer_strides(var), var.dtype)
+        strides = (
+            f_strides(var.shape, var.dtype)
+            if k in self.in_columns.inputs
+            else self._outer_strides(var)
+        )
+        place = Place(buffer, 0, var.shape, strides, var.dtype)
         self.places[var] = place
         return place
 
@@ -166,6 +180,17 @@ class Lowering:
             if isinstance(v, Var):
                 found[v].append(FOREVER)
         return found
+
+    def _find_made_in_columns(self) -> set[Var]:
+        """Results in order F that loops and products put there in the first place.
+
+        Views of them are planned as of arrays in C order, and writes go into such.
+        """
+        results = self.tape.outputs
+        rows = [a for j, a in enumerate(results) if j not in self.in_columns.results]
+        others = rows + [e.inputs[0] for e in self.tape.equations if e.primitive.name == WRITE]
+        found = {a for a in (results[j] for j in self.in_columns.results) if isinstance(a, Var)}
+        return found.difference(self.viewed_by, [a for a in others if isinstance(a, Var)])
 
     def _find_latest(self) -> dict[Var, int]:
         """Position of the last step that reads a variable or a view of it."""
@@ -436,9 +461,11 @@ class Lowering:
         return place
 
     def place_for(self, eqn: Equation) -> Place:
-        """A new place for a result: what loops and products make of the rows of a tile lies with
-        the rows side by side where they are narrow, all else in C order."""
+        """A new place for what a loop or a product makes: results in order F so, of the rows of a
+        tile with the rows side by side where they are narrow, all else in C order."""
         out = eqn.outputs[0]
+        if out in self.made_in_columns:
+            return new_place(out.shape, out.dtype, in_columns=True)
         axis = self.rows.axes.get(out)
         if axis is not None:
             place = place_with_rows_last(out.shape, out.dtype, axis)
@@ -512,15 +539,17 @@ class Lowering:
                 continue
             if isinstance(a, Var):
                 place = self.place_of(a)
-                own = place.buffer.kind == "arena" and place.whole and place.buffer not in taken
+                whole = place.whole_in_columns if j in self.in_columns.results else place.whole
+                own = place.buffer.kind == "arena" and whole and place.buffer not in taken
                 if own and self._lies_as_outside(a):
                     place.buffer.kind, place.buffer.number = "output", j
                     taken.add(place.buffer)
                     outputs.append(place)
                     continue
             place = self.place_of(a)
-            target = new_place(place.shape, place.dtype, "output")
-            if isinstance(a, Var):
+            in_columns = j in self.in_columns.results
+            target = new_place(place.shape, place.dtype, "output", in_columns)
+            if isinstance(a, Var) and not in_columns:
                 target.strides = self._outer_strides(a)
             target.buffer.number = j
             taken.add(target.buffer)

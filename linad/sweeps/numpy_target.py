@@ -15,7 +15,7 @@ from linad.sweeps.fallbacks import PreparedFallback
 from linad.sweeps.instructions import OTHER_ARGUMENTS, Fallback
 from linad.sweeps.loop_templates import WrittenLoop
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import Place
+from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
 from linad.sweeps.program import SweepProgram
 from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
@@ -45,10 +45,12 @@ class NumpyProgram(SweepProgram):
     def _execute(
         self, workspace: NumpyWorkspace, arrays: Sequence[Any], outputs: list[np.ndarray]
     ) -> int:
-        for a, given in zip(arrays, self.given, strict=True):
+        for k, (a, given) in enumerate(zip(arrays, self.given, strict=True)):
             if type(a) is not np.ndarray or (a.shape, a.dtype) != given:
                 return OTHER_ARGUMENTS
-            if not (a.flags.c_contiguous and a.flags.aligned):
+            in_columns = k in self.in_columns.inputs
+            lies = a.flags.f_contiguous if in_columns else a.flags.c_contiguous
+            if not (lies and a.flags.aligned):
                 return OTHER_ARGUMENTS
         for call in workspace.calls:
             status = call.run((*arrays, *outputs))
@@ -86,8 +88,10 @@ class NumpyTarget(Target):
     def _refuse() -> NoReturn:
         raise AssertionError("a program for NumPy has no kernels")
 
-    def compile(self, tape: Tape, chosen: Settings | None = None) -> NumpyProgram:
-        return NumpyProgram(tape, self, chosen)
+    def compile(
+        self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS
+    ) -> NumpyProgram:
+        return NumpyProgram(tape, self, chosen, in_columns=in_columns)
 
 
 NUMPY = NumpyTarget()

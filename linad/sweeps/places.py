@@ -1,7 +1,7 @@
 """Where values live: buffers, and the parts of them that variables are."""
 
 import functools
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,24 @@ REMEMBERED = 4096
 """Layouts that are remembered: long programs have few."""
 
 _views: dict[Any, Any] = {}
+
+
+class InColumns(NamedTuple):
+    """Numbers of a program's inputs and results that lie in order F; the others lie in order C."""
+
+    inputs: frozenset[int] = frozenset()
+    results: frozenset[int] = frozenset()
+
+
+ALL_IN_ROWS = InColumns()
+
+
+class Result(NamedTuple):
+    """What `numpy.empty` makes the array of a result with."""
+
+    shape: Shape
+    dtype: Any
+    order: Literal["C", "F"] = "C"
 
 
 class Buffer:
@@ -66,6 +84,13 @@ class Place:
             and self.contiguous
             and size_of(self.shape) * self.dtype.itemsize == self.buffer.size
         )
+
+    @property
+    def whole_in_columns(self) -> bool:
+        """Whether it is its buffer, in order F."""
+        return Place(
+            self.buffer, self.offset, self.shape[::-1], self.strides[::-1], self.dtype
+        ).whole
 
     @property
     def contiguous(self) -> bool:
@@ -121,6 +146,11 @@ def c_strides(shape: Shape, dtype: Any) -> Shape:
     return tuple(reversed(strides))
 
 
+def f_strides(shape: Shape, dtype: Any) -> Shape:
+    """Strides, in bytes, of an array in order F."""
+    return c_strides(shape[::-1], dtype)[::-1]
+
+
 @functools.lru_cache(256)
 def canonical(dtype: Any) -> Any:
     """The one object that NumPy gives its own arrays for a dtype; unpickled ones are others."""
@@ -128,11 +158,12 @@ def canonical(dtype: Any) -> Any:
     return np.dtype(dtype.type) if dtype.kind in "biufc" and dtype.isnative else dtype
 
 
-def new_place(shape: Shape, dtype: Any, kind: str = "arena") -> Place:
-    """An array in C order in a buffer of its own."""
+def new_place(shape: Shape, dtype: Any, kind: str = "arena", in_columns: bool = False) -> Place:
+    """An array in a buffer of its own, in C order or ``in_columns``, in order F."""
     dtype = canonical(dtype)
     buffer = Buffer(kind, size_of(shape) * dtype.itemsize)
-    return Place(buffer, 0, shape, c_strides(shape, dtype), dtype)
+    strides = f_strides(shape, dtype) if in_columns else c_strides(shape, dtype)
+    return Place(buffer, 0, shape, strides, dtype)
 
 
 def place_with_rows_last(shape: Shape, dtype: Any, axis: int) -> Place:

@@ -21,6 +21,7 @@ from linad.core.tape import Tape
 from linad.errors import FallbackError, GuardError, LinadError
 from linad.sweeps.instructions import GUARD_FAILED, OTHER_ARGUMENTS, Fallback
 from linad.sweeps.lower import Lowering
+from linad.sweeps.places import ALL_IN_ROWS, InColumns, Result
 from linad.sweeps.target import Target
 from linad.transforms.simplify import simplify
 
@@ -61,6 +62,8 @@ class SweepProgram(ABC):
         What it is compiled with; what is in force by default.
     owned : sequence of int
         Inputs that it overwrites, as `linad.sweeps.lower.Lowering` takes them.
+    in_columns : InColumns, optional
+        Inputs and results that lie in order F.
 
     Attributes
     ----------
@@ -74,7 +77,7 @@ class SweepProgram(ABC):
         Whether it has been compiled.
     straight : bool
         Whether NumPy has no part in it.
-    results : list of (shape, dtype)
+    results : list of Result
     """
 
     compiled = loaded = 0
@@ -85,8 +88,10 @@ class SweepProgram(ABC):
         target: Target,
         chosen: Settings | None = None,
         owned: Sequence[int] = (),
+        in_columns: InColumns = ALL_IN_ROWS,
     ) -> None:
         self.tape, self.target, self.owned = tape, target, owned
+        self.in_columns = in_columns
         self.chosen = chosen or settings()
         self.pool: list[Any] = []
         self.made = False
@@ -112,7 +117,10 @@ class SweepProgram(ABC):
         started = time.perf_counter()
         with collection_paused():
             self.lowering = self._lowered()
-        self.results = [(p.shape, p.dtype) for p in self.lowering.outputs]
+        self.results = [
+            Result(p.shape, p.dtype, "F" if j in self.in_columns.results else "C")
+            for j, p in enumerate(self.lowering.outputs)
+        ]
         self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
         self._build(self.lowering)
         self.seconds = time.perf_counter() - started
@@ -126,7 +134,7 @@ class SweepProgram(ABC):
         )
 
     def _lowered(self) -> Lowering:
-        return Lowering(self.tape, self.target, self.chosen, self.owned)
+        return Lowering(self.tape, self.target, self.chosen, self.owned, in_columns=self.in_columns)
 
     # What the subclass of a target does.
 
@@ -167,7 +175,7 @@ class SweepProgram(ABC):
         self.pool.append(workspace)
 
     def run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
-        """Run on arrays in C order, of the recorded shapes and dtypes.
+        """Run on arrays of the recorded shapes and dtypes, in C order, or F where it is said so.
 
         Raises
         ------
@@ -185,7 +193,7 @@ class SweepProgram(ABC):
         except UncompiledError:
             return self._run_by_numpy(arrays)
         try:
-            outputs = [np.empty(shape, dtype) for shape, dtype in self.results]
+            outputs = [np.empty(*result) for result in self.results]
             status = self._execute(workspace, arrays, outputs)
         except SUSPECT as error:
             if is_own_fault(error):
@@ -213,4 +221,4 @@ class SweepProgram(ABC):
         raise KernelStoppedError(f"{self.tape.name}: a kernel stopped with status {status}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.tape, self.target, self.chosen, self.owned)
+        return type(self), (self.tape, self.target, self.chosen, self.owned, self.in_columns)

@@ -22,7 +22,7 @@ from linad.sweeps import scalar_rows
 from linad.sweeps.arena import plan_arena
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_templates import WrittenLoop
-from linad.sweeps.places import Place
+from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
 from linad.sweeps.routines import Routine
 from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
@@ -121,7 +121,9 @@ class Target(ABC):
         return plan_arena(instructions)
 
     @abstractmethod
-    def compile(self, tape: Tape, chosen: Settings | None = None) -> "SweepProgram":
+    def compile(
+        self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS
+    ) -> "SweepProgram":
         """The program of a tape; it is made at its first run."""
 
     def ptx_of(self, source: str) -> str:

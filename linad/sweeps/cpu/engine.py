@@ -34,9 +34,15 @@ from linad.sweeps.cpu.native import (
 )
 from linad.sweeps.instructions import OTHER_ARGUMENTS
 
-C_ORDER_ALIGNED = 0x0001 | 0x0100
+ALIGNED = 0x0100
+IN_ROWS, IN_COLUMNS = 0x0001 | ALIGNED, 0x0002 | ALIGNED
+"""Flags of the arrays of a caller's: order C, or F."""
+
 WRITEABLE = 0x0400
 
+
+AXES, SHAPE = 16, 24
+"""Bytes from what a header has of an array to how many axes it has, and to its shape."""
 
 EXTENT, WORK, OPERANDS, INSTRUCTION = 8, 16, 24, 32
 """Bytes from the beginning of an instruction to its words, and to its operands."""
@@ -58,7 +64,7 @@ def sweep(code, end):
 def patch(header, arrays):
     """Check the arrays of a tuple, and write their addresses into the program."""
     # header: [number of arrays, array type, code, end of code, then for each array:
-    #          dtype, ndim, shape ..., number of uses, addresses to write to ...]
+    #          dtype, flags, ndim, shape ..., number of uses, addresses to write to ...]
     n = word(header)
     if word(arrays + HEADER) != n:
         return OTHER_ARGUMENTS
@@ -68,14 +74,14 @@ def patch(header, arrays):
         if (
             word(array + HEADER - 8) != word(header + 8)
             or word(array + ARRAY_DTYPE) != word(at)
-            or word32(array + ARRAY_FLAGS) & C_ORDER_ALIGNED != C_ORDER_ALIGNED
+            or word32(array + ARRAY_FLAGS) & word(at + 8) != word(at + 8)
         ):
             return OTHER_ARGUMENTS
-        ndim = word(at + 8)
+        ndim = word(at + AXES)
         if word32(array + ARRAY_NDIM) != ndim:
             return OTHER_ARGUMENTS
         shape = word(array + ARRAY_SHAPE)
-        at += 16
+        at += SHAPE
         for d in range(ndim):
             if word(shape + 8 * d) != word(at):
                 return OTHER_ARGUMENTS

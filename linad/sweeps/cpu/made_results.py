@@ -30,6 +30,7 @@ from linad.sweeps.cpu.native import (
     set_word,
     word,
 )
+from linad.sweeps.places import Result
 
 NEW_FROM_DESCR, RETURN = 94, 76
 """Where `PyArray_NewFromDescr` and `PyArray_Return` stand in NumPy's table."""
@@ -100,7 +101,8 @@ def half(context: Any, number: Any) -> Any:
 
 
 # A plan is words: addresses of functions and objects, the numbers of arrays, then memory that
-# looks like a tuple of them to `patch`, then each result: dtype, whether it is a number, its shape.
+# looks like a tuple of them to `patch`, then each result: dtype, whether it is a number, whether it
+# lies in order F, its shape.
 NEW, TO_NUMBER, TUPLE, HOLD, DROP, ARRAY, NOTHING, INPUTS, OUTPUTS, TOGETHER = range(0, 80, 8)
 
 
@@ -127,10 +129,10 @@ def _call(header, plan, args):
     at, made, failed, alone = first, 0, False, 0
     while status == 0 and made < m:
         call_c(word(p + HOLD), (word(at),))  # the next call takes a reference of the dtype
-        ndim = word(at + 16)
+        ndim = word(at + 24)
         array = call_c(
             word(p + NEW),
-            (word(p + ARRAY), word(at), half(ndim), at + 24, 0, 0, half(0), 0),
+            (word(p + ARRAY), word(at), half(ndim), at + 32, 0, 0, half(word(at + 16)), 0),
         )
         if array == 0:
             status, failed = 1, True
@@ -141,7 +143,7 @@ def _call(header, plan, args):
             else:
                 set_word(several + TUPLE_ITEMS + 8 * made, array)
             made += 1
-            at += 24 + 8 * ndim
+            at += 32 + 8 * ndim
     if status == 0:
         status = patch(h, together)
     if status == 0:
@@ -162,7 +164,7 @@ def _call(header, plan, args):
         if word(at + 8):
             item = several + TUPLE_ITEMS + 8 * k
             set_word(item, call_c(word(p + TO_NUMBER), (word(item),)))
-        at += 24 + 8 * word(at + 16)
+        at += 32 + 8 * word(at + 24)
     return as_object(several)
 
 
@@ -171,14 +173,14 @@ enter_making = entry_of(_call)
 results, or `OTHER` for other arguments and where a kernel stopped. Holds the interpreter's lock."""
 
 
-def plan_of(inputs: int, results: Sequence[tuple[Any, Any]], numbers: Sequence[bool]) -> Any:
+def plan_of(inputs: int, results: Sequence[Result], numbers: Sequence[bool]) -> Any:
     """What `enter_making` has to know of a program.
 
     Parameters
     ----------
     inputs : int
         How many arrays it takes.
-    results : list of (shape, dtype)
+    results : list of Result
         The dtypes have to outlive the plan.
     numbers : list of bool
         Which of the results are numbers: scalars of NumPy, and no arrays.
@@ -189,6 +191,6 @@ def plan_of(inputs: int, results: Sequence[tuple[Any, Any]], numbers: Sequence[b
     words += [ctypes.cast(f, ctypes.c_void_p).value for f in functions]
     words += [id(np.ndarray), id(OTHER), inputs, len(results)]
     words += [0] * (TUPLE_ITEMS // 8 + inputs + len(results))
-    for (shape, dtype), number in zip(results, numbers, strict=True):
-        words += [id(dtype), int(number), len(shape), *shape]
+    for (shape, dtype, order), number in zip(results, numbers, strict=True):
+        words += [id(dtype), int(number), int(order == "F"), len(shape), *shape]
     return np.array(words, np.int64)

@@ -90,7 +90,7 @@ def run(slot):
     at = header + 32
     for i in range(word(header)):
         data = word(pointers + 8 * i)
-        at += 16 + 8 * word(at + 8)
+        at += engine.SHAPE + 8 * word(at + engine.AXES)
         uses = word(at)
         at += 8
         for _ in range(uses):

@@ -153,9 +153,14 @@ class Workspace:
         end = code + 8 * len(words) if self.program.straight else code
         places = [*lowering.inputs, *lowering.outputs]
         header: list[int] = [len(places), id(np.ndarray), code, end]
-        for place in places:
+        lie = [engine.IN_ROWS] * len(places)
+        for k in self.program.in_columns.inputs:
+            lie[k] = engine.IN_COLUMNS
+        for k in self.program.in_columns.results:
+            lie[len(lowering.inputs) + k] = engine.IN_COLUMNS
+        for place, order in zip(places, lie, strict=True):
             used = uses.get((place.buffer.kind, place.buffer.number), [])
-            header += [id(canonical(place.dtype)), len(place.shape), *place.shape, len(used)]
+            header += [id(canonical(place.dtype)), order, len(place.shape), *place.shape, len(used)]
             for at, offset in used:
                 header += [code + 8 * at, offset]
         self.header = np.array(header, np.int64)
@@ -165,7 +170,7 @@ class Workspace:
         offsets."""
         at, found = 4, []
         for _ in range(int(self.header[0])):
-            at += 2 + int(self.header[at + 1])
+            at += 3 + int(self.header[at + 2])
             count = int(self.header[at])
             at += 1
             pairs = self.header[at : at + 2 * count].reshape(count, 2)

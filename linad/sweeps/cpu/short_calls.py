@@ -42,6 +42,7 @@ def short_call(
     objects: Sequence[tuple[Any, list[str], dict[str, Any]]] = (),
     held: Sequence[Any] = (),
     lies: Sequence[Any] = (),
+    any_order: bool = False,
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -69,7 +70,10 @@ def short_call(
         Arrays that every call takes, before those among the arguments.
     lies : list
         How the results lie in memory, as `linad.core.memory_layouts.layout_of` says it; empty for
-        order C.
+        orders C and F, in which the program makes them.
+    any_order : bool
+        Whether the program, which takes arrays in order C, holds for arrays in others: such are
+        copied.
 
     Returns
     -------
@@ -81,7 +85,7 @@ def short_call(
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _ShortCallWriter(dynamic, slots)
-    writer.lies = lies
+    writer.lies, writer.any_order = lies, any_order
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -101,6 +105,8 @@ def short_call(
         "enter": program.enter,
         "empty": np.empty,
         "array": np.array,
+        "ndarray": np.ndarray,
+        "in_rows": np.ascontiguousarray,
         "laid_like": laid_like,
     }
     names = [f"r{k}" for k in range(len(program.results))]
@@ -130,7 +136,7 @@ def short_call(
     arrays = [*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts]
     numbers = [s.shape == () and not f for s, f in zip(slots, flat, strict=True)]
     # What the plan, and the lines, have of the dtypes is addresses.
-    scope |= {f"d{k}": dtype for k, (_, dtype) in enumerate(program.results)}
+    scope |= {f"d{k}": result.dtype for k, result in enumerate(program.results)}
     if program.makes_results:
         scope |= {"make": enter_making, "plan": plan_of(len(arrays), program.results, numbers)}
         target = names[0] if len(names) == 1 else "made"
@@ -138,8 +144,8 @@ def short_call(
         failed = f"{target} is OTHER"
         after = [f"{_listed(names)} = made"] if len(names) > 1 else []
     else:
-        for k, (shape, _) in enumerate(program.results):
-            lines.append(f"    r{k} = empty({shape!r}, d{k})")
+        for k, (shape, _, order) in enumerate(program.results):
+            lines.append(f"    r{k} = empty({shape!r}, d{k}, {order!r})")
         run = f"status = enter(workspace.header, ({_listed([*arrays, *names])}))"
         failed = "status"
         after = [f"r{k} = r{k}[()]" for k, number in enumerate(numbers) if number]
@@ -183,6 +189,7 @@ class _ShortCallWriter:
         self.scope: dict[str, Any] = {}
         self.objects: set[int] = set()
         self.lies: Sequence[Any] = ()
+        self.any_order = False
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -216,6 +223,9 @@ class _ShortCallWriter:
                 self.lines.append(f"    {name} = {text}[{key!r}]")
                 self.take(name, value[key])
         elif kind is np.ndarray and id(value) in self.dynamic:
+            if self.any_order and value.ndim > 1 and not value.flags.c_contiguous:
+                self._unless(f"type({text}) is ndarray")
+                text = f"in_rows({text})"
             self.arrays.append(text)
         elif kind is float and id(value) in self.dynamic:
             self._unless(f"type({text}) is float")
@@ -233,9 +243,7 @@ class _ShortCallWriter:
         """An expression for the result."""
         k = self.slots.get(id(value))
         if k is not None:
-            if self.lies and self.lies[k] == "F":
-                return f"r{k}.copy('F')"
-            if self.lies and self.lies[k] != "C":
+            if self.lies and type(self.lies[k]) is not str:
                 return f"laid_like(r{k}, {self._name(self.lies[k])})"
             return f"r{k}"
         kind = type(value)

@@ -18,7 +18,7 @@ from linad.sweeps.cpu.symmetric_systems import decomposed
 from linad.sweeps.data_movement import scatter_in_order
 from linad.sweeps.expansions import expanded
 from linad.sweeps.loop_templates import WrittenLoop, written
-from linad.sweeps.places import Place
+from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
 from linad.sweeps.routines import Routine
 from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
@@ -72,9 +72,13 @@ class CpuTarget(Target):
         scatter_in_order(lowering, target, numbers, source, add)
 
     def compile(
-        self, tape: Tape, chosen: Settings | None = None, owned: Sequence[int] = ()
+        self,
+        tape: Tape,
+        chosen: Settings | None = None,
+        in_columns: InColumns = ALL_IN_ROWS,
+        owned: Sequence[int] = (),
     ) -> CpuProgram:
-        return CpuProgram(tape, self, chosen, owned)
+        return CpuProgram(tape, self, chosen, owned, in_columns)
 
 
 CPU = CpuTarget()

@@ -12,7 +12,7 @@ from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
 from linad.sweeps.loop_reductions import axes_of, is_reduction
 from linad.sweeps.loop_templates import WrittenLoop, written
-from linad.sweeps.places import Place
+from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
 from linad.sweeps.routines import Routine
 from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop, needed_equations
@@ -71,8 +71,10 @@ class CudaTarget(Target):
     def ptx_of(self, source: str) -> str:
         return ptx_of(source)
 
-    def compile(self, tape: Tape, chosen: Settings | None = None) -> HostProgram:
-        return HostProgram(tape, self, chosen)
+    def compile(
+        self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS
+    ) -> HostProgram:
+        return HostProgram(tape, self, chosen, in_columns=in_columns)
 
 
 CUDA = CudaTarget()

@@ -13,6 +13,7 @@ import linad
 from linad.operators.provided import OTHER
 from linad.sweeps.cpu import made_results, range_guards
 from linad.sweeps.cpu.made_results import enter_making, plan_of
+from linad.sweeps.places import Result
 
 pytestmark = pytest.mark.skipif(made_results.TABLE is None, reason="Python makes the results")
 
@@ -111,7 +112,7 @@ def test_too_many_and_too_few_arguments():
 def test_no_memory():
     program = linad.jit(lambda x: x * np.ones((4, 1))).variant(np.ones(3)).compiled.program
     workspace = program.borrow()
-    plan = plan_of(1, [((2**40, 2**15), np.dtype(float))], [False])
+    plan = plan_of(1, [Result((2**40, 2**15), np.dtype(float))], [False])
     for _ in range(3):
         with pytest.raises(MemoryError):
             enter_making(workspace.header, plan, (np.ones(3),))
