@@ -95,9 +95,12 @@ def loop(n: int) -> Iterator[Any]:
 
 
 def _repetitions(n: int) -> Iterator[Any]:
-    if running_trace() is None or n <= FEWEST:
+    around = running_trace()
+    if around is None or n <= FEWEST:
         yield from range(n)
         return
+    if around.pending is not None:
+        around.pending.interrupt()
     recording = Recording(n)
     try:
         recording.start(sys._getframe(1))
@@ -374,7 +377,7 @@ class Recording:
     def _differ(self, e: Equation, f: Equation, k: int) -> str | None:
         if e.primitive is not f.primitive:
             return f"{f.primitive.name} in the place of {e.primitive.name}"
-        if not _same_params(e.params, f.params):
+        if not same_params(e.params, f.params):
             if "expected" in e.params:
                 return (
                     f"Python learns {f.params['expected']!r} of a traced value, and "
@@ -535,7 +538,7 @@ class _Rolled:
         if len(equations) != len(self.equations):
             return False
         for e, f in zip(equations, self.equations, strict=True):
-            if e.primitive is not f.primitive or not _same_params(e.params, f.params):
+            if e.primitive is not f.primitive or not same_params(e.params, f.params):
                 return False
             if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
                 return False
@@ -621,7 +624,7 @@ def _may_begin(a: Any, carried: Var) -> bool:
     )
 
 
-def _same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:
+def same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
 
 
@@ -634,7 +637,7 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
-        return _same_params(a, b)
+        return same_params(a, b)
     return params_key({"": a}) == params_key({"": b})
 
 

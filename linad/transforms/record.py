@@ -62,6 +62,7 @@ class RecordTrace(Trace):
         self.known: set[Var] = set()  # whose values Python has learned, and guards check
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
+        self.loops = 0  # that were recorded by templates
         self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 

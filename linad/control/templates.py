@@ -1,0 +1,687 @@
+"""A loop of Python's, recorded in memory that does not grow with its repetitions.
+
+Where a function seems to repeat itself (`linad.control.watching`), a few repetitions are recorded
+here, on plain values. If they are equal, in the sense of `linad.control.rolling`, the last one is
+the template. From then on an operation is carried out and compared with the one that is expected:
+
+    primitive    and its parameters, but for the place that a read names
+    operands     relative: so many operations back. Fixed: the same value from before the loop,
+                 or an equal constant. Moving: a constant, or a place, that differs from repetition
+                 to repetition; it is all that is written down
+    result       its shape and dtype
+
+The first operation that differs, a write, a derivative that begins, or the end of the function ends
+the loop. It becomes one operation of the traces around, what has been done of the next repetition is
+done there, and the values that somebody still holds are given what they are there. So no promise is
+needed, and what Python does besides is done as always.
+"""
+
+import math
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.arrays.buffers import Storage, View, attach_view, root_of
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.control.bodies import Body, known, tape_of
+from linad.control.closures import ClosureTrace, plain
+from linad.control.loops import affordable, repeated
+from linad.control.places import Places, window_of
+from linad.control.python_loop import run_equations, same_params
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.core.memory_layouts import kept
+from linad.core.primitive import Primitive
+from linad.core.tape import Equation, Tape, Var, guard, needed
+from linad.transforms.plain_operands import PlainOperands, same_bits
+from linad.transforms.record import RecordTrace
+
+RELATIVE, FIXED, CONSTANT, MOVING = range(4)
+
+BITS = 6
+"""A value is known by its operation, shifted by so many bits, and its place among the results."""
+
+
+class Step(NamedTuple):
+    """An operation that is expected.
+
+    Attributes
+    ----------
+    operands : tuple of (kind, object)
+        How far back, which variable, which constant, or which list of what moves.
+    place : list or None
+        Where a read that moves writes down the place.
+    """
+
+    primitive: Primitive
+    operands: tuple[tuple[int, Any], ...]
+    params: dict[str, Any]
+    kinds: Any
+    results: tuple[tuple[Any, Any], ...]
+    place: Any
+    region: Any
+
+
+class SharedOperands(PlainOperands):
+    """Plain arrays as a recorder keeps them; of one that has not changed there is one copy."""
+
+    __slots__ = ("_of", "_same")
+
+    def __init__(self, of: PlainOperands) -> None:
+        super().__init__()
+        self._of = of
+        self._same: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def keep(self, a: np.ndarray) -> np.ndarray:
+        found = self._same.get(id(a))
+        if found is None or not same_bits(a, found[1]):
+            found = self._same[id(a)] = a, self._of.keep(a)
+        return found[1]
+
+
+class TemplateTrace(ClosureTrace):
+    """Takes the place of the traces around while a loop of Python's repeats itself.
+
+    Parameters
+    ----------
+    watch : Watch
+        Is told when it ends.
+    around : list of Trace
+        The traces whose functions run, from the innermost.
+    recorder : RecordTrace
+        The one among them that keeps the program.
+    period : int
+        Operations that a repetition probably has.
+    """
+
+    def __init__(
+        self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int
+    ) -> None:
+        super().__init__()
+        self.watch, self.around, self.recorder, self.period = watch, around, recorder, period
+        self.operands = SharedOperands(recorder.operands)
+        self.errors = recorder.errors
+        self.over = False
+        self.made: list[weakref.ref[Tracer]] = []
+        self.limit = 4096  # of these, until those that are gone are left out
+        self.origin: dict[Var, Tracer] = {}  # by what stands for it: a value from outside
+        self.stands: dict[int, tuple[Tracer, Any, Tracer]] = {}
+        self.applied = 0
+        self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
+        self.looks.append(2 * self.looks[0])
+        self.steps: list[Step] | None = None
+        self.hooks = {
+            "apply": self.apply,
+            "constant": self._constant_around,
+            "answer": self._answer_around,
+            "looked_at": self._looked_at_around,
+            "shown": self._shown_around,
+            "detach": self._detach_around,
+            "write": self._write_around,
+        }
+        self.before = [{name: vars(t).get(name) for name in self.hooks} for t in around]
+        self._set_hooks()
+
+    # What is asked of the traces around, and of this one, and ends the loop.
+
+    def _set_hooks(self) -> None:
+        for trace in self.around:
+            vars(trace).update(self.hooks)
+
+    def _remove_hooks(self) -> None:
+        for trace, before in zip(self.around, self.before, strict=True):
+            for name, hook in before.items():
+                if hook is None:
+                    del vars(trace)[name]
+                else:
+                    setattr(trace, name, hook)
+
+    def _constant_around(self, value: Any) -> Tracer:
+        self.settle()
+        return self.around[0].constant(value)
+
+    def _answer_around(self, tracer: Tracer, question: Any) -> Any:
+        self.settle()
+        return tracer._trace.answer(tracer, question)
+
+    def _looked_at_around(self, tracer: Tracer) -> None:
+        self.settle()
+        tracer._trace.looked_at(tracer)
+
+    def _shown_around(self, tracer: Tracer) -> None:
+        self.settle()
+        tracer._trace.shown(tracer)
+
+    def _detach_around(self, tracer: Tracer) -> Any:
+        self.settle()
+        return tracer._trace.detach(tracer)
+
+    def _write_around(self, root: Tracer, region: Any, value: Any) -> None:
+        self.settle()
+        root._trace.write(root, region, value)
+
+    constant = _constant_around
+    looked_at = _looked_at_around
+    shown = _shown_around
+    detach = _detach_around
+    write = _write_around
+
+    def check_alone(self, root: Tracer) -> None:
+        if root._buffer is not None:  # it is going to be written here and there
+            self.settle()
+            root._trace.check_alone(root)
+
+    def written_to(self) -> None:
+        for trace in self.around:
+            trace.written_to()
+
+    def takes_over(self, x: Tracer) -> bool:
+        if self.over or x._trace not in self.around or x._buffer is not None:
+            return False
+        known_here = self.stands.get(id(x))
+        if known_here is not None and known_here[2]._buffer is not None:
+            self.settle()  # there are views of it
+            return False
+        if any([t.arguments is not None and id(x) in t.arguments[0] for t in self.around]):
+            return False
+        x._trace, x._square = self, None
+        self.made.append(weakref.ref(x))
+        return True
+
+    def aliased(self, made: Tracer) -> None:
+        self.made.append(weakref.ref(made))
+
+    # Operations.
+
+    def _result(self, value: Any) -> Tracer:
+        result = super()._result(value)
+        self.made.append(weakref.ref(result))
+        return result
+
+    def lifted(self, a: Any) -> Any:
+        """What stands here for a value of a trace around."""
+        if type(a) is not Tracer or a._trace is self:
+            return a
+        found = self.stands.get(id(a))
+        if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
+            return found[2]
+        if self.steps is None:
+            # A copy of what a trace around holds is that trace's operation.
+            self._remove_hooks()
+            try:
+                stand = super().lifted(a)
+            finally:
+                self._set_hooks()
+        else:
+            stand = self._met_before(a)
+        if stand is not None:
+            self.stands[id(a)] = a, a._node, stand
+            self.origin.setdefault(stand._node, a)
+        return stand
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if self.over:
+            return primitive(*args, **params)
+        if self.steps is None:
+            if self.looks and self.applied == self.looks[0] * self.period:
+                self._look()
+                if self.over:
+                    return primitive(*args, **params)
+        if self.steps is None:
+            return self._recorded(primitive, args, params)
+        return self._expected(primitive, args, params)
+
+    def _recorded(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        count = len(self.equations)
+        found = [self.lifted(a) for a in args]
+        if primitive.view and args[0]._trace is not self and type(args[0]._buffer) is View:
+            # Of a part of an array from outside: what is written there later is seen in it.
+            return self._on_traces_around(primitive, args, params)
+        try:
+            y = RecordTrace.apply(self, primitive, tuple(found), params)
+        except Exception:
+            del self.equations[count:]
+            return self._on_traces_around(primitive, args, params)
+        self.applied += 1
+        return y
+
+    def _on_traces_around(self, primitive: Primitive, args: Any, params: Any) -> Any:
+        self.settle()
+        return primitive(*args, **params)
+
+    def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        """Carry an operation out, if it is the one that the template has here."""
+        self.errors.look()
+        assert self.steps is not None
+        step = self.steps[self.at]
+        operands = step.operands
+        values: list[Any] = []
+        moved: list[tuple[Any, Any]] = []
+        same = primitive is step.primitive and len(args) == len(operands)
+        here = self.here << BITS
+        if same:
+            for a, (kind, x) in zip(args, operands, strict=True):
+                if type(a) is Tracer:
+                    if a._trace is not self:
+                        a = self.lifted(a)
+                        if a is None:
+                            same = False
+                            break
+                    node = a._node
+                    if kind == RELATIVE:
+                        if type(node) is not int:
+                            node = self.number.get(node, 0)
+                        if here - node != x:
+                            same = False
+                            break
+                    elif kind != FIXED or node is not x:
+                        same = False
+                        break
+                    a = a._value
+                elif kind == CONSTANT:
+                    if a is not x and not _same_constant(a, x):
+                        same = False
+                        break
+                elif kind == MOVING and x.takes(a):
+                    moved.append((x.values, a))
+                else:
+                    same = False
+                    break
+                values.append(a)
+        if same and params and params is not step.params:
+            if step.place is not None:
+                place = window_of(params, values[0].shape)
+                same = place is not None and place[1].key == step.region.key
+                if place is not None:
+                    moved.append((step.place.values, place[0]))
+            else:
+                same = _same_plain(params, step)
+        if not same:
+            return self._on_traces_around(primitive, args, params)
+        try:
+            y = primitive.impl(*values, **params)
+        except Exception:
+            return self._on_traces_around(primitive, args, params)
+        several = type(y) is tuple
+        parts = y if several else (y,)
+        for v, (shape, dtype) in zip(parts, step.results, strict=True):
+            if v.shape != shape or v.dtype != dtype:
+                return self._on_traces_around(primitive, args, params)
+        for values, a in moved:
+            values.append(kept(a) if type(a) is np.ndarray else a)
+        results = []
+        made = self.made
+        for v in parts:
+            result = Tracer(self, here + len(results), v)
+            made.append(weakref.ref(result))
+            results.append(result)
+        if len(made) > self.limit:
+            self._prune()
+        self._advance()
+        if primitive.view and type(y) is np.ndarray:
+            attach_view(results[0], self.lifted(args[0]), primitive, params)
+        return tuple(results) if several else results[0]
+
+    def answer(self, tracer: Tracer, question: Any) -> Any:
+        # What is computed for the question may be what differs.
+        if question is not np.array and tracer.shape:
+            tracer = tracer.reshape(())
+        if question is bool and tracer.dtype.kind != "b":
+            tracer = tracer != 0
+        if not self.over and self.steps is None:
+            return super().answer(tracer, question)
+        if not self.over:
+            assert self.steps is not None
+            step = self.steps[self.at]
+            answer = question(tracer._value)
+            if step.primitive is guard and self._is_operand(tracer, step):
+                expected = step.params["expected"]
+                if type(answer) is type(expected) and np.array_equal(answer, expected):
+                    self._advance()
+                    return answer
+            self.settle()
+        return tracer._trace.answer(tracer, question)
+
+    def _is_operand(self, tracer: Tracer, step: Step) -> bool:
+        ((kind, x),) = step.operands
+        node = tracer._node
+        if kind == FIXED:
+            return node is x
+        if type(node) is not int:
+            node = self.number.get(node, 0)
+        return kind == RELATIVE and (self.here << BITS) - node == x
+
+    def _advance(self) -> None:
+        self.here += 1
+        self.at += 1
+        if self.at == self.size:
+            self.at = 0
+            self.repetitions += 1
+
+    def _prune(self) -> None:
+        self.made = [r for r in self.made if r() is not None]
+        self.limit = 4096 + 2 * len(self.made)
+
+    # The template.
+
+    def _look(self) -> None:
+        """See whether what was recorded repeats itself; if it does, make the template of it."""
+        count = self.looks.pop(0)
+        self.places = Places()
+        found = self._stretch(count)
+        if found is not None and not self._is_sound(found):
+            found = None
+        if found is not None:
+            self._begin(found)
+        elif not self.looks:
+            self.settle()
+
+    def _stretch(self, count: int) -> Stretch | None:
+        total = len(self.equations)
+        if total % count:
+            return None
+        stands = [t._node for _, t in self.captured]
+        tape = self.places.apart(tape_of("loop", stands, self.equations, []))
+        roller = Roller(tape)
+        period = total // count
+        tries = [(0, period), (period, period)]
+        if not self.looks:  # one repetition in two may swap what the other does
+            tries += [(total % (2 * period), 2 * period)]
+        for start, length in tries:
+            found = roller.flow(start, length, (total - start) // length)
+            if found is not None and found.start + found.size == total:
+                return found
+        return None
+
+    def _is_sound(self, found: Stretch) -> bool:
+        """Whether nothing in it might raise unnoticed, and all that is fixed is made before."""
+        last = [*found.repetition(found.count - 2), *found.repetition(found.count - 1)]
+        used = {a for e in last for a in e.inputs if isinstance(a, Var)}
+        inside = {v for j in range(found.count) for e in found.repetition(j) for v in e.outputs}
+        one = found.repetition(1)
+        own = {v for e in one for v in e.outputs} | set(found.init)
+        if any([isinstance(a, Var) and a in inside - own for e in one for a in e.inputs]):
+            return False
+        return not any(
+            [e.primitive.partial and used.isdisjoint(e.outputs) for e in found.repetition(1)]
+        )
+
+    def _begin(self, found: Stretch) -> None:
+        self.stretch = found
+        equations = found.tape.equations
+        self.size = found.period
+        self.here, self.at, self.repetitions = len(equations), 0, 0
+        first = len(equations) - 2 * found.period
+        self.number = {
+            v: ((first + k) << BITS) + o
+            for k, e in enumerate(equations[first:])
+            for o, v in enumerate(e.outputs)
+        }
+        self.moving = {
+            key: Moved(found.repetition(0)[key[0]].inputs[key[1]]) for key in found.rows
+        }
+        last = found.repetition(found.count - 1)
+        begin = len(equations) - found.period
+        self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
+
+    def _step(self, m: int, e: Equation, here: int) -> Step:
+        operands: list[tuple[int, Any]] = []
+        for i, a in enumerate(e.inputs):
+            if (m, i) in self.moving:
+                operands.append((MOVING, self.moving[m, i]))
+            elif isinstance(a, Var) and a in self.number:
+                operands.append((RELATIVE, here - self.number[a]))
+            else:
+                operands.append((FIXED if isinstance(a, Var) else CONSTANT, a))
+        primitive, params, place, region = e.primitive, e.params, None, None
+        read = self.places.read_by(e)
+        if read is not None:
+            primitive, original = read
+            kind, place = operands.pop()
+            if kind == MOVING:
+                region = params["region"]
+            else:
+                place = None
+            params = original
+        results = tuple([(v.shape, v.dtype) for v in e.outputs])
+        return Step(primitive, tuple(operands), params, _kinds(params), results, place, region)
+
+    def _met_before(self, a: Tracer) -> Tracer | None:
+        """What stands for a value from outside, None if it is a new one."""
+        version = getattr(root_of(a)._buffer, "version", 0)
+        if type(a._buffer) is View and a._buffer.version != version:
+            return None
+        return self._known.get(("tracer", id(a._value), id(a._node), version))
+
+    # The end.
+
+    def settle(self) -> None:
+        """Make one operation of the loop, on the traces around, and give them their values."""
+        if self.over:
+            return
+        self.over = True
+        self._remove_hooks()
+        held = self._held()
+        loops = self.steps is not None and self.repetitions > 0
+        values = self._emitted(held) if loops else self._unrolled()
+        for t in held:
+            self._give(t, values[t._node])
+        self.finished = True
+        self.recorder.loops += loops
+        self.watch.template_ended(loops)
+
+    def _outside(self) -> dict[Any, Any]:
+        return {t._node: held for held, t in self.captured}
+
+    def _unrolled(self) -> dict[Any, Any]:
+        values: dict[Any, Any] = run_equations(self.equations, self._outside())
+        if self.steps is not None:  # a part of the first repetition
+            known_here = {number: values[v] for v, number in self.number.items()}
+            values.update(self._partly(values, known_here))
+        return values
+
+    def _emitted(self, held: list[Tracer]) -> dict[Any, Any]:
+        stretch, size = self.stretch, self.size
+        equations = stretch.tape.equations
+        before = self.places.together(equations[: stretch.start])
+        values: dict[Any, Any] = run_equations(before, self._outside())
+        total = stretch.count + self.repetitions
+        made = {v: k for k, e in enumerate(equations) for v in e.outputs}
+        last: dict[tuple[int, int], Any] = {}
+        any_: dict[tuple[int, int], list[tuple[int, Any]]] = {}
+        for t in held:
+            node = t._node
+            if isinstance(node, Var):
+                if node in values:
+                    continue
+                k = made[node]
+                o = equations[k].outputs.index(node)
+            else:
+                k, o = node >> BITS, node & (2**BITS - 1)
+            j, m = divmod(k - stretch.start, size)
+            if j == total - 1:
+                last[m, o] = node
+            elif j < total:
+                any_.setdefault((m, o), []).append((j, node))
+        final, stacked = self._loop(values, total, list(last), list(any_))
+        for place, node in last.items():
+            values[node] = final[place]
+        for place, nodes in any_.items():
+            for j, node in nodes:
+                if node not in values:
+                    values[node] = stacked[place][j]
+        begin = (self.here - self.at - size) << BITS
+        known_here = {begin + (m << BITS) + o: v for (m, o), v in final.items()}
+        values.update(self._partly(values, known_here))
+        return values
+
+    def _loop(
+        self, values: dict[Any, Any], total: int, last: list[Any], rows: list[Any]
+    ) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """Run all repetitions: what they leave of each carry and of ``last``, and the rows."""
+        stretch = self.stretch
+        zero, one = stretch.repetition(0), stretch.repetition(1)
+        place = {v: (m, o) for m, e in enumerate(zero) for o, v in enumerate(e.outputs)}
+        slots = {place[v]: v for v in stretch.init}
+        init: dict[Any, Any] = {place[v]: a for v, a in stretch.init.items()}
+        numbers = self.numbers
+        for m, o in last:
+            if (m, o) not in slots:
+                v = one[m].outputs[o]
+                slots[m, o] = Var(next(numbers), v.shape, v.dtype)
+                init[m, o] = np.zeros(v.shape, v.dtype)
+        moving = {k: Var(next(numbers), r.shape[1:], r.dtype) for k, r in stretch.rows.items()}
+        body = [
+            e.with_inputs(tuple([moving.get((m, i), a) for i, a in enumerate(e.inputs)]))
+            for m, e in enumerate(one)
+        ]
+        inner = {v for e in one for v in e.outputs} | set(slots.values()) | set(moving.values())
+        fixed = list(
+            dict.fromkeys(
+                a for e in body for a in e.inputs if isinstance(a, Var) and a not in inner
+            )
+        )
+        outputs = [one[m].outputs[o] for m, o in (*slots, *rows)]
+        ins = [*slots.values(), *moving.values(), *fixed]
+        given = [values[a] if isinstance(a, Var) else a for a in init.values()]
+        given = [
+            a if isinstance(a, Tracer) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)[()]
+            for a, v in zip(given, slots.values(), strict=True)
+        ]
+        arrays = [
+            np.concatenate([r, np.array(self.moving[k].values[: self.repetitions], r.dtype)])
+            for k, r in stretch.rows.items()
+        ]
+        others = [values[v] for v in fixed]
+        shown = [plain(x) for x in (*given, *[r[0] for r in arrays], *others)]
+        shown = [
+            np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
+            for x, v in zip(shown, ins, strict=True)
+        ]
+        equations = needed(self.places.together(body), outputs)
+        tape = tape_of("loop", ins, equations, outputs)
+        made = known(Body(tape, shown, len(slots), len(moving)))
+        operands = [*given, *arrays, *others]
+        found = repeated(made, total, False, operands, affordable(made, total))
+        final = dict(zip(slots, found, strict=False))
+        return final, dict(zip(rows, found[len(slots) :], strict=True))
+
+    def _partly(self, values: dict[Any, Any], made: dict[int, Any]) -> dict[Any, Any]:
+        """What has been done of the repetition that Python is in, on the traces around."""
+        stretch = self.stretch
+        equations = stretch.repetition(stretch.count - 1)
+        assert self.steps is not None
+        here = (self.here - self.at) << BITS
+        made = dict(made)
+        for m in range(self.at):
+            e, step = equations[m], self.steps[m]
+            operands = []
+            inputs = step.operands if step.place is None else (*step.operands, (MOVING, step.place))
+            for kind, x in inputs:
+                if kind == RELATIVE:
+                    operands.append(made[here - x])
+                elif kind == FIXED:
+                    operands.append(values[x])
+                else:
+                    operands.append(x.values[self.repetitions] if kind == MOVING else x)
+            if step.place is None:
+                y = step.primitive(*operands, **step.params)
+            else:
+                y = e.primitive(*operands, **e.params)
+            for o, v in enumerate(y if isinstance(y, tuple) else (y,)):
+                made[here + o] = v
+            here += 1 << BITS
+        return made
+
+    def _held(self) -> list[Tracer]:
+        """The values that somebody holds; views are made anew of the arrays they look into."""
+        own = {id(t): t._node for _, t in self.captured}
+        alive = [t for t in [r() for r in self.made] if t is not None]
+        held = {id(t): t for t in alive if t._trace is self and id(t) not in own}
+        for t in list(held.values()):
+            if type(t._buffer) is View:
+                root = root_of(t)
+                t._buffer.where()
+                if id(root) in own:
+                    root = t._buffer.root = self.origin[own[id(root)]]
+                    if root._buffer is None:
+                        root._buffer = Storage()
+                    root._buffer.viewed = True
+                elif root._trace is self:
+                    held[id(root)] = root
+        for t in list(held.values()):
+            if type(t._buffer) is View:
+                t._trace, t._node = t._buffer.root._trace, None
+                t._buffer.version, t._buffer.base = -1, None
+                del held[id(t)]
+        return list(held.values())
+
+    def _give(self, t: Tracer, value: Any) -> None:
+        """Make a value stand for another."""
+        if not isinstance(value, Tracer):
+            value = self.around[0].constant(np.array(value)[()])
+        viewed = t._buffer is not None and t._buffer.viewed
+        stored = t._buffer is not None
+        t._trace, t._node, t._value = value._trace, value._node, value._value
+        t._square, t._buffer = None, None
+        if stored:
+            t._buffer = Storage()
+            t._buffer.viewed = viewed
+
+
+class Moved:
+    """What moves: constants of one kind, one for each repetition since the template was made."""
+
+    __slots__ = ("dtype", "kind", "shape", "values")
+
+    def __init__(self, example: Any) -> None:
+        self.kind, self.shape = type(example), np.shape(example)
+        self.dtype = np.asarray(example).dtype
+        self.values: list[Any] = []
+
+    def takes(self, a: Any) -> bool:
+        if type(a) is not self.kind:
+            return False
+        return self.kind in _NUMBERS or (a.shape == self.shape and a.dtype == self.dtype)
+
+
+_NUMBERS = (float, int, complex, bool)
+
+
+def _same_constant(a: Any, x: Any) -> bool:
+    """Whether an operand is the constant that is expected, to the bit."""
+    if type(a) is not type(x):
+        return False
+    if type(a) is float:
+        return a == x and math.copysign(1.0, a) == math.copysign(1.0, x)
+    if type(a) is np.ndarray:
+        return same_bits(a, x)
+    if isinstance(a, np.generic):
+        return a.dtype == x.dtype and a.tobytes() == x.tobytes()
+    return type(a) in (int, bool, str) and a == x
+
+
+def _kinds(value: Any) -> Any:
+    """The types in parameters that equality alone can compare; None for any others."""
+    if isinstance(value, dict):
+        return _all_kinds(value.values())
+    if isinstance(value, tuple):
+        return _all_kinds(value)
+    if value is None or value is ... or isinstance(value, (np.dtype, type)):
+        return "one"
+    if type(value) is slice:
+        return _all_kinds((value.start, value.stop, value.step))
+    return type(value) if type(value) in (int, bool, str) else None
+
+
+def _all_kinds(values: Any) -> Any:
+    found = tuple([_kinds(v) for v in values])
+    return None if None in found else found
+
+
+def _same_plain(params: dict[str, Any], step: Step) -> bool:
+    if step.kinds is None:
+        return same_params(params, step.params)
+    return params == step.params and _kinds(params) == step.kinds
