@@ -27,7 +27,7 @@ class Places:
         self.origin: dict[int, Any] = {}  # by the identity of parameters, and these
 
     def apart(self, tape: Tape) -> Tape:
-        equations = [self._apart(e) for e in tape.equations]
+        equations = [self.one_apart(e) for e in tape.equations]
         return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
 
     def together(self, equations: Sequence[Equation]) -> list[Equation]:
@@ -39,7 +39,7 @@ class Places:
         found = self.origin.get(id(e.params))
         return None if found is None else (found[1], found[3])
 
-    def _apart(self, e: Equation) -> Equation:
+    def one_apart(self, e: Equation) -> Equation:
         if e.primitive.name not in ("getitem", "read_region", "view_region", "write_region"):
             return e
         shape = getattr(e.inputs[0], "shape", ())

@@ -263,7 +263,7 @@ class Recording:
                 self.place[v] = k, (m, o)
         for array, stands in self.trace.captured[self.captured :]:
             if isinstance(array, np.ndarray):
-                self.entries[stands._node] = "constant", _key(stands._value)
+                self.entries[stands._node] = "constant", exact_key(stands._value)
         self.captured = len(self.trace.captured)
         self.states[k] = state_of(frame, lambda v: self._known(v, k))
         self.holdings[k] = self._holdings(k)
@@ -349,7 +349,7 @@ class Recording:
             return "view", value.shape, value._trace is root._trace and self._known(root, k)
         found = self.place.get(value._node) if isinstance(value._node, Var) else None
         if found is None:
-            return "outside", _key(value._node)
+            return "outside", exact_key(value._node)
         repetition, place = found
         return ("first", place) if repetition == 0 else ("traced", k - repetition, place)
 
@@ -402,7 +402,7 @@ class Recording:
     def _source(self, a: Any, k: int) -> Any:
         """Where an operand of repetition k comes from."""
         if not isinstance(a, Var):
-            return "constant", _key(a)
+            return "constant", exact_key(a)
         found = self.place.get(a)
         if found is not None:
             return k - found[0], found[1]
@@ -554,10 +554,10 @@ class _Rolled:
                     return False
                 if isinstance(a, Var) and a in of.place:
                     return False
-                if not _may_begin(a, b):
+                if not may_begin(a, b):
                     return False
                 known_value = self.init.setdefault(source, a)
-                if known_value is not a and _key(known_value) != _key(a):
+                if known_value is not a and exact_key(known_value) != exact_key(a):
                     return False
         return True
 
@@ -611,7 +611,7 @@ def run_equations(equations: list[Equation], values: dict[Var, Any]) -> dict[Var
     return values
 
 
-def _may_begin(a: Any, carried: Var) -> bool:
+def may_begin(a: Any, carried: Var) -> bool:
     """Whether an operand can be the first value of what is carried."""
     if isinstance(a, Var):
         return (a.shape, a.dtype) == (carried.shape, carried.dtype)
@@ -633,7 +633,7 @@ def _equal(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return _key(a) == _key(b)
+        return exact_key(a) == exact_key(b)
     if isinstance(a, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
@@ -641,7 +641,7 @@ def _equal(a: Any, b: Any) -> bool:
     return params_key({"": a}) == params_key({"": b})
 
 
-def _key(a: Any) -> Any:
+def exact_key(a: Any) -> Any:
     """Equal for equal values, however large."""
     if isinstance(a, np.ndarray) and not a.dtype.hasobject:
         return "array", a.shape, a.dtype, a.tobytes()

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
+from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, known, tape_of
 from linad.control.places import Places
 from linad.control.repeat import repeat
@@ -52,9 +53,10 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     example : callable
         Gives values of the inputs for which the guards hold.
     """
-    if len(tape.equations) < LEAST_EQUATIONS:
-        return tape
     with collection_paused():
+        tape = absorbed(tape)
+        if len(tape.equations) < LEAST_EQUATIONS:
+            return tape
         places = Places()
         found = Roller(places.apart(tape)).best()
         return tape if found is None else found.rolled(example(), places)

@@ -34,11 +34,14 @@ from linad.control.python_loop import run_equations, same_params
 from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
-from linad.core.tape import Equation, Tape, Var, guard, needed
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
 from linad.transforms.record import RecordTrace
 
 RELATIVE, FIXED, CONSTANT, MOVING = range(4)
+
+_bare = object.__new__  # without the calls of a constructor
 
 BITS = 6
 """A value is known by its operation, shifted by so many bits, and its place among the results."""
@@ -56,10 +59,12 @@ class Step(NamedTuple):
     """
 
     primitive: Primitive
+    count: int
     operands: tuple[tuple[int, Any], ...]
     params: dict[str, Any]
-    kinds: Any
-    results: tuple[tuple[Any, Any], ...]
+    compared: Any
+    results: list[tuple[Any, Any]]
+    result: Any
     place: Any
     region: Any
 
@@ -111,6 +116,7 @@ class TemplateTrace(ClosureTrace):
         self.applied = 0
         self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
         self.looks.append(2 * self.looks[0])
+        self.awaited, self.expected = -1, (0, 0)  # equations, and the repetitions they shall be
         self.steps: list[Step] | None = None
         self.hooks = {
             "apply": self.apply,
@@ -227,11 +233,20 @@ class TemplateTrace(ClosureTrace):
         if self.steps is None:
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
-                if self.over:
-                    return primitive(*args, **params)
+            elif len(self.equations) == self.awaited:
+                self._begin_if_sound(self._flow(*self.expected))
+            if self.over:
+                return primitive(*args, **params)
         if self.steps is None:
             return self._recorded(primitive, args, params)
         return self._expected(primitive, args, params)
+
+    def _go_by_steps(self) -> None:
+        """Let operations come to `_expected` at once."""
+        quick: Any = self._expected
+        vars(self)["apply"] = quick
+        for trace in self.around:
+            vars(trace)["apply"] = quick
 
     def _recorded(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         count = len(self.equations)
@@ -251,78 +266,75 @@ class TemplateTrace(ClosureTrace):
         self.settle()
         return primitive(*args, **params)
 
+    # What a long loop spends its time in is written out here, without calls to spare.
+
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
+        step = self.steps[self.at]  # type: ignore[index]
+        if primitive is not step.primitive or len(args) != step.count:
+            return self._on_traces_around(primitive, args, params)
         self.errors.look()
-        assert self.steps is not None
-        step = self.steps[self.at]
-        operands = step.operands
         values: list[Any] = []
-        moved: list[tuple[Any, Any]] = []
-        same = primitive is step.primitive and len(args) == len(operands)
+        moved: list[tuple[Any, Any]] | None = None
         here = self.here << BITS
-        if same:
-            for a, (kind, x) in zip(args, operands, strict=True):
-                if type(a) is Tracer:
-                    if a._trace is not self:
-                        a = self.lifted(a)
-                        if a is None:
-                            same = False
-                            break
-                    node = a._node
-                    if kind == RELATIVE:
-                        if type(node) is not int:
-                            node = self.number.get(node, 0)
-                        if here - node != x:
-                            same = False
-                            break
-                    elif kind != FIXED or node is not x:
-                        same = False
-                        break
-                    a = a._value
-                elif kind == CONSTANT:
-                    if a is not x and not _same_constant(a, x):
-                        same = False
-                        break
-                elif kind == MOVING and x.takes(a):
-                    moved.append((x.values, a))
-                else:
-                    same = False
-                    break
-                values.append(a)
-        if same and params and params is not step.params:
+        k = 0
+        for kind, x in step.operands:
+            a = args[k]
+            k += 1
+            if type(a) is Tracer:
+                if a._trace is not self:
+                    a = self.lifted(a)
+                    if a is None:
+                        return self._on_traces_around(primitive, args, params)
+                node = a._node
+                if node is not x:  # which is what is fixed
+                    if type(node) is not int:
+                        node = self.number.get(node, 0)
+                    if kind or here - node != x:
+                        return self._on_traces_around(primitive, args, params)
+                values.append(a._value)
+                continue
+            if kind == CONSTANT:
+                if a is not x and not _same_constant(a, x):
+                    return self._on_traces_around(primitive, args, params)
+            elif kind == MOVING and x.takes(a):
+                moved = moved or []
+                moved.append((x.values, a))
+            else:
+                return self._on_traces_around(primitive, args, params)
+            values.append(a)
+        if params or step.params:
             if step.place is not None:
                 place = window_of(params, values[0].shape)
-                same = place is not None and place[1].key == step.region.key
-                if place is not None:
-                    moved.append((step.place.values, place[0]))
-            else:
-                same = _same_plain(params, step)
-        if not same:
-            return self._on_traces_around(primitive, args, params)
+                if place is None or place[1].key != step.region.key:
+                    return self._on_traces_around(primitive, args, params)
+                moved = moved or []
+                moved.append((step.place.values, place[0]))
+            elif not _same_plain(params, step):
+                return self._on_traces_around(primitive, args, params)
         try:
-            y = primitive.impl(*values, **params)
+            y = primitive.impl(*values, **params) if params else primitive.impl(*values)
         except Exception:
             return self._on_traces_around(primitive, args, params)
-        several = type(y) is tuple
-        parts = y if several else (y,)
-        for v, (shape, dtype) in zip(parts, step.results, strict=True):
-            if v.shape != shape or v.dtype != dtype:
+        if type(y) is tuple:
+            if [(v.shape, v.dtype) for v in y] != step.results:
                 return self._on_traces_around(primitive, args, params)
-        for values, a in moved:
-            values.append(kept(a) if type(a) is np.ndarray else a)
-        results = []
-        made = self.made
-        for v in parts:
-            result = Tracer(self, here + len(results), v)
-            made.append(weakref.ref(result))
-            results.append(result)
-        if len(made) > self.limit:
-            self._prune()
+            result: Any = tuple([Tracer(self, here + o, v) for o, v in enumerate(y)])
+            self.made += [weakref.ref(t) for t in result]
+        else:
+            shape, dtype = step.result
+            if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
+                return self._on_traces_around(primitive, args, params)
+            result = _bare(Tracer)
+            result._trace, result._node, result._value, result._buffer = self, here, y, None
+            self.made.append(weakref.ref(result))
+        if moved is not None:
+            for rows, a in moved:
+                rows.append(kept(a) if type(a) is np.ndarray else a)
         self._advance()
         if primitive.view and type(y) is np.ndarray:
-            attach_view(results[0], self.lifted(args[0]), primitive, params)
-        return tuple(results) if several else results[0]
+            attach_view(result, self.lifted(args[0]), primitive, params)
+        return result
 
     def answer(self, tracer: Tracer, question: Any) -> Any:
         # What is computed for the question may be what differs.
@@ -359,6 +371,8 @@ class TemplateTrace(ClosureTrace):
         if self.at == self.size:
             self.at = 0
             self.repetitions += 1
+            if len(self.made) > self.limit:
+                self._prune()
 
     def _prune(self) -> None:
         self.made = [r for r in self.made if r() is not None]
@@ -367,33 +381,41 @@ class TemplateTrace(ClosureTrace):
     # The template.
 
     def _look(self) -> None:
-        """See whether what was recorded repeats itself; if it does, make the template of it."""
+        """See whether what was recorded repeats itself; if it does, find out where a repetition
+        is best said to begin."""
         count = self.looks.pop(0)
-        self.places = Places()
-        found = self._stretch(count)
-        if found is not None and not self._is_sound(found):
-            found = None
-        if found is not None:
-            self._begin(found)
-        elif not self.looks:
-            self.settle()
-
-    def _stretch(self, count: int) -> Stretch | None:
         total = len(self.equations)
-        if total % count:
-            return None
-        stands = [t._node for _, t in self.captured]
-        tape = self.places.apart(tape_of("loop", stands, self.equations, []))
-        roller = Roller(tape)
-        period = total // count
-        tries = [(0, period), (period, period)]
-        if not self.looks:  # one repetition in two may swap what the other does
+        period, rest = divmod(total, count)
+        tries = [(0, period), (period, period)] if not rest else []
+        if tries and not self.looks:  # one repetition in two may swap what the other does
             tries += [(total % (2 * period), 2 * period)]
         for start, length in tries:
-            found = roller.flow(start, length, (total - start) // length)
-            if found is not None and found.start + found.size == total:
-                return found
-        return None
+            found = self._flow(start, length)
+            if found is not None:
+                later = _fewest_carries(found)
+                if later:
+                    self.looks = []
+                    self.awaited, self.expected = total + later, (start + later, length)
+                else:
+                    self._begin_if_sound(found)
+                return
+        if not self.looks:
+            self.settle()
+
+    def _flow(self, start: int, period: int) -> Stretch | None:
+        """The repetitions from an equation to the end, if they are equal."""
+        self.places = Places()
+        stands = [t._node for _, t in self.captured]
+        tape = self.places.apart(tape_of("loop", stands, self.equations, []))
+        total = len(self.equations)
+        found = Roller(tape).flow(start, period, (total - start) // period)
+        return found if found is not None and found.start + found.size == total else None
+
+    def _begin_if_sound(self, found: Stretch | None) -> None:
+        if found is None or not self._is_sound(found):
+            self.settle()
+        else:
+            self._begin(found)
 
     def _is_sound(self, found: Stretch) -> bool:
         """Whether nothing in it might raise unnoticed, and all that is fixed is made before."""
@@ -425,6 +447,7 @@ class TemplateTrace(ClosureTrace):
         last = found.repetition(found.count - 1)
         begin = len(equations) - found.period
         self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
+        self._go_by_steps()
 
     def _step(self, m: int, e: Equation, here: int) -> Step:
         operands: list[tuple[int, Any]] = []
@@ -445,8 +468,12 @@ class TemplateTrace(ClosureTrace):
             else:
                 place = None
             params = original
-        results = tuple([(v.shape, v.dtype) for v in e.outputs])
-        return Step(primitive, tuple(operands), params, _kinds(params), results, place, region)
+        results = [(v.shape, v.dtype) for v in e.outputs]
+        first = results[0] if results else None
+        count, compared = len(operands), _compared(params)
+        return Step(
+            primitive, count, tuple(operands), params, compared, results, first, place, region
+        )
 
     def _met_before(self, a: Tracer) -> Tracer | None:
         """What stands for a value from outside, None if it is a new one."""
@@ -462,6 +489,7 @@ class TemplateTrace(ClosureTrace):
         if self.over:
             return
         self.over = True
+        vars(self).pop("apply", None)
         self._remove_hooks()
         held = self._held()
         loops = self.steps is not None and self.repetitions > 0
@@ -631,6 +659,24 @@ class TemplateTrace(ClosureTrace):
             t._buffer.viewed = viewed
 
 
+def _fewest_carries(found: Stretch) -> int:
+    """How many equations later a repetition begins, if the fewest numbers are to be carried."""
+    period = found.period
+    equations = [e for j in range(found.count) for e in found.repetition(j)]
+    made = {v: k for k, e in enumerate(equations) for v in e.outputs}
+    last: dict[Var, int] = {}
+    for k, e in enumerate(equations):
+        last.update((a, k) for a in e.inputs if isinstance(a, Var) and a in made)
+    change = np.zeros(len(equations) + 1, np.int64)
+    for v, k in last.items():
+        if k <= made[v] + 2 * period:
+            change[made[v] + 1] += max(1, size_of(v.shape))
+            change[k + 1] -= max(1, size_of(v.shape))
+    alive = np.cumsum(change)[2 * period : 3 * period]
+    guards = [e.primitive is guard for e in found.repetition(2)]
+    return int(np.argmin(np.where(guards, alive.max() + 1, alive)))
+
+
 class Moved:
     """What moves: constants of one kind, one for each repetition since the template was made."""
 
@@ -663,25 +709,32 @@ def _same_constant(a: Any, x: Any) -> bool:
     return type(a) in (int, bool, str) and a == x
 
 
-def _kinds(value: Any) -> Any:
-    """The types in parameters that equality alone can compare; None for any others."""
-    if isinstance(value, dict):
-        return _all_kinds(value.values())
-    if isinstance(value, tuple):
-        return _all_kinds(value)
-    if value is None or value is ... or isinstance(value, (np.dtype, type)):
-        return "one"
-    if type(value) is slice:
-        return _all_kinds((value.start, value.stop, value.step))
-    return type(value) if type(value) in (int, bool, str) else None
+def _compared(params: dict[str, Any]) -> Any:
+    """Parameters with the types that equality does not tell apart; None if that is not all."""
+    found = []
+    for name, value in params.items():
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all([a is None or a is ... or isinstance(a, _PLAIN) for a in parts]):
+            return None
+        types = tuple(map(type, value)) if isinstance(value, tuple) else None
+        found.append((name, value, types))
+    return found
 
 
-def _all_kinds(values: Any) -> Any:
-    found = tuple([_kinds(v) for v in values])
-    return None if None in found else found
+_PLAIN = (int, bool, str, slice, np.dtype, type)
 
 
 def _same_plain(params: dict[str, Any], step: Step) -> bool:
-    if step.kinds is None:
+    if step.compared is None:
         return same_params(params, step.params)
-    return params == step.params and _kinds(params) == step.kinds
+    if len(params) != len(step.compared):
+        return False
+    for name, value, types in step.compared:
+        found = params.get(name)
+        if found is value:
+            continue
+        if type(found) is not type(value) or found != value:
+            return False
+        if types is not None and tuple(map(type, found)) != types:  # type: ignore[arg-type]
+            return False
+    return True
