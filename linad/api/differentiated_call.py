@@ -15,6 +15,7 @@ from linad.core import tree
 from linad.core.foreign_arrays import taken_in
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
+from linad.core.primitive import Primitive
 from linad.core.shapes import check_function, name_of
 from linad.core.view_regions import repeats
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
@@ -144,8 +145,13 @@ class DifferentiatedCall:
         """Return the untraced result and the operator; strip tracers from aux."""
         around = running_trace()
         mark, loops = 0, 0
-        if isinstance(around, RecordTrace):
+        if isinstance(around, RecordTrace) and around.rolls:
             mark, loops = len(around.equations), around.loops
+            # What f knows of the same values by another way has no derivative here; on a tape
+            # they are told apart by their variables.
+            self.values = [
+                Primitive.registry["positive"](v) if _is_of(v, around) else v for v in self.values
+            ]
         results, J = linearize_leaves(self, self.values, self.in_tree)
         if (
             isinstance(around, RecordTrace)
@@ -178,6 +184,10 @@ class DifferentiatedCall:
         return linearize_leaves(
             lambda leaves: tree.unflatten(out_tree, run(leaves)), self.values, self.in_tree
         )
+
+
+def _is_of(value: Any, trace: RecordTrace) -> bool:
+    return isinstance(value, Tracer) and value._trace is trace
 
 
 LONG = 1000

@@ -112,7 +112,8 @@ class _Loop:
     def _is_alone(self, stretch: Sequence[Equation]) -> bool:
         """Whether nothing else reads what a repetition has made."""
         made = {v for e in stretch for v in e.outputs}
-        here = Counter([a for e in (*stretch, self.equation) for a in e.inputs if isinstance(a, Var) and a in made])
+        operands = [a for e in (*stretch, self.equation) for a in e.inputs]
+        here = Counter([a for a in operands if isinstance(a, Var) and a in made])
         return all([self.read[v] == count for v, count in here.items()])
 
     def _matched(self, stretch: Sequence[Equation]) -> dict[Var, Any] | None:
@@ -122,7 +123,8 @@ class _Loop:
         given: dict[Var, Any] = dict(zip(self.fixed, operands[nc + nx :], strict=True))
         if any([isinstance(a, Var) for a in operands[nc : nc + nx]]):
             return None
-        rows, made = set(self.rows), set()
+        rows = set(self.rows)
+        made: set[Var] = set()
         for e, b in zip(stretch, body.tape.equations, strict=True):
             if e.primitive is not b.primitive:
                 e = self.places.one_apart(e)

@@ -11,14 +11,13 @@ the template. From then on an operation is carried out and compared with the one
     result       its shape and dtype
 
 The first operation that differs, a write, a derivative that begins, or the end of the function ends
-the loop. It becomes one operation of the traces around, what has been done of the next repetition is
-done there, and the values that somebody still holds are given what they are there. So no promise is
-needed, and what Python does besides is done as always.
+the loop. It becomes one operation of the traces around, what has been done of the next repetition
+is done there, and the values that somebody still holds are given what they are there. So no promise
+is needed, and what Python does besides is done as always.
 """
 
 import math
 import weakref
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,14 +51,23 @@ class Step(NamedTuple):
 
     Attributes
     ----------
+    arity : int
+        How many operands it has.
     operands : tuple of (kind, object)
-        How far back, which variable, which constant, or which list of what moves.
-    place : list or None
+        How far back, which variable, which constant, or which `Moved`.
+    compared : list or None
+        The parameters, with what equality does not see; None if it takes more.
+    results : list of (shape, dtype)
+    result : (shape, dtype)
+        The first of these.
+    place : Moved or None
         Where a read that moves writes down the place.
+    region : Region or None
+        What it reads there.
     """
 
     primitive: Primitive
-    count: int
+    arity: int
     operands: tuple[tuple[int, Any], ...]
     params: dict[str, Any]
     compared: Any
@@ -101,9 +109,7 @@ class TemplateTrace(ClosureTrace):
         Operations that a repetition probably has.
     """
 
-    def __init__(
-        self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int
-    ) -> None:
+    def __init__(self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int) -> None:
         super().__init__()
         self.watch, self.around, self.recorder, self.period = watch, around, recorder, period
         self.operands = SharedOperands(recorder.operands)
@@ -118,6 +124,7 @@ class TemplateTrace(ClosureTrace):
         self.looks.append(2 * self.looks[0])
         self.awaited, self.expected = -1, (0, 0)  # equations, and the repetitions they shall be
         self.steps: list[Step] | None = None
+        self.here = self.at = self.repetitions = 0
         self.hooks = {
             "apply": self.apply,
             "constant": self._constant_around,
@@ -228,15 +235,13 @@ class TemplateTrace(ClosureTrace):
         return stand
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if self.over:
-            return primitive(*args, **params)
-        if self.steps is None:
+        if not self.over:
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
             elif len(self.equations) == self.awaited:
                 self._begin_if_sound(self._flow(*self.expected))
-            if self.over:
-                return primitive(*args, **params)
+        if self.over:
+            return self._on_traces_around(primitive, args, params)
         if self.steps is None:
             return self._recorded(primitive, args, params)
         return self._expected(primitive, args, params)
@@ -264,6 +269,8 @@ class TemplateTrace(ClosureTrace):
 
     def _on_traces_around(self, primitive: Primitive, args: Any, params: Any) -> Any:
         self.settle()
+        if any([type(a) is Tracer and a._trace is self for a in args]):
+            self.check_alive()
         return primitive(*args, **params)
 
     # What a long loop spends its time in is written out here, without calls to spare.
@@ -271,7 +278,7 @@ class TemplateTrace(ClosureTrace):
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
         step = self.steps[self.at]  # type: ignore[index]
-        if primitive is not step.primitive or len(args) != step.count:
+        if primitive is not step.primitive or len(args) != step.arity:
             return self._on_traces_around(primitive, args, params)
         self.errors.look()
         values: list[Any] = []
@@ -441,9 +448,7 @@ class TemplateTrace(ClosureTrace):
             for k, e in enumerate(equations[first:])
             for o, v in enumerate(e.outputs)
         }
-        self.moving = {
-            key: Moved(found.repetition(0)[key[0]].inputs[key[1]]) for key in found.rows
-        }
+        self.moving = {key: Moved(found.repetition(0)[key[0]].inputs[key[1]]) for key in found.rows}
         last = found.repetition(found.count - 1)
         begin = len(equations) - found.period
         self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
@@ -491,20 +496,22 @@ class TemplateTrace(ClosureTrace):
         self.over = True
         vars(self).pop("apply", None)
         self._remove_hooks()
-        held = self._held()
+        held, views = self._held()
         loops = self.steps is not None and self.repetitions > 0
         values = self._emitted(held) if loops else self._unrolled()
         for t in held:
             self._give(t, values[t._node])
+        for t in views:
+            t._trace = t._buffer.root._trace
         self.finished = True
         self.recorder.loops += loops
         self.watch.template_ended(loops)
 
-    def _outside(self) -> dict[Any, Any]:
+    def _captured_values(self) -> dict[Any, Any]:
         return {t._node: held for held, t in self.captured}
 
     def _unrolled(self) -> dict[Any, Any]:
-        values: dict[Any, Any] = run_equations(self.equations, self._outside())
+        values: dict[Any, Any] = run_equations(self.equations, self._captured_values())
         if self.steps is not None:  # a part of the first repetition
             known_here = {number: values[v] for v, number in self.number.items()}
             values.update(self._partly(values, known_here))
@@ -514,7 +521,7 @@ class TemplateTrace(ClosureTrace):
         stretch, size = self.stretch, self.size
         equations = stretch.tape.equations
         before = self.places.together(equations[: stretch.start])
-        values: dict[Any, Any] = run_equations(before, self._outside())
+        values: dict[Any, Any] = run_equations(before, self._captured_values())
         total = stretch.count + self.repetitions
         made = {v: k for k, e in enumerate(equations) for v in e.outputs}
         last: dict[tuple[int, int], Any] = {}
@@ -623,28 +630,25 @@ class TemplateTrace(ClosureTrace):
             here += 1 << BITS
         return made
 
-    def _held(self) -> list[Tracer]:
-        """The values that somebody holds; views are made anew of the arrays they look into."""
+    def _held(self) -> tuple[list[Tracer], list[Tracer]]:
+        """The values that somebody holds; and views, which are made anew of what they look into."""
         own = {id(t): t._node for _, t in self.captured}
         alive = [t for t in [r() for r in self.made] if t is not None]
         held = {id(t): t for t in alive if t._trace is self and id(t) not in own}
-        for t in list(held.values()):
-            if type(t._buffer) is View:
-                root = root_of(t)
-                t._buffer.where()
-                if id(root) in own:
-                    root = t._buffer.root = self.origin[own[id(root)]]
-                    if root._buffer is None:
-                        root._buffer = Storage()
-                    root._buffer.viewed = True
-                elif root._trace is self:
-                    held[id(root)] = root
-        for t in list(held.values()):
-            if type(t._buffer) is View:
-                t._trace, t._node = t._buffer.root._trace, None
-                t._buffer.version, t._buffer.base = -1, None
-                del held[id(t)]
-        return list(held.values())
+        views = [t for t in held.values() if type(t._buffer) is View]
+        for t in views:
+            root = root_of(t)
+            t._buffer.where()
+            if id(root) in own:
+                root = t._buffer.root = self.origin[own[id(root)]]
+                if root._buffer is None:
+                    root._buffer = Storage()
+                root._buffer.viewed = True
+            elif root._trace is self:
+                held[id(root)] = root
+            t._node, t._buffer.version, t._buffer.base = None, -1, None
+            del held[id(t)]
+        return list(held.values()), views
 
     def _give(self, t: Tracer, value: Any) -> None:
         """Make a value stand for another."""

@@ -67,6 +67,7 @@ class Watch:
         self.log = bytearray()
         self.due, self.begins, self.period = LOOKED_AT, -1, 0
         self.failures = 0
+        self.before: dict[str, Any] | None = None
         self._set_hooks()
 
     def _set_hooks(self) -> None:
@@ -77,11 +78,14 @@ class Watch:
         trace.apply, trace.write = self._look, self._written
 
     def _remove_hooks(self) -> None:
+        if self.before is None:
+            return
         for name, hook in self.before.items():
             if hook is None:
                 del vars(self.trace)[name]
             else:
                 setattr(self.trace, name, hook)
+        self.before = None
 
     def _look(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         log = self.log
@@ -168,5 +172,3 @@ class Watch:
         else:
             self._remove_hooks()
         self.trace.pending = None
-
-
