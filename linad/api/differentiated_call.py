@@ -146,12 +146,12 @@ class DifferentiatedCall:
         around = running_trace()
         mark, loops = 0, 0
         if isinstance(around, RecordTrace) and around.rolls:
-            mark, loops = len(around.equations), around.loops
             # What f knows of the same values by another way has no derivative here; on a tape
             # they are told apart by their variables.
             self.values = [
                 Primitive.registry["positive"](v) if _is_of(v, around) else v for v in self.values
             ]
+            mark, loops = len(around.equations), around.loops
         results, J = linearize_leaves(self, self.values, self.in_tree)
         if (
             isinstance(around, RecordTrace)

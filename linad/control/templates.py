@@ -116,7 +116,7 @@ class TemplateTrace(ClosureTrace):
         self.errors = recorder.errors
         self.over = False
         self.made: list[weakref.ref[Tracer]] = []
-        self.limit = 4096  # of these, until those that are gone are left out
+        self.limit = 1024  # of these, until those that are gone are left out
         self.origin: dict[Var, Tracer] = {}  # by what stands for it: a value from outside
         self.stands: dict[int, tuple[Tracer, Any, Tracer]] = {}
         self.applied = 0
@@ -383,7 +383,7 @@ class TemplateTrace(ClosureTrace):
 
     def _prune(self) -> None:
         self.made = [r for r in self.made if r() is not None]
-        self.limit = 4096 + 2 * len(self.made)
+        self.limit = 1024 + 2 * len(self.made)
 
     # The template.
 
