@@ -25,6 +25,7 @@ import numpy as np
 from linad.arrays.buffers import Storage, View, attach_view, root_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.arrays.zero_dim import array, is_number, number
 from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import affordable, repeated
@@ -654,6 +655,8 @@ class TemplateTrace(ClosureTrace):
         """Make a value stand for another."""
         if not isinstance(value, Tracer):
             value = self.around[0].constant(np.array(value)[()])
+        if not t.shape:
+            value = number(value) if is_number(t) else array(value)
         viewed = t._buffer is not None and t._buffer.viewed
         stored = t._buffer is not None
         t._trace, t._node, t._value = value._trace, value._node, value._value
