@@ -15,7 +15,6 @@ from linad.core import tree
 from linad.core.foreign_arrays import taken_in
 from linad.core.memory_layouts import copied
 from linad.core.options import FLAG, is_integer
-from linad.core.primitive import Primitive
 from linad.core.shapes import check_function, name_of
 from linad.core.view_regions import repeats
 from linad.errors import ArgumentError, OptionError, OutputError, TracerError, TreeError
@@ -148,9 +147,7 @@ class DifferentiatedCall:
         if isinstance(around, RecordTrace) and around.rolls:
             # What f knows of the same values by another way has no derivative here; on a tape
             # they are told apart by their variables.
-            self.values = [
-                Primitive.registry["positive"](v) if _is_of(v, around) else v for v in self.values
-            ]
+            self.values = [around.by_another_name(v) for v in self.values]
             mark, loops = len(around.equations), around.loops
         results, J = linearize_leaves(self, self.values, self.in_tree)
         if (
@@ -184,10 +181,6 @@ class DifferentiatedCall:
         return linearize_leaves(
             lambda leaves: tree.unflatten(out_tree, run(leaves)), self.values, self.in_tree
         )
-
-
-def _is_of(value: Any, trace: RecordTrace) -> bool:
-    return isinstance(value, Tracer) and value._trace is trace
 
 
 LONG = 1000

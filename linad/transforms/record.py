@@ -128,6 +128,16 @@ class RecordTrace(Trace):
                 found += self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
         return needed(found, outputs)
 
+    def by_another_name(self, x: Any) -> Any:
+        """A value of this trace, where it lies, by a variable of its own; any other as it is."""
+        if not isinstance(x, Tracer) or x._trace is not self:
+            return x
+        x = x.frozen()
+        made = self._result(x._value)
+        same = Primitive.registry["positive"]
+        self.equations.append(Equation(same, (x._node,), {}, (made._node,), self.line()))
+        return made
+
     def constant(self, value: Any) -> Tracer:
         # A literal: equations hold a copy of it, since its storage will be written.
         return Tracer(self, np.array(value), value)
