@@ -4,6 +4,9 @@ import os
 import sys
 from pathlib import Path
 
+# Pages show what programs print, not how long their kernels took to compile here.
+os.environ["LINAD_PROGRESS"] = "0"
+
 import linad
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -61,9 +64,16 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 # Where the pages are hosted from a repository's branch gh-pages, LINAD_PAGES=OWNER/REPOSITORY makes
-# buttons that open the gallery's notebooks on Binder.
+# buttons that open the gallery's notebooks on Binder, and links into other libraries' pages.
 if pages := os.environ.get("LINAD_PAGES"):
     owner, _, repository = pages.partition("/")
+    # Names of other libraries link to their pages; that takes a network.
+    extensions.append("sphinx.ext.intersphinx")
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy", None),
+    }
     sphinx_gallery_conf["binder"] = {
         "org": owner,
         "repo": repository,

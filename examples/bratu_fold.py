@@ -55,7 +55,8 @@ def save_plot(branch, path):
     axes.plot(branch.parameters, [u.max() for u in branch.path], ".-")
     for fold in branch.folds:
         axes.plot(fold.parameter, fold.x.max(), "o")
-        axes.annotate(f"  λ = {fold.parameter:.4f}", (fold.parameter, fold.x.max()))
+        label = f"λ = {fold.parameter:.4f}  "
+        axes.annotate(label, (fold.parameter, fold.x.max()), ha="right", va="center")
     figure.savefig(path)
 
 

@@ -215,18 +215,18 @@ def _beta_series(i: int, j: int, a: Array, b: Array, x: Array) -> Array:
     log = np.log(x)
     factors = _beta_factors(i, j, a, b, log, 0.0)
     # The terms without a + k, and their derivatives in b.
-    terms = [np.ones_like(x), *[np.zeros_like(x)] * j]
+    terms = np.zeros((j + 1, *x.shape))
+    terms[0] = 1
     S = np.zeros((i + 1, j + 1, *x.shape))
     k = 0
-    while k < 400 and any([np.any(np.abs(t) > 1e-18) for t in terms]):
+    while k < 400 and np.any(np.abs(terms) > 1e-18):
         k += 1
-        terms = [
-            ((k - b) * terms[m] - (m * terms[m - 1] if m else 0)) / k * x for m in range(j + 1)
-        ]
+        following = (k - b) * terms
+        for m in range(1, j + 1):
+            following[m] -= m * terms[m - 1]
+        terms = following / k * x
         for n in range(i + 1):
-            below = (-1) ** n * math.factorial(n) / (a + k) ** (n + 1)
-            for m in range(j + 1):
-                S[n, m] += below * terms[m]
+            S[n] += (-1) ** n * math.factorial(n) / (a + k) ** (n + 1) * terms
 
     def one_and(n: int, m: int) -> Any:
         """∂_a^n ∂_b^m (1 + a S)."""

@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+import numpy as np
+
 
 def _cases_of(path):
     spec = importlib.util.spec_from_file_location(f"cases_{path.stem}", path)
@@ -23,3 +25,29 @@ FIRST = {id(c.function): c for cases in reversed(TOPICS.values()) for c in rever
 def is_first(case):
     """Whether a case is the first of its function."""
     return FIRST[id(case.function)] is case
+
+
+def _asked(case):
+    """The arguments that a case differentiates in."""
+    given = range(len(case.args))
+    inexact = [i for i in given if np.asarray(case.args[i]).dtype.kind in "fc"]
+    return set(case.options.get("wrt") or inexact)
+
+
+def _first_of_each_argument():
+    """The ids of the cases without which an argument of a function would not be asked for."""
+    asked, found = {}, set()
+    for case in (case for cases in TOPICS.values() for case in cases):
+        known = asked.setdefault(id(case.function), set())
+        if is_first(case) or not _asked(case) <= known:
+            found.add(id(case))
+            known |= _asked(case)
+    return found
+
+
+NEEDED = _first_of_each_argument()
+
+
+def is_needed(case):
+    """Whether a case is the first of its function, or the first that asks for an argument."""
+    return id(case) in NEEDED

@@ -11,9 +11,9 @@ import dataclasses
 import doctest
 import functools
 import importlib
+import inspect
 import io
 import os
-import pkgutil
 import re
 import shlex
 import tempfile
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from needing_libraries import ELSEWHERE
-from test_layers import FLOOR_OF
+from test_layers import FLOOR_OF, find_modules
 
 import linad
 from linad.command.cli import main
@@ -93,19 +93,30 @@ def report(test):
     assert not result.failed, printed.getvalue()
 
 
-@pytest.mark.usefixtures("unfrozen")
+@pytest.fixture
+def unfrozen_to_adopt(request):
+    """Where code is adopted, the garbage collector knows all objects; elsewhere it would only
+    look at them again and again.
+    """
+
+    def prepare(text):
+        if "linad.adopt(" in text:
+            request.getfixturevalue("unfrozen")
+
+    return prepare
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_page(path, tmp_path, monkeypatch):
+def test_page(path, tmp_path, monkeypatch, unfrozen_to_adopt):
+    unfrozen_to_adopt(path.read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     run_page(path, {"__name__": "__main__"})
 
 
 def modules():
-    """Names of linad's modules, the rules included."""
-    found = ["linad"]
-    found += [m.name for m in pkgutil.walk_packages(linad.__path__[:1], "linad.")]
-    found += [f"linad.rules.{m.name}" for m in pkgutil.iter_modules([str(ROOT / "rules")])]
-    return sorted(set(found) - {"linad.__main__"} - ELSEWHERE)
+    """Names of linad's modules with examples, the rules included."""
+    found = {name for name, path in find_modules(ROOT).items() if ">>>" in path.read_text("utf-8")}
+    return sorted(found - ELSEWHERE)
 
 
 def is_ours(test, module):
@@ -115,10 +126,10 @@ def is_ours(test, module):
     return not hasattr(found, "__wrapped__")
 
 
-@pytest.mark.usefixtures("unfrozen")
 @pytest.mark.parametrize("name", modules())
-def test_docstrings(name):
+def test_docstrings(name, unfrozen_to_adopt):
     module = importlib.import_module(name)
+    unfrozen_to_adopt(inspect.getsource(module))
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         if test.examples and is_ours(test, module):
             test.globs = {}  # a reader has only what the example imports

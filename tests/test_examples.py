@@ -13,10 +13,10 @@ import scipy.sparse
 import linad
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-QUICK = ("bratu_newton", "least_squares_fit")
-"""Scripts that the default run starts; one takes seconds."""
+QUICK = "least_squares_fit"
+"""The script that the default run starts; one takes seconds. The tests below call all of them."""
 SCRIPTS = [
-    pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.full)
+    pytest.param(path, id=path.stem, marks=() if path.stem == QUICK else pytest.mark.full)
     for path in sorted(EXAMPLES.glob("*.py"))
 ]
 
@@ -238,7 +238,7 @@ class TestBundleAdjustment:
 
     def test_against_differences(self):
         """A drift takes `least_squares`, which solves by iteration, many steps to straighten."""
-        scene = self.example.draw_scene(30, 200)
+        scene = self.example.draw_scene(20, 100)
         start = self.example.dead_reckoning(scene)
         found = self.example.adjust(scene, start)
         assert found.success, found.message
@@ -246,7 +246,7 @@ class TestBundleAdjustment:
 
         def residual(x):
             runs.append(1)
-            return scene.residual((x[:180].reshape(30, 6), x[180:].reshape(200, 3))).ravel()
+            return scene.residual((x[:120].reshape(20, 6), x[120:].reshape(100, 3))).ravel()
 
         other = scipy.optimize.least_squares(
             residual,

@@ -112,6 +112,14 @@ def check_heat_backwards(s):
     assert away(s["fit"].x) < 0.6 * away(s["now"])
 
 
+def check_last_digits(s):
+    """Decimals have NIST's digits, doubles lose all but three, and linad loses little more."""
+    assert s["digits"](s["of_decimals"]) > 10
+    assert 3 < s["digits"](s["of_doubles"]) < 4
+    assert s["digits"](s["found"].errors) > 2.5
+    assert s["digits"](s["of_exact_length"]) > 10
+
+
 def check_spectrum(s):
     names = ("centres", "areas", "width", "height", "fall")
 

@@ -6,6 +6,7 @@ import each other, but never in a cycle. Imports inside functions count as well;
 """
 
 import ast
+import functools
 import importlib.util
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -52,7 +53,14 @@ def find_modules(root):
 
 
 def is_type_checking(test):
-    return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+    """Whether a condition is ``TYPE_CHECKING``, or ``typing.TYPE_CHECKING``."""
+    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
+
+
+def statements(node):
+    """Yield the statements under a node, not those inside them; expressions hold none."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        yield from getattr(node, name, ())
 
 
 def import_nodes(node):
@@ -63,8 +71,15 @@ def import_nodes(node):
         for child in node.orelse:
             yield from import_nodes(child)
     else:
-        for child in ast.iter_child_nodes(node):
+        for child in statements(node):
             yield from import_nodes(child)
+
+
+@functools.cache
+def imports_in(path, text):
+    """The import statements of a file: all of them, and those that run when it is imported."""
+    tree = ast.parse(text, str(path))
+    return list(import_nodes(tree)), list(nodes_at_import(tree))
 
 
 def imported_names(node, module, is_package):
@@ -90,7 +105,7 @@ def find_imports(module, modules):
     """Map each module of linad that this one imports to the line where it does."""
     path = modules[module]
     found = {}
-    for node in import_nodes(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    for node in imports_in(path, path.read_text(encoding="utf-8"))[0]:
         for name in imported_names(node, module, path.name == "__init__.py"):
             target = resolve(name, modules)
             if target and target != module:
@@ -139,9 +154,8 @@ def find_compilers(root):
     while waiting:
         module = waiting.pop()
         path = modules[module]
-        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        nodes = import_nodes(tree) if module in portable else nodes_at_import(tree)
-        for node in nodes:
+        everywhere, at_import = imports_in(path, path.read_text(encoding="utf-8"))
+        for node in everywhere if module in portable else at_import:
             for name in imported_names(node, module, path.name == "__init__.py"):
                 if name.partition(".")[0] in COMPILERS:
                     problems.append(f"{path.relative_to(root)}:{node.lineno}: {name}")
@@ -154,10 +168,10 @@ def find_compilers(root):
 
 def nodes_at_import(node):
     """Yield the import statements that run when a module is imported."""
-    for child in ast.iter_child_nodes(node):
+    for child in statements(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
-        elif not isinstance(child, ast.FunctionDef | ast.Lambda) and not (
+        elif not isinstance(child, ast.FunctionDef) and not (
             isinstance(child, ast.If) and is_type_checking(child.test)
         ):
             yield from nodes_at_import(child)

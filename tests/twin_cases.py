@@ -51,7 +51,57 @@ def rotation(m, x):
     return m.transform.Rotation.from_rotvec(x)
 
 
+INTERPOLATE = {
+    "FloaterHormannInterpolator": (
+        lambda m, x, y, t: m.FloaterHormannInterpolator(x, y)(t),
+        *(T, P, TWO),
+    ),
+    "make_splprep": (lambda m, a: m.make_splprep([a[0], a[1]], s=0)[0](0.3), M[:2]),
+    "make_splrep": (lambda m, x, y, t: m.make_splrep(x, y, s=0)(t), T, P, TWO),
+}
+
+LINALG = {
+    "cdf2rdf": (
+        lambda m, a: np.concatenate([p.ravel() for p in m.cdf2rdf(*m.eig(a))]),
+        np.array([[1.0, 2.0, 0.1], [-2.0, 1.0, 0.3], [0.0, 0.1, 3.0]]),
+    ),
+}
+
+LABELS = np.arange(20).reshape(4, 5) % 3
+
+NDIMAGE = {
+    "extrema": (lambda m, a: np.concatenate(m.extrema(a, LABELS, [0, 1, 2])[:2]), M),
+    "generic_laplace": (
+        lambda m, a: m.generic_laplace(
+            a, lambda x, axis, output, mode, cval: m.gaussian_filter1d(x, 1.0, axis, 2, mode=mode)
+        ),
+        M,
+    ),
+    "labeled_comprehension": (
+        lambda m, a: m.labeled_comprehension(a, LABELS, [0, 1, 2], np.std, float, 0),
+        M,
+    ),
+    "maximum_position": (lambda m, a: a[m.maximum_position(a)], M),
+    "minimum_position": (lambda m, a: a[m.minimum_position(a)], M),
+}
+
+OPTIMIZE = {
+    "rosen_hess": (lambda m, x: m.rosen_hess(x), P),
+    "rosen_hess_prod": (lambda m, x, p: m.rosen_hess_prod(x, p), P, Q),
+}
+
+SPECIAL = {
+    "perm": (lambda m, n: m.perm(n + 5, 2.0), P),
+}
+
 SIGNAL = {
+    "cheb1ap": (lambda m, r: m.cheb1ap(3, r)[1].real, ONE),
+    "cheb2ap": (lambda m, r: m.cheb2ap(3, 20 * r)[1].real, ONE),
+    "CZT": (lambda m, x: np.abs(m.CZT(14, 8)(x)), X),
+    "ellipap": (lambda m, r: m.ellipap(3, r[0], 20 * r[1])[1].real, TWO),
+    "gammatone": (lambda m, f: m.gammatone(400 * f, "fir", fs=16000, numtaps=12)[0], ONE),
+    "iirdesign": (lambda m, w: m.iirdesign(w[0], w[1], 1.0, 20.0)[1], BAND),
+    "ZoomFFT": (lambda m, x: m.ZoomFFT(14, [0.1, 0.5], 8)(x).imag, X),
     "abcd_normalize": (lambda m, a: m.abcd_normalize(*state_space(a))[0], MOTION),
     "argrelextrema": (lambda m, x: x[m.argrelextrema(x, np.greater)], X),
     "bessel": (lambda m, w: m.bessel(3, w)[1], EDGE),
@@ -264,6 +314,34 @@ def _density(name):
 
 
 STATS = {
+    "abs": (lambda m, a: m.abs(m.Normal(mu=a)).pdf(0.3), ONE),
+    "exp": (lambda m, a: m.exp(m.Normal(mu=a)).cdf(0.3), ONE),
+    "log": (lambda m, a: m.log(m.Uniform(a=a, b=2.0)).pdf(0.3), ONE),
+    "order_statistic": (
+        lambda m, a: m.order_statistic(m.Normal(mu=a), n=5, r=2).pdf(0.3),
+        ONE,
+    ),
+    "bws_test": (lambda m, x, y: m.bws_test(x, y).statistic, X, Y),
+    "logrank": (lambda m, x, y: m.logrank(x**2, y**2).statistic, X, Y),
+    "pointbiserialr": (lambda m, x: m.pointbiserialr(np.arange(14) % 2, x).statistic, X),
+    "ppcc_plot": (lambda m, x: m.ppcc_plot(x, 0.1, 1.0, N=4)[1], P),
+    "spearmanrho": (lambda m, x, y: m.spearmanrho(x, y).statistic, X, Y),
+    "monte_carlo_test": (
+        lambda m, x: (
+            m.monte_carlo_test(
+                x,
+                lambda size: np.full(size, 0.3),
+                lambda x, axis: np.mean(x, axis=axis),
+                n_resamples=3,
+            ).statistic
+        ),
+        X,
+    ),
+    "dpareto_lognorm": (lambda m, x, a: m.dpareto_lognorm.logpdf(x, 0.1, 1.2, a, 0.8), GAIN, ONE),
+    "gausshyper": (lambda m, x: m.gausshyper.pdf(x, 1.2, 1.3, 0.4, 0.5), ONE),
+    "irwinhall": (lambda m, x: m.irwinhall.pdf(x, 3), ONE),
+    "kappa4": (lambda m, x, k: m.kappa4.logpdf(x, 0.1, k), ONE, EDGE),
+    "ncx2": (lambda m, x, n: m.ncx2.logpdf(x, 3.0, n), ONE, GAIN),
     **{
         name: (lambda m, x, y, name=name: both(getattr(m, name)(x, y)), X, Y[:14])
         for name in _TESTS

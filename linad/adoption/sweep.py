@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers
+from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers, python_of
 from linad.adoption.exchanges import SWITCH, Exchange
 from linad.adoption.forms import ALWAYS, form_of, has_form
 from linad.adoption.live_objects import live_objects_of
@@ -301,10 +301,10 @@ def sweep_definitions(
             key = names.get(o.__dict__.get("__module__"), 0)
             if key and o not in changes[key].classes:
                 classes.append(o)
-    compiled = {id(d.py_func) for d in dispatchers}  # Numba compiles them as they are
+    compiled = {id(python_of(d)) for d in dispatchers}  # Numba compiles them as they are
     for d in dispatchers:
-        key = id(d.py_func.__globals__)
-        if key in spaces and not changes[key].knows(d.py_func):
+        key = id(python_of(d).__globals__)
+        if key in spaces and not changes[key].knows(python_of(d)):
             changes[key].exchange([exchange(d, traced_code)])
     for f in functions:
         mine = changes[id(f.__globals__)]

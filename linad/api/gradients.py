@@ -80,15 +80,15 @@ def value_and_grad(
     >>> linad.value_and_grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     (np.float64(9.0), array([ 3., 12.]))
     """
-    return _with_gradient(f, argnums, has_aux, "value_and_grad")
+    return _value_and_gradient(f, argnums, has_aux, "value_and_grad")
 
 
-def _with_gradient(
+def _value_and_gradient(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str
 ) -> Callable[..., Any]:
     """What `value_and_grad` returns, for a function of that name."""
     run = _both(f, argnums, has_aux, name)
-    return Transformed(run, _with_gradient, f, argnums, has_aux, name)
+    return Transformed(run, _value_and_gradient, f, argnums, has_aux, name)
 
 
 def _both(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str) -> Callable[..., Any]:

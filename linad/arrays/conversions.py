@@ -85,7 +85,26 @@ def is_instance(x: Any, kind: Any, /) -> bool:
     """As ``isinstance``, for the plain value."""
     if type(x) is not Tracer:
         return builtins.isinstance(x, kind)
-    return builtins.isinstance(sample(x), kind) or builtins.isinstance(x, kind)
+    return builtins.isinstance(sample(x), kind) or _is_own(kind)
+
+
+def _is_own(kind: Any) -> bool:
+    """Whether a class, or one of several, is that of traced values: others ask what it can do."""
+    return any(map(_is_own, kind)) if type(kind) is tuple else kind in Tracer.__mro__
+
+
+def has_attribute(x: Any, name: str, /) -> bool:
+    """As ``hasattr``, for the plain value: a number has no length."""
+    return builtins.hasattr(sample(x) if type(x) is Tracer else x, name)
+
+
+def attribute(x: Any, name: str, /, *default: Any) -> Any:
+    """As ``getattr``, for what the plain value has."""
+    if type(x) is not Tracer:
+        return builtins.getattr(x, name, *default)
+    if default and not builtins.hasattr(sample(x), name):
+        return default[0]
+    return builtins.getattr(x, name)
 
 
 def type_of(*args: Any, **kwargs: Any) -> Any:
@@ -102,6 +121,8 @@ BUILTINS: dict[Any, Function] = {
     builtins.complex: to_complex,
     builtins.int: to_int,
     builtins.isinstance: is_instance,
+    builtins.getattr: attribute,
+    builtins.hasattr: has_attribute,
     builtins.type: type_of,
 }
 

@@ -18,8 +18,8 @@ from linad.core.frames import Asked, asked
 from linad.errors import BytesError, TracerError, UselessValueError
 
 WRITE = (
-    "write into traced arrays: np.zeros_like(x), np.stack([...]) or linad.numpy.zeros instead of "
-    "np.zeros"
+    "write into a traced array: linad.numpy.zeros(n) instead of np.zeros(n), np.zeros_like(x) of a "
+    "traced x; or np.stack([...])"
 )
 LIST = (
     "drop np.array() of a single array, use np.stack([...]) for a list, or import linad.numpy as "

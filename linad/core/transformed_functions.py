@@ -1,6 +1,7 @@
 """What a transform returns: a function that can be pickled, as what it was made of."""
 
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -8,6 +9,25 @@ from typing import Any
 
 from linad.core.folding import fold
 from linad.core.shapes import name_of
+
+ASSIGNED = [name for name in functools.WRAPPER_ASSIGNMENTS if name != "__doc__"]
+
+
+class Documentation:
+    """What ``help`` says of a transform: what it computes, then the words of the function.
+
+    Written when it is read, since a transform may be made for a single call.
+    """
+
+    def __get__(self, owner: Any, kind: Any = None) -> str | None:
+        if owner is None:
+            return None
+        make, args = owner._made
+        what, name = make.__name__.strip("_").replace("_", " ").capitalize(), name_of(args[0])
+        where = f" in argnums={args[1]!r}" if len(args) > 1 else ""
+        words = f"{what} of {name}{where}, a function of the arguments of {name}."
+        own = inspect.getdoc(args[0])
+        return f"{words}\n\n{own}" if own else words
 
 
 class Transformed:
@@ -22,8 +42,10 @@ class Transformed:
         make it again in another process.
     """
 
+    __doc__: Any = Documentation()
+
     def __init__(self, run: Callable[..., Any], make: Callable[..., Any], *args: Any) -> None:
-        functools.update_wrapper(self, args[0], updated=())
+        functools.update_wrapper(self, args[0], ASSIGNED, updated=())
         self._run, self._made = run, (make, args)
 
     @property

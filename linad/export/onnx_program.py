@@ -130,7 +130,7 @@ def _derivative_names(f: Any, names: list[str], count: int) -> list[str] | None:
         return None
     make, (inner, *options) = f._made
     kind = make.__name__
-    if kind not in ("_gradient", "_with_gradient") or len(options) < 2 or options[1]:
+    if kind not in ("_gradient", "_value_and_gradient") or len(options) < 2 or options[1]:
         return None
     argnums = options[0]
     heads = list(inspect.signature(inner).parameters)
@@ -141,5 +141,5 @@ def _derivative_names(f: Any, names: list[str], count: int) -> list[str] | None:
         for n in names
         if n == head or (n.startswith(f"{head}_") and n not in heads)
     ]
-    made = [*(["value"] if kind == "_with_gradient" else []), *grads]
+    made = [*(["value"] if kind == "_value_and_gradient" else []), *grads]
     return made if len(made) == count else None

@@ -78,6 +78,33 @@ rfftn = _fourier("rfftn")
 irfftn = _fourier("irfftn")
 
 
+_OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
+"""Which norm the inverse transform has."""
+
+
+def _hermitian(name: str) -> Function:
+    """Along several axes: hfftn x = irfftn x*, ihfftn x = (rfftn x)*, but for the norm."""
+    real = FUNCTIONS[np.fft.rfftn if name.startswith("i") else np.fft.irfftn]
+
+    def many_axes(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+        s = (s,) if isinstance(s, int) else s
+        axes = (axes,) if isinstance(axes, int) else axes
+        if s is not None and axes is None:
+            axes = tuple(range(-len(s), 0))
+        norm = _OPPOSITE.get(norm, norm)
+        if name.startswith("i"):
+            return np.conj(real(x, s, axes, norm))
+        return real(np.conj(x), s, axes, norm)
+
+    return _register(name, many_axes)
+
+
+hfft2 = _hermitian("hfft2")
+ihfft2 = _hermitian("ihfft2")
+hfftn = _hermitian("hfftn")
+ihfftn = _hermitian("ihfftn")
+
+
 @traced_form(scipy.fft.fftshift)
 def fftshift(x: Any, axes: Any = None) -> Any:
     return np.fft.fftshift(x, axes)

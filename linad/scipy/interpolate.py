@@ -57,10 +57,15 @@ from linad.scipy.tensorsplines import (
     SmoothBivariateSpline as SmoothBivariateSpline,
     bisplev as bisplev,
 )
+from linad.scipy.twinforms import form_by_twin
+
+TWINS = ("FloaterHormannInterpolator", "make_splprep", "make_splrep")
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.interpolate, name)
+    theirs = getattr(scipy.interpolate, name)
+    return form_by_twin(theirs) if name in TWINS else theirs
 
 
 def __dir__() -> list[str]:

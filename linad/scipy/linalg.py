@@ -80,10 +80,15 @@ from linad.scipy.subspaces import (
     orthogonal_procrustes as orthogonal_procrustes,
     subspace_angles as subspace_angles,
 )
+from linad.scipy.twinforms import form_by_twin
+
+TWINS = ("cdf2rdf",)
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.linalg, name)
+    theirs = getattr(scipy.linalg, name)
+    return form_by_twin(theirs) if name in TWINS else theirs
 
 
 def __dir__() -> list[str]:

@@ -124,12 +124,16 @@ def pinvh(a: Any, lower: bool, **options: Any) -> Any:
 
 
 @bound_form(scipy.linalg.lstsq)
-def lstsq(a: Any, b: Any, cond: Any, check_finite: bool) -> Any:
+def lstsq(a: Any, b: Any, cond: Any, check_finite: bool, lapack_driver: Any) -> Any:
     a, b = inexact(a), inexact(b)
     check(check_finite, a, b)
     if cond is None:
         cond = float(np.finfo(np.result_type(a.dtype, b.dtype)).eps)
-    return tuple(np.linalg.lstsq(a, b, cond))
+    x, residues, rank, singular_values = np.linalg.lstsq(a, b, cond)
+    if lapack_driver == "gelsy":
+        return x, residues[:0], rank, None
+    # NumPy's is a row for one right side as well, SciPy's a number.
+    return x, residues[0] if b.ndim == 1 and residues.size else residues, rank, singular_values
 
 
 @bound_form(scipy.linalg.cho_solve)

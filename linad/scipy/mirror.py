@@ -26,7 +26,7 @@ def holds_traced(value: Any) -> bool:
         return any(map(holds_traced, value))
     if isinstance(value, dict):
         return any(map(holds_traced, value.values()))
-    # A sparse array of `linad.scipy.sparse` says so itself.
+    # A sparse array of `linad.scipy.sparse` says so itself, and an object of a twin of a class.
     return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
 
 

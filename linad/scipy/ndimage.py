@@ -62,10 +62,18 @@ from linad.scipy.splinefilters import (
     spline_filter as spline_filter,
     spline_filter1d as spline_filter1d,
 )
+from linad.scipy.twinforms import form_by_twin
+
+TWINS = (
+    *("extrema", "generic_laplace", "labeled_comprehension"),
+    *("maximum_position", "minimum_position"),
+)
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.ndimage, name)
+    theirs = getattr(scipy.ndimage, name)
+    return form_by_twin(theirs) if name in TWINS else theirs
 
 
 def __dir__() -> list[str]:

@@ -52,12 +52,18 @@ from linad.scipy.minima import (
     shgo as shgo,
 )
 from linad.scipy.mirror import check_real, holds_traced, traced_form
+from linad.scipy.twinforms import form_by_twin
 
 Function = Callable[..., Any]
 
 
+TWINS = ("rosen_hess", "rosen_hess_prod")
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
+
+
 def __getattr__(name: str) -> Any:
-    return getattr(theirs, name)
+    original = getattr(theirs, name)
+    return form_by_twin(original) if name in TWINS else original
 
 
 def __dir__() -> list[str]:

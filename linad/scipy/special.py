@@ -28,10 +28,15 @@ from linad.scipy.special_series import (
     zeta as zeta,
     zetac as zetac,
 )
+from linad.scipy.twinforms import form_by_twin
+
+TWINS = ("perm",)
+"""SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(scipy.special, name)
+    theirs = getattr(scipy.special, name)
+    return form_by_twin(theirs) if name in TWINS else theirs
 
 
 def __dir__() -> list[str]:

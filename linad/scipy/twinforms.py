@@ -26,12 +26,14 @@ def form_by_twin(original: Any) -> Any:
 
 
 def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
-    twin = function_twin(original)
+    @functools.cache
+    def twin() -> Callable[..., Any]:  # modules have forms that make no twins when imported
+        return function_twin(original)
 
     @traced_form(original)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
-            return twin(*args, **kwargs)
+            return twin()(*args, **kwargs)
         except PLAIN_ERRORS as error:
             _at_compiled_code(original, error)
             raise
@@ -42,6 +44,7 @@ def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
 
 _FROM_COMPILED = (
     *("not 'Tracer'", "(Tracer", "No matching signature", "Iterator operand is flagged"),
+    "Expected a 1-dim C contiguous array",
 )
 
 
@@ -69,10 +72,11 @@ class _OfScipy(type):
         return kind(*args, **kwargs)
 
     def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, (cls._original, class_twin(cls._original)))
+        return cls.__subclasscheck__(type(x))
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, (cls._original, class_twin(cls._original)))
+        # An abstract class asks its subclasses, of which the stand-in is one: they cannot ask it.
+        return not {cls, cls._original, class_twin(cls._original)}.isdisjoint(kind.__mro__)
 
 
 class _OfAbstract(_OfScipy, abc.ABCMeta):

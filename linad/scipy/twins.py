@@ -11,6 +11,9 @@ twin of such a function has the same code and other globals, in which
 SciPy itself is never changed. Nothing is written twice, and a traced value is SciPy's to the last
 step. What the code hands to compiled code leaves the trace there, and raises; so a name is entered
 in a module of `linad.scipy` when its twin has been tried.
+
+Twins are made when they are first asked for, by one thread at a time: functions and classes name
+each other in circles, so a twin in a table is half made until its maker has come to the end.
 """
 
 import builtins
@@ -19,8 +22,11 @@ import functools
 import importlib
 import math
 import operator
+import os
 import sys
+import threading
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +39,17 @@ from linad.core.renaming import Use, is_known, renamed
 from linad.scipy.atoperator import at
 
 Function = Callable[..., Any]
+
+
+_making = threading.RLock()
+"""Held by who looks for a twin, and makes it. A maker may wait for an import, for no module makes
+twins while it is imported."""
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits for it; see `linad.core.compiler_lock`.
+    os.register_at_fork(
+        before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release
+    )
 
 
 def _is_scipy(name: Any) -> bool:
@@ -81,7 +98,7 @@ class ModuleTwin(types.ModuleType):
 
 
 _TWINS: dict[int, tuple[Any, Any]] = {}
-"""Each original, by its id, and what stands for it."""
+"""Each original, by its id, and what stands for it; of an object of SciPy's a weak reference."""
 
 _SPACES: dict[int, Names] = {}
 """The globals of twins, by the id of those of SciPy."""
@@ -94,15 +111,16 @@ def stands_for(original: Any, form: Any) -> None:
 
 def twin_of(value: Any) -> Any:
     """What stands for a value of SciPy's in a twin; the value itself where nothing has to."""
-    known = _TWINS.get(id(value))
-    if known is not None:
-        return known[1]
-    made = _form(value)
-    if made is None:
-        made = _made(value)
-    if made is not value:
-        stands_for(value, made)
-    return made
+    with _making:
+        known = _TWINS.get(id(value))
+        if known is not None:
+            return known[1]
+        made = _form(value)
+        if made is None:
+            made = _made(value)
+        if made is not value and id(value) not in _TWINS:
+            stands_for(value, made)
+        return made
 
 
 def _form(value: Any) -> Any:
@@ -173,10 +191,9 @@ def function_twin(function: Any, inner: bool = False) -> Function:
 
     ``inner`` ones, which others close over, are the function and nothing around it.
     """
-    known = _FUNCTIONS.get(id(function))
-    if known is None:
-        _FUNCTIONS[id(function)] = known = function, _with_cells(function)
-    made = known[1]
+    with _making:
+        known = _FUNCTIONS.get(id(function))
+        made = _with_cells(function) if known is None else known[1]
     of_module = "." not in function.__qualname__ and not function.__closure__
     return _or_original(function, made) if of_module and not inner else made
 
@@ -253,14 +270,18 @@ _ORIGINALS: dict[type, type] = {}
 
 def class_twin(kind: type) -> type:
     """A class with twins of its bases and methods; the class itself if it is not Python code."""
-    known = _CLASSES.get(kind)
-    if known is not None:
-        return known
     if not _is_scipy(kind.__module__) or not _is_statement(kind):
         return kind
+    with _making:
+        return _CLASSES.get(kind) or _class_with_members(kind)
+
+
+def _class_with_members(kind: type) -> type:
     members = {n: part for n, part in vars(kind).items() if n not in ("__dict__", "__weakref__")}
     bases = tuple([twin_of(base) for base in kind.__bases__])
-    made = type(kind)(kind.__name__, bases, {"__module__": kind.__module__})
+    # Its objects are made while a trace runs, and may hold what is traced: see `holds_traced`.
+    body = {"__module__": kind.__module__, "holds_traced": True}
+    made = type(kind)(kind.__name__, bases, body)
     _CLASSES[kind], _ORIGINALS[made] = made, kind
     for name, member in members.items():
         twin_member = _member_twin(member)
@@ -295,14 +316,20 @@ def _member_twin(member: Any) -> Any:
 def instance_twin(value: Any, shared: bool = False) -> Any:
     """An object of SciPy's as one of the twin of its class; itself where there is none.
 
-    ``shared`` ones, which modules hold, are made once.
+    ``shared`` ones, which modules and other objects hold, are made once.
     """
     kind = class_twin(type(value))
     if kind is type(value) or not hasattr(value, "__dict__"):
         return value
     made: Any = object.__new__(kind)
     if shared:
-        stands_for(value, made)
+        key = id(value)
+
+        def forget(_: Any, twins: dict[int, Any] = _TWINS) -> None:
+            twins.pop(key, None)
+
+        # What others hold, a frozen distribution for one, goes with them.
+        _TWINS[key] = weakref.ref(value, forget), made
     made.__dict__.update({name: _bound(part, value, made) for name, part in vars(value).items()})
     return made
 
@@ -347,7 +374,9 @@ def _enter() -> None:
     stands_for(math, traced_math)
     stands_for(np, traced_numpy)
     stands_for(_compat(), traced_numpy)
-    stands_for(_array_api.xpx.at, at)
+    extra = getattr(_array_api, "xpx", None)  # older versions write in place
+    if extra is not None:
+        stands_for(extra.at, at)
     # Where SciPy keeps its copies of what it asks differs from version to version.
     for module, names in list(sys.modules.items()):
         if _is_scipy(module) and "array_api" in module:

@@ -26,7 +26,10 @@ def html(op: JacobianOperator) -> str:
     if pattern is None:
         return caption
     m, n = op.shape
-    share = f", {100 * pattern.nnz / (m * n):.2g} %" if m * n else ""
+    share = ""
+    if m * n:
+        percent = 100 * pattern.nnz / (m * n)
+        share = f", {np.format_float_positional(percent, 2, fractional=False, trim='-')} %"
     return f"<div>{svg(pattern)}<br>{caption}<br>{pattern.nnz} entries{share}</div>"
 
 

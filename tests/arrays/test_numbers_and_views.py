@@ -65,7 +65,7 @@ def sample(calls, n):
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_eager(name):
-    check(sample(SWEEPS[name](), 0.2), linearized)
+    check(sample(SWEEPS[name](), 0.1), linearized)
 
 
 @pytest.mark.parametrize("name", SWEEPS)

@@ -310,12 +310,14 @@ def test_explain(model, capsys, function, at, title):
     assert "test_cli.py" not in out  # the command is no line of the user's
 
 
-def test_version_and_help():
-    run = [sys.executable, "-m", "linad"]
-    version = subprocess.run([*run, "--version"], capture_output=True, text=True, check=True)
+def test_version_and_help(capsys):
+    run = [sys.executable, "-m", "linad", "--version"]
+    version = subprocess.run(run, capture_output=True, text=True, check=True)
     assert version.stdout == f"linad {linad.__version__}\n"
-    helped = subprocess.run([*run, "--help"], capture_output=True, text=True, check=True)
-    assert "linad check model.py:loss --at" in helped.stdout
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--help"])
+    assert ended.value.code == 0
+    assert "linad check model.py:loss --at" in capsys.readouterr().out
 
 
 def test_a_reader_that_leaves_is_no_error(model):

@@ -314,6 +314,8 @@ class TestContainers:
 
         assert (g(2.0), g(2.0), h(2.0, 3), h(2.0, 3)) == (4, 4, 6, 6)
         assert (g.__name__, g.__doc__) == ("g", "Twice.")
+        told = inspect.getdoc(linad.jit(linad.grad(g)))
+        assert told == "Gradient of g in argnums=0, a function of the arguments of g.\n\nTwice."
 
     @pytest.mark.parametrize("options", [{}, {"static_argnums": 1}])
     def test_none_is_no_decorator(self, options):

@@ -12,6 +12,7 @@ from collections import Counter
 
 import numpy as np
 from further_packages import FURTHER
+from small_packages import SMALL
 
 import linad
 
@@ -554,6 +555,7 @@ GROUPS = [
     astropy_,
     pykrige_,
     *FURTHER,
+    *SMALL,
 ]
 
 
@@ -606,7 +608,7 @@ def main():
     if "--auto" in options:
         linad.adopt()
     if "--adopt" in options:
-        linad.adopt(__name__, "further_packages")
+        linad.adopt(__name__, "further_packages", "small_packages")
     table, adopted = {}, set()
     for package, name, f, x in cases():
         if wanted and package not in wanted:

@@ -7,6 +7,7 @@ import cmath
 import functools
 import math
 import numbers
+from collections.abc import Iterable, Sized
 from math import exp as e_to
 
 import numpy as np
@@ -336,6 +337,21 @@ def tests_number(x):
     return x[1] * x if isinstance(x[0], numbers.Real) else 7 * x
 
 
+def tests_iterable(x):
+    s = x[0]
+    return s * x if isinstance(x, Sized) and not isinstance(s, (list, Iterable)) else 7 * x
+
+
+def asks_for_attributes(x):
+    s = np.sum(x)
+    lengths = getattr(x, "__len__", None), getattr(s, "__len__", None)
+    return s * x if lengths[0] is not None and lengths[1] is None and no_length(s) else 7 * x
+
+
+def no_length(s):
+    return not hasattr(s, "__len__") and not hasattr(s, "__iter__") and hasattr(s, "shape")
+
+
 def tests_by_key(x):
     table = {np.ndarray: lambda v: v**3, float: lambda v: v}
     return table[type(x)](x)
@@ -407,5 +423,5 @@ FUNCTIONS = [
     and callable(value)
     and not isinstance(value, type)
     and not name.startswith("_")
-    and name != "nodes"
+    and name not in ("nodes", "no_length")
 ]

@@ -64,6 +64,7 @@ def state(package):
     ]
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_patterns(installed):
     package = installed()
     before = state(package)
@@ -310,6 +311,7 @@ f = lambda x: REGISTRY[0](x) + Model()(x)
 """
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_objects_that_the_garbage_collector_left_alone(installed):
     """As in a server that calls `gc.freeze` before it forks."""
     package = installed(FROZEN)
@@ -335,6 +337,7 @@ def test_code_that_is_made_anew_in_each_run_ends():
 
 
 COMPILED = """
+import math
 import numba
 import numpy as np
 
@@ -351,6 +354,17 @@ def total(x):
 
 def outer(x):
     return total(x) * weight(x[1])
+
+@numba.vectorize
+def bent(s, t):
+    return s * math.sqrt(t) if s > 0.6 else s - t
+
+@numba.vectorize(["float64(float64)"])
+def raised(s):
+    return s**1.5
+
+def outer_of_ufuncs(x):
+    return bent(x, raised(x[0])) * bent(x[:, None], 1.5).sum()
 """
 
 
@@ -358,10 +372,13 @@ def outer(x):
 def test_functions_that_numba_compiles(installed):
     package = installed(COMPILED)
     kind, python = type(package.total), package.total.py_func.__code__
-    plain = package.outer(X)
+    plain, of_ufuncs = package.outer(X), package.outer_of_ufuncs(X)
     with linad.adopt(package.__name__):
         check(package.outer)
         check(package.total)
+        check(package.outer_of_ufuncs)
+        assert type(package.bent(0.3, 1)) is np.float64
+        np.testing.assert_array_equal(package.outer_of_ufuncs(X), of_ufuncs)
         np.testing.assert_array_equal(package.outer(X), plain)
         # Plain numbers reach the compiled code, inside of a derivative as well.
         seen = linad.jvp(lambda x: x * package.weight(0.3), (X,), (X,))[1]
@@ -371,6 +388,9 @@ def test_functions_that_numba_compiles(installed):
     with linad.adopt(package.weight):
         check(lambda x: x * package.weight(x[0]))
     assert type(package.weight) is kind
+    with linad.adopt(package.bent):
+        check(lambda x: package.bent(x, x[0]))
+    assert type(package.bent).__name__ == "DUFunc"
 
 
 def test_nothing_is_changed_unasked():

@@ -31,15 +31,16 @@ CASES = [
     special_case("hyperu", 0.7, 1.9, P),
     special_case("wright_bessel", 0.5, 1.2, P),
     special_case("log_wright_bessel", 0.5, 1.2, P),
-    *[special_case(f"eval_{name}", n, X) for name in ONE_DEGREE for n in (0, 1, 4)],
+    # The first degree is not 0, which has no slope: the others are checked by `tox -e full`.
+    *[special_case(f"eval_{name}", n, X) for name in ONE_DEGREE for n in (4, 0, 1)],
     *[
         special_case(f"eval_{name}", 2.5, X)
         for name in ("legendre", "chebyt", "chebyu", "laguerre")
     ],
-    *[special_case("eval_gegenbauer", n, 0.7, X) for n in (0, 3)],
-    *[special_case("eval_genlaguerre", n, 0.7, X) for n in (0, 3)],
-    *[special_case("eval_jacobi", n, 0.7, 1.2, X) for n in (0, 3)],
-    *[special_case("eval_sh_jacobi", n, 2.7, 1.2, X) for n in (0, 3)],
+    *[special_case("eval_gegenbauer", n, 0.7, X) for n in (3, 0)],
+    *[special_case("eval_genlaguerre", n, 0.7, X) for n in (3, 0)],
+    *[special_case("eval_jacobi", n, 0.7, 1.2, X) for n in (3, 0)],
+    *[special_case("eval_sh_jacobi", n, 2.7, 1.2, X) for n in (3, 0)],
     special_case("lpmv", 1, 2.5, X),
     special_case("lpmv", 0, 0, X),
     special_case("pbdv", 1.3, X),

@@ -1,18 +1,19 @@
 """Every primitive has cases, and every case of every topic passes."""
 
+import numpy as np
 import pytest
 from kernels_in_python import kernels_in_python
-from rule_cases import TOPICS, is_first
+from rule_cases import TOPICS, is_first, is_needed
 
 from linad.core.primitive import Primitive
 from linad.sweeps.cpu.routines import ROUTINES
-from linad.testing.derivative_checks import Case
+from linad.testing.derivative_checks import Case, check_rule
 
 
 def cases(marks):
-    """All cases; those that are not the first of a function are marked."""
+    """All cases; those that are not the first of a function, nor of an argument, are marked."""
     return [
-        pytest.param(case, id=f"{topic}-{k}-{case!r}", marks=() if is_first(case) else marks)
+        pytest.param(case, id=f"{topic}-{k}-{case!r}", marks=() if is_needed(case) else marks)
         for topic, found in TOPICS.items()
         for k, case in enumerate(found)
     ]
@@ -32,7 +33,7 @@ def order_of_programs(case):
     return order_of(case) if has_routine else 1
 
 
-@pytest.mark.parametrize("case", cases(marks=pytest.mark.sweep(part=0.25)))
+@pytest.mark.parametrize("case", cases(marks=pytest.mark.sweep(part=0.1)))
 def test_case(case):
     """With programs, whose kernels Python runs."""
     with kernels_in_python():
@@ -43,6 +44,37 @@ def test_case(case):
 @pytest.mark.parametrize("case", cases(marks=()))
 def test_compiled_case(case):
     case.check(compiled=order_of(case))
+
+
+def notices(case):
+    """Whether a check of first derivatives fails, in whatever way."""
+    options = {"order": 1, "float32": False, "compiled": 0, "complex_": False}
+    try:
+        with np.errstate(all="ignore"):
+            check_rule(case.function, *case.args, **case.options | options, **case.params)
+    except Exception:
+        return True
+    return False
+
+
+@pytest.mark.full
+def test_the_cases_that_always_run_notice_what_all_do(monkeypatch):
+    """Each rule of each primitive, made twice what it is; some are 0, or refuse."""
+    everything = [case for cases in TOPICS.values() for case in cases]
+    missed = []
+    for name, primitive in Primitive.registry.items():
+        own = [case for case in everything if case.function is primitive]
+        always = [case for case in own if is_needed(case)]
+        for k, right in [*primitive.rules.items()]:
+
+            def wrong(*args, right=right, **params):
+                return 2 * right(*args, **params)
+
+            with monkeypatch.context() as changed:
+                changed.setitem(primitive.rules, k, wrong)
+                if not any(map(notices, always)) and any(map(notices, own)):
+                    missed.append((name, k))
+    assert missed == []
 
 
 def test_every_primitive_has_a_case():

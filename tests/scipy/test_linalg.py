@@ -105,6 +105,26 @@ def test_traces(f, args):
     check_derivatives(lambda *a: f(sl, *a), *args, order=1)
 
 
+@pytest.mark.parametrize("driver", [None, "gelsd", "gelsy", "gelss"])
+@pytest.mark.parametrize("sides", [b, np.stack([b, 2 - b], axis=1)], ids=["one", "two"])
+def test_all_that_lstsq_gives(driver, sides):
+    tall = np.concatenate([B, B[:2] ** 2])
+    sides = np.concatenate([sides, sides])[: tall.shape[0]]
+    expected = scipy.linalg.lstsq(tall, sides, lapack_driver=driver)
+    found = []
+
+    def f(a):
+        found[:] = sl.lstsq(a, sides, lapack_driver=driver)
+        return found[:2]
+
+    found[:2] = linad.linearize(f, tall)[0]
+    for y, known in zip(found, expected, strict=True):
+        assert (y is None) == (known is None)
+        assert np.shape(y) == np.shape(known)
+        if y is not None:
+            np.testing.assert_allclose(linad.stop_gradient(y), known)
+
+
 def listed(y):
     return list(y) if isinstance(y, tuple) else [y]
 

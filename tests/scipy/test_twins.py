@@ -1,6 +1,11 @@
 """Functions of SciPy that run as SciPy's own code on traced values."""
 
+import gc
 import importlib
+import os
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -15,13 +20,19 @@ import linad.scipy.signal as ls
 import linad.scipy.spatial
 import linad.scipy.stats as lt
 from linad.errors import LinadError
+from linad.scipy import twins
 from linad.scipy.twinforms import form_by_twin
 from linad.scipy.twins import class_twin, function_twin, twin_of
 from linad.testing.derivative_checks import check_derivatives
 
 ROOMS = {
+    "interpolate": twin_cases.INTERPOLATE,
+    "linalg": twin_cases.LINALG,
+    "ndimage": twin_cases.NDIMAGE,
+    "optimize": twin_cases.OPTIMIZE,
     "signal": twin_cases.SIGNAL,
     "spatial": twin_cases.SPATIAL,
+    "special": twin_cases.SPECIAL,
     "stats": twin_cases.STATS,
 }
 ALL = [(room, name) for room, cases in ROOMS.items() for name in cases]
@@ -145,6 +156,16 @@ def test_classes_keep_their_bases():
     assert form_by_twin(scipy.signal.lti) is form_by_twin(scipy.signal.lti)
 
 
+def test_scipys_abstract_classes_still_know_their_objects():
+    form = lt.Normal
+    normal, uniform = scipy.stats.Normal(), scipy.stats.Uniform(a=0, b=1)
+    assert [isinstance(x, scipy.stats.Normal) for x in (normal, uniform, 3)] == [True, False, False]
+    assert [isinstance(x, form) for x in (normal, uniform, 3)] == [True, False, False]
+    assert [issubclass(k, form) for k in (form, scipy.stats.Normal, int)] == [True, True, False]
+    assert not issubclass(int, scipy.stats.Normal)
+    assert scipy.stats.abs(uniform).pdf(0.3) == 1
+
+
 REFUSED = {
     "shapiro": lambda x: lt.shapiro(x)[0],
     "kstest": lambda x: lt.kstest(x, "norm")[0],
@@ -164,3 +185,135 @@ REFUSED = {
 def test_what_compiled_code_would_get_is_refused(name):
     with pytest.raises(LinadError, match=r"linad|compiled"):
         linad.linearize(REFUSED[name], twin_cases.X)
+
+
+# Threads, forks, memory.
+
+PROCESS = """
+    import faulthandler, sys, threading, warnings
+    import numpy as np
+    import scipy.signal, scipy.stats, scipy.spatial.transform
+    import linad
+    import linad.scipy
+
+    faulthandler.dump_traceback_later(60, exit=True)
+    warnings.simplefilter("ignore")
+    sys.setswitchinterval(1e-6)
+    x = np.linspace(0.2, 1.1, 6)
+
+    def bode(m, x):
+        return m.signal.TransferFunction(x[:2], x[2:5]).bode([0.1, 1.0])[1]
+
+    def t_test(m, x):
+        return m.stats.ttest_ind(x[:3], x[3:]).pvalue
+
+    def of_matrices(m, x):
+        return m.stats.wishart(4, np.eye(2)).logpdf(np.diag(x[:2]))
+
+    def normal(m, x):
+        return m.stats.Normal(mu=x).logcdf(0.4)
+
+    def turned(m, x):
+        return m.spatial.transform.Rotation.from_rotvec(x[:3]).apply([1.0, 2.0, 3.0])
+
+    def designed(m, x):
+        return m.signal.butter(3, x[0])[1]
+
+    found = []
+
+    def run(use):
+        gate.wait()
+        try:
+            traced = linad.linearize(lambda x: use(linad.scipy, x), x)[0]
+            found.append(np.allclose(traced, use(scipy, x)))
+        except BaseException as error:
+            found.append(repr(error))
+
+    uses = [{uses}]
+    gate = threading.Barrier(len(uses))
+    threads = [threading.Thread(target=run, args=(use,)) for use in uses]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    print("right" if found == [True] * len(uses) else found)
+"""
+"""Threads of a process that has made no twins."""
+
+
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "bode, bode, t_test, t_test",
+        pytest.param("normal, normal, normal, of_matrices, of_matrices", marks=pytest.mark.full),
+        pytest.param("turned, designed, designed, bode", marks=pytest.mark.full),
+    ],
+)
+def test_first_uses_in_threads(uses):
+    assert in_a_new_process(PROCESS.replace("{uses}", uses)) == "right"
+
+
+def test_an_import_waits_for_no_twin():
+    """Else who makes a twin, and imports for it, would wait for the importer."""
+    assert (
+        in_a_new_process("""
+        import importlib, threading
+        import linad.scipy
+        from linad.scipy import twins
+
+        def run():
+            for room in (*linad.scipy.ROOMS, *linad.scipy.INNER_ROOMS):
+                importlib.import_module(f"linad.scipy.{room}")
+
+        with twins._making:
+            thread = threading.Thread(target=run, daemon=True)
+            thread.start()
+            thread.join(60)
+            print(thread.is_alive())
+    """)
+        == "False"
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are of Unix")
+def test_a_fork_waits_for_who_makes_twins():
+    assert (
+        in_a_new_process("""
+        import os, threading, time
+        from linad.scipy import twins
+
+        begun = threading.Event()
+
+        def run():
+            with twins._making:
+                begun.set()
+                time.sleep(0.2)
+
+        threading.Thread(target=run).start()
+        begun.wait()
+        if os.fork() == 0:
+            os._exit(0 if twins._making.acquire(timeout=5) else 1)
+        print(os.wait()[1])
+    """)
+        == "0"
+    )
+
+
+def test_twins_of_frozen_distributions_go_with_them():
+    def f(x):
+        return lt.wishart(5, np.eye(2)).logpdf(np.diag(x))
+
+    kept = []
+    for _ in range(3):
+        linad.grad(f)(np.array([1.0, 2.0]))
+        gc.collect()
+        kept.append(len(twins._TWINS))
+    assert kept[1] == kept[2]
+
+
+def in_a_new_process(code):
+    """What a program prints."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, timeout=120, env=dict(os.environ),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -112,6 +112,7 @@ def test_a_callback_that_is_none(name):
         SOLVERS[name](callback=3)
 
 
+@pytest.mark.full  # tests/api/test_public_names.py asks the same of all rooms
 def test_linad_solve_is_loaded_late():
     code = "import sys, linad; assert 'linad.solve' not in sys.modules; linad.solve.newton"
     subprocess.run([sys.executable, "-c", code], check=True)

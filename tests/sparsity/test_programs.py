@@ -375,6 +375,8 @@ def test_pictures():
     html = J._repr_html_()
     assert html.count("<rect") > 60
     assert "398 entries, 1 %" in html
+    full = linad.linearize(lambda x: np.ones((4, 3)) @ x, np.ones(3))[1]
+    assert "12 entries, 100 %" in full._repr_html_()
     assert len(html) < 30_000
     assert "<svg" in linad.eye(0)._repr_html_()
     large = linad.linearize(lambda x: x - np.mean(x), np.ones(5000))[1]._repr_html_()

@@ -104,12 +104,15 @@ TWINS = (
     *("page_trend_test", "power_divergence", "ranksums", "skewtest"),
     *("ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel", "wilcoxon"),
     *("combine_pvalues", "false_discovery_control"),
-    *("bootstrap", "permutation_test"),
+    *("bws_test", "logrank", "pointbiserialr", "ppcc_plot", "spearmanrho"),
+    *("bootstrap", "monte_carlo_test", "permutation_test"),
     *("boxcox", "boxcox_llf", "yeojohnson", "yeojohnson_llf"),
     # Distributions.
     *("dirichlet", "dirichlet_multinomial", "invwishart", "matrix_normal"),
     *("matrix_t", "multinomial", "multivariate_t", "normal_inverse_gamma", "vonmises_fisher"),
     *("wishart", "Normal", "Uniform", "Logistic", "Mixture"),
+    *("abs", "exp", "log", "order_statistic"),
+    *("dpareto_lognorm", "gausshyper", "irwinhall", "kappa4", "ncx2"),
     *("rv_histogram",),
 )
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""

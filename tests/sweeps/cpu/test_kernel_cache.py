@@ -168,6 +168,7 @@ class TestDamage:
 
 
 class TestFolders:
+    @FULL
     def test_without_a_cache(self, tmp_path):
         folder = tmp_path / "kernels"
         compiled, loaded, _ = run(folder, LINAD_CACHE="0")
@@ -175,20 +176,29 @@ class TestFolders:
         assert loaded == 0
         assert not folder.exists()
 
-    @pytest.mark.parametrize(
-        "case",
-        ["a file", *[pytest.param(c, marks=FULL) for c in ("below a file", "no such device")]],
-    )
-    def test_unusable(self, tmp_path, case):
+    def test_without_a_cache_here(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("LINAD_CACHE_DIR", str(tmp_path / "kernels"))
+        with linad.config(cache=False):
+            assert cache.folder() is None
+            check_compiles_in_memory(monkeypatch)
+        assert not (tmp_path / "kernels").exists()
+
+    @pytest.mark.parametrize("case", ["a file", "below a file", "no such device"])
+    def test_unusable(self, tmp_path, monkeypatch, case):
         """A warning, and everything works in memory."""
-        file = tmp_path / "file"
-        file.write_text("")
-        folder = {"a file": file, "below a file": file / "kernels"}.get(case, "/proc/self/kernels")
+        folder = unusable(tmp_path, case)
+        monkeypatch.setenv("LINAD_CACHE_DIR", str(folder))
         cache.usable_folder.cache_clear()
+        cache._warn.cache_clear()
         with pytest.warns(UserWarning, match=r"keeps no compiled kernels.*LINAD_CACHE_DIR"):
             assert cache.usable_folder(str(folder)) is None
         assert cache.usable_folder(str(folder)) is None  # said once
-        compiled, loaded, _ = run_loudly(folder)
+        check_compiles_in_memory(monkeypatch)
+
+    @FULL
+    @pytest.mark.parametrize("case", ["a file", "below a file", "no such device"])
+    def test_unusable_in_a_process(self, tmp_path, case):
+        compiled, loaded, _ = run_loudly(unusable(tmp_path, case))
         assert compiled > 0
         assert loaded == 0
 
@@ -218,6 +228,25 @@ class TestFolders:
         x = np.linspace(0, 1, 3)
         for _ in range(3):
             np.testing.assert_allclose(f(x), f.function(x), rtol=1e-14)
+
+
+def unusable(tmp_path, case):
+    """A folder that cannot be made."""
+    file = tmp_path / "file"
+    file.write_text("")
+    return {"a file": file, "below a file": file / "kernels"}.get(case, "/proc/self/kernels")
+
+
+def check_compiles_in_memory(monkeypatch):
+    """What is not in memory is compiled, whatever other folders hold, and right."""
+    monkeypatch.setattr(cache, "_kernels", {})
+    compiled, loaded = cache.counts.compiled, cache.counts.loaded
+    f = linad.jit(lambda x: np.sin(x) * 7.5 - np.tanh(x))
+    x = np.linspace(0.1, 1, 3)
+    for _ in range(3):
+        np.testing.assert_allclose(f(x), f.function(x), rtol=1e-13)
+    assert cache.counts.compiled > compiled
+    assert cache.counts.loaded == loaded
 
 
 def run_loudly(folder):
