@@ -1,6 +1,9 @@
-"""Import this before NumPy: everything that is compared runs on one thread."""
+"""Import this before NumPy and Numba: everything that is compared runs on one thread, and what is
+written by hand has vectors as long as linad's kernels have."""
 
 import os
+
+import llvmlite.binding as llvm
 
 for name in (
     "OPENBLAS_NUM_THREADS",
@@ -16,3 +19,8 @@ os.environ.setdefault(
 # Some have threads of their own that no setting stops.
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+features = llvm.get_host_cpu_features().flatten()
+if "+avx512vbmi2" in features:  # as `linad.sweeps.cpu.object_code.processor`
+    os.environ.setdefault("NUMBA_CPU_FEATURES", f"{features},-prefer-256-bit")
+    os.environ.setdefault("NUMBA_CPU_NAME", llvm.get_host_cpu_name())

@@ -41,10 +41,9 @@ def curves(results, name, path):
 def ratios(results, path):
     """A row a workload: linad's time over each other's; left of 1 linad is faster."""
     rows = results["rows"]
-    others = ["by hand", *results["peers"]]
+    others = results["peers"]
     figure, axes = plt.subplots(figsize=(7.2, 0.27 * len(rows) + 1.2), layout="constrained")
-    markers = "D" + "osv^<>"
-    for other, marker, colour in zip(others, markers, ["k", *COLOURS[1:]], strict=False):
+    for other, marker, colour in zip(others, "osv^<>", COLOURS[1:], strict=False):
         found = [(r["seconds"], k) for k, r in enumerate(rows) if other in r["seconds"]]
         axes.plot(
             [t["compiled"] / t[other] for t, _ in found],

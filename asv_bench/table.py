@@ -1,6 +1,6 @@
 """Measure all workloads and print one table; with ``--write`` keep the results and plot them.
 
-    python asv_bench/table.py                         linad beside NumPy and code by hand
+    python asv_bench/table.py                         linad beside NumPy
     python asv_bench/table.py --quick                 less exact, without the long programs
     python asv_bench/table.py --peers                 and beside every other library installed
     python asv_bench/table.py --peers --write docs/performance
@@ -47,10 +47,6 @@ def measured(workload, task, peers, seconds):
         "eager": lambda: eager(*inputs),
         "compiled": lambda: compiled(*inputs),
     }
-    by_hand = workload.by_hand.get(task)
-    if by_hand is not None:
-        same(by_hand(*inputs), wanted, rtol)
-        contestants["by hand"] = lambda: by_hand(*inputs)
     for peer in peers:
         theirs = prepared(peer, workload, task)
         if theirs is not None:
@@ -117,7 +113,7 @@ def columns(row, peers):
 
     cells = [row["name"], row["task"], short(t["numpy"]), short(t["eager"]), short(ours)]
     cells += [over("numpy"), f"{row['published']:.2f}" if row["published"] else "-"]
-    cells += [over("by hand"), *[over(p) for p in peers]]
+    cells += [over(p) for p in peers]
     return cells
 
 
@@ -130,7 +126,6 @@ def heads(peers):
         "compiled",
         "/NumPy",
         "publ.",
-        "/hand",
         *["/" + p for p in peers],
     ]
 
@@ -138,8 +133,8 @@ def heads(peers):
 NOTE = """\
 NumPy: the function itself. eager, compiled: the derivative by linad. All others are ratios,
 time of the compiled derivative over: NumPy's function; publ.: the best such ratio that
-Mooncake, Enzyme and Zygote publish, over their own language's function; hand: the derivative
-written by hand; and each library's own derivative. Below 1.00 linad is faster."""
+Mooncake, Enzyme and Zygote publish, over their own language's function; and each library's own
+derivative. Below 1.00 linad is faster."""
 
 
 def as_text(rows, peers):

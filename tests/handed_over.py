@@ -1,19 +1,21 @@
-"""The programs of examples/handed_over with the libraries themselves: run by ``tox -e interop``.
+"""Programs and pages that need other libraries: run by ``tox -e gallery``.
 
-Not collected by the default run, which needs none of these libraries. What a program prints is
-compared with what is kept beside it: words to the letter, numbers loosely, as samplers draw them.
+Not collected by the default run, which needs none of these libraries. What a program of
+examples/handed_over prints is compared with what is kept beside it: words to the letter, numbers
+loosely, as samplers draw them. Of the pages all blocks run, those as well that the documentation
+build leaves out.
 """
 
 import contextlib
 import io
 import re
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
+from test_docs import NOT_RUN_ANYWHERE, ROOT, run_page
 
-FOLDER = Path(__file__).resolve().parents[1] / "examples" / "handed_over"
+FOLDER = ROOT / "examples" / "handed_over"
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py"))
 NUMBER = re.compile(r"-?\d+\.\d*")
 
@@ -32,3 +34,10 @@ def test_program(name):
     found = printed.getvalue()
     assert NUMBER.sub("#", found).split() == NUMBER.sub("#", expected).split()
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=0.1, atol=0.03)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["interop.md", "onnx.md"])
+def test_page(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(ROOT / "docs" / name, {"__name__": "__main__"}, NOT_RUN_ANYWHERE)

@@ -21,9 +21,11 @@ import numpy as np
 import scipy.special
 
 from linad.core.primitive import Primitive
+from linad.kernels import stacks
 from linad.sweeps.cpu import (
     atomic,
     complex_numbers as complexes,
+    kernel_arrays,
     kernel_cache as cache,
     native,
     special_functions as special,
@@ -63,9 +65,11 @@ def select(condition, a, b):
     return a if condition else b
 
 
-def carray(address, shape, dtype):
-    shape = shape if isinstance(shape, tuple) else (shape,)
-    return elements(address, np.prod(shape, dtype=int), np.dtype(dtype)).reshape(shape)
+def _array(dtype):
+    def array(address, *shape):
+        return elements(address, np.prod(shape, dtype=int), dtype).reshape(shape)
+
+    return array
 
 
 def set_word(address, value):
@@ -132,10 +136,10 @@ COUNTERPARTS = {
     atomic.replace_shared_word: replace_shared_word,
     native.call_kernel: call_kernel,
     native.call_by_address: call_by_address,
-    native.pointer: int,
     native.accumulate: np.add,
     native.accumulate_product: np.multiply,
-    cache.carray: carray,
+    kernel_arrays.grown: stacks.grown,
+    **{kernel_arrays.MAKERS[f"array_{d}"]: _array(np.dtype(d)) for d in kernel_arrays.DTYPES},
     **{native.GETTERS[f"get_{d}"]: _getter(np.dtype(d)) for d in native.DTYPES},
     **{native.SETTERS[f"set_{d}"]: _setter(np.dtype(d)) for d in native.DTYPES},
     **{
@@ -191,8 +195,8 @@ def _compiled(source):
 class Kernel:
     """A source as a C function; what it raises is kept, since nothing passes through C."""
 
-    def __init__(self, source, called, raised):
-        scope = names_in_python() | {"complex": complex_of, "function": called}
+    def __init__(self, source, raised):
+        scope = names_in_python() | {"complex": complex_of}
         exec(_compiled(source), scope)
         self.function, self.raised = scope["kernel"], raised
         self.kept = FUNCTION(self.run)
@@ -213,15 +217,12 @@ KEPT = []
 
 @contextlib.contextmanager
 def kernels_in_python():
-    """Within, kernels that no user's function takes part in run in Python."""
+    """Within, kernels run in Python."""
     raised = []
-    compiled = cache._load
 
-    def load(source, fast, called):
-        if called:
-            return compiled(source, fast, called)
-        KEPT.append(Kernel(source, called, raised))
-        return KEPT[-1]
+    def load(source, fast):
+        KEPT.append(Kernel(source, raised))
+        return KEPT[-1].address
 
     with mock.patch.object(cache, "_load", load), mock.patch.object(cache, "_kernels", {}):
         yield

@@ -10,10 +10,10 @@ import numpy as np
 import onnx_cases
 import onnxruntime
 import pytest
+from onnx_loops import LOOPS, OTHERS, X
 from onnx_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
 
 import linad
-from linad.errors import ExportError
 
 CASES = {n: c for n, c in onnx_cases.cases().items() if onnx_cases.is_exported(c)}
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "training_as_onnx.py"
@@ -47,11 +47,16 @@ def test_case(name, dtype):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives_of_programs(name, derivative):
     f, args = derivative(*PROGRAMS[name])
-    if name == "factors" and derivative is hessian_product:
-        with pytest.raises(ExportError, match="svd"):
-            linad.onnx(f)(*args)
-    else:
-        agreement(linad.onnx(f)(*args), *args)
+    agreement(linad.onnx(f)(*args), *args)
+
+
+@pytest.mark.parametrize("derivative", [gradient, tangent, hessian_product])
+@pytest.mark.parametrize("name", LOOPS)
+def test_derivatives_of_loops(name, derivative):
+    f, args = derivative(LOOPS[name], (X,))
+    exported = linad.onnx(f)(*args)
+    for x in (X, *OTHERS.get(name, ())):
+        agreement(exported, (x,) if derivative is not gradient else x, *args[1:])
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 30])

@@ -28,7 +28,7 @@ W = np.linspace(-1, 1, COLUMNS)
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"dashboard_address": None, "memory_limit": 0}
+    options = {"dashboard_address": ":0", "memory_limit": 0}
     with LocalCluster(n_workers=2, threads_per_worker=1, **options) as c, Client(c) as client:
         yield client
 

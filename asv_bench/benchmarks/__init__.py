@@ -5,7 +5,7 @@ busy machine changes both. Ratios against other libraries are skipped where they
 """
 
 import time
-from statistics import median
+from statistics import median, quantiles
 
 SAMPLE = 2e-4
 """Seconds that one sample takes at least: a short call is repeated, so that the clock's own
@@ -31,6 +31,40 @@ def median_seconds(*functions, seconds=0.3, warmup=2):
                 function()
             times.append((time.perf_counter() - start) / count)
     return [median(times) for times in samples]
+
+
+def quartiles_of_ratio(numerator, denominator, seconds=1.0, pairs=25):
+    """How much longer one function takes than another: the quartiles of pairs of short runs.
+
+    The runs alternate. They are timed by the processor's time of this thread, so that what else
+    the machine does counts only as far as it takes caches and memory; both functions have to do
+    their work in this thread.
+
+    Returns
+    -------
+    list of float
+        The lower quartile, the median, and the upper one.
+    float
+        Seconds that a call of the first function takes: the median.
+    """
+    counts = []
+    for function in (numerator, denominator):
+        for _ in range(3):
+            function()
+        start = time.perf_counter()
+        function()
+        counts.append(max(1, int(5 * SAMPLE / (time.perf_counter() - start + 1e-9))))
+    samples, end = [], time.perf_counter() + seconds
+    while len(samples) < pairs or (time.perf_counter() < end and len(samples) < 10 * pairs):
+        pair = []
+        for function, count in zip((numerator, denominator), counts, strict=True):
+            repeats = range(count)
+            start = time.thread_time()
+            for _ in repeats:
+                function()
+            pair.append((time.thread_time() - start) / count)
+        samples.append(pair)
+    return quantiles([a / b for a, b in samples], n=4), median([a for a, _ in samples])
 
 
 def ratio(numerator, denominator, **options):

@@ -1,6 +1,8 @@
 """`while_loop`, `cond`, `switch`: what depends on values, inside of compiled loops as well."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,27 @@ from linad.control.whiles import affordable, too_many, while_
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
 from linad.core.options import count, takes
+from linad.core.primitive import Traced
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import needed, type_of
-from linad.errors import ArgumentError, ShapeError
+from linad.errors import ArgumentError, LinadError, ShapeError
+
+_every_branch: ContextVar[bool] = ContextVar("linad_every_branch", default=False)
+
+
+@contextmanager
+def every_branch() -> Iterator[None]:
+    """`cond` and `switch` on traced values record all branches, outside of loops as well.
+
+    For programs that are written out and cannot be recorded again. Where the branches cannot be
+    one operation, it stays a decision of Python's: one raises an error on values that it is not
+    made for, or their results differ in shape.
+    """
+    before = _every_branch.set(True)
+    try:
+        yield
+    finally:
+        _every_branch.reset(before)
 
 
 @takes(limit=count(0).optional, checkpoints=count(1).optional)
@@ -136,8 +156,8 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
     Notes
     -----
     Only the branch that is taken runs. In the body of a loop that linad compiles both are
-    recorded, and each repetition runs one. Elsewhere it is a decision of Python's: `linad.jit`
-    records a branch when it is first taken.
+    recorded, and each repetition runs one; so they are in a model of `linad.onnx`. Elsewhere it
+    is a decision of Python's: `linad.jit` records a branch when it is first taken.
 
     Examples
     --------
@@ -155,9 +175,12 @@ def cond(condition: Any, yes: Callable[..., Any], no: Callable[..., Any], *opera
             f"cond: the condition must be one boolean, got {type_of(np.asarray(value))}; "
             f"np.where chooses entry by entry"
         )
-    if not in_a_body.get():
-        return yes(*operands) if condition else no(*operands)
-    return _choose("cond", np.where(condition, 0, 1), (yes, no), operands)
+    recorded = _all_recorded(
+        "cond", condition, lambda: np.where(condition, 0, 1), (yes, no), operands
+    )
+    if recorded is not None:
+        return recorded[0]
+    return yes(*operands) if condition else no(*operands)
 
 
 def switch(index: Any, branches: Any, *operands: Any) -> Any:
@@ -194,9 +217,22 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
         raise ArgumentError(f"switch: the index must be one integer, got {type_of(value)}")
     if not 0 <= value < len(branches):
         raise ArgumentError(f"switch: index {value} is not one of {len(branches)} branches")
-    if not in_a_body.get():
-        return branches[int(index)](*operands)
-    return _choose("switch", index, branches, operands)
+    recorded = _all_recorded("switch", index, lambda: index, branches, operands)
+    return branches[int(index)](*operands) if recorded is None else recorded[0]
+
+
+def _all_recorded(
+    name: str, given: Any, index: Callable[[], Any], branches: tuple[Any, ...], operands: Any
+) -> tuple[Any] | None:
+    """The result where all branches are recorded; None for a decision of Python's."""
+    if in_a_body.get():
+        return (_choose(name, index(), branches, operands),)
+    if not (_every_branch.get() and isinstance(given, Traced)):
+        return None
+    try:
+        return (_choose(name, index(), branches, operands),)
+    except (LinadError, ValueError, ArithmeticError, LookupError):
+        return None  # a branch that is not taken may not be made for these values
 
 
 def _choose(name: str, index: Any, branches: tuple[Any, ...], operands: Any) -> Any:

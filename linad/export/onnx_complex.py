@@ -32,7 +32,7 @@ class Pair(NamedTuple):
     im: Any
 
 
-def _part_of(dtype: Any) -> np.dtype:
+def part_of(dtype: Any) -> np.dtype:
     """The dtype of the parts of complex numbers; another one as it is."""
     return np.empty(0, dtype).real.dtype
 
@@ -63,14 +63,14 @@ def _each_part(writer: Writer, eqn: Equation) -> tuple[Any, ...]:
             if not isinstance(a, Var):
                 inputs.append(part(a))
                 continue
-            inputs.append(Var(a.index, a.shape, _part_of(a.dtype)))
+            inputs.append(Var(a.index, a.shape, part_of(a.dtype)))
             if a.dtype.kind == "c":
                 writer.names[inputs[-1]] = writer.names[a][k]
             else:
                 zero = np.zeros(a.shape, a.dtype)
                 writer.names[inputs[-1]] = writer.constant(zero) if k else writer.names[a]
         (y,) = eqn.outputs
-        twin = Var(y.index, y.shape, _part_of(y.dtype))
+        twin = Var(y.index, y.shape, part_of(y.dtype))
         writer.equations([Equation(eqn.primitive, tuple(inputs), eqn.params, (twin,), eqn.source)])
         made.append(writer.names[twin])
     return (Pair(*made),)
@@ -99,7 +99,7 @@ def _compose(writer: Writer, eqn: Equation, function: Callable[..., Any]) -> tup
         if not isinstance(a, Var):
             operands += [np.real(a), np.imag(a)] if _is_complex(a) else [a]
         elif a.dtype.kind == "c":
-            operands += [(name, a.shape, _part_of(a.dtype)) for name in writer.names[a]]
+            operands += [(name, a.shape, part_of(a.dtype)) for name in writer.names[a]]
         else:
             operands.append((writer.names[a], a.shape, a.dtype))
     (y,) = eqn.outputs
@@ -112,7 +112,7 @@ def _compose(writer: Writer, eqn: Equation, function: Callable[..., Any]) -> tup
         found = function(*args, **params)
         return tuple(_as_pair(found)) if y.dtype.kind == "c" else found
 
-    wanted = [(y.shape, _part_of(y.dtype))] * (2 if y.dtype.kind == "c" else 1)
+    wanted = [(y.shape, part_of(y.dtype))] * (2 if y.dtype.kind == "c" else 1)
     made = writer.record(run, operands, wanted, eqn.params)
     return (Pair(*made),) if y.dtype.kind == "c" else made
 

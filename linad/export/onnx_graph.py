@@ -27,22 +27,25 @@ from linad.export import (
     onnx_bessel as _bessel,
     onnx_complex as _complex,
     onnx_compositions as _compositions,
+    onnx_control as _control,
     onnx_exponentials as _exponentials,
     onnx_incomplete as _incomplete,
     onnx_integrals as _integrals,
     onnx_matrices as _matrices,
+    onnx_matrix_functions as _matrix_functions,
     onnx_nodes as _nodes,
     onnx_reductions as _reductions,
     onnx_searching as _searching,
     onnx_selections as _selections,
     onnx_special as _special,
+    onnx_spectral as _spectral,
     onnx_trigonometry as _trigonometry,
 )
 from linad.export.onnx_program import HOLDS, ModelProgram, ModelValue
 from linad.export.onnx_writer import DOMAIN, IR_VERSION, OPSET, NoForm, Writer, tensor_type
 
 FORM_MODULES = (
-    *(_nodes, _selections, _searching, _matrices, _complex),
+    *(_nodes, _selections, _searching, _matrices, _complex, _control),
     *(
         _exponentials,
         _trigonometry,
@@ -52,6 +55,8 @@ FORM_MODULES = (
         _bessel,
         _incomplete,
         _integrals,
+        _matrix_functions,
+        _spectral,
     ),
 )
 """They register how primitives are written."""
@@ -78,6 +83,7 @@ def _written(program: ModelProgram, shared: bool) -> tuple[Writer, Shapes]:
             tensor_type(v.dtype)
         except NoForm as problem:
             raise ExportError(f"onnx: argument {name} is {v.type}: {problem}") from None
+    _check_signs(program)
     writer.names.update(zip(tape.inputs, program.inputs, strict=True))
     writer.equations(tape.equations)
     inputs = {
@@ -95,12 +101,22 @@ def _written(program: ModelProgram, shared: bool) -> tuple[Writer, Shapes]:
         shape, dtype = (a.shape, a.dtype) if isinstance(a, Var) else (np.shape(a), a.dtype)
         outputs[name] = ModelValue(shape, np.dtype(dtype))
     if writer.holds:
-        held = writer.holds[0]
-        for other in writer.holds[1:]:
-            held = writer.node("And", [held, other])
+        held = writer.all_hold(writer.holds)
         writer.nodes.append(helper.make_node("Identity", [held], [HOLDS]))
         outputs[HOLDS] = ModelValue((), np.dtype(bool))
     return writer, (inputs, outputs)
+
+
+def _check_signs(program: ModelProgram) -> None:
+    with np.errstate(all="ignore"):
+        eqn = _spectral.sign_dependent(program.tape, program.arrays)
+    if eqn is not None:
+        place = f" at {eqn.source}" if eqn.source is not None else ""
+        raise ExportError(
+            f"onnx: {eqn.primitive.name}{place}: the results depend on the signs of its vectors, "
+            f"which LAPACK chooses; use the vectors in products in which signs cancel, such as "
+            f"(V * w) @ V.T, or fix the signs, as by V * np.sign(V[0])"
+        )
 
 
 def _model(name: str, writer: Writer, nodes: Any, constants: Any, shapes: Shapes) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from linad.control.deciding import every_branch
 from linad.core import tree
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
@@ -43,7 +44,8 @@ class ModelProgram:
     def __init__(self, function: Jitted, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         arguments = Signature(*function.static.flatten(args, kwargs))
-        path, outside = Jitted(function.function, function.static)._variant(args, kwargs)
+        with every_branch():
+            path, outside = Jitted(function.function, function.static)._variant(args, kwargs)
         if path.interpreted:
             raise ExportError(
                 f"onnx: {name_of(function)} catches floating-point errors of NumPy, which a "

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from linad.arrays.tracer import Tracer
 from linad.core.shapes import Shape, size_of
@@ -28,8 +28,19 @@ DOMAIN = "linad"
 
 Form = Callable[["Writer", Equation], Any]
 
+Value = tuple[str, Shape, Any]
+"""Name, shape and dtype of a value of a graph."""
+
+Step = tuple[Any, ...]
+"""What one repetition gives: lists of values, and whether there is another."""
+
+INTEGER, TRUTH = np.dtype(np.int64), np.dtype(bool)
+
 FORMS: dict[str, Form] = {}
 """How each primitive is written, by name."""
+
+CLASS_FORMS: dict[type, Form] = {}
+"""How primitives are written that are made for a program: loops and choices."""
 
 COMPLEX_FORMS: dict[str, Form] = {}
 """The same where an operand or the result is complex: a tuple of names, and of pairs of names."""
@@ -98,6 +109,8 @@ class Writer:
         Functions of the model by name.
     holds : list of str
         Booleans, one for each decision that Python took on a value.
+    depth, level : int
+        How many compositions, and how many loops and branches, what is written is inside of.
     """
 
     def __init__(self, shared: bool = True, inline: bool = False) -> None:
@@ -108,7 +121,7 @@ class Writer:
         self.holds: list[str] = []
         self.names: dict[Var, str] = {}
         self.place = ""
-        self.depth = 0
+        self.depth = self.level = 0
         self._known: dict[Any, str] = {}
         self._taken: set[str] = set()
         self._count = 0
@@ -223,6 +236,8 @@ class Writer:
 
     def _form(self, eqn: Equation) -> Form:
         primitive = eqn.primitive
+        if type(primitive) in CLASS_FORMS:
+            return CLASS_FORMS[type(primitive)]
         if primitive.registry.get(primitive.name) is not primitive:
             raise NoForm(
                 "it is not one of linad's own primitives; export the function without it, or "
@@ -332,41 +347,171 @@ class Writer:
         return self.node(full, [n for n, _, _ in operands], outputs, domain=DOMAIN)
 
     def loop(
-        self, count: int, body: Callable[..., Any], carried: Sequence[tuple[str, Shape, Any]]
+        self, count: int, body: Callable[..., Any], carried: Sequence[Value]
     ) -> tuple[str, ...]:
         """Run ``carried = body(k, *carried)`` for k = 0 ... count - 1; a NumPy function."""
-        outer = self.nodes
-        self.nodes = []
-        step, going = self.fresh("k"), self.fresh("going")
         kinds = [(shape, dtype) for _, shape, dtype in carried]
-        inside = [self.fresh("carry") for _ in carried]
-        operands: list[Any] = [(step, (), np.dtype(np.int64))]
-        operands += [(n, s, d) for n, (s, d) in zip(inside, kinds, strict=True)]
-        known, self._known = self._known, dict(self._known)
-        made = self.record(body, operands, kinds)
-        self._known = known
-        on = self.node("Identity", [going])
-        made = tuple([self.node("Identity", [m]) for m in made])
-        inputs = [
-            helper.make_tensor_value_info(step, TensorProto.INT64, ()),
-            helper.make_tensor_value_info(going, TensorProto.BOOL, ()),
-            *[_info(n, kind) for n, kind in zip(inside, kinds, strict=True)],
+
+        def write(k: str, going: str, names: list[str]) -> Step:
+            operands = [(k, (), INTEGER), *_values(names, carried)]
+            return going, _values(self.record(body, operands, kinds), carried), []
+
+        most, yes = self.constant(count, np.int64), self.constant(np.array(True))
+        return tuple(self.repeated(most, yes, carried, write)[0])
+
+    def repeated(
+        self, most: str, going: str, carried: Sequence[Value], write: Callable[..., Step]
+    ) -> tuple[list[str], list[str]]:
+        """A ``Loop``.
+
+        Parameters
+        ----------
+        most, going : str
+            How many repetitions there are at most, and whether there is a first one.
+        carried : sequence of (name, shape, dtype)
+            Before the first repetition.
+        write : callable
+            ``write(k, going, names)`` writes one repetition. It returns whether there is
+            another, the new carries, and what each repetition adds as a row.
+
+        Returns
+        -------
+        tuple of two lists of str
+            The last carries, and the rows.
+        """
+        k, on = (self.fresh("k"), (), INTEGER), (self.fresh("going"), (), TRUTH)
+
+        def body(names: list[str]) -> tuple[list[Value], list[Value], list[Value]]:
+            more, new, rows = write(k[0], on[0], names)
+            return [(more, (), TRUTH)], new, rows
+
+        return self._repetition("Loop", [most, going], [k, on], carried, [], [], body)
+
+    def scanned(
+        self, carried: Sequence[Value], rows: Sequence[Value], write: Callable[..., Step]
+    ) -> tuple[list[str], list[str]]:
+        """A ``Scan``: one repetition for each row of arrays, at least one.
+
+        Parameters
+        ----------
+        carried, rows : sequence of (name, shape, dtype)
+            Before the first repetition; arrays, each with the rows along its first axis.
+        write : callable
+            ``write(names, rows)`` writes one repetition. It returns the new carries and rows.
+        """
+        given = [(self.fresh("row"), shape[1:], dtype) for _, shape, dtype in rows]
+
+        def body(names: list[str]) -> tuple[list[Value], list[Value], list[Value]]:
+            new, made = write(names, [name for name, _, _ in given])
+            return [], new, made
+
+        arrays = [name for name, _, _ in rows]
+        return self._repetition(
+            "Scan", [], [], carried, arrays, given, body, num_scan_inputs=len(rows)
+        )
+
+    def _repetition(
+        self,
+        op: str,
+        first: list[str],
+        heads: list[Value],
+        carried: Sequence[Value],
+        last: list[str],
+        tails: list[Value],
+        write: Callable[..., Any],
+        **attributes: Any,
+    ) -> tuple[list[str], list[str]]:
+        inside = [(self.fresh("carry"), shape, dtype) for _, shape, dtype in carried]
+        start = [name for name, _, _ in carried]
+        held = self.fresh("held")
+
+        def body() -> list[list[Value]]:
+            found = [list(part) for part in write([name for name, _, _ in inside])]
+            if self.holds:
+                found[1].append((self.all_hold([held, *self.holds]), (), TRUTH))
+            return found
+
+        nodes, (lead, new, rows) = self._inside(body)
+        decided = len(new) > len(inside)
+        if decided:
+            inside.append((held, (), TRUTH))
+            start.append(self.constant(np.array(True)))
+        graph = self._graph(nodes, [*heads, *inside, *tails], [*lead, *new, *rows])
+        count = len(new) + len(rows)
+        made = self.node(op, [*first, *start, *last], count, body=graph, **attributes)
+        names = [made] if isinstance(made, str) else list(made)
+        ends, rest = names[: len(new)], names[len(new) :]
+        if decided:
+            self.holds.append(ends.pop())
+        return ends, rest
+
+    def choice(
+        self, condition: str, then: Callable[[], list[Value]], other: Callable[[], list[Value]]
+    ) -> list[str]:
+        """An ``If``: what one of two functions writes, which give values of the same kinds."""
+        branches = []
+        for write in (then, other):
+
+            def body(write: Callable[[], list[Value]] = write) -> list[list[Value]]:
+                found = write()
+                return [found, [(self.all_hold(self.holds), (), TRUTH)] if self.holds else []]
+
+            branches.append(self._inside(body))
+        decided = any([held for _, (_, held) in branches])
+        graphs = []
+        for nodes, (found, held) in branches:
+            if decided and not held:
+                name, yes = self.fresh("held"), self.constant(np.array(True))
+                if self.inline:  # it is a node, and is to be one in there
+                    yes = self.fresh("yes")
+                    tensor = numpy_helper.from_array(np.array(True), yes)
+                    nodes.append(helper.make_node("Constant", [], [yes], value=tensor))
+                nodes.append(helper.make_node("Identity", [yes], [name]))
+                held = [(name, (), TRUTH)]
+            graphs.append(self._graph(nodes, [], [*found, *held]))
+        count = len(branches[0][1][0]) + decided
+        made = self.node("If", [condition], count, then_branch=graphs[0], else_branch=graphs[1])
+        names = [made] if isinstance(made, str) else list(made)
+        if decided:
+            self.holds.append(names.pop())
+        return names
+
+    def all_hold(self, holds: Sequence[str]) -> str:
+        """Whether all of some truths are."""
+        found = holds[0]
+        for other in holds[1:]:
+            found = self.node("And", [found, other])
+        return found
+
+    def _inside(self, write: Callable[[], list[list[Value]]]) -> tuple[Any, list[list[Value]]]:
+        """The nodes of a graph in a node, and its results: values that it makes itself."""
+        outer, holds, place, known = self.nodes, self.holds, self.place, dict(self._known)
+        self.nodes, self.holds = [], []
+        self.level += 1
+        found = [
+            [(self.node("Identity", [name]), shape, dtype) for name, shape, dtype in part]
+            for part in write()
         ]
-        outputs = [
-            helper.make_tensor_value_info(on, TensorProto.BOOL, ()),
-            *[_info(n, kind) for n, kind in zip(made, kinds, strict=True)],
-        ]
-        graph = helper.make_graph(self.nodes, self.fresh("step"), inputs, outputs)
-        self.nodes = outer
-        yes = self.constant(np.array(True))
-        start = [self.constant(count, np.int64), yes, *[n for n, _, _ in carried]]
-        found = self.node("Loop", start, len(carried), body=graph)
-        return (found,) if isinstance(found, str) else found
+        nodes, self.nodes, self.holds, self.place = self.nodes, outer, holds, place
+        self.level -= 1
+        if self.inline:
+            self._known = known
+        return nodes, found
+
+    def _graph(self, nodes: Any, inputs: Sequence[Value], outputs: Sequence[Value]) -> Any:
+        given, made = ([self._info(v) for v in values] for values in (inputs, outputs))
+        return helper.make_graph(nodes, self.fresh("step"), given, made)
+
+    def _info(self, value: Value) -> Any:
+        name, shape, dtype = value
+        # Models that are compared are to be the same for all lengths.
+        return helper.make_tensor_value_info(
+            name, tensor_type(dtype), shape if self.shared else None
+        )
 
 
-def _info(name: str, kind: tuple[Shape, Any]) -> Any:
-    shape, dtype = kind
-    return helper.make_tensor_value_info(name, tensor_type(dtype), shape)
+def _values(names: Sequence[str], like: Sequence[Value]) -> list[Value]:
+    return [(name, shape, dtype) for name, (_, shape, dtype) in zip(names, like, strict=True)]
 
 
 def _example(shape: Shape, dtype: Any) -> Any:

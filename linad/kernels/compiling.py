@@ -1,20 +1,17 @@
-"""Generated functions, compiled once and kept on disk under a name made of their content."""
+"""Generated functions as machine code, which is kept on disk under a name made of its source."""
 
-import hashlib
+import ast
 import itertools
-import logging
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.core.compiler_lock import compiling
-from linad.core.machine_code import numba_keeps_in
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, num, var
 from linad.kernels.statements import For, New, Put, Statement, lines
-
-log = logging.getLogger("linad")
+from linad.sweeps.cpu.kernel_stops import DIVISION, NO_MEMORY, NO_STEP, stop_of
+from linad.sweeps.instructions import OTHER_ARGUMENTS
 
 
 def source_of(program: KernelProgram) -> str:
@@ -53,23 +50,6 @@ def zeroed(body: list[Any], rooms: dict[str, tuple[Expr, ...]]) -> list[Statemen
     return found
 
 
-def signature_of(kinds: Sequence[Kind]) -> Any:
-    """Numba's types of arguments."""
-    from numba import types
-    from numba.np import numpy_support
-
-    scalars = {"f": types.float64, "i": types.int64, "b": types.boolean}
-    found = []
-    for kind in kinds:
-        if isinstance(kind, ArrayKind):
-            found.append(
-                types.Array(numpy_support.from_dtype(np.dtype(kind.dtype)), kind.ndim, "C")
-            )
-        else:
-            found.append(scalars[kind])
-    return types.void(*found)
-
-
 def module_of(program: KernelProgram) -> str:
     """The source of a module that defines the program."""
     parts = ["import math", "", "import numpy as np"]
@@ -87,44 +67,108 @@ def python_function(program: KernelProgram) -> Any:
 
 
 def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
-    """The program, compiled by Numba for the types of its arguments."""
+    """The program as machine code; in Python where Numba compiles nothing.
+
+    Parameters
+    ----------
+    error_model : str
+        Numba's: with ``"python"`` a division by zero raises.
+    """
     with compiling:
         import numba
 
         if numba.config.DISABLE_JIT:
             return python_function(program)
-        return _by_numba(program, error_model)
+        return CompiledProgram(program, error_model)
 
 
-def _by_numba(program: KernelProgram, error_model: str) -> Any:
-    """The program compiled, or found on disk, by who holds the lock."""
-    from numba import njit
+def operands_of(program: KernelProgram) -> list[tuple[str, Kind]]:
+    """What the function of a program takes, and of what kinds."""
+    found = [(name, program.kinds[name]) for name in (*program.arguments, *program.rooms)]
+    stacks: list[tuple[str, Kind]] = [
+        (f"{s.name}_scratch", ArrayKind(s.dtype, 1)) for s in program.stacks
+    ]
+    return [*found, *stacks, *[("sizes", ArrayKind("int64", 1))] * bool(stacks)]
 
-    from linad.sweeps.cpu import kernel_cache as cache, numba_files
 
-    kinds = [program.kinds[a] for a in (*program.arguments, *program.rooms)]
-    kinds += [ArrayKind(s.dtype, 1) for s in program.stacks]
-    signature = signature_of([*kinds, ArrayKind("int64", 1)] if program.stacks else kinds)
-    text = module_of(program)
-    key = hashlib.sha256(f"{cache.toolchain()} {error_model} {signature} {text}".encode())
-    name = f"g{key.hexdigest()[:24]}"
-    options = {"error_model": error_model, "no_cfunc_wrapper": True}
-    # Numba's index goes by the name of the function, which is in the name of its file.
-    folder = cache.folder()
-    if folder is not None:
-        path = folder / f"{name}.py"
-        try:
-            numba_files.write_source(path, text)
-            sealed = numba_files.is_sealed(path)
-            scope: dict[str, Any] = {"__name__": "linad.kernels.generated"}
-            exec(compile(text, str(path), "exec"), scope)
-            with numba_keeps_in(""):
-                made = njit(signature, cache=True, **options)(scope[program.name])
-            if not sealed:
-                numba_files.seal(path)
-                files = numba_files.machine_code_of(path)
-                cache.room.keep_within_limit(path, *files)
-            return made
-        except Exception as problem:
-            log.warning("linad: %s is not kept on disk: %s", program.name, problem)
-    return njit(signature, **options)(python_function(program))
+def kernel_source_of(program: KernelProgram, error_model: str) -> str:
+    """The program in the language of kernels.
+
+    Its words are, for each operand of `operands_of`, the address, and of arrays the lengths.
+    """
+    lines = ["def kernel(_words, _start, _stop):"]
+    if error_model == "python":
+        lines.append("    check_divisions()")
+    k = 0
+    for name, kind in operands_of(program):
+        if isinstance(kind, ArrayKind):
+            words = ", ".join([f"operand(_words, {k + j})" for j in range(1 + kind.ndim)])
+            lines.append(f"    {name} = array_{np.dtype(kind.dtype).str[1:]}({words})")
+            k += 1 + kind.ndim
+        else:
+            lines.append(f"    {name} = get_{SCALARS[kind]}(operand(_words, {k}), 0, -1)")
+            k += 1
+    _, *body = source_of(program).splitlines()
+    return "\n".join([*lines, *body, "    return 0", ""])
+
+
+SCALARS = {"f": "f8", "i": "i8", "b": "b1"}
+"""The dtypes of scalars, by their kinds."""
+
+
+class CompiledProgram:
+    """A program as machine code, to be called with arrays.
+
+    Attributes
+    ----------
+    source : str
+        In the language of kernels, for programs that call it among other kernels.
+    dtypes : list of dtype
+        Of the operands; numbers are arrays without axes.
+    """
+
+    def __init__(self, program: KernelProgram, error_model: str) -> None:
+        from linad.sweeps.cpu import engine, kernel_cache
+
+        self.name = program.name
+        kinds = [kind for _, kind in operands_of(program)]
+        self.dtypes = [np.dtype(k.dtype if isinstance(k, ArrayKind) else SCALARS[k]) for k in kinds]
+        ndims = [k.ndim if isinstance(k, ArrayKind) else 0 for k in kinds]
+        self.size = len(ndims) + sum(ndims)
+        self.source = kernel_source_of(program, error_model)
+        described = [kernel_cache.kernel(self.source), len(kinds), id(np.ndarray)]
+        for dtype, ndim in zip(self.dtypes, ndims, strict=True):
+            described += [id(dtype), ndim]
+        self.description = np.array(described)
+        self.run = engine.call_on
+
+    def __call__(self, *operands: Any) -> None:
+        words = np.empty(self.size, np.int64)
+        arrays = tuple(
+            [
+                a if type(a) is np.ndarray and a.dtype is dtype else self._array(a, dtype)
+                for a, dtype in zip(operands, self.dtypes, strict=True)
+            ]
+        )
+        status = self.run(self.description, words, arrays)
+        if status:
+            self._raise(status)
+
+    def _array(self, a: Any, dtype: np.dtype) -> np.ndarray:
+        """A number as an array; an array with the one dtype object that the program knows."""
+        if isinstance(a, np.ndarray) and a.dtype == dtype:
+            return a.view(np.ndarray).view(dtype)
+        return np.array(a, dtype)
+
+    def _raise(self, status: int) -> None:
+        if status == OTHER_ARGUMENTS:
+            raise TypeError(f"kernel {self.name}: expected other arrays, or others in C order")
+        line, reason = stop_of(status)
+        if reason == DIVISION:
+            raise ZeroDivisionError(f"kernel {self.name}: division by zero")
+        if reason == NO_STEP:
+            raise ValueError(f"kernel {self.name}: the step of a range is zero")
+        if reason == NO_MEMORY:
+            raise MemoryError(f"kernel {self.name}: there is no memory for its arrays")
+        text = self.source.splitlines()[line - 1].strip()
+        raise ValueError(ast.literal_eval(text.removeprefix("raise ValueError")))

@@ -4,8 +4,10 @@ import itertools
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +19,12 @@ Progress = Callable[[int, int], Any] | None
 
 TASKS_PER_WORKER = 4
 """So many tasks a worker gets at most; where there are more shards, a task takes several."""
+
+WORTHWHILE = 0.1
+"""Seconds of work from which a Dask cluster is given a task more: one costs it milliseconds."""
+
+TRUSTED = 1.0
+"""Seconds for which it is taken as known who works in a cluster, and where the shards are."""
 
 LARGE = 2**20
 """Bytes of a point that are sent to a Dask cluster once, not with every task."""
@@ -40,8 +48,19 @@ class Engine:
         """What tasks get in place of the shards."""
         return shards
 
-    def groups(self, shards: Sequence[Any], tasks: int | None) -> list[list[int]]:
-        """Which shards, by number, each task takes."""
+    def groups(
+        self, shards: Sequence[Any], tasks: int | None, seconds: float | None
+    ) -> list[list[int]]:
+        """Which shards, by number, each task takes.
+
+        Parameters
+        ----------
+        shards : list
+        tasks : int or None
+            How many there are to be at most.
+        seconds : float or None
+            What one shard took the last time.
+        """
         return [[k] for k in range(len(shards))]
 
     def run(
@@ -66,7 +85,9 @@ class Pool(Engine):
         self.words = f"{len(executors)} x {', '.join(kinds)}"
         self.local = all(isinstance(executor, ThreadPoolExecutor) for executor in executors)
 
-    def groups(self, shards: Sequence[Any], tasks: int | None) -> list[list[int]]:
+    def groups(
+        self, shards: Sequence[Any], tasks: int | None, seconds: float | None
+    ) -> list[list[int]]:
         several = len(self.executors)
         wanted = tasks or (several if several > 1 else TASKS_PER_WORKER * (os.cpu_count() or 1))
         return divided(range(len(shards)), wanted)
@@ -99,6 +120,8 @@ class Dask(Engine):
             )
         self.client = client
         self.words = "Dask"
+        self.trusted = 0.0
+        self.workers, self.holders = 1, list[Any]()
 
     def place(self, shards: list[Any]) -> list[Any]:
         return [self._future(shard) for shard in shards]
@@ -117,19 +140,40 @@ class Dask(Engine):
             return self.client.submit(_together, *parts, pure=False)
         return self.client.submit(_same, shard, pure=False)
 
-    def groups(self, shards: Sequence[Any], tasks: int | None) -> list[list[int]]:
-        workers = max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
-        wanted = tasks or TASKS_PER_WORKER * workers
+    def groups(
+        self, shards: Sequence[Any], tasks: int | None, seconds: float | None
+    ) -> list[list[int]]:
+        self._look(shards)
+        each = TASKS_PER_WORKER
+        if seconds is not None:
+            share = seconds * len(shards) / self.workers
+            each = min(max(int(share / WORTHWHILE), 1), TASKS_PER_WORKER)
+        wanted = tasks or each * self.workers
         if len(shards) <= wanted:
             return [[k] for k in range(len(shards))]
         # Those of one worker together; shards that nobody has at the moment are one more lot.
-        where: dict[Any, list[int]] = {}
-        for k, holders in enumerate(self.client.who_has(shards).values()):
-            where.setdefault(min(holders, default=None), []).append(k)
-        each = wanted // len(where)
+        lots: dict[Any, list[int]] = {}
+        for k, holder in enumerate(self.holders):
+            lots.setdefault(holder, []).append(k)
+        each = wanted // len(lots)
         if each == 0:
-            return divided([k for numbers in where.values() for k in numbers], wanted)
-        return [group for numbers in where.values() for group in divided(numbers, each)]
+            return divided([k for numbers in lots.values() for k in numbers], wanted)
+        return [group for numbers in lots.values() for group in divided(numbers, each)]
+
+    def _look(self, shards: Sequence[Any]) -> None:
+        """Ask the scheduler how many workers there are, and who has each shard."""
+        from distributed import wait
+
+        now = time.monotonic()
+        if now < self.trusted:
+            return
+        # Else those of one task would be made by several workers, and travel. A shard that is
+        # cancelled is told of by the task that is to read it.
+        with suppress(CancelledError):
+            wait(shards)
+        self.workers = max(len(self.client.scheduler_info(n_workers=-1)["workers"]), 1)
+        self.holders = shared_out(list(self.client.who_has(shards).values()))
+        self.trusted = now + TRUSTED
 
     def run(
         self, order: Order, groups: list[list[int]], shards: Sequence[Any], progress: Progress
@@ -164,6 +208,17 @@ def is_dask(x: Any) -> bool:
     return hasattr(x, "__dask_graph__") or (
         distributed is not None and isinstance(x, distributed.Future)
     )
+
+
+def shared_out(held: Sequence[Sequence[Any]]) -> list[Any]:
+    """One holder of each shard, all with about as many; None for those that nobody has."""
+    count = dict.fromkeys(sorted({h for holders in held for h in holders}), 0)
+    chosen: list[Any] = [None] * len(held)
+    for k in sorted(range(len(held)), key=lambda k: len(held[k])):
+        if held[k]:
+            chosen[k] = min(sorted(held[k]), key=count.__getitem__)
+            count[chosen[k]] += 1
+    return chosen
 
 
 def divided(numbers: Sequence[int], count: int) -> list[list[int]]:

@@ -48,6 +48,8 @@ class Report:
         Time in which the caller waited for them.
     workers : dict
         The `Counts` of each process, by its machine and number, as it last told.
+    latest : float or None
+        Seconds that a term took in the last call.
     """
 
     name: str
@@ -57,13 +59,19 @@ class Report:
     tasks: int = 0
     seconds: float = 0.0
     workers: dict[str, Counts] = field(default_factory=dict)
+    latest: float | None = None
 
     def note(self, told: dict[str, Counts]) -> None:
         """Enter what workers told; the later of two counts of one process holds."""
+        terms, seconds = 0, 0.0
         for worker, counts in told.items():
-            known = self.workers.get(worker)
-            if known is None or counts.shards >= known.shards:
+            known = self.workers.get(worker, Counts())
+            if counts.shards >= known.shards:
+                terms += counts.shards - known.shards
+                seconds += counts.seconds - known.seconds
                 self.workers[worker] = counts
+        if terms:
+            self.latest = seconds / terms
 
     def __str__(self) -> str:
         busy = sum(counts.seconds for counts in self.workers.values())

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.shapes import size_of
 from linad.core.tape import Equation, Source, Tape, type_of
 from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import Place
 from linad.sweeps.program import SweepProgram, simplified
 from linad.sweeps.target import Target
 from linad.sweeps.tiles import Tiles
@@ -44,7 +42,7 @@ class Step:
         self.in_numpy = isinstance(instruction, Fallback)
         self.primitives = [eqn.primitive.name for eqn in instruction.equations]
         self.name = instruction.label
-        self.bytes = _moved(instruction)
+        self.bytes = instruction.moved_bytes()
         sources = [eqn.source for eqn in instruction.equations if eqn.source is not None]
         self.source: Source | None = sources[0] if sources else None
 
@@ -92,7 +90,7 @@ class Report:
         self.name, self.derivatives = name, list(derivatives)
         self.steps = [Step(i) for i in lowering.instructions]
         self.sources = [i.source for i in kernels]
-        self.kernels = len({(i.source, i.fast, i.function) for i in kernels})
+        self.kernels = len({(i.source, i.fast) for i in kernels})
         self.fallbacks = [s for s in self.steps if s.in_numpy]
         self.guards: list[Equation] = [
             e for e in lowering.tape.equations if e.primitive.name == "guard"
@@ -199,24 +197,6 @@ def _tile_of(instruction: KernelCall | Fallback) -> list[KernelCall | Fallback]:
     if not isinstance(made, Tiles) or instruction.label == "copy":
         return []
     return list(made.programs[0].lowering.instructions)
-
-
-def _moved(instruction: KernelCall | Fallback) -> int:
-    """Bytes that an instruction reads and writes: of each array at most its size."""
-    entries = max(
-        [
-            size_of(np.shape(a)) if not hasattr(a, "shape") else size_of(a.shape)
-            for eqn in instruction.equations
-            for a in (*eqn.inputs, *eqn.outputs)
-        ],
-        default=0,
-    )
-    if isinstance(instruction, Fallback):
-        places = [p for p in (*instruction.inputs, *instruction.outputs) if isinstance(p, Place)]
-        return sum([size_of(p.shape) * p.dtype.itemsize for p in places])
-    sizes = {id(b): b.size for b in instruction.buffers}
-    most = 16 * entries if entries else max(sizes.values(), default=0)
-    return sum([min(size, most) for size in sizes.values()])
 
 
 def _count(n: int, what: str) -> str:

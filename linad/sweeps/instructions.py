@@ -1,7 +1,11 @@
 """What a program consists of: kernels with their operands, and calls of NumPy between them."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.places import Buffer, Place
 
@@ -38,8 +42,6 @@ class KernelCall:
         Whether the kernel may reorder arithmetic and ignore NaN.
     equations : list of Equation
         What it computes, as far as the tape says so.
-    function : dispatcher or None
-        A compiled function of the user's that the kernel calls.
     """
 
     def __init__(
@@ -48,11 +50,20 @@ class KernelCall:
         self.source, self.extent, self.words, self.label = source, extent, words, label
         self.work, self.fast = work, False
         self.equations: list[Equation] = []
-        self.function: Any = None
 
     @property
     def buffers(self) -> list[Buffer]:
         return [w[0] for w in self.words if type(w) is tuple]
+
+    def moved_bytes(self, counted: Callable[[Buffer], bool] = lambda _: True) -> int:
+        """Estimate of what it reads and writes: of each buffer at most its size."""
+        entries = max(
+            [size_of(np.shape(a)) for e in self.equations for a in (*e.inputs, *e.outputs)],
+            default=0,
+        )
+        sizes = {id(b): b.size for b in self.buffers if counted(b)}
+        most = 16 * entries if entries else max(sizes.values(), default=0)
+        return sum([min(size, most) for size in sizes.values()])
 
 
 class Fallback:
@@ -67,3 +78,8 @@ class Fallback:
     def buffers(self) -> list[Buffer]:
         places = [p for p in self.inputs if isinstance(p, Place)] + self.outputs
         return [p.buffer for p in places]
+
+    def moved_bytes(self) -> int:
+        """What NumPy's function reads and writes."""
+        places = [p for p in (*self.inputs, *self.outputs) if isinstance(p, Place)]
+        return sum([size_of(p.shape) * p.dtype.itemsize for p in places])

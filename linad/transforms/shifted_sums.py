@@ -7,11 +7,13 @@ Entry by entry it is
     out[i] = sum over the windows k that contain i of  e_k[i - start_k],
 
 so between two ends of windows ``out`` is one elementwise expression of shifted operands. The
-axis is cut at the ends; each piece is one write, and fuses into one loop. A slice of an
-elementwise expression is the expression of the slices.
+axes are cut at the ends; each piece is one write, and fuses into one loop. A slice of an
+elementwise expression is the expression of the slices; a slice of a sum is the sum of the parts
+that lie in it.
 """
 
 import itertools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,32 +34,67 @@ WORTHWHILE = 64
 """Entries below which zeros, copies and additions are as good."""
 
 
+MOST_PARTS, MOST_PIECES = 16, 9
+"""Windows that are cut on several axes, and the pieces they may make: a middle and its borders."""
+
 DEPTH = 32
 """Operations through which an expression is sliced; what is deeper is computed whole."""
 
 
-class IntervalSum(NamedTuple):
-    """Zeros, with values added at intervals of one axis."""
+Spans = tuple[tuple[int, int], ...]
+"""Of a window: start and stop on each axis."""
+
+
+class WindowPart(NamedTuple):
+    """A value that is added in a window: of the value's entries those from ``origin`` on."""
+
+    spans: Spans
+    value: Any
+    origin: tuple[int, ...]
+
+
+class WindowSum(NamedTuple):
+    """Zeros, with values added in windows."""
 
     shape: Shape
     dtype: Any
-    axis: int
-    parts: tuple[tuple[int, int, Any], ...]  # start, stop, value
+    parts: tuple[WindowPart, ...]
+    equation: Equation
+
+    @property
+    def cuts(self) -> list[list[int]]:
+        """On each axis, where windows begin and end."""
+        return [
+            sorted({0, n, *[end for part in self.parts for end in part.spans[k]]})
+            for k, n in enumerate(self.shape)
+        ]
+
+    def within(self, window: Spans) -> "WindowSum":
+        """What it holds in a window."""
+        parts = []
+        for part in self.parts:
+            both = _common(part.spans, window)
+            if both is not None:
+                ahead = zip(part.origin, both, part.spans, strict=True)
+                origin = tuple([k + low - start for k, (low, _), (start, _) in ahead])
+                moved = zip(both, window, strict=True)
+                spans = tuple([(low - start, high - start) for (low, high), (start, _) in moved])
+                parts.append(WindowPart(spans, part.value, origin))
+        return self._replace(shape=tuple([b - a for a, b in window]), parts=tuple(parts))
 
 
-class IntervalRead(NamedTuple):
-    """What a sum holds at an interval, to be added to."""
+class WindowRead(NamedTuple):
+    """What a sum holds in a window, to be added to."""
 
     of: Any
-    start: int
-    stop: int
+    spans: Spans
     equation: Equation
 
 
 class Added(NamedTuple):
     """That, with a value added: to be written back."""
 
-    read: IntervalRead
+    read: WindowRead
     value: Any
     equation: Equation
 
@@ -71,7 +108,7 @@ class WindowSums:
 
     def __init__(self, simplifier: Any) -> None:
         self.s = simplifier
-        self.pending: dict[Var, IntervalSum | IntervalRead | Added] = {}
+        self.pending: dict[Var, WindowSum | WindowRead | Added] = {}
 
     def take(self, eqn: Equation) -> bool:
         """Look at an equation; True where it is pending now."""
@@ -94,75 +131,53 @@ class WindowSums:
         self.pending[eqn.outputs[0]] = found
         return True
 
-    def _begun(self, eqn: Equation) -> IntervalSum | None:
+    def _begun(self, eqn: Equation) -> WindowSum | None:
         value, shape = eqn.inputs[0], eqn.params["shape"]
-        interval = self._interval(eqn.params["index"], shape)
-        if interval is None or size_of(shape) < WORTHWHILE or not isinstance(value, Var):
+        spans = _spans_of_index(eqn.params["index"], shape)
+        if spans is None or size_of(shape) < WORTHWHILE or not isinstance(value, Var):
             return None
-        axis, start, stop = interval
-        if self._length(value, axis) != stop - start:
+        if value.shape != tuple([b - a for a, b in spans]):
             return None
         self._emit_pending(value)
-        value = self.s.operand(value)
-        return IntervalSum(shape, eqn.outputs[0].dtype, axis, ((start, stop, value),))
+        part = WindowPart(spans, self.s.operand(value), (0,) * len(shape))
+        return WindowSum(shape, eqn.outputs[0].dtype, (part,), eqn)
 
-    @staticmethod
-    def _length(value: Any, axis: int) -> int:
-        return int(value.shape[axis]) if axis < len(value.shape) else -1
-
-    def _read(self, eqn: Equation) -> IntervalRead | None:
+    def _read(self, eqn: Equation) -> WindowRead | None:
         total = self._sum(eqn.inputs[0])
         if total is None:
             return None
-        if "index" in eqn.params:
-            interval = self._interval(eqn.params["index"], total.shape)
-        else:
-            interval = _interval_of_region(eqn.params["region"], total.shape)
-        if interval is None or interval[0] != total.axis:
-            return None
-        return IntervalRead(eqn.inputs[0], interval[1], interval[2], eqn)
+        spans = _spans_of(eqn, total.shape)
+        return None if spans is None else WindowRead(eqn.inputs[0], spans, eqn)
 
     def _added(self, eqn: Equation) -> Added | None:
         for k in (0, 1):
             read, value = self._pending(eqn.inputs[k]), eqn.inputs[1 - k]
-            if isinstance(read, IntervalRead) and isinstance(value, Var):
+            if isinstance(read, WindowRead) and isinstance(value, Var):
                 out = eqn.outputs[0]
                 if value.shape == out.shape and value.dtype == out.dtype:
                     self._emit_pending(value)
                     return Added(read, self.s.operand(value), eqn)
         return None
 
-    def _written(self, eqn: Equation) -> IntervalSum | None:
+    def _written(self, eqn: Equation) -> WindowSum | None:
         x, value = eqn.inputs
         total = self._sum(x)
         added = self._pending(value)
         if total is None or not isinstance(added, Added) or added.read.of is not x:
             return None
-        interval = _interval_of_region(eqn.params["region"], total.shape)
-        read = added.read
-        if interval != (total.axis, read.start, read.stop):
+        spans = added.read.spans
+        if _spans_of(eqn, total.shape) != spans:
             return None
-        parts = (*total.parts, (read.start, read.stop, added.value))
-        return total._replace(parts=parts)
+        part = WindowPart(spans, added.value, (0,) * len(spans))
+        total = total._replace(parts=(*total.parts, part), equation=eqn)
+        return total if len(total.parts) <= MOST_PARTS or _axes_cut(total) == 1 else None
 
-    def _sum(self, a: Any) -> IntervalSum | None:
+    def _sum(self, a: Any) -> WindowSum | None:
         found = self._pending(a)
-        return found if isinstance(found, IntervalSum) else None
+        return found if isinstance(found, WindowSum) else None
 
     def _pending(self, a: Any) -> Any:
         return self.pending.get(a) if isinstance(a, Var) else None
-
-    @staticmethod
-    def _interval(index: Any, shape: Shape) -> tuple[int, int, int] | None:
-        """The one axis of which a basic index takes an interval: (axis, start, stop)."""
-        seeds = (slice(None),) * (len(shape) - len(index))  # axes in front, taken whole
-        entries = (*seeds, *index)
-        if len(entries) != len(shape) or not all(type(e) is slice for e in entries):
-            return None
-        spans = [e.indices(n) for e, n in zip(entries, shape, strict=True)]
-        if any(step != 1 for _, _, step in spans):
-            return None
-        return _one_axis([(a, b) for a, b, _ in spans], shape)
 
     # Emission.
 
@@ -174,9 +189,17 @@ class WindowSums:
         """Emit what is pending for a variable."""
         found = self.pending.pop(var)
         s = self.s
-        if isinstance(found, IntervalSum):
-            s.stands[var] = self._emitted(found)
-        elif isinstance(found, IntervalRead):
+        if isinstance(found, WindowSum):
+            if _pays(found):
+                s.stands[var] = self._emitted(found)
+            else:
+                s.emit_equation(found.equation)
+        elif isinstance(found, WindowRead):
+            total = self._sum(found.of)
+            part = total.within(found.spans) if total is not None else None
+            if part is not None and _pays(part):
+                s.stands[var] = self._emitted(part)
+                return
             self._emit_pending(found.of)
             s.emit_equation(found.equation)
         else:
@@ -184,28 +207,34 @@ class WindowSums:
                 self._emit_pending(a)
             s.emit_equation(found.equation)
 
-    def _emitted(self, total: IntervalSum) -> Any:
-        """The sum, piece by piece along its axis."""
+    def _emitted(self, total: WindowSum) -> Any:
+        """The sum, piece by piece."""
         s = self.s
-        n = total.shape[total.axis]
-        cuts = sorted({0, n, *[p[0] for p in total.parts], *[p[1] for p in total.parts]})
         zero = np.zeros((), total.dtype)
         base = s.emit("empty_like", [zero], total.shape, total.dtype, shape=total.shape)
-        for start, stop in itertools.pairwise(cuts):
+        for piece in itertools.product(*[itertools.pairwise(ends) for ends in total.cuts]):
             terms = [
-                self.sliced(value, total.axis, start - first, stop - first)
-                for first, last, value in total.parts
-                if first <= start and stop <= last
+                self._sliced(part, piece)
+                for part in total.parts
+                if _common(part.spans, piece) == piece
             ]
-            shape = _with(total.shape, total.axis, stop - start)
+            shape = tuple([b - a for a, b in piece])
             value: Any = np.broadcast_to(np.zeros((), total.dtype), shape)
             if terms:
                 value = terms[0]
                 for term in terms[1:]:
                     value = s.emit("add", [value, term], shape, total.dtype)
-            region = _region(total.shape, total.axis, start, stop)
+            region = _region(total.shape, piece)
             base = s.emit("write_region", [base, value], total.shape, total.dtype, region=region)
         return base
+
+    def _sliced(self, part: WindowPart, piece: Spans) -> Any:
+        """What of a part lies at a piece of its window."""
+        value = part.value
+        for axis, (start, stop) in enumerate(piece):
+            ahead = part.origin[axis] - part.spans[axis][0]
+            value = self.sliced(value, axis, start + ahead, stop + ahead)
+        return value
 
     def sliced(self, a: Any, axis: int, start: int, stop: int, depth: int = DEPTH) -> Any:
         """``a[..., start:stop, ...]`` with the slice taken of what ``a`` is made of.
@@ -245,16 +274,46 @@ def _with(shape: Shape, axis: int, n: int) -> Shape:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
-def _one_axis(spans: list[tuple[int, int]], shape: Shape) -> tuple[int, int, int] | None:
-    """The one axis that is not taken whole."""
-    cut = [k for k, (span, n) in enumerate(zip(spans, shape, strict=True)) if span != (0, n)]
-    if len(cut) != 1:
+def _common(a: Spans, b: Spans) -> Spans | None:
+    """What two windows have in common."""
+    both = [(max(i, k), min(j, m)) for (i, j), (k, m) in zip(a, b, strict=True)]
+    return tuple(both) if all([start < stop for start, stop in both]) else None
+
+
+def _axes_cut(total: WindowSum) -> int:
+    """On how many axes windows begin or end."""
+    return sum([len(ends) > 2 for ends in total.cuts])
+
+
+def _pays(total: WindowSum) -> bool:
+    """Whether pieces are better than windows added one after the other."""
+    if _axes_cut(total) <= 1:
+        return bool(total.parts)
+    count = math.prod([len(ends) - 1 for ends in total.cuts])
+    large = size_of(total.shape) >= WORTHWHILE * count
+    return len(total.parts) > 1 and count <= MOST_PIECES and large
+
+
+def _spans_of(eqn: Equation, shape: Shape) -> Spans | None:
+    """The window of an array that is read or written."""
+    if "index" in eqn.params:
+        return _spans_of_index(eqn.params["index"], shape)
+    return _spans_of_region(eqn.params["region"], shape)
+
+
+def _spans_of_index(index: Any, shape: Shape) -> Spans | None:
+    """The window that a basic index takes."""
+    seeds = (slice(None),) * (len(shape) - len(index))  # axes in front, taken whole
+    entries = (*seeds, *index)
+    if len(entries) != len(shape) or not all(type(e) is slice for e in entries):
         return None
-    start, stop = spans[cut[0]]
-    return (cut[0], start, stop) if start < stop else None
+    spans = [e.indices(n) for e, n in zip(entries, shape, strict=True)]
+    if any(step != 1 or start >= stop for start, stop, step in spans):
+        return None
+    return tuple([(start, stop) for start, stop, _ in spans])
 
 
-def _interval_of_region(region: Any, shape: Shape) -> tuple[int, int, int] | None:
+def _spans_of_region(region: Any, shape: Shape) -> Spans | None:
     """The same of a window of an array in C order."""
     offset, strides = getattr(region, "offset", None), getattr(region, "strides", None)
     if offset is None or strides is None or len(region.shape) != len(shape):
@@ -268,12 +327,13 @@ def _interval_of_region(region: Any, shape: Shape) -> tuple[int, int, int] | Non
     spans = []
     for n, step, length in zip(shape, steps, region.shape, strict=True):
         start, offset = divmod(offset, step) if step else (0, 0)
-        if start + length > n:
+        if not 0 < length <= n - start:
             return None
         spans.append((int(start), int(start + length)))
-    return _one_axis(spans, shape)
+    return tuple(spans)
 
 
-def _region(shape: Shape, axis: int, start: int, stop: int) -> Any:
+def _region(shape: Shape, spans: Spans) -> Any:
     strides = tuple([size_of(shape[k + 1 :]) for k in range(len(shape))])
-    return Window(start * strides[axis], _with(shape, axis, stop - start), strides, len(shape))
+    offset = sum([start * stride for (start, _), stride in zip(spans, strides, strict=True)])
+    return Window(offset, tuple([b - a for a, b in spans]), strides, len(shape))

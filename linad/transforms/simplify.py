@@ -28,6 +28,7 @@ from linad.transforms import (
 from linad.transforms.rewriting import RULES, params_key, standing_for, value_key
 from linad.transforms.shifted_sums import WindowSums
 from linad.transforms.small_arrays import without_overwritten
+from linad.transforms.sums_in_pieces import in_pieces
 
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
@@ -82,7 +83,8 @@ class TapeSimplifier:
         for eqn in tape.equations:
             self._take(eqn)
         outputs = [self._emitted(a) for a in tape.outputs]
-        equations = needed(self.equations, outputs)
+        equations, outputs = in_pieces(self, outputs)
+        equations = needed(equations, outputs)
         equations = needed(without_overwritten(equations, outputs, self.new_var), outputs)
         return Tape(tape.name, tape.inputs, equations, outputs, tape.in_tree, tape.out_tree)
 
@@ -179,6 +181,9 @@ class TapeSimplifier:
 
 # Repetition and constants.
 
+COMMUTATIVE = {"add", "multiply"}
+"""Primitives of two operands whose order does not matter: with x * 2 there is no need of 2 * x."""
+
 
 def _key(eqn: Equation) -> Any:
     """Equations of equal keys have equal results; None where that cannot be said."""
@@ -186,8 +191,10 @@ def _key(eqn: Equation) -> Any:
         return None
     if eqn.primitive.name == "empty_like":
         return None  # memory to write into, each its own
-    key = (eqn.primitive, tuple([value_key(a) for a in eqn.inputs]), params_key(eqn.params))
+    together = frozenset if eqn.primitive.name in COMMUTATIVE else tuple
     try:
+        values: Any = together([value_key(a) for a in eqn.inputs])
+        key = (eqn.primitive, values, params_key(eqn.params))
         hash(key)
     except TypeError:
         return None

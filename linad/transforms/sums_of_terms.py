@@ -4,6 +4,7 @@
 var x = Σ (x - mean x)^2 / (n - ddof)
 log Σ e^x = m + log Σ e^(x - m),  m the largest x, or 0 where that is not finite
 diff x = x[1:] - x[:-1]
+Σ -x = -Σ x, to the bit
 """
 
 from typing import Any
@@ -19,6 +20,16 @@ from linad.transforms.rewriting import rule
 def known(x: Any, axes: tuple[int, ...]) -> bool:
     """Whether ``x`` is real, of a precision that loops add in, and has entries to add."""
     return x.dtype.kind == "f" and x.dtype.itemsize >= 4 and size_of([x.shape[k] for k in axes]) > 0
+
+
+@rule("sum")
+def sum_of_negative(s: Any, eqn: Equation) -> Any:
+    maker, out = s.maker(eqn.inputs[0]), eqn.outputs[0]
+    if maker is None or maker.primitive.name != "negative" or out.dtype.kind not in "fc":
+        return None
+    if eqn.inputs[0].dtype != out.dtype:
+        return None
+    return s.emit_like("negative", [s.emit_like("sum", maker.inputs, eqn, **eqn.params)], eqn)
 
 
 @rule("p_norm")

@@ -133,8 +133,8 @@ PROGRAMS = {
         (np.array([0.1, 0.2]), np.exp(normal(2000)[0])),
         Count(4, 4, 384, 0),
     ),
-    # The value; the ends of the gradient; what is between them.
-    "Rosenbrock": (linad.value_and_grad(rosenbrock), normal(1000), Count(3, 3, 0, 0)),
+    # The ends; what is between them, with the terms of the value; their sum.
+    "Rosenbrock": (linad.value_and_grad(rosenbrock), normal(1000), Count(3, 3, 128, 0)),
     "Rosenbrock, HVP": (hvp(rosenbrock), normal(1000, 1000), Count(2, 2, 0, 0)),
     # Two calls of GEMM with transpose flags; A @ B itself is not needed. Constants are BLAS's.
     "matrix product": (vjp(product), normal((4, 5), (5, 3), (4, 3)), Count(2, 1, 0, 320)),
@@ -159,6 +159,8 @@ PROGRAMS = {
     # The padded tangent is the only intermediate array.
     "Bratu, JVP": (jvp(bratu), normal((16, 16), (16, 16)), Count(3, 3, 2624, 0)),
     "Bratu, VJP": (vjp(bratu), normal((16, 16), (16, 16)), Count(7, 5, 4672, 0)),
+    # A middle and its borders, in place of four windows of padded zeros.
+    "Bratu, VJP, large": (vjp(bratu), normal((40, 40), (40, 40)), Count(8, 8, 37888, 0)),
     # Four products, one loop. Scratch: W x, and its cotangent.
     "network": (
         linad.grad(network, argnums=(0, 1)),
@@ -204,6 +206,28 @@ def test_program(name):
     assert report.fallbacks == []
     found = Count(len(report.steps), report.kernels, report.arena_bytes, report.constant_bytes)
     assert all(a <= b for a, b in zip(found, bounds, strict=True)), found
+
+
+TRAFFIC = {
+    "wave": 1.0,
+    "log-normal": 1.01,
+    "Rosenbrock": 1.01,
+    "Rosenbrock, HVP": 1.01,
+    "Bratu, JVP": 2.6,
+    "Bratu, VJP, large": 3.7,
+    "logistic, HVP": 3.8,
+}
+"""Bytes that a call reads and writes over those of its arguments and results."""
+
+
+@pytest.mark.parametrize("name", TRAFFIC)
+def test_traffic(name):
+    f, inputs, _ = PROGRAMS[name]
+    jitted = linad.jit(f)
+    jitted(*inputs)
+    results = linad.core.tree.flatten(jitted(*inputs))[0]
+    least = sum([np.asarray(a).nbytes for a in (*inputs, *results)])
+    assert linad.explain(jitted)(*inputs).moved_bytes <= TRAFFIC[name] * least
 
 
 FEW = ("Bratu, VJP", "network", "Gaussian process", "logistic, HVP")

@@ -205,6 +205,16 @@ class TestWhatMustStay:
                 for a, b in zip(simplify(tape).run([x]), [f(x)], strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-6, strict=True)
 
+    def test_operands_in_another_order(self):
+        _, tape = linad.trace(lambda x, y: x * y + y * x - (x - y) * (y - x), *np.ones((2, 3)))
+        assert sorted(names(simplify(tape))) == [
+            *("add", "multiply", "multiply", "subtract", "subtract", "subtract")
+        ]
+
+    def test_sums_of_negatives(self):
+        _, tape = linad.trace(lambda x: np.sum(-x, axis=0), np.ones((2, 3)))
+        assert names(simplify(tape)) == ["sum", "negative"]
+
     def test_guards(self):
         def f(x):
             return x * 2 if x[0] > 0 else x

@@ -8,9 +8,9 @@ Sizes are those of its data sets (gmm d10 k25, ba1, lstm l2 c1024); the data are
 import math
 
 import numpy as np
-from numba import njit
 from scipy.special import multigammaln
 
+from .limit import cos, exp, limit, sin
 from .workload import Family, Workload
 
 # Gaussian mixture: weights, means, and for each component the logarithms of the diagonal and
@@ -49,61 +49,82 @@ def gmm(alphas, means, icf, x, numpy=np):
     return mixture - n * (weights + 0.5 * d * math.log(2 * math.pi)) + prior - k * WISHART
 
 
-@njit
-def gmm_gradient(alphas, means, icf, x):
+TILE = 128
+"""Rows that the loops by hand take at a time, side by side in memory."""
+
+
+@limit
+def gmm_gradient(alphas, means, icf, x, over_a, over_m, over_i):
+    """With all Q_c below each other: z = Q x - Q m and dQ = (p z) (x - m)^T are one GEMM each."""
     n, d = x.shape
     k = means.shape[0]
-    over_a, over_m, over_i = np.zeros(k), np.zeros((k, d)), np.zeros(icf.shape)
-    diagonal = np.exp(icf[:, :d])
-    sums = np.empty(k)
+    Q, over_Q, offsets = np.zeros((k * d, d)), np.zeros((k * d, d)), np.zeros(k * d)
+    sums, totals, part = np.empty(k), np.zeros(k * d), np.empty((k * d, d))
+    over_a[:] = 0.0
     for c in range(k):
         sums[c] = alphas[c] + np.sum(icf[c, :d])
-    z, e, terms = np.empty((k, d)), np.empty((k, d)), np.empty(k)
-    back = np.empty(d)
-    for i in range(n):
-        top = -np.inf
+        at = d
+        for j in range(d):
+            Q[c * d + j, j] = np.exp(icf[c, j])
+            for r in range(j + 1, d):
+                Q[c * d + r, j] = icf[c, at]
+                at += 1
+            for r in range(j, d):
+                offsets[c * d + r] += Q[c * d + r, j] * means[c, j]
+    m = min(TILE, n)
+    z, terms, top, total = np.empty((k * d, m)), np.empty((k, m)), np.empty(m), np.empty(m)
+    for start in range(0, n, TILE):
+        if n - start < m:
+            m = n - start
+            z = np.empty((k * d, m))
+        rows = x[start : start + m]
+        np.dot(Q, rows.T, z)
+        top[:] = -np.inf
         for c in range(k):
-            for j in range(d):
-                e[c, j] = x[i, j] - means[c, j]
-                z[c, j] = diagonal[c, j] * e[c, j]
-            at = d
-            for j in range(d):
-                for r in range(j + 1, d):
-                    z[c, r] += icf[c, at] * e[c, j]
-                    at += 1
-            s = 0.0
-            for j in range(d):
-                s += z[c, j] * z[c, j]
-            terms[c] = sums[c] - 0.5 * s
-            top = max(top, terms[c])
-        total = 0.0
+            for t in range(m):
+                s = 0.0
+                for j in range(d):
+                    z[c * d + j, t] -= offsets[c * d + j]
+                    s += z[c * d + j, t] * z[c * d + j, t]
+                terms[c, t] = sums[c] - 0.5 * s
+                top[t] = max(top[t], terms[c, t])
+        total[:] = 0.0
         for c in range(k):
-            terms[c] = math.exp(terms[c] - top)
-            total += terms[c]
+            for t in range(m):
+                terms[c, t] = exp(terms[c, t] - top[t])
+                total[t] += terms[c, t]
+        for t in range(m):
+            total[t] = 1.0 / total[t]
         for c in range(k):
-            p = terms[c] / total
-            over_a[c] += p
+            shares = 0.0
+            for t in range(m):
+                terms[c, t] *= total[t]
+                shares += terms[c, t]
+            over_a[c] += shares
             for j in range(d):
-                over_i[c, j] -= p * z[c, j] * diagonal[c, j] * e[c, j]
-                back[j] = diagonal[c, j] * z[c, j]
-            at = d
-            for j in range(d):
-                for r in range(j + 1, d):
-                    over_i[c, at] -= p * z[c, r] * e[c, j]
-                    back[j] += icf[c, at] * z[c, r]
-                    at += 1
-            for j in range(d):
-                over_m[c, j] += p * back[j]
-    top = np.max(alphas)
-    shares = np.exp(alphas - top)
+                s = 0.0
+                for t in range(m):
+                    z[c * d + j, t] *= terms[c, t]
+                    s += z[c * d + j, t]
+                totals[c * d + j] += s
+        np.dot(z, rows, part)
+        over_Q += part
+    shares = np.exp(alphas - np.max(alphas))
     shares /= np.sum(shares)
     for c in range(k):
+        at = d
         for j in range(d):
-            over_i[c, j] += over_a[c] + diagonal[c, j] ** 2
-        for j in range(d, icf.shape[1]):
-            over_i[c, j] += icf[c, j]
+            s, q = 0.0, Q[c * d + j, j]
+            for r in range(j, d):
+                s += Q[c * d + r, j] * totals[c * d + r]
+            over_m[c, j] = s
+            along = over_Q[c * d + j, j] - totals[c * d + j] * means[c, j]
+            over_i[c, j] = over_a[c] + q * q - along * q
+            for r in range(j + 1, d):
+                along = over_Q[c * d + r, j] - totals[c * d + r] * means[c, j]
+                over_i[c, at] = icf[c, at] - along
+                at += 1
         over_a[c] -= n * shares[c]
-    return over_a, over_m, over_i
 
 
 def _gmm_arguments(n):
@@ -143,61 +164,71 @@ def reprojection(rows, feature, numpy=np):
     return w * (f * image + x0 - feature)
 
 
-@njit
-def reprojection_blocks(rows, feature, seeds):
+@limit
+def reprojection_blocks(rows, feature, seeds, out):
     """Both rows of each observation's 2 x 15 block, by hand."""
     count = rows.shape[0]
-    out = np.zeros((2, count, 15))
-    for o in range(count):
-        v = rows[o]
-        r0, r1, r2 = v[0], v[1], v[2]
-        theta = math.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
-        c, s = math.cos(theta), math.sin(theta)
-        a0, a1, a2 = r0 / theta, r1 / theta, r2 / theta
-        b0, b1, b2 = v[11] - v[3], v[12] - v[4], v[13] - v[5]
-        inner = a0 * b0 + a1 * b1 + a2 * b2
-        o0, o1, o2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-        t = inner * (1.0 - c)
-        X0, X1, X2 = b0 * c + o0 * s + a0 * t, b1 * c + o1 * s + a1 * t, b2 * c + o2 * s + a2 * t
-        i0, i1 = X0 / X2, X1 / X2
-        q = i0 * i0 + i1 * i1
-        k1, k2 = v[9], v[10]
-        D = 1.0 + q * (k1 + q * k2)
-        f, w = v[6], v[14]
+    v, g = np.empty((15, TILE)), np.zeros((2, 15, TILE))
+    for start in range(0, count, TILE):
+        m = min(TILE, count - start)
+        for j in range(15):
+            for t in range(m):
+                v[j, t] = rows[start + t, j]
+        for t in range(m):
+            r0, r1, r2 = v[0, t], v[1, t], v[2, t]
+            theta = np.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
+            c, s = cos(theta), sin(theta)
+            a0, a1, a2 = r0 / theta, r1 / theta, r2 / theta
+            b0, b1, b2 = v[11, t] - v[3, t], v[12, t] - v[4, t], v[13, t] - v[5, t]
+            inner = a0 * b0 + a1 * b1 + a2 * b2
+            o0, o1, o2 = a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+            along_axis = inner * (1.0 - c)
+            X0, X1, X2 = (
+                b0 * c + o0 * s + a0 * along_axis,
+                b1 * c + o1 * s + a1 * along_axis,
+                b2 * c + o2 * s + a2 * along_axis,
+            )
+            i0, i1 = X0 / X2, X1 / X2
+            q = i0 * i0 + i1 * i1
+            k1, k2 = v[9, t], v[10, t]
+            D = 1.0 + q * (k1 + q * k2)
+            f, w = v[6, t], v[14, t]
+            for e in range(2):
+                image = i0 if e == 0 else i1
+                g[e, 14, t] = f * image * D + v[7 + e, t] - feature[start + t, e]
+                g[e, 6, t] = w * image * D
+                g[e, 7 + e, t] = w
+                wf = w * f
+                g[e, 9, t], g[e, 10, t] = wf * image * q, wf * image * q * q
+                over_q = wf * image * (k1 + 2.0 * q * k2)
+                g0, g1 = 2.0 * i0 * over_q, 2.0 * i1 * over_q
+                if e == 0:
+                    g0 += wf * D
+                else:
+                    g1 += wf * D
+                G0, G1 = g0 / X2, g1 / X2
+                G2 = -(g0 * i0 + g1 * i1) / X2
+                # X = b c + (a x b) s + a (a.b) (1 - c)
+                Ga = G0 * a0 + G1 * a1 + G2 * a2
+                u = Ga * (1.0 - c)
+                B0 = G0 * c + (G1 * a2 - G2 * a1) * s + u * a0
+                B1 = G1 * c + (G2 * a0 - G0 * a2) * s + u * a1
+                B2 = G2 * c + (G0 * a1 - G1 * a0) * s + u * a2
+                A0 = (b1 * G2 - b2 * G1) * s + along_axis * G0 + u * b0
+                A1 = (b2 * G0 - b0 * G2) * s + along_axis * G1 + u * b1
+                A2 = (b0 * G1 - b1 * G0) * s + along_axis * G2 + u * b2
+                along = -s * (G0 * b0 + G1 * b1 + G2 * b2 - Ga * inner)
+                along += c * (G0 * o0 + G1 * o1 + G2 * o2)
+                Aa = (A0 * a0 + A1 * a1 + A2 * a2) / theta
+                g[e, 0, t] = A0 / theta + (along - Aa) * a0
+                g[e, 1, t] = A1 / theta + (along - Aa) * a1
+                g[e, 2, t] = A2 / theta + (along - Aa) * a2
+                g[e, 3, t], g[e, 4, t], g[e, 5, t] = -B0, -B1, -B2
+                g[e, 11, t], g[e, 12, t], g[e, 13, t] = B0, B1, B2
         for e in range(2):
-            g = out[e, o]
-            image = i0 if e == 0 else i1
-            g[14] = f * image * D + v[7 + e] - feature[o, e]
-            g[6] = w * image * D
-            g[7 + e] = w
-            wf = w * f
-            g[9], g[10] = wf * image * q, wf * image * q * q
-            over_q = wf * image * (k1 + 2.0 * q * k2)
-            g0, g1 = 2.0 * i0 * over_q, 2.0 * i1 * over_q
-            if e == 0:
-                g0 += wf * D
-            else:
-                g1 += wf * D
-            G0, G1 = g0 / X2, g1 / X2
-            G2 = -(g0 * i0 + g1 * i1) / X2
-            # X = b c + (a x b) s + a (a.b) (1 - c)
-            Ga = G0 * a0 + G1 * a1 + G2 * a2
-            u = Ga * (1.0 - c)
-            B0 = G0 * c + (G1 * a2 - G2 * a1) * s + u * a0
-            B1 = G1 * c + (G2 * a0 - G0 * a2) * s + u * a1
-            B2 = G2 * c + (G0 * a1 - G1 * a0) * s + u * a2
-            A0 = (b1 * G2 - b2 * G1) * s + t * G0 + u * b0
-            A1 = (b2 * G0 - b0 * G2) * s + t * G1 + u * b1
-            A2 = (b0 * G1 - b1 * G0) * s + t * G2 + u * b2
-            along = -s * (G0 * b0 + G1 * b1 + G2 * b2 - Ga * inner)
-            along += c * (G0 * o0 + G1 * o1 + G2 * o2)
-            Aa = (A0 * a0 + A1 * a1 + A2 * a2) / theta
-            g[0] = A0 / theta + (along - Aa) * a0
-            g[1] = A1 / theta + (along - Aa) * a1
-            g[2] = A2 / theta + (along - Aa) * a2
-            g[3], g[4], g[5] = -B0, -B1, -B2
-            g[11], g[12], g[13] = B0, B1, B2
-    return out
+            for t in range(m):
+                for j in range(15):
+                    out[e, start + t, j] = g[e, j, t]
 
 
 def _observations(rng):

@@ -1,8 +1,8 @@
 """A differential equation, stepped a thousand times in Python."""
 
 import numpy as np
-from numba import njit
 
+from .limit import limit
 from .workload import Family, Workload
 
 STEPS, H = 1000, 0.01
@@ -46,12 +46,12 @@ def _after(steps, theta, numpy):
 START = np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0])
 
 
-@njit
+@limit
 def _hand_rates(p, q, t):
     return p * (t[0] - t[1] * q), q * (t[3] * p - t[2])
 
 
-@njit
+@limit
 def _pull_rates(p, q, t, wp, wq, g):
     """Adds to the gradient in t; returns the cotangents of p and q."""
     g[0] += wp * p
@@ -64,8 +64,8 @@ def _pull_rates(p, q, t, wp, wq, g):
     )
 
 
-@njit
-def lotka_volterra_gradient(theta):
+@limit
+def lotka_volterra_gradient(theta, g):
     t = theta
     ps, qs = np.empty(STEPS), np.empty(STEPS)
     p, q = theta[4], theta[5]
@@ -77,7 +77,7 @@ def lotka_volterra_gradient(theta):
         a4, b4 = _hand_rates(p + H * a3, q + H * b3, t)
         p += H / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
         q += H / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
-    g = np.zeros(6)
+    g[:] = 0.0
     u, v = 2 * p, 2 * q
     for n in range(STEPS - 1, -1, -1):
         p, q = ps[n], qs[n]
@@ -94,7 +94,6 @@ def lotka_volterra_gradient(theta):
         u += x1 + x2 + x3 + x4
         v += y1 + y2 + y3 + y4
     g[4], g[5] = u, v
-    return g
 
 
 def _scanned(theta, numpy):

@@ -4,11 +4,9 @@ Several are those of Mooncake's public benchmark suite (chalk-lab/Mooncake.jl, b
 names; the published ratios are those its continuous integration wrote in pull request 1292.
 """
 
-import math
-
 import numpy as np
-from numba import njit
 
+from .limit import cos, exp, limit, sin, tanh
 from .workload import Family, Workload
 
 
@@ -16,21 +14,29 @@ def sum_sin(x, numpy=np):
     return numpy.sum(numpy.sin(x))
 
 
-@njit
-def sum_sin_gradient(x):
-    y = np.empty_like(x)
+@limit
+def sum_sin_gradient(x, slopes):
     for i in range(x.size):
-        y[i] = math.cos(x[i])
-    return y
+        slopes[i] = cos(x[i])
+
+
+@limit
+def sum_sin_value_and_grad(x, slopes):
+    total = 0.0
+    for i in range(x.size):
+        total += sin(x[i])
+        slopes[i] = cos(x[i])
+    return total
 
 
 def sum_(x, numpy=np):
     return numpy.sum(x)
 
 
-@njit
-def sum_gradient(x):
-    return np.ones_like(x)
+@limit
+def sum_gradient(x, slopes):
+    for i in range(x.size):
+        slopes[i] = 1.0
 
 
 def hand_written_sum(x, numpy=np):
@@ -52,14 +58,12 @@ def sin_cos_exp(x, numpy=np):
     return numpy.sum(numpy.sin(numpy.cos(numpy.exp(x))))
 
 
-@njit
-def sin_cos_exp_gradient(x):
-    y = np.empty_like(x)
-    flat_x, flat_y = x.ravel(), y.ravel()
-    for i in range(flat_x.size):
-        e = math.exp(flat_x[i])
-        flat_y[i] = -math.cos(math.cos(e)) * math.sin(e) * e
-    return y
+@limit
+def sin_cos_exp_gradient(x, slopes):
+    x, slopes = x.reshape(x.size), slopes.reshape(x.size)
+    for i in range(x.size):
+        e = exp(x[i])
+        slopes[i] = -cos(cos(e)) * sin(e) * e
 
 
 def naive_map_sin_cos_exp(x, numpy=np):
@@ -79,12 +83,13 @@ def products(x, numpy=np):
     return y
 
 
-@njit
-def products_gradient(x):
+@limit
+def products_gradient(x, slopes):
+    """It knows that they are a power."""
     power = 1.0
     for _ in range(399):
         power *= x[1]
-    return np.array([power * x[1], 400.0 * x[0] * power])
+    slopes[0], slopes[1] = power * x[1], 400.0 * x[0] * power
 
 
 def waves(x, numpy=np):
@@ -95,13 +100,21 @@ def wave(x, numpy=np):
     return numpy.sum(numpy.tanh(x) * numpy.sin(x) + x * x)
 
 
-@njit
-def wave_gradient(x):
-    y = np.empty_like(x)
+@limit
+def wave_gradient(x, slopes):
     for i in range(x.size):
-        t, s = math.tanh(x[i]), math.sin(x[i])
-        y[i] = (1.0 - t * t) * s + t * math.cos(x[i]) + 2.0 * x[i]
-    return y
+        t = tanh(x[i])
+        slopes[i] = (1.0 - t * t) * sin(x[i]) + t * cos(x[i]) + 2.0 * x[i]
+
+
+@limit
+def wave_value_and_grad(x, slopes):
+    total = 0.0
+    for i in range(x.size):
+        t, s = tanh(x[i]), sin(x[i])
+        total += t * s + x[i] * x[i]
+        slopes[i] = (1.0 - t * t) * s + t * cos(x[i]) + 2.0 * x[i]
+    return total
 
 
 def chain(x, length, numpy=np):
@@ -161,7 +174,8 @@ WORKLOADS = [
         "elementwise",
         sum_sin,
         _normal(1000),
-        by_hand={"gradient": sum_sin_gradient},
+        tasks=("gradient", "value_and_grad"),
+        by_hand={"gradient": sum_sin_gradient, "value_and_grad": sum_sin_value_and_grad},
         published=2.31,
     ),
     Workload(
@@ -201,7 +215,8 @@ WORKLOADS = [
         "elementwise",
         wave,
         _normal(1_000_000),
-        by_hand={"gradient": wave_gradient},
+        tasks=("gradient", "value_and_grad"),
+        by_hand={"gradient": wave_gradient, "value_and_grad": wave_value_and_grad},
         without=("casadi",),
     ),
 ]

@@ -1,10 +1,8 @@
 """Chains and grids: what an entry depends on is near it."""
 
-import math
-
 import numpy as np
-from numba import njit
 
+from .limit import exp, limit
 from .workload import Family, Workload
 
 
@@ -13,28 +11,27 @@ def rosenbrock(x, numpy=np):
     return numpy.sum(100.0 * (b - a * a) ** 2 + (1.0 - a) ** 2)
 
 
-@njit
-def rosenbrock_value_and_grad(x):
-    g = np.zeros_like(x)
-    value = 0.0
-    for i in range(x.size - 1):
-        a = x[i]
-        r, s = x[i + 1] - a * a, 1.0 - a
+@limit
+def rosenbrock_value_and_grad(x, slopes):
+    r, s = x[1] - x[0] * x[0], 1.0 - x[0]
+    value = 100.0 * r * r + s * s
+    slopes[0] = -400.0 * x[0] * r - 2.0 * s
+    for i in range(1, x.size - 1):
+        before = x[i] - x[i - 1] * x[i - 1]
+        r, s = x[i + 1] - x[i] * x[i], 1.0 - x[i]
         value += 100.0 * r * r + s * s
-        g[i] += -400.0 * a * r - 2.0 * s
-        g[i + 1] = 200.0 * r
-    return value, g
+        slopes[i] = 200.0 * before - 400.0 * x[i] * r - 2.0 * s
+    slopes[-1] = 200.0 * (x[-1] - x[-2] * x[-2])
+    return value
 
 
-@njit
-def rosenbrock_hvp(x, v):
-    g = np.zeros_like(x)
-    for i in range(x.size - 1):
-        a, da = x[i], v[i]
-        r, dr = x[i + 1] - a * a, v[i + 1] - 2.0 * a * da
-        g[i] += -400.0 * (da * r + a * dr) + 2.0 * da
-        g[i + 1] = 200.0 * dr
-    return g
+@limit
+def rosenbrock_hvp(x, v, product):
+    product[0] = (1200.0 * x[0] * x[0] - 400.0 * x[1] + 2.0) * v[0] - 400.0 * x[0] * v[1]
+    for i in range(1, x.size - 1):
+        diagonal = 1200.0 * x[i] * x[i] - 400.0 * x[i + 1] + 202.0
+        product[i] = diagonal * v[i] - 400.0 * (x[i - 1] * v[i - 1] + x[i] * v[i + 1])
+    product[-1] = 200.0 * v[-1] - 400.0 * x[-2] * v[-2]
 
 
 def bratu(u, numpy=np):
@@ -44,23 +41,20 @@ def bratu(u, numpy=np):
     return around - 4.0 * u + (6.0 / 129**2) * numpy.exp(u)
 
 
-@njit
-def bratu_jvp(u, v):
+@limit
+def bratu_jvp(u, v, product):
     m, n = u.shape
-    y = np.empty_like(u)
+    zeros = np.zeros(n)
     for i in range(m):
+        above = v[i - 1] if i > 0 else zeros
+        below = v[i + 1] if i < m - 1 else zeros
         for j in range(n):
-            s = ((6.0 / 129**2) * math.exp(u[i, j]) - 4.0) * v[i, j]
-            if i > 0:
-                s += v[i - 1, j]
-            if i < m - 1:
-                s += v[i + 1, j]
-            if j > 0:
-                s += v[i, j - 1]
-            if j < n - 1:
-                s += v[i, j + 1]
-            y[i, j] = s
-    return y
+            middle = ((6.0 / 129**2) * exp(u[i, j]) - 4.0) * v[i, j]
+            product[i, j] = middle + above[j] + below[j]
+        for j in range(1, n):
+            product[i, j] += v[i, j - 1]
+        for j in range(n - 1):
+            product[i, j] += v[i, j + 1]
 
 
 WORKLOADS = [

@@ -1,10 +1,8 @@
 """Likelihoods: a Gaussian process, a log-normal sample, logistic regression."""
 
-import math
-
 import numpy as np
-from numba import njit
 
+from .limit import exp, limit, log, log1p
 from .workload import Family, Workload
 
 POINTS = 128
@@ -19,23 +17,46 @@ def gaussian_process(theta, D, y, numpy=np):
     return 0.5 * numpy.sum(y * a) + numpy.sum(numpy.log(numpy.diag(L)))
 
 
-def gaussian_process_gradient(theta, D, y):
-    """From K^-1 - a a^T, with one Cholesky factorisation and one inverse by LAPACK."""
+def gaussian_process_gradient(theta, D, y, slopes):
+    """From K^-1 - a a^T, by triangles: one Cholesky factorisation and one inverse by LAPACK."""
+    from scipy.linalg.blas import dsymv
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    scale, noise = np.exp(theta[1]), np.exp(theta[2])
-    K = np.exp(-0.5 * D * scale)
-    K *= np.exp(theta[0])
-    kernel = K.copy()
-    K.flat[:: len(K) + 1] += noise
-    L, _ = dpotrf(K, lower=1)
-    inverse, _ = dpotri(L, lower=1)
-    low = np.tril(inverse, -1)
-    inverse = low + low.T + np.diag(np.diag(inverse))
-    a = inverse @ y
-    G = 0.5 * (inverse - np.outer(a, a))
-    Gk = G * kernel
-    return np.array([Gk.sum(), -0.5 * scale * np.vdot(Gk, D), noise * np.trace(G)])
+    K, inverse = np.empty_like(D), np.empty_like(D)
+    _gaussian_process_kernel(theta, D, K, inverse)
+    # A lower triangle in order C is an upper one in LAPACK's order.
+    factor, _ = dpotrf(inverse.T, lower=0, clean=0, overwrite_a=1)
+    upper, _ = dpotri(factor, lower=0, overwrite_c=1)
+    a = dsymv(1.0, upper, y, lower=0)
+    _gaussian_process_sums(theta, D, K, upper.T, a, slopes)
+
+
+@limit
+def _gaussian_process_kernel(theta, D, K, copy):
+    variance, rate, noise = np.exp(theta[0]), -0.5 * np.exp(theta[1]), np.exp(theta[2])
+    for i in range(len(D)):
+        for j in range(i + 1):
+            K[i, j] = variance * exp(rate * D[i, j])
+            copy[i, j] = K[i, j]
+        copy[i, i] += noise
+
+
+@limit
+def _gaussian_process_sums(theta, D, K, inverse, a, slopes):
+    over_K = over_D = trace = 0.0
+    for i in range(len(D)):
+        row_K = row_D = 0.0
+        for j in range(i):
+            g = (inverse[i, j] - a[i] * a[j]) * K[i, j]
+            row_K += g
+            row_D += g * D[i, j]
+        diagonal = 0.5 * (inverse[i, i] - a[i] * a[i])
+        trace += diagonal
+        over_K += row_K + diagonal * K[i, i]
+        over_D += row_D + diagonal * K[i, i] * D[i, i]
+    slopes[0] = over_K
+    slopes[1] = -0.5 * np.exp(theta[1]) * over_D
+    slopes[2] = np.exp(theta[2]) * trace
 
 
 def _gaussian_process_arguments(rng, n=POINTS):
@@ -49,46 +70,86 @@ def log_normal(theta, y, numpy=np):
     return numpy.sum(0.5 * z * z + theta[1] + numpy.log(y))
 
 
-@njit
-def log_normal_gradient(theta, y):
-    s = math.exp(-theta[1])
+@limit
+def log_normal_gradient(theta, y, slopes):
+    scale = np.exp(-theta[1])
     first = second = 0.0
     for i in range(y.size):
-        z = (math.log(y[i]) - theta[0]) * s
-        first -= z
-        second += 1.0 - z * z
-    return np.array([first * s, second])
+        z = (log(y[i]) - theta[0]) * scale
+        first += z
+        second += z * z
+    slopes[0], slopes[1] = -first * scale, y.size - second
+
+
+@limit
+def log_normal_value_and_grad(theta, y, slopes):
+    scale = np.exp(-theta[1])
+    first = second = logs = 0.0
+    for i in range(y.size):
+        logarithm = log(y[i])
+        z = (logarithm - theta[0]) * scale
+        first += z
+        second += z * z
+        logs += logarithm
+    slopes[0], slopes[1] = -first * scale, y.size - second
+    return 0.5 * second + y.size * theta[1] + logs
 
 
 def logistic(w, X, y, numpy=np):
     return numpy.sum(numpy.logaddexp(0.0, -y * (X @ w)))
 
 
-@njit
-def _logistic_slopes(z, y):
-    for i in range(z.size):
-        z[i] = -y[i] / (1.0 + math.exp(y[i] * z[i]))
+ROWS = 256
+"""Rows of a tile: each is in a cache when it is read for the second time."""
 
 
-@njit
-def _logistic_curvatures(z, t):
-    for i in range(z.size):
-        e = math.exp(-abs(z[i]))
-        t[i] *= e / (1.0 + e) ** 2
+@limit
+def logistic_gradient(w, X, y, slopes):
+    z, part = np.empty(ROWS), np.empty(w.size)
+    slopes[:] = 0.0
+    for start in range(0, y.size, ROWS):
+        rows = X[start : start + ROWS]
+        m = len(rows)
+        np.dot(rows, w, z[:m])
+        for i in range(m):
+            z[i] = -y[start + i] / (1.0 + exp(y[start + i] * z[i]))
+        np.dot(rows.T, z[:m], part)
+        slopes += part
 
 
-def logistic_gradient(w, X, y):
-    """Two calls of BLAS and a loop."""
-    z = X @ w
-    _logistic_slopes(z, y)
-    return z @ X
+@limit
+def logistic_value_and_grad(w, X, y, slopes):
+    z, part = np.empty(ROWS), np.empty(w.size)
+    slopes[:] = 0.0
+    value = 0.0
+    for start in range(0, y.size, ROWS):
+        rows = X[start : start + ROWS]
+        m = len(rows)
+        np.dot(rows, w, z[:m])
+        for i in range(m):
+            t = y[start + i] * z[i]
+            e = exp(-abs(t))
+            value += log1p(e) - min(t, 0.0)
+            z[i] = -y[start + i] * (e if t > 0.0 else 1.0) / (1.0 + e)
+        np.dot(rows.T, z[:m], part)
+        slopes += part
+    return value
 
 
-def logistic_hvp(w, X, y, v):
-    """Three calls of BLAS and a loop."""
-    z, t = X @ w, X @ v
-    _logistic_curvatures(z, t)
-    return t @ X
+@limit
+def logistic_hvp(w, X, y, v, product):
+    z, t, part = np.empty(ROWS), np.empty(ROWS), np.empty(w.size)
+    product[:] = 0.0
+    for start in range(0, y.size, ROWS):
+        rows = X[start : start + ROWS]
+        m = len(rows)
+        np.dot(rows, w, z[:m])
+        np.dot(rows, v, t[:m])
+        for i in range(m):
+            e = exp(-abs(z[i]))
+            t[i] *= e / (1.0 + e) ** 2
+        np.dot(rows.T, t[:m], part)
+        product += part
 
 
 def _logistic_arguments(rng, n=10_000):
@@ -110,7 +171,8 @@ WORKLOADS = [
         "likelihoods",
         log_normal,
         lambda rng: (np.array([0.1, 0.2]), np.exp(rng.standard_normal(100_000))),
-        by_hand={"gradient": log_normal_gradient},
+        tasks=("gradient", "value_and_grad"),
+        by_hand={"gradient": log_normal_gradient, "value_and_grad": log_normal_value_and_grad},
         without=("casadi",),
     ),
     Workload(
@@ -118,8 +180,12 @@ WORKLOADS = [
         "likelihoods",
         logistic,
         _logistic_arguments,
-        tasks=("gradient", "hvp"),
-        by_hand={"gradient": logistic_gradient, "hvp": logistic_hvp},
+        tasks=("gradient", "value_and_grad", "hvp"),
+        by_hand={
+            "gradient": logistic_gradient,
+            "value_and_grad": logistic_value_and_grad,
+            "hvp": logistic_hvp,
+        },
         without=("casadi",),
         target=1.2,
     ),

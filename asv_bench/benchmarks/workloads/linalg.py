@@ -1,8 +1,8 @@
 """Matrix products and Kronecker products."""
 
 import numpy as np
-from numba import njit
 
+from .limit import limit
 from .workload import Family, Workload
 
 
@@ -10,9 +10,10 @@ def product(A, B, numpy=np):
     return A @ B
 
 
-@njit
-def product_pullback(A, B, w):
-    return np.dot(w, B.T), np.dot(A.T, w)
+@limit
+def product_pullback(A, B, w, over_A, over_B):
+    np.dot(w, B.T, over_A)
+    np.dot(A.T, w, over_B)
 
 
 def _product_arguments(rng):
@@ -23,9 +24,11 @@ def kron_sum(a, b, numpy=np):
     return numpy.sum(numpy.kron(a, b))
 
 
-def kron_gradient(a, b):
+@limit
+def kron_gradient(a, b, over_a, over_b):
     """Mathematically all that is needed: sum(kron(a, b)) = sum(a) sum(b)."""
-    return np.full(a.shape, np.sum(b)), np.full(b.shape, np.sum(a))
+    over_a[:] = np.sum(b)
+    over_b[:] = np.sum(a)
 
 
 def kron_view_sum(x, y, numpy=np):
@@ -33,10 +36,19 @@ def kron_view_sum(x, y, numpy=np):
     return numpy.sum(numpy.kron(x[:20, :20], numpy.triu(y)))
 
 
-def kron_view_gradient(x, y):
-    over_x = np.zeros(x.shape)
-    over_x[:20, :20] = np.sum(np.triu(y))
-    return over_x, np.triu(np.full(y.shape, np.sum(x[:20, :20])))
+@limit
+def kron_view_gradient(x, y, over_x, over_y):
+    over_x[:] = 0.0
+    over_y[:] = 0.0
+    sum_x = sum_y = 0.0
+    for i in range(20):
+        for j in range(20):
+            sum_x += x[i, j]
+    for i in range(len(y)):
+        for j in range(i, len(y)):
+            sum_y += y[i, j]
+            over_y[i, j] = sum_x
+    over_x[:20, :20] = sum_y
 
 
 def solution(A, b, numpy=np):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .limit import exp, limit, tanh
 from .workload import Family, Workload
 
 BATCH = 128
@@ -13,19 +14,27 @@ def simple_mlp(W2, W1, Y, X, numpy=np):
     return numpy.sum(R * R)
 
 
-def simple_mlp_gradient(W2, W1, Y, X):
+@limit
+def simple_mlp_gradient(W2, W1, Y, X, over_W2, over_W1, R, over_X):
     """In all four arguments."""
-    H = W1 @ X
-    np.maximum(H, 0.0, out=H)
-    R = W2 @ H
-    np.subtract(Y, R, out=R)
-    R *= 2.0
-    over_W2 = R @ H.T
-    G = W2.T @ R
-    G *= H > 0.0
-    np.negative(over_W2, out=over_W2)
-    np.negative(G, out=G)
-    return over_W2, G @ X.T, R, W1.T @ G
+    H = np.dot(W1, X)
+    for i in range(H.shape[0]):
+        for j in range(H.shape[1]):
+            H[i, j] = max(H[i, j], 0.0)
+    np.dot(W2, H, R)
+    for i in range(R.shape[0]):
+        for j in range(R.shape[1]):
+            R[i, j] = 2.0 * (R[i, j] - Y[i, j])
+    np.dot(R, H.T, over_W2)
+    G = np.dot(W2.T, R)
+    for i in range(H.shape[0]):
+        for j in range(H.shape[1]):
+            G[i, j] = G[i, j] if H[i, j] > 0.0 else 0.0
+    np.dot(G, X.T, over_W1)
+    np.dot(W1.T, G, over_X)
+    for i in range(R.shape[0]):
+        for j in range(R.shape[1]):
+            R[i, j] = -R[i, j]
 
 
 def classifier(W1, b1, W2, b2, W3, b3, X, T, numpy=np):
@@ -39,29 +48,55 @@ def classifier(W1, b1, W2, b2, W3, b3, X, T, numpy=np):
     return -numpy.sum(T * logs) / BATCH
 
 
-def classifier_value_and_grad(W1, b1, W2, b2, W3, b3, X, T):
-    H1 = X @ W1
-    H1 += b1
-    np.tanh(H1, out=H1)
-    H2 = H1 @ W2
-    H2 += b2
-    np.tanh(H2, out=H2)
-    Y = H2 @ W3
-    Y += b3
-    Y -= np.max(Y, axis=1, keepdims=True)
-    E = np.exp(Y)
-    S = np.sum(E, axis=1, keepdims=True)
-    value = -np.sum(T * (Y - np.log(S))) / len(T)
-    G = E / S
-    G -= T
-    G /= len(T)
-    over_W3, over_b3 = H2.T @ G, np.sum(G, axis=0)
-    G2 = G @ W3.T
-    G2 *= 1 - H2 * H2
-    over_W2, over_b2 = H1.T @ G2, np.sum(G2, axis=0)
-    G1 = G2 @ W2.T
-    G1 *= 1 - H1 * H1
-    return value, (X.T @ G1, np.sum(G1, axis=0), over_W2, over_b2, over_W3, over_b3)
+@limit
+def _biased_tanh(H, bias):
+    for i in range(H.shape[0]):
+        for j in range(H.shape[1]):
+            H[i, j] = tanh(H[i, j] + bias[j])
+
+
+@limit
+def _through_tanh(G, H, over_bias):
+    over_bias[:] = 0.0
+    for i in range(H.shape[0]):
+        for j in range(H.shape[1]):
+            G[i, j] *= 1 - H[i, j] * H[i, j]
+            over_bias[j] += G[i, j]
+
+
+@limit
+def classifier_value_and_grad(
+    W1, b1, W2, b2, W3, b3, X, T, over_W1, over_b1, over_W2, over_b2, over_W3, over_b3
+):
+    H1 = np.dot(X, W1)
+    _biased_tanh(H1, b1)
+    H2 = np.dot(H1, W2)
+    _biased_tanh(H2, b2)
+    G = np.dot(H2, W3)
+    value = 0.0
+    over_b3[:] = 0.0
+    for i in range(G.shape[0]):
+        top = G.dtype.type(-np.inf)
+        for j in range(G.shape[1]):
+            G[i, j] += b3[j]
+            top = max(top, G[i, j])
+        total = G.dtype.type(0.0)
+        for j in range(G.shape[1]):
+            value -= T[i, j] * (G[i, j] - top)
+            G[i, j] = exp(G[i, j] - top)
+            total += G[i, j]
+        value += np.sum(T[i]) * np.log(total)
+        for j in range(G.shape[1]):
+            G[i, j] = (G[i, j] / total - T[i, j]) / G.shape[0]
+            over_b3[j] += G[i, j]
+    np.dot(H2.T, G, over_W3)
+    G2 = np.dot(G, W3.T)
+    _through_tanh(G2, H2, over_b2)
+    np.dot(H1.T, G2, over_W2)
+    G1 = np.dot(G2, W2.T)
+    _through_tanh(G1, H1, over_b1)
+    np.dot(X.T, G1, over_W1)
+    return value / len(T)
 
 
 def _classifier_arguments(dtype, n=512):

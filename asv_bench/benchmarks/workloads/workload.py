@@ -39,7 +39,8 @@ class Workload:
     active : int
         How many arguments, from the first, are differentiated.
     by_hand : mapping
-        From a task to a function of the task's inputs: what one would write without linad.
+        From a task to the limit of what it may take (`limit`): a function of the task's inputs,
+        then of the arrays that the results go into.
     forms : mapping
         From a peer to the function as that peer needs it, where its module does not do.
     without : tuple of str
@@ -121,6 +122,18 @@ class Workload:
         """The task, jitted."""
         return linad.jit(self.eager(task))
 
+    def written_by_hand(self, task: str, wanted: Any, rtol: float = 1e-8) -> Any:
+        """A call of the derivative by hand, or None; ``wanted`` is the result that it must have."""
+        written = self.by_hand.get(task)
+        if written is None:
+            return None
+        wanted = leaves(wanted)
+        out = [np.empty_like(x) for x in wanted if x.ndim]
+        given = (*self.inputs(task), *out)
+        value = written(*given)
+        same([value, *out] if len(out) < len(wanted) else out, wanted, rtol)
+        return lambda: written(*given)
+
 
 @dataclass(frozen=True)
 class Family:
@@ -152,12 +165,16 @@ def seeds_of(y: np.ndarray) -> np.ndarray:
     return seeds
 
 
+def leaves(x: Any) -> list[np.ndarray]:
+    """The arrays of a result, whatever containers it comes in."""
+    return [np.asarray(leaf) for leaf in linad.core.tree.flatten(_lists(x))[0]]
+
+
 def same(found: Any, wanted: Any, rtol: float) -> None:
     """Raise AssertionError unless two results agree, whatever containers they come in."""
-    flat = [linad.core.tree.flatten(_lists(x))[0] for x in (found, wanted)]
+    flat = [leaves(x) for x in (found, wanted)]
     assert len(flat[0]) == len(flat[1]), f"{len(flat[0])} results, not {len(flat[1])}"
     for a, b in zip(*flat, strict=True):
-        a, b = np.asarray(a), np.asarray(b)
         scale = max(1.0, float(np.max(np.abs(b), initial=0.0)))
         np.testing.assert_allclose(a.reshape(b.shape), b, rtol=rtol, atol=rtol * scale)
 

@@ -122,3 +122,39 @@ enter_long = entry_of(enter_releasing)
 
 patch_arrays = entry_of(kept(_SIGNATURE)(_patch))
 """The same, without running."""
+
+
+def _call_on(description, words, arrays):
+    # description: [kernel, number of arrays, array type, then for each array: dtype, ndim]
+    at = word(address_of(description) + ARRAY_DATA)
+    first = to = word(address_of(words) + ARRAY_DATA)
+    items = address_of(arrays)
+    kernel, n, kind = word(at), word(at + 8), word(at + 16)
+    if word(items + HEADER) != n:
+        return OTHER_ARGUMENTS
+    for i in range(n):
+        at += 24 if i == 0 else 16
+        array = word(items + TUPLE_ITEMS + 8 * i)
+        ndim = word(at + 8)
+        if (
+            word(array + HEADER - 8) != kind
+            or word(array + ARRAY_DTYPE) != word(at)
+            or word32(array + ARRAY_FLAGS) & C_ORDER_ALIGNED != C_ORDER_ALIGNED
+            or word32(array + ARRAY_NDIM) != ndim
+        ):
+            return OTHER_ARGUMENTS
+        set_word(to, word(array + ARRAY_DATA))
+        shape = word(array + ARRAY_SHAPE)
+        for d in range(ndim):
+            set_word(to + 8 + 8 * d, word(shape + 8 * d))
+        to += 8 + 8 * ndim
+    return call_kernel(kernel, first, 0, 1)
+
+
+call_on = entry_of(kept(types.int64(*[object_address] * 3), nogil=True)(_call_on))
+"""``call_on(description, words, arrays)``: call one kernel on the arrays of a tuple.
+
+Its words, for which there must be room, become the address and the lengths of each array. The
+description is the kernel's address, the number of arrays, their type's, and for each array the
+dtype's address and the number of axes.
+"""

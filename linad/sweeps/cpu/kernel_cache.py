@@ -10,6 +10,7 @@ run.
 import functools
 import hashlib
 import logging
+import math
 import os
 import platform
 import sys
@@ -17,12 +18,11 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite
 import numba
 import numpy as np
-from numba import carray, cfunc
 
 from linad.core.compiler_lock import compiling
 from linad.core.private_folders import (
@@ -30,13 +30,18 @@ from linad.core.private_folders import (
     is_own_file,
     private_folder,
     remove_oldest,
-    subfolder,
 )
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
     atomic,
     complex_numbers as complexes,
+    kernel_arrays,
+    kernel_expressions,
+    kernel_functions,
     kernel_language,
+    kernel_numbers,
+    kernel_statements,
+    kernel_variables,
     native,
     number_pairs as numbers,
     object_code,
@@ -45,7 +50,6 @@ from linad.sweeps.cpu import (
     vector_math as vecmath,
     written_numbers,
 )
-from linad.sweeps.cpu.numba_files import MACHINE_CODE
 
 log = logging.getLogger("linad")
 
@@ -53,6 +57,12 @@ DIGEST = hashlib.sha256().digest_size
 
 WRITTEN_WITH = (
     kernel_language,
+    kernel_statements,
+    kernel_expressions,
+    kernel_variables,
+    kernel_numbers,
+    kernel_functions,
+    kernel_arrays,
     object_code,
     native,
     atomic,
@@ -90,7 +100,6 @@ def usable_folder(path: str) -> Path | None:
     """The folder, made and private, or None, with a warning, where kernels cannot be kept."""
     try:
         folder = private_folder(Path(path))
-        subfolder(folder, MACHINE_CODE)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
@@ -166,8 +175,10 @@ NAMESPACE: dict[str, Any] = {
     "set_word": native.set_word,
     "replace_shared_word": atomic.replace_shared_word,
     "set_shared_word": atomic.set_shared_word,
-    "carray": carray,
-    "pointer": native.pointer,
+    "check_divisions": native.check_divisions,
+    "grown": kernel_arrays.grown,
+    **kernel_arrays.MAKERS,
+    "math": math,
     "accumulate": native.accumulate,
     "accumulate_product": native.accumulate_product,
     **native.GETTERS,
@@ -181,17 +192,10 @@ NAMESPACE: dict[str, Any] = {
 """Names that the source of a kernel may use."""
 
 
-class Kernel(NamedTuple):
-    """A kernel in memory: its address, and what keeps it there."""
-
-    address: int
-    keeps: Any = None
+_kernels: dict[tuple[str, bool], int] = {}
 
 
-_kernels: dict[tuple[str, bool, Any], Kernel] = {}
-
-
-def kernel(source: str, fast: bool = False, function: Any = None) -> int:
+def kernel(source: str, fast: bool = False) -> int:
     """Return the address of the kernel that ``source`` defines, compiled or found.
 
     Parameters
@@ -200,51 +204,34 @@ def kernel(source: str, fast: bool = False, function: Any = None) -> int:
         Of a function ``kernel(p, start, stop)`` in the names of `NAMESPACE`.
     fast : bool
         Whether arithmetic may be reordered, and NaN and infinity ignored.
-    function : dispatcher, optional
-        A compiled function of the user's that the kernel calls by the name ``function``. Such a
-        kernel is not kept on disk.
 
     Notes
     -----
     Costs about 30 ms where it has to be compiled, 1 ms where it is on disk, and a look-up
     where this process has it.
     """
-    found = _kernels.get((source, fast, function))
+    found = _kernels.get((source, fast))
     if found is None:
         with compiling:
-            found = _kernels.get((source, fast, function))
+            found = _kernels.get((source, fast))
             if found is None:
-                found = _kernels[source, fast, function] = _load(source, fast, function)
-    return found.address
+                found = _kernels[source, fast] = _load(source, fast)
+    return found
 
 
-def is_known(source: str, fast: bool = False, function: Any = None) -> bool:
+def is_known(source: str, fast: bool = False) -> bool:
     """Whether a kernel is in this process, or seems to be on disk."""
-    if (source, fast, function) in _kernels:
+    if (source, fast) in _kernels:
         return True
-    home = folder() if function is None else None
+    home = folder()
     return home is not None and file_of(home, f"k{key_of(source, fast)}").exists()
 
 
-def _load(source: str, fast: bool, called: Any) -> Kernel:
+def _load(source: str, fast: bool) -> int:
     started = time.perf_counter()
     vecmath.libraries_loaded()
     special.register(source)
     name = f"k{key_of(source, fast)}"
-    if called is None:
-        made, from_disk = _own(source, name, fast)
-    else:
-        made, from_disk = _with_function(source, name, fast, called), False
-    spent = time.perf_counter() - started
-    counts.loaded += from_disk
-    counts.compiled += not from_disk
-    counts.seconds += spent
-    log.debug("kernel %s %s in %.1f ms", name, "loaded" if from_disk else "compiled", spent * 1e3)
-    return made
-
-
-def _own(source: str, name: str, fast: bool) -> tuple[Kernel, bool]:
-    """A kernel in the language of kernels; whether it was on disk."""
     home = folder()
     code = None if home is None else read(file_of(home, name))
     from_disk = code is not None
@@ -252,15 +239,13 @@ def _own(source: str, name: str, fast: bool) -> tuple[Kernel, bool]:
         code = object_code.compiled(kernel_language.module_of(source, name, NAMESPACE, fast))
         if home is not None:
             write(file_of(home, name), code)
-    return Kernel(object_code.loaded(code, name)), from_disk
-
-
-def _with_function(source: str, name: str, fast: bool, called: Any) -> Kernel:
-    """A kernel around a function of the user's, which Numba has compiled: as Numba compiles."""
-    scope = dict(NAMESPACE, __name__=__name__, function=called)
-    exec(compile(source, f"<linad kernel {name}>", "exec"), scope)
-    made = cfunc(native.KERNEL, error_model="numpy", fastmath=fast)(scope["kernel"])
-    return Kernel(int(made.address), made)
+    address = object_code.loaded(code, name)
+    spent = time.perf_counter() - started
+    counts.loaded += from_disk
+    counts.compiled += not from_disk
+    counts.seconds += spent
+    log.debug("kernel %s %s in %.1f ms", name, "loaded" if from_disk else "compiled", spent * 1e3)
+    return address
 
 
 def file_of(home: Path, name: str) -> Path:

@@ -122,16 +122,6 @@ def call_by_address(context: Any, function: Any, arguments: Any) -> Any:
 
 
 @intrinsic
-def pointer(context: Any, address: Any) -> Any:
-    """An address as Numba's untyped pointer, for `numba.carray`."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
-
-    return types.voidptr(types.int64), generate
-
-
-@intrinsic
 def operand(context: Any, operands: Any, k: Any) -> Any:
     """Word ``k`` of the operands of a kernel."""
 
@@ -150,6 +140,10 @@ def number(context: Any, bits: Any) -> Any:
         return builder.bitcast(args[0], ir.DoubleType())
 
     return types.float64(types.int64), generate
+
+
+def check_divisions() -> None:
+    """From here on, a division by zero ends the kernel, as in Python."""
 
 
 @intrinsic
@@ -222,7 +216,8 @@ DTYPES = {name: types.boolean if name == "b1" else from_dtype(np.dtype(name)) fo
 """Numba's types of the dtypes that kernels compute in."""
 
 
-def _storage(kind: Any) -> Any:
+def storage_of(kind: Any) -> Any:
+    """How LLVM keeps a number of a type in memory."""
     parts = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
     if kind is types.boolean:
         return ir.IntType(8)
@@ -261,7 +256,7 @@ def _marks_of(module: Any) -> dict[int, tuple[Any, Any]]:
 
 
 def _element(builder: Any, kind: Any, address: Any, i: Any) -> Any:
-    base = builder.inttoptr(address, _storage(kind).as_pointer())
+    base = builder.inttoptr(address, storage_of(kind).as_pointer())
     return builder.gep(base, [i], inbounds=True)
 
 

@@ -51,7 +51,7 @@ class CpuProgram(SweepProgram):
         counts = cache.counts
         before = counts.compiled, counts.loaded
         kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
-        wanted = [(self._source_of(i), i.fast, i.function) for i in kernels]
+        wanted = [(self._source_of(i), i.fast) for i in kernels]
         found = iter(addresses_of(wanted, self.tape.name))
         self.addresses = [
             next(found) if isinstance(i, KernelCall) else 0 for i in lowering.instructions

@@ -18,13 +18,12 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from linad.core.settings import settings
 from linad.sweeps.cpu import kernel_cache as cache
 
-Wanted = tuple[str, bool, Any]
-"""Source, whether arithmetic may be reordered, and the user's function that the kernel calls."""
+Wanted = tuple[str, bool]
+"""Source, and whether arithmetic may be reordered."""
 
 MANY = 60
 """New kernels from which another process is worth its start; and for each one more."""
@@ -41,7 +40,7 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
 
     Parameters
     ----------
-    wanted : sequence of (source, fast, function)
+    wanted : sequence of (source, fast)
         As `linad.sweeps.cpu.kernel_cache.kernel` takes them.
     name : str
         Of the program, for what is printed.
@@ -159,29 +158,14 @@ class Helper:
     def _feed(self) -> None:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        with suppress(OSError, ValueError):  # it has ended, or was stopped
+        # It has ended, or was stopped; or nothing is left to do.
+        with suppress(OSError, ValueError, IndexError):
             while self.process.stdout.readline():
                 self.ready = True
-                kernel = self._taken()
-                if kernel is None:
-                    return
-                self.process.stdin.write(json.dumps(kernel[:2]) + "\n")
+                kernel = self.shared.pop()
+                self.process.stdin.write(json.dumps(kernel) + "\n")
                 self.process.stdin.flush()
                 self.done.append(kernel)
-
-    def _taken(self) -> Wanted | None:
-        """The next kernel that any process can compile; one with a function of the user's stays."""
-        own = []
-        found = None
-        with suppress(IndexError):
-            while found is None:
-                kernel = self.shared.pop()
-                if kernel[2] is None:
-                    found = kernel
-                else:
-                    own.append(kernel)
-        self.shared.extendleft(own)
-        return found
 
     def finish(self) -> list[Wanted]:
         """Wait until it has compiled what it has begun; return what it was given."""

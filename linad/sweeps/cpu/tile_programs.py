@@ -4,11 +4,11 @@ A tile is a program of its own with memory of its own. One kernel runs all of th
 writes into the program's words where the tile's rows are, and sweeps it. Several threads share
 the tiles of an instruction; each takes one of the *seats*, words and memory for one thread.
 
-Tiles pay where what the group stores, or reads again, does not fit in a cache. Their length depends
-on sizes alone, so results do not depend on the machine, nor on the number of threads.
+Tiles pay where instructions of the group hand arrays to each other that do not fit in a cache.
+Their length depends on sizes alone, so results do not depend on the machine, nor on the number
+of threads.
 """
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from linad.sweeps.cpu.routines import routine
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import KernelCall
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import NARROW, c_strides, canonical
+from linad.sweeps.places import Buffer, c_strides, canonical
 from linad.sweeps.rows import RowLayout, side_by_side
 from linad.sweeps.target import Target
 from linad.sweeps.tiles import Group, Tiles, tiling_of
@@ -40,11 +40,8 @@ LARGE = 4 << 20
 EQUATIONS = 1000
 """Most equations of a group: it is planned three times."""
 
-STEPS = 2
-"""Instructions from which on there is something to keep in cache between them."""
-
-TOTALS = 8
-"""A tile's totals may be the part 1 / TOTALS of what it stores and reads."""
+SHARE = 0.4
+"""The part of a group's traffic that tiles have to spare: what stays in a cache is not free."""
 
 
 def tiled(tape: Tape, target: Target, chosen: Settings) -> Tape:
@@ -71,35 +68,49 @@ def tiles_of(group: Group, target: Target, chosen: Settings) -> Tiles | None:
 
 
 def length_of(group: Group, target: Target, chosen: Settings) -> int:
-    """How many rows a tile of a group has, 0 where tiles do not pay."""
+    """How many rows a tile of a group has, 0 where tiles do not pay.
+
+    Per row, each instruction of the group moves what it reads and writes. In tiles only what the
+    group reads and keeps goes through memory, and the parts of what has no rows: each tile reads
+    its operands, and stores totals that are read once more. Copies that tiles need count as if
+    they went through memory, although they do not.
+    """
     if group.n < 2 * UNIT or len(group.forms) > EQUATIONS:
         return 0
     body, rows = group.body(UNIT)
     trial = Lowering(body, target, chosen, rows=rows)
     if not all([isinstance(i, KernelCall) for i in trial.instructions]):
         return 0  # a part runs in NumPy
+    read = [p.buffer for p, k in zip(trial.inputs, group.along, strict=True) if k is not None]
+    needed = trial.arena_size + sum([b.size for b in read])
+    length = min(TILE_BYTES * UNIT // max(needed, 1), MOST_ROWS) // UNIT * UNIT
+    if not length:
+        return 0
     plain = Lowering(body, target, chosen)  # what would go through memory without tiles
-    moved = [eqn.outputs[0] for eqn in body.equations if eqn.primitive is side_by_side]
-    calls = [i for i in plain.instructions if isinstance(i, KernelCall) and i.label != "fill"]
-    if len(calls) < STEPS + len(moved):
-        return 0  # there is nothing between two instructions
-    readers = Counter([b for call in calls for b in dict.fromkeys(call.buffers)])
-    read = again = 0
-    for place, axis in zip(plain.inputs, group.along, strict=True):
-        if axis is not None:
-            read += place.buffer.size
-            again += place.buffer.size * (readers[place.buffer] > 1)
-    # Bytes a row: what no longer goes through memory, what a tile takes, and what is still written.
-    needed = (trial.arena_size + read) // UNIT
-    kept = sum([_bytes(v) for v in group.kept]) // group.n
-    narrow = [v for v in group.kept if 1 < size_of(v.shape[(group.axis[v] or 0) + 1 :]) < NARROW]
-    turned = sum([_bytes(v) for v in narrow]) // group.n  # is stored twice
-    copied = sum([_bytes(v) for v in moved])  # for the tiles' sake
-    spared = (plain.arena_size - copied + again) // UNIT - turned - kept
-    length = min(TILE_BYTES // max(needed, 1), MOST_ROWS) // UNIT * UNIT
-    totals = sum([_bytes(v) for v in group.totals])
-    pays = spared * group.n >= LARGE and TOTALS * totals <= length * needed
-    return length if pays else 0
+    without, within = _row_traffic(group, plain), _row_traffic(group, trial)
+    turned = [eqn.outputs[0] for eqn in body.equations if eqn.primitive is side_by_side]
+    without -= 2 * sum([_bytes(v) for v in turned]) // UNIT  # a copy for the tiles' sake
+    through = sum([b.size for b in read]) // UNIT + sum([_bytes(v) for v in group.kept]) // group.n
+    shared = sum(
+        [p.buffer.size for p, k in zip(trial.inputs, group.along, strict=True) if k is None]
+    )
+    through += (shared + 2 * sum([_bytes(v) for v in group.totals])) // length
+    spared = without - through - max(within - without, 0)
+    return length if spared * group.n >= LARGE and spared >= SHARE * without else 0
+
+
+def _row_traffic(group: Group, lowering: Lowering) -> int:
+    """Bytes of arrays with rows that the instructions of a group read and write, per row."""
+
+    def has_rows(buffer: Buffer) -> bool:
+        if buffer.kind == "input":
+            return group.along[buffer.number] is not None
+        return buffer.kind == "arena" or (
+            buffer.kind == "output" and buffer.number < len(group.kept)
+        )
+
+    calls = [i for i in lowering.instructions if isinstance(i, KernelCall)]
+    return sum([call.moved_bytes(has_rows) for call in calls]) // UNIT
 
 
 def _bytes(v: Var) -> int:

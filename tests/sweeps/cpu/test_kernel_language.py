@@ -121,7 +121,7 @@ def test_means_what_python_means(name):
     )
     raised = []
     status, memory = run(cache.kernel(source + "\n"))
-    expected, wanted = run(Kernel(source, None, raised).address)
+    expected, wanted = run(Kernel(source, raised).address)
     assert not raised
     assert status == expected
     np.testing.assert_array_equal(memory, wanted)

@@ -214,6 +214,32 @@ def test_no_tiles_where_they_do_not_pay(name):
     assert "tiles" not in [e.primitive.name for e in plan(f, *args).equations]
 
 
+def turned(rows):
+    """Points turned about axes, and seen by cameras: many short steps over narrow rows."""
+    axis, point, lens = rows[:, :3], rows[:, 3:6], rows[:, 6:8]
+    angle = np.sqrt(np.sum(axis * axis, axis=1, keepdims=True))
+    k = axis / angle
+    across = np.stack([k[:, i] * point[:, j] - k[:, j] * point[:, i] for i, j in CYCLE], axis=1)
+    along = k * np.sum(k * point, axis=1, keepdims=True)
+    seen = point * np.cos(angle) + across * np.sin(angle) + along * (1 - np.cos(angle))
+    image = seen[:, :2] / seen[:, 2:3]
+    return lens[:, :1] * image * (1 + lens[:, 1:] * np.sum(image * image, axis=1, keepdims=True))
+
+
+CYCLE = ((1, 2), (2, 0), (0, 1))
+
+
+def test_jacobians_of_narrow_rows_run_tile_by_tile():
+    def blocks(rows, seeds):
+        return linad.linearize(turned, rows)[1].pullback(seeds)
+
+    seeds = np.zeros((2, 40_000, 2))
+    seeds[0, :, 0] = seeds[1, :, 1] = 1
+    rows = 2 + np.sin(np.arange(320_000.0)).reshape(40_000, 8)
+    [tiles] = [e for e in plan(blocks, rows, seeds).equations if e.primitive.name == "tiles"]
+    assert tiles.primitive.tiling.length % tile_programs.UNIT == 0
+
+
 def test_networks_of_narrow_layers_run_tile_by_tile():
     assert "tiles" in [
         e.primitive.name for e in plan(gradient(network), *arguments(60_000)).equations

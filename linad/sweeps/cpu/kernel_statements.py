@@ -1,0 +1,152 @@
+"""Statements of kernels."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from linad.sweeps.cpu.kernel_arrays import Array
+from linad.sweeps.cpu.kernel_expressions import Expressions
+from linad.sweeps.cpu.kernel_numbers import INT64, Number
+from linad.sweeps.cpu.kernel_stops import RAISED
+
+
+class Loop:
+    """Where `continue` and `break` go, and whether any `break` does."""
+
+    def __init__(self, following: Any, after: Any) -> None:
+        self.following, self.after = following, after
+        self.is_left = False
+
+
+class Scope(Expressions):
+    """A function that is being written: its variables, and its statements."""
+
+    def __init__(self, kernel: Any, tree: ast.FunctionDef, namespace: dict[str, Any]) -> None:
+        super().__init__(kernel, tree, namespace)
+        self.loops: list[Loop] = []
+        self.end: Any = None
+
+    def run(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            if self.kernel.builder.block.is_terminated:
+                return
+            write = getattr(self, f"_{type(statement).__name__.lower()}", None)
+            if write is None:
+                raise SyntaxError(f"kernels know no {ast.unparse(statement)}")
+            self.kernel.line = statement.lineno
+            write(statement)
+
+    def _pass(self, statement: ast.Pass) -> None:
+        """Nothing is to be done."""
+
+    def _raise(self, statement: ast.Raise) -> None:
+        self.kernel.leave(RAISED)
+
+    def _expr(self, statement: ast.Expr) -> None:
+        if not isinstance(statement.value, ast.Constant):  # a docstring
+            self.value(statement.value)
+
+    def _assign(self, statement: ast.Assign) -> None:
+        (target,) = statement.targets
+        if isinstance(target, ast.Tuple):
+            assert isinstance(statement.value, ast.Tuple)
+            numbers = [self.value(v) for v in statement.value.elts]
+            for name, number in zip(target.elts, numbers, strict=True):
+                self._assign_to(name, number)
+            return
+        self.target = target
+        self._assign_to(target, self.value(statement.value))
+
+    def _assign_to(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.set(target.id, value)
+            return
+        assert isinstance(target, ast.Subscript)
+        array, indices = self._entry(target)
+        self._store(array, indices, value)
+
+    def _store(self, array: Array, indices: Sequence[Any], value: Number) -> None:
+        array.store(self.kernel.builder, indices, self.kernel.cast(value, array.kind).value)
+
+    def _augassign(self, statement: ast.AugAssign) -> None:
+        target = statement.target
+        if isinstance(target, ast.Name):
+            before, given = self.get(target.id), self.value(statement.value)
+            self.set(target.id, self._combined(statement.op, before, given))
+            return
+        assert isinstance(target, ast.Subscript)
+        array, indices = self._entry(target)
+        before = Number(array.load(self.kernel.builder, indices), array.kind)
+        given = self.value(statement.value)
+        self._store(array, indices, self._combined(statement.op, before, given))
+
+    def _return(self, statement: ast.Return) -> None:
+        assert statement.value is not None
+        self.set("return", self.value(statement.value))
+        self.kernel.builder.branch(self.end)
+
+    def _break(self, statement: ast.Break) -> None:
+        self.loops[-1].is_left = True
+        self.kernel.builder.branch(self.loops[-1].after)
+
+    def _continue(self, statement: ast.Continue) -> None:
+        self.kernel.builder.branch(self.loops[-1].following)
+
+    def _if(self, statement: ast.If) -> None:
+        test = self.kernel.truth(self.value(statement.test))
+        self._choose(test, lambda: self.run(statement.body), lambda: self.run(statement.orelse))
+
+    def _while(self, statement: ast.While) -> None:
+        builder = self.kernel.builder
+        test, body, after = map(builder.append_basic_block, ("test", "body", "after"))
+        builder.branch(test)
+        builder.position_at_end(test)
+        endless = isinstance(statement.test, ast.Constant) and statement.test.value is True
+        if endless:
+            builder.branch(body)
+        else:
+            builder.cbranch(self.kernel.truth(self.value(statement.test)), body, after)
+        builder.position_at_end(body)
+        loop = Loop(test, after)
+        self._body(statement.body, loop)
+        if endless and not loop.is_left:
+            builder.unreachable()
+
+    def _for(self, statement: ast.For) -> None:
+        builder = self.kernel.builder
+        low, high, step, sign = self._range(statement.iter)
+        at = cgutils.alloca_once(builder, INT64)
+        builder.store(low, at)
+        names = ("test", "body", "following", "after")
+        test, body, following, after = map(builder.append_basic_block, names)
+        if sign is None:  # what is left is counted, since the end may lie on either side
+            left, one = cgutils.alloca_once(builder, INT64), ir.Constant(INT64, 1)
+            builder.store(self._turns(low, high, step), left)
+        builder.branch(test)
+        builder.position_at_end(test)
+        if sign is None:
+            goes_on = builder.icmp_signed(">", builder.load(left), ir.Constant(INT64, 0))
+        else:
+            goes_on = builder.icmp_signed(sign, builder.load(at), high)
+        builder.cbranch(goes_on, body, after)
+        builder.position_at_end(following)
+        builder.store(builder.add(builder.load(at), step, flags=("nsw",)), at)
+        if sign is None:
+            builder.store(builder.sub(builder.load(left), one), left)
+        builder.branch(test)
+        builder.position_at_end(body)
+        self._assign_to(statement.target, Number(builder.load(at), types.int64))
+        self._body(statement.body, Loop(following, after))
+
+    def _body(self, statements: Sequence[ast.stmt], loop: Loop) -> None:
+        """Write what a loop repeats, and go on after it."""
+        builder = self.kernel.builder
+        self.loops.append(loop)
+        self.run(statements)
+        self.loops.pop()
+        if not builder.block.is_terminated:
+            builder.branch(loop.following)
+        builder.position_at_end(loop.after)
