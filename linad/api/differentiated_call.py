@@ -10,6 +10,7 @@ from linad.arrays.buffers import refresh, share_storage, storage_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.control.rolling import rolled_part
+from linad.control.watching import watched
 from linad.core import tree
 from linad.core.foreign_arrays import taken_in
 from linad.core.memory_layouts import copied
@@ -131,7 +132,7 @@ class DifferentiatedCall:
         else:
             for i, value in zip(self.argnums, given, strict=True):
                 args[i] = value
-        result = self.f(*args, **self.kwargs)
+        result = watched(trace, self.f, *args, **self.kwargs)
         if self.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise OutputError(
@@ -145,12 +146,17 @@ class DifferentiatedCall:
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
         around = running_trace()
-        mark = len(around.equations) if isinstance(around, RecordTrace) else 0
+        mark, loops = 0, 0
+        if isinstance(around, RecordTrace) and around.rolls:
+            # What f knows of the same values by another way has no derivative here; on a tape
+            # they are told apart by their variables.
+            self.values = [around.by_another_name(v) for v in self.values]
+            mark, loops = len(around.equations), around.loops
         results, J = linearize_leaves(self, self.values, self.in_tree)
         if (
             isinstance(around, RecordTrace)
             and around.rolls
-            and len(around.equations) - mark >= LONG
+            and (len(around.equations) - mark >= LONG or around.loops > loops)
         ):
             results, J = self._rolled(around, mark, results, J)
         if self.keep:

@@ -98,7 +98,9 @@ class Tracer(Arithmetic):
     def alias(self) -> "Tracer":
         """Another handle on the array as it is now; what is written to it stays its own."""
         refresh_node(self)
-        return Tracer(self._trace, self._node, self._value)
+        made = Tracer(self._trace, self._node, self._value)
+        self._trace.aliased(made)
+        return made
 
     def write_at(self, region: Region, value: Any) -> None:
         """Write a value at a region of the array, which is the root of its views."""

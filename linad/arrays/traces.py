@@ -78,6 +78,10 @@ class Trace:
     watcher: Any = None
     """What knows of adopted code, if there was any when it started."""
 
+    pending: Any = None
+    """What follows the operations of the function and may put some off, if there is such a thing:
+    ``pending.interrupt()`` has them done."""
+
     def __init__(self) -> None:
         self.level = next(_levels)
         self.finished = False
@@ -86,6 +90,9 @@ class Trace:
         self._around: Token[Trace | None]
 
     def __enter__(self) -> "Trace":
+        around = running.get()
+        if around is not None and around.pending is not None:
+            around.pending.interrupt()
         self._around = running.set(self)
         if WATCHERS:
             self.watcher = next(iter(WATCHERS), None)  # another thread may have ended it
@@ -137,6 +144,14 @@ class Trace:
     def own(self, x: "Tracer") -> "Tracer":
         """A value of a trace around as this one knows it, if it takes such values up."""
         return x
+
+    def takes_over(self, x: "Tracer") -> bool:
+        """Whether an array of a trace around, all of which a value of this one replaces, is an
+        array of this trace from now on."""
+        return False
+
+    def aliased(self, made: "Tracer") -> None:
+        """Take note of another handle on a value."""
 
     def write(self, root: "Tracer", region: Region, value: Any) -> None:
         """Write ``value`` at a region of an array of this trace that owns its storage."""

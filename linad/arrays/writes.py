@@ -281,12 +281,12 @@ def _apart(value: Any, array: Any) -> Any:
 
 def overwrite(x: Any, value: Any) -> None:
     """Replace all entries of a traced array: what ``x += v`` and ``out=x`` do."""
-    same_trace = x._trace is getattr(value, "_trace", None)
     if (
         x._buffer is None
-        and same_trace
-        and value._buffer is None
+        and isinstance(value, Traced)
+        and value._buffer is None  # type: ignore[attr-defined]
         and _same_layout(concrete(x), concrete(value))
+        and (x._trace is value._trace or value._trace.takes_over(x))
     ):
         x._trace.check_alone(x)
         x._trace.written_to()

@@ -38,7 +38,7 @@ def number(x: Any) -> Any:
             return x
         if x._buffer is not None:  # others may see it change
             return FUNCTIONS[np.ndarray.__getitem__](x, ())
-        return type(x)(x._trace, x._node, number(x._value))  # type: ignore[call-arg]
+        return _handle(x, number(x._value))
     return x[()] if isinstance(x, np.ndarray) and not x.ndim else x
 
 
@@ -47,7 +47,7 @@ def array(x: Any) -> Any:
     if isinstance(x, Traced):
         if x.shape or not is_number(x):
             return x
-        return type(x)(x._trace, x._node, array(x._value))  # type: ignore[call-arg]
+        return _handle(x, array(x._value))
     return np.asarray(x)
 
 
@@ -87,3 +87,10 @@ def as_its_method(function: Callable[..., Any]) -> Callable[..., Any]:
         return like_its_methods(x, function(*args, **kwargs))
 
     return given
+
+
+def _handle(x: Any, value: Any) -> Any:
+    """Another handle on a traced value, which is another kind of thing."""
+    made = type(x)(x._trace, x._node, value)  # type: ignore[call-arg]
+    x._trace.aliased(made)
+    return made

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.moving_regions import read_moving, write_moving
+from linad.core.primitive import Primitive
 from linad.core.regions import Window
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
@@ -26,14 +27,19 @@ class Places:
         self.origin: dict[int, Any] = {}  # by the identity of parameters, and these
 
     def apart(self, tape: Tape) -> Tape:
-        equations = [self._apart(e) for e in tape.equations]
+        equations = [self.one_apart(e) for e in tape.equations]
         return Tape(tape.name, tape.inputs, equations, tape.outputs, tape.in_tree, tape.out_tree)
 
     def together(self, equations: Sequence[Equation]) -> list[Equation]:
         """The equations, those whose place is known as they were."""
         return [self._together(e) for e in equations]
 
-    def _apart(self, e: Equation) -> Equation:
+    def read_by(self, e: Equation) -> tuple[Primitive, dict[str, Any]] | None:
+        """The primitive and the parameters that an equation had before it was taken apart."""
+        found = self.origin.get(id(e.params))
+        return None if found is None else (found[1], found[3])
+
+    def one_apart(self, e: Equation) -> Equation:
         if e.primitive.name not in ("getitem", "read_region", "view_region", "write_region"):
             return e
         shape = getattr(e.inputs[0], "shape", ())
@@ -45,7 +51,7 @@ class Places:
         except TypeError:
             return e
         if found is None:
-            found = self.known[key] = _window_of(e, shape) or ()
+            found = self.known[key] = window_of(e.params, shape) or ()
         if not found:
             return e
         at, region = found
@@ -63,11 +69,11 @@ class Places:
         return Equation(primitive, e.inputs[:-1], params, e.outputs, e.source)
 
 
-def _window_of(e: Equation, shape: Shape) -> tuple[np.int64, Window] | None:
+def window_of(params: dict[str, Any], shape: Shape) -> tuple[np.int64, Window] | None:
     """What a read or a write names: the number of the first entry, and a window at 0."""
-    region = e.params.get("region")
+    region = params.get("region")
     if region is None:
-        return _of_index(e.params["index"], shape)
+        return _of_index(params["index"], shape)
     if type(region) is not Window or region.ndim != len(shape):
         return None
     moved = Window(0, region.shape, region.strides, region.ndim)

@@ -95,9 +95,12 @@ def loop(n: int) -> Iterator[Any]:
 
 
 def _repetitions(n: int) -> Iterator[Any]:
-    if running_trace() is None or n <= FEWEST:
+    around = running_trace()
+    if around is None or n <= FEWEST:
         yield from range(n)
         return
+    if around.pending is not None:
+        around.pending.interrupt()
     recording = Recording(n)
     try:
         recording.start(sys._getframe(1))
@@ -260,7 +263,7 @@ class Recording:
                 self.place[v] = k, (m, o)
         for array, stands in self.trace.captured[self.captured :]:
             if isinstance(array, np.ndarray):
-                self.entries[stands._node] = "constant", _key(stands._value)
+                self.entries[stands._node] = "constant", exact_key(stands._value)
         self.captured = len(self.trace.captured)
         self.states[k] = state_of(frame, lambda v: self._known(v, k))
         self.holdings[k] = self._holdings(k)
@@ -346,7 +349,7 @@ class Recording:
             return "view", value.shape, value._trace is root._trace and self._known(root, k)
         found = self.place.get(value._node) if isinstance(value._node, Var) else None
         if found is None:
-            return "outside", _key(value._node)
+            return "outside", exact_key(value._node)
         repetition, place = found
         return ("first", place) if repetition == 0 else ("traced", k - repetition, place)
 
@@ -374,7 +377,7 @@ class Recording:
     def _differ(self, e: Equation, f: Equation, k: int) -> str | None:
         if e.primitive is not f.primitive:
             return f"{f.primitive.name} in the place of {e.primitive.name}"
-        if not _same_params(e.params, f.params):
+        if not same_params(e.params, f.params):
             if "expected" in e.params:
                 return (
                     f"Python learns {f.params['expected']!r} of a traced value, and "
@@ -399,7 +402,7 @@ class Recording:
     def _source(self, a: Any, k: int) -> Any:
         """Where an operand of repetition k comes from."""
         if not isinstance(a, Var):
-            return "constant", _key(a)
+            return "constant", exact_key(a)
         found = self.place.get(a)
         if found is not None:
             return k - found[0], found[1]
@@ -535,7 +538,7 @@ class _Rolled:
         if len(equations) != len(self.equations):
             return False
         for e, f in zip(equations, self.equations, strict=True):
-            if e.primitive is not f.primitive or not _same_params(e.params, f.params):
+            if e.primitive is not f.primitive or not same_params(e.params, f.params):
                 return False
             if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in f.outputs]:
                 return False
@@ -551,10 +554,10 @@ class _Rolled:
                     return False
                 if isinstance(a, Var) and a in of.place:
                     return False
-                if not _may_begin(a, b):
+                if not may_begin(a, b):
                     return False
                 known_value = self.init.setdefault(source, a)
-                if known_value is not a and _key(known_value) != _key(a):
+                if known_value is not a and exact_key(known_value) != exact_key(a):
                     return False
         return True
 
@@ -608,7 +611,7 @@ def run_equations(equations: list[Equation], values: dict[Var, Any]) -> dict[Var
     return values
 
 
-def _may_begin(a: Any, carried: Var) -> bool:
+def may_begin(a: Any, carried: Var) -> bool:
     """Whether an operand can be the first value of what is carried."""
     if isinstance(a, Var):
         return (a.shape, a.dtype) == (carried.shape, carried.dtype)
@@ -621,7 +624,7 @@ def _may_begin(a: Any, carried: Var) -> bool:
     )
 
 
-def _same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:
+def same_params(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return a.keys() == b.keys() and all(_equal(a[name], b[name]) for name in a)
 
 
@@ -630,15 +633,15 @@ def _equal(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return _key(a) == _key(b)
+        return exact_key(a) == exact_key(b)
     if isinstance(a, tuple) and type(a) is type(b):
         return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
-        return _same_params(a, b)
+        return same_params(a, b)
     return params_key({"": a}) == params_key({"": b})
 
 
-def _key(a: Any) -> Any:
+def exact_key(a: Any) -> Any:
     """Equal for equal values, however large."""
     if isinstance(a, np.ndarray) and not a.dtype.hasobject:
         return "array", a.shape, a.dtype, a.tobytes()

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
+from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, known, tape_of
 from linad.control.places import Places
 from linad.control.repeat import repeat
@@ -52,15 +53,16 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     example : callable
         Gives values of the inputs for which the guards hold.
     """
-    if len(tape.equations) < LEAST_EQUATIONS:
-        return tape
     with collection_paused():
+        tape = absorbed(tape)
+        if len(tape.equations) < LEAST_EQUATIONS:
+            return tape
         places = Places()
-        found = _Roller(places.apart(tape)).best()
+        found = Roller(places.apart(tape)).best()
         return tape if found is None else found.rolled(example(), places)
 
 
-class _Roller:
+class Roller:
     """Where a tape repeats."""
 
     def __init__(self, tape: Tape) -> None:
@@ -85,7 +87,7 @@ class _Roller:
                 else:
                     self.name[k, i] = -names.setdefault(("constant", value_key(a)), len(names) + 1)
 
-    def best(self) -> "_Stretch | None":
+    def best(self) -> "Stretch | None":
         best = None
         for start, period, count in self._candidates():
             found = self._stretch(start, period, count)
@@ -119,15 +121,15 @@ class _Roller:
             if run >= LEAST_REPETITIONS * period and run >= LEAST_EQUATIONS:
                 yield int(starts[k]), period, run // period
 
-    def _stretch(self, start: int, period: int, count: int) -> "_Stretch | None":
+    def _stretch(self, start: int, period: int, count: int) -> "Stretch | None":
         """The repetitions that are equal in their flow of data; the first may be left out."""
         for peeled in range(3):
-            found = self._flow(start + peeled * period, period, count - peeled)
+            found = self.flow(start + peeled * period, period, count - peeled)
             if found is not None:
                 return found
         return None
 
-    def _flow(self, start: int, period: int, count: int) -> "_Stretch | None":
+    def flow(self, start: int, period: int, count: int) -> "Stretch | None":
         if count < LEAST_REPETITIONS:
             return None
         shape = count, period, self.width
@@ -161,14 +163,14 @@ class _Roller:
         count = int(bad[0]) + 1 if len(bad) else count
         if count < LEAST_REPETITIONS or count * period < LEAST_EQUATIONS:
             return None
-        return _Stretch(self, start, period, count, carried, moving).checked()
+        return Stretch(self, start, period, count, carried, moving).checked()
 
 
-class _Stretch:
+class Stretch:
     """Equal repetitions, and the loop that they are."""
 
     def __init__(
-        self, roller: _Roller, start: int, period: int, count: int, carried: Any, moving: Any
+        self, roller: Roller, start: int, period: int, count: int, carried: Any, moving: Any
     ) -> None:
         self.roller, self.tape = roller, roller.tape
         self.start, self.period, self.count = start, period, count
@@ -179,7 +181,7 @@ class _Stretch:
         first = self.start + j * self.period
         return self.tape.equations[first : first + self.period]
 
-    def checked(self) -> "_Stretch | None":
+    def checked(self) -> "Stretch | None":
         """Itself, if what is carried comes from one place before the loop."""
         zero, one = self.repetition(0), self.repetition(1)
         self.init: dict[Var, Any] = {}  # by the variable of repetition 0 that repetition 1 reads

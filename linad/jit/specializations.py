@@ -20,6 +20,7 @@ from linad.arrays.buffers import refresh_node
 from linad.arrays.tracer import Tracer
 from linad.arrays.zero_dim import array, is_number
 from linad.control.rolling import roll
+from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
@@ -279,7 +280,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
         try:
             args, kwargs = arguments.filled(tracers)
             held = tree.flatten((args, kwargs))
-            result = f(*args, **kwargs)
+            result = watched(recorder, f, *args, **kwargs)
         except BaseException:
             written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
             if share_memory(arguments.operands, written):

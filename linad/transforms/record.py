@@ -62,6 +62,7 @@ class RecordTrace(Trace):
         self.known: set[Var] = set()  # whose values Python has learned, and guards check
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
+        self.loops = 0  # that were recorded by templates
         self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
@@ -126,6 +127,16 @@ class RecordTrace(Trace):
                 known.add(_demand(e))
                 found += self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
         return needed(found, outputs)
+
+    def by_another_name(self, x: Any) -> Any:
+        """A value of this trace, where it lies, by a variable of its own; any other as it is."""
+        if not isinstance(x, Tracer) or x._trace is not self:
+            return x
+        x = x.frozen()
+        made = self._result(x._value)
+        same = Primitive.registry["positive"]
+        self.equations.append(Equation(same, (x._node,), {}, (made._node,), self.line()))
+        return made
 
     def constant(self, value: Any) -> Tracer:
         # A literal: equations hold a copy of it, since its storage will be written.

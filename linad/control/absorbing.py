@@ -1,0 +1,161 @@
+"""Repetitions before a loop that are the same as the loop's become part of it.
+
+    c1 = body(c0); c2 = body(c1); repeat(body, n)(c2)     becomes     repeat(body, n + 2)(c0)
+
+A template (`linad.control.templates`) needs some repetitions before it is there. They are compared
+with the body equation by equation, from the last one back.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.control.bodies import Body, known, tape_of
+from linad.control.places import Places
+from linad.control.python_loop import exact_key, may_begin, same_params
+from linad.control.repeat import Repeat, repeat
+from linad.core.tape import Equation, Tape, Var
+
+
+def absorbed(tape: Tape) -> Tape:
+    """The same program; loops have taken up equal repetitions that came before them."""
+    if not any([_may_absorb(e) for e in tape.equations]):
+        return tape
+    read = Counter([a for e in tape.equations for a in e.inputs if isinstance(a, Var)])
+    read.update([a for a in tape.outputs if isinstance(a, Var)])
+    found: list[Equation] = []
+    for e in tape.equations:
+        if _may_absorb(e):
+            loop = _Loop(_without_rows(e, read), read)
+            while loop.absorbs(found):
+                del found[len(found) - loop.size :]
+            e = loop.equation
+        found.append(e)
+    return Tape(tape.name, tape.inputs, found, tape.outputs, tape.in_tree, tape.out_tree)
+
+
+def _may_absorb(e: Equation) -> bool:
+    loop = e.primitive
+    return isinstance(loop, Repeat) and not loop.reverse and not loop.counted
+
+
+def _without_rows(e: Equation, read: Counter[Var]) -> Equation:
+    """The loop without rows of results that nobody reads."""
+    loop: Any = e.primitive
+    body = loop.body
+    kept = [j for j in range(len(e.outputs)) if j < body.carries or read[e.outputs[j]]]
+    if len(kept) == len(e.outputs):
+        return e
+    t = body.tape
+    shorter = tape_of(t.name, t.inputs, t.equations, [t.outputs[j] for j in kept])
+    made = known(Body(shorter, body.example, body.carries, body.rows))
+    outputs = tuple([e.outputs[j] for j in kept])
+    return Equation(repeat(made, loop.n), e.inputs, e.params, outputs, e.source)
+
+
+class _Loop:
+    """A loop, and what came before it.
+
+    Attributes
+    ----------
+    equation : Equation
+        With the repetitions that it has taken up.
+    size : int
+        Equations of a repetition.
+    """
+
+    def __init__(self, e: Equation, read: Counter[Var]) -> None:
+        self.equation, self.read = e, read
+        self.places = Places()
+        loop: Any = e.primitive
+        body = self.body = loop.body
+        self.size = len(body.tape.equations)
+        nc, nx = body.carries, body.rows
+        ins = body.tape.inputs
+        self.carries, self.rows, self.fixed = ins[:nc], ins[nc : nc + nx], ins[nc + nx :]
+        inside = [a for b in body.tape.equations for a in b.inputs]
+        self.used = {a for a in (*inside, *body.tape.outputs) if isinstance(a, Var)}
+
+    def absorbs(self, before: Sequence[Equation]) -> bool:
+        """Take up the last equations, if they are a repetition."""
+        e, nc = self.equation, self.body.carries
+        if not self.size or self.size > len(before) or len(e.outputs) > nc:
+            return False
+        stretch = before[len(before) - self.size :]
+        given = self._matched(stretch)
+        if given is None or not self._is_alone(stretch):
+            return False
+        operands = list(e.inputs)
+        for j, v in enumerate((*self.carries, *self.rows)):
+            if v not in given:
+                if v in self.used:
+                    return False
+                given[v] = operands[j] if j < nc else np.zeros(v.shape, v.dtype)
+            if j < nc:
+                a = given[v]
+                operands[j] = (
+                    a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
+                )
+            else:
+                first = np.asarray(given[v], v.dtype)[None]
+                operands[j] = np.concatenate([first, operands[j]])
+        loop: Any = e.primitive
+        longer = repeat(self.body, loop.n + 1)
+        self.equation = Equation(longer, tuple(operands), e.params, e.outputs, e.source)
+        for gone in (*stretch, e):
+            self.read.subtract([a for a in gone.inputs if isinstance(a, Var)])
+        self.read.update([a for a in operands if isinstance(a, Var)])
+        return True
+
+    def _is_alone(self, stretch: Sequence[Equation]) -> bool:
+        """Whether nothing else reads what a repetition has made."""
+        made = {v for e in stretch for v in e.outputs}
+        operands = [a for e in (*stretch, self.equation) for a in e.inputs]
+        here = Counter([a for a in operands if isinstance(a, Var) and a in made])
+        return all([self.read[v] == count for v, count in here.items()])
+
+    def _matched(self, stretch: Sequence[Equation]) -> dict[Var, Any] | None:
+        """What the equations take for what comes into the body, if they are the body's."""
+        body, operands = self.body, self.equation.inputs
+        nc, nx = body.carries, body.rows
+        given: dict[Var, Any] = dict(zip(self.fixed, operands[nc + nx :], strict=True))
+        if any([isinstance(a, Var) for a in operands[nc : nc + nx]]):
+            return None
+        rows = set(self.rows)
+        made: set[Var] = set()
+        for e, b in zip(stretch, body.tape.equations, strict=True):
+            if e.primitive is not b.primitive:
+                e = self.places.one_apart(e)
+            if e.primitive is not b.primitive or not same_params(e.params, b.params):
+                return None
+            if [(v.shape, v.dtype) for v in e.outputs] != [(v.shape, v.dtype) for v in b.outputs]:
+                return None
+            if len(e.inputs) != len(b.inputs):
+                return None
+            for a, x in zip(e.inputs, b.inputs, strict=True):
+                if not isinstance(x, Var):
+                    if not _same(a, x):
+                        return None
+                elif x not in given:
+                    if not (may_begin(a, x) and (x not in rows or not isinstance(a, Var))):
+                        return None
+                    given[x] = a
+                elif not _same(a, given[x]):
+                    return None
+            given.update(zip(b.outputs, e.outputs, strict=True))
+            made.update(e.outputs)
+        if any([isinstance(a, Var) and a in made for a in operands[nc + nx :]]):
+            return None
+        for v, y, a in zip(self.carries, body.tape.outputs, operands, strict=False):
+            if v in self.used and not _same(given.get(y) if isinstance(y, Var) else y, a):
+                return None
+        return given
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two operands are one variable, or equal constants."""
+    if isinstance(a, Var) or isinstance(b, Var):
+        return a is b
+    return exact_key(a) == exact_key(b)  # type: ignore[no-any-return]

@@ -1,0 +1,747 @@
+"""A loop of Python's, recorded in memory that does not grow with its repetitions.
+
+Where a function seems to repeat itself (`linad.control.watching`), a few repetitions are recorded
+here, on plain values. If they are equal, in the sense of `linad.control.rolling`, the last one is
+the template. From then on an operation is carried out and compared with the one that is expected:
+
+    primitive    and its parameters, but for the place that a read names
+    operands     relative: so many operations back. Fixed: the same value from before the loop,
+                 or an equal constant. Moving: a constant, or a place, that differs from repetition
+                 to repetition; it is all that is written down
+    result       its shape and dtype
+
+The first operation that differs, a write, a derivative that begins, or the end of the function ends
+the loop. It becomes one operation of the traces around, what has been done of the next repetition
+is done there, and the values that somebody still holds are given what they are there. So no promise
+is needed, and what Python does besides is done as always.
+"""
+
+import math
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.arrays.buffers import Storage, View, attach_view, root_of
+from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
+from linad.arrays.zero_dim import array, is_number, number
+from linad.control.bodies import Body, known, tape_of
+from linad.control.closures import ClosureTrace, plain
+from linad.control.loops import affordable, repeated
+from linad.control.places import Places, window_of
+from linad.control.python_loop import run_equations, same_params
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.core.memory_layouts import kept
+from linad.core.primitive import Primitive
+from linad.core.shapes import size_of
+from linad.core.tape import Equation, Var, guard, needed
+from linad.transforms.plain_operands import PlainOperands, same_bits
+from linad.transforms.record import RecordTrace
+
+RELATIVE, FIXED, CONSTANT, MOVING = range(4)
+
+_bare = object.__new__  # without the calls of a constructor
+
+BITS = 6
+"""A value is known by its operation, shifted by so many bits, and its place among the results."""
+
+
+class Step(NamedTuple):
+    """An operation that is expected.
+
+    Attributes
+    ----------
+    arity : int
+        How many operands it has.
+    operands : tuple of (kind, object)
+        How far back, which variable, which constant, or which `Moved`.
+    compared : list or None
+        The parameters, with what equality does not see; None if it takes more.
+    results : list of (shape, dtype)
+    result : (shape, dtype)
+        The first of these.
+    place : Moved or None
+        Where a read that moves writes down the place.
+    region : Region or None
+        What it reads there.
+    """
+
+    primitive: Primitive
+    arity: int
+    operands: tuple[tuple[int, Any], ...]
+    params: dict[str, Any]
+    compared: Any
+    results: list[tuple[Any, Any]]
+    result: Any
+    place: Any
+    region: Any
+
+
+class SharedOperands(PlainOperands):
+    """Plain arrays as a recorder keeps them; of one that has not changed there is one copy."""
+
+    __slots__ = ("_of", "_same")
+
+    def __init__(self, of: PlainOperands) -> None:
+        super().__init__()
+        self._of = of
+        self._same: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def keep(self, a: np.ndarray) -> np.ndarray:
+        found = self._same.get(id(a))
+        if found is None or not same_bits(a, found[1]):
+            found = self._same[id(a)] = a, self._of.keep(a)
+        return found[1]
+
+
+class TemplateTrace(ClosureTrace):
+    """Takes the place of the traces around while a loop of Python's repeats itself.
+
+    Parameters
+    ----------
+    watch : Watch
+        Is told when it ends.
+    around : list of Trace
+        The traces whose functions run, from the innermost.
+    recorder : RecordTrace
+        The one among them that keeps the program.
+    period : int
+        Operations that a repetition probably has.
+    """
+
+    def __init__(self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int) -> None:
+        super().__init__()
+        self.watch, self.around, self.recorder, self.period = watch, around, recorder, period
+        self.operands = SharedOperands(recorder.operands)
+        self.errors = recorder.errors
+        self.over = False
+        self.made: list[weakref.ref[Tracer]] = []
+        self.limit = 1024  # of these, until those that are gone are left out
+        self.origin: dict[Var, Tracer] = {}  # by what stands for it: a value from outside
+        self.stands: dict[int, tuple[Tracer, Any, Tracer]] = {}
+        self.applied = 0
+        self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
+        self.looks.append(2 * self.looks[0])
+        self.awaited, self.expected = -1, (0, 0)  # equations, and the repetitions they shall be
+        self.steps: list[Step] | None = None
+        self.here = self.at = self.repetitions = 0
+        self.hooks = {
+            "apply": self.apply,
+            "constant": self._constant_around,
+            "answer": self._answer_around,
+            "looked_at": self._looked_at_around,
+            "shown": self._shown_around,
+            "detach": self._detach_around,
+            "write": self._write_around,
+        }
+        self.before = [{name: vars(t).get(name) for name in self.hooks} for t in around]
+        self._set_hooks()
+
+    # What is asked of the traces around, and of this one, and ends the loop.
+
+    def _set_hooks(self) -> None:
+        for trace in self.around:
+            vars(trace).update(self.hooks)
+
+    def _remove_hooks(self) -> None:
+        for trace, before in zip(self.around, self.before, strict=True):
+            for name, hook in before.items():
+                if hook is None:
+                    del vars(trace)[name]
+                else:
+                    setattr(trace, name, hook)
+
+    def _constant_around(self, value: Any) -> Tracer:
+        self.settle()
+        return self.around[0].constant(value)
+
+    def _answer_around(self, tracer: Tracer, question: Any) -> Any:
+        self.settle()
+        return tracer._trace.answer(tracer, question)
+
+    def _looked_at_around(self, tracer: Tracer) -> None:
+        self.settle()
+        tracer._trace.looked_at(tracer)
+
+    def _shown_around(self, tracer: Tracer) -> None:
+        self.settle()
+        tracer._trace.shown(tracer)
+
+    def _detach_around(self, tracer: Tracer) -> Any:
+        self.settle()
+        return tracer._trace.detach(tracer)
+
+    def _write_around(self, root: Tracer, region: Any, value: Any) -> None:
+        self.settle()
+        root._trace.write(root, region, value)
+
+    constant = _constant_around
+    looked_at = _looked_at_around
+    shown = _shown_around
+    detach = _detach_around
+    write = _write_around
+
+    def check_alone(self, root: Tracer) -> None:
+        if root._buffer is not None:  # it is going to be written here and there
+            self.settle()
+            root._trace.check_alone(root)
+
+    def written_to(self) -> None:
+        for trace in self.around:
+            trace.written_to()
+
+    def takes_over(self, x: Tracer) -> bool:
+        if self.over or x._trace not in self.around or x._buffer is not None:
+            return False
+        known_here = self.stands.get(id(x))
+        if known_here is not None and known_here[2]._buffer is not None:
+            self.settle()  # there are views of it
+            return False
+        if any([t.arguments is not None and id(x) in t.arguments[0] for t in self.around]):
+            return False
+        x._trace, x._square = self, None
+        self.made.append(weakref.ref(x))
+        return True
+
+    def aliased(self, made: Tracer) -> None:
+        self.made.append(weakref.ref(made))
+
+    # Operations.
+
+    def _result(self, value: Any) -> Tracer:
+        result = super()._result(value)
+        self.made.append(weakref.ref(result))
+        return result
+
+    def lifted(self, a: Any) -> Any:
+        """What stands here for a value of a trace around."""
+        if type(a) is not Tracer or a._trace is self:
+            return a
+        found = self.stands.get(id(a))
+        if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
+            return found[2]
+        if self.steps is None:
+            # A copy of what a trace around holds is that trace's operation.
+            self._remove_hooks()
+            try:
+                stand = super().lifted(a)
+            finally:
+                self._set_hooks()
+        else:
+            stand = self._met_before(a)
+        if stand is not None:
+            self.stands[id(a)] = a, a._node, stand
+            self.origin.setdefault(stand._node, a)
+        return stand
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if not self.over:
+            if self.looks and self.applied == self.looks[0] * self.period:
+                self._look()
+            elif len(self.equations) == self.awaited:
+                self._begin_if_sound(self._flow(*self.expected))
+        if self.over:
+            return self._on_traces_around(primitive, args, params)
+        if self.steps is None:
+            return self._recorded(primitive, args, params)
+        return self._expected(primitive, args, params)
+
+    def _go_by_steps(self) -> None:
+        """Let operations come to `_expected` at once."""
+        quick: Any = self._expected
+        vars(self)["apply"] = quick
+        for trace in self.around:
+            vars(trace)["apply"] = quick
+
+    def _recorded(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        count = len(self.equations)
+        found = [self.lifted(a) for a in args]
+        if primitive.view and args[0]._trace is not self and type(args[0]._buffer) is View:
+            # Of a part of an array from outside: what is written there later is seen in it.
+            return self._on_traces_around(primitive, args, params)
+        try:
+            y = RecordTrace.apply(self, primitive, tuple(found), params)
+        except Exception:
+            del self.equations[count:]
+            return self._on_traces_around(primitive, args, params)
+        self.applied += 1
+        return y
+
+    def _on_traces_around(self, primitive: Primitive, args: Any, params: Any) -> Any:
+        self.settle()
+        if any([type(a) is Tracer and a._trace is self for a in args]):
+            self.check_alive()
+        return primitive(*args, **params)
+
+    # What a long loop spends its time in is written out here, without calls to spare.
+
+    def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        """Carry an operation out, if it is the one that the template has here."""
+        step = self.steps[self.at]  # type: ignore[index]
+        if primitive is not step.primitive or len(args) != step.arity:
+            return self._on_traces_around(primitive, args, params)
+        self.errors.look()
+        values: list[Any] = []
+        moved: list[tuple[Any, Any]] | None = None
+        here = self.here << BITS
+        k = 0
+        for kind, x in step.operands:
+            a = args[k]
+            k += 1
+            if type(a) is Tracer:
+                if a._trace is not self:
+                    a = self.lifted(a)
+                    if a is None:
+                        return self._on_traces_around(primitive, args, params)
+                node = a._node
+                if node is not x:  # which is what is fixed
+                    if type(node) is not int:
+                        node = self.number.get(node, 0)
+                    if kind or here - node != x:
+                        return self._on_traces_around(primitive, args, params)
+                values.append(a._value)
+                continue
+            if kind == CONSTANT:
+                if a is not x and not _same_constant(a, x):
+                    return self._on_traces_around(primitive, args, params)
+            elif kind == MOVING and x.takes(a):
+                moved = moved or []
+                moved.append((x.values, a))
+            else:
+                return self._on_traces_around(primitive, args, params)
+            values.append(a)
+        if params or step.params:
+            if step.place is not None:
+                place = window_of(params, values[0].shape)
+                if place is None or place[1].key != step.region.key:
+                    return self._on_traces_around(primitive, args, params)
+                moved = moved or []
+                moved.append((step.place.values, place[0]))
+            elif not _same_plain(params, step):
+                return self._on_traces_around(primitive, args, params)
+        try:
+            y = primitive.impl(*values, **params) if params else primitive.impl(*values)
+        except Exception:
+            return self._on_traces_around(primitive, args, params)
+        if type(y) is tuple:
+            if [(v.shape, v.dtype) for v in y] != step.results:
+                return self._on_traces_around(primitive, args, params)
+            result: Any = tuple([Tracer(self, here + o, v) for o, v in enumerate(y)])
+            self.made += [weakref.ref(t) for t in result]
+        else:
+            shape, dtype = step.result
+            if y.shape != shape or (y.dtype is not dtype and y.dtype != dtype):
+                return self._on_traces_around(primitive, args, params)
+            result = _bare(Tracer)
+            result._trace, result._node, result._value, result._buffer = self, here, y, None
+            self.made.append(weakref.ref(result))
+        if moved is not None:
+            for rows, a in moved:
+                rows.append(kept(a) if type(a) is np.ndarray else a)
+        self._advance()
+        if primitive.view and type(y) is np.ndarray:
+            attach_view(result, self.lifted(args[0]), primitive, params)
+        return result
+
+    def answer(self, tracer: Tracer, question: Any) -> Any:
+        # What is computed for the question may be what differs.
+        if question is not np.array and tracer.shape:
+            tracer = tracer.reshape(())
+        if question is bool and tracer.dtype.kind != "b":
+            tracer = tracer != 0
+        if not self.over and self.steps is None:
+            return super().answer(tracer, question)
+        if not self.over:
+            assert self.steps is not None
+            step = self.steps[self.at]
+            answer = question(tracer._value)
+            if step.primitive is guard and self._is_operand(tracer, step):
+                expected = step.params["expected"]
+                if type(answer) is type(expected) and np.array_equal(answer, expected):
+                    self._advance()
+                    return answer
+            self.settle()
+        return tracer._trace.answer(tracer, question)
+
+    def _is_operand(self, tracer: Tracer, step: Step) -> bool:
+        ((kind, x),) = step.operands
+        node = tracer._node
+        if kind == FIXED:
+            return node is x
+        if type(node) is not int:
+            node = self.number.get(node, 0)
+        return kind == RELATIVE and (self.here << BITS) - node == x
+
+    def _advance(self) -> None:
+        self.here += 1
+        self.at += 1
+        if self.at == self.size:
+            self.at = 0
+            self.repetitions += 1
+            if len(self.made) > self.limit:
+                self._prune()
+
+    def _prune(self) -> None:
+        self.made = [r for r in self.made if r() is not None]
+        self.limit = 1024 + 2 * len(self.made)
+
+    # The template.
+
+    def _look(self) -> None:
+        """See whether what was recorded repeats itself; if it does, find out where a repetition
+        is best said to begin."""
+        count = self.looks.pop(0)
+        total = len(self.equations)
+        period, rest = divmod(total, count)
+        tries = [(0, period), (period, period)] if not rest else []
+        if tries and not self.looks:  # one repetition in two may swap what the other does
+            tries += [(total % (2 * period), 2 * period)]
+        for start, length in tries:
+            found = self._flow(start, length)
+            if found is not None:
+                later = _fewest_carries(found)
+                if later:
+                    self.looks = []
+                    self.awaited, self.expected = total + later, (start + later, length)
+                else:
+                    self._begin_if_sound(found)
+                return
+        if not self.looks:
+            self.settle()
+
+    def _flow(self, start: int, period: int) -> Stretch | None:
+        """The repetitions from an equation to the end, if they are equal."""
+        self.places = Places()
+        stands = [t._node for _, t in self.captured]
+        tape = self.places.apart(tape_of("loop", stands, self.equations, []))
+        total = len(self.equations)
+        found = Roller(tape).flow(start, period, (total - start) // period)
+        return found if found is not None and found.start + found.size == total else None
+
+    def _begin_if_sound(self, found: Stretch | None) -> None:
+        if found is None or not self._is_sound(found):
+            self.settle()
+        else:
+            self._begin(found)
+
+    def _is_sound(self, found: Stretch) -> bool:
+        """Whether nothing in it might raise unnoticed, and all that is fixed is made before."""
+        last = [*found.repetition(found.count - 2), *found.repetition(found.count - 1)]
+        used = {a for e in last for a in e.inputs if isinstance(a, Var)}
+        inside = {v for j in range(found.count) for e in found.repetition(j) for v in e.outputs}
+        one = found.repetition(1)
+        own = {v for e in one for v in e.outputs} | set(found.init)
+        if any([isinstance(a, Var) and a in inside - own for e in one for a in e.inputs]):
+            return False
+        return not any(
+            [e.primitive.partial and used.isdisjoint(e.outputs) for e in found.repetition(1)]
+        )
+
+    def _begin(self, found: Stretch) -> None:
+        self.stretch = found
+        equations = found.tape.equations
+        self.size = found.period
+        self.here, self.at, self.repetitions = len(equations), 0, 0
+        first = len(equations) - 2 * found.period
+        self.number = {
+            v: ((first + k) << BITS) + o
+            for k, e in enumerate(equations[first:])
+            for o, v in enumerate(e.outputs)
+        }
+        self.moving = {key: Moved(found.repetition(0)[key[0]].inputs[key[1]]) for key in found.rows}
+        last = found.repetition(found.count - 1)
+        begin = len(equations) - found.period
+        self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
+        self._go_by_steps()
+
+    def _step(self, m: int, e: Equation, here: int) -> Step:
+        operands: list[tuple[int, Any]] = []
+        for i, a in enumerate(e.inputs):
+            if (m, i) in self.moving:
+                operands.append((MOVING, self.moving[m, i]))
+            elif isinstance(a, Var) and a in self.number:
+                operands.append((RELATIVE, here - self.number[a]))
+            else:
+                operands.append((FIXED if isinstance(a, Var) else CONSTANT, a))
+        primitive, params, place, region = e.primitive, e.params, None, None
+        read = self.places.read_by(e)
+        if read is not None:
+            primitive, original = read
+            kind, place = operands.pop()
+            if kind == MOVING:
+                region = params["region"]
+            else:
+                place = None
+            params = original
+        results = [(v.shape, v.dtype) for v in e.outputs]
+        first = results[0] if results else None
+        count, compared = len(operands), _compared(params)
+        return Step(
+            primitive, count, tuple(operands), params, compared, results, first, place, region
+        )
+
+    def _met_before(self, a: Tracer) -> Tracer | None:
+        """What stands for a value from outside, None if it is a new one."""
+        version = getattr(root_of(a)._buffer, "version", 0)
+        if type(a._buffer) is View and a._buffer.version != version:
+            return None
+        return self._known.get(("tracer", id(a._value), id(a._node), version))
+
+    # The end.
+
+    def settle(self) -> None:
+        """Make one operation of the loop, on the traces around, and give them their values."""
+        if self.over:
+            return
+        self.over = True
+        vars(self).pop("apply", None)
+        self._remove_hooks()
+        held, views = self._held()
+        loops = self.steps is not None and self.repetitions > 0
+        values = self._emitted(held) if loops else self._unrolled()
+        for t in held:
+            self._give(t, values[t._node])
+        for t in views:
+            t._trace = t._buffer.root._trace
+        self.finished = True
+        self.recorder.loops += loops
+        self.watch.template_ended(loops)
+
+    def _captured_values(self) -> dict[Any, Any]:
+        return {t._node: held for held, t in self.captured}
+
+    def _unrolled(self) -> dict[Any, Any]:
+        values: dict[Any, Any] = run_equations(self.equations, self._captured_values())
+        if self.steps is not None:  # a part of the first repetition
+            known_here = {number: values[v] for v, number in self.number.items()}
+            values.update(self._partly(values, known_here))
+        return values
+
+    def _emitted(self, held: list[Tracer]) -> dict[Any, Any]:
+        stretch, size = self.stretch, self.size
+        equations = stretch.tape.equations
+        before = self.places.together(equations[: stretch.start])
+        values: dict[Any, Any] = run_equations(before, self._captured_values())
+        total = stretch.count + self.repetitions
+        made = {v: k for k, e in enumerate(equations) for v in e.outputs}
+        last: dict[tuple[int, int], Any] = {}
+        any_: dict[tuple[int, int], list[tuple[int, Any]]] = {}
+        for t in held:
+            node = t._node
+            if isinstance(node, Var):
+                if node in values:
+                    continue
+                k = made[node]
+                o = equations[k].outputs.index(node)
+            else:
+                k, o = node >> BITS, node & (2**BITS - 1)
+            j, m = divmod(k - stretch.start, size)
+            if j == total - 1:
+                last[m, o] = node
+            elif j < total:
+                any_.setdefault((m, o), []).append((j, node))
+        final, stacked = self._loop(values, total, list(last), list(any_))
+        for place, node in last.items():
+            values[node] = final[place]
+        for place, nodes in any_.items():
+            for j, node in nodes:
+                if node not in values:
+                    values[node] = stacked[place][j]
+        begin = (self.here - self.at - size) << BITS
+        known_here = {begin + (m << BITS) + o: v for (m, o), v in final.items()}
+        values.update(self._partly(values, known_here))
+        return values
+
+    def _loop(
+        self, values: dict[Any, Any], total: int, last: list[Any], rows: list[Any]
+    ) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """Run all repetitions: what they leave of each carry and of ``last``, and the rows."""
+        stretch = self.stretch
+        zero, one = stretch.repetition(0), stretch.repetition(1)
+        place = {v: (m, o) for m, e in enumerate(zero) for o, v in enumerate(e.outputs)}
+        slots = {place[v]: v for v in stretch.init}
+        init: dict[Any, Any] = {place[v]: a for v, a in stretch.init.items()}
+        numbers = self.numbers
+        for m, o in last:
+            if (m, o) not in slots:
+                v = one[m].outputs[o]
+                slots[m, o] = Var(next(numbers), v.shape, v.dtype)
+                init[m, o] = np.zeros(v.shape, v.dtype)
+        moving = {k: Var(next(numbers), r.shape[1:], r.dtype) for k, r in stretch.rows.items()}
+        body = [
+            e.with_inputs(tuple([moving.get((m, i), a) for i, a in enumerate(e.inputs)]))
+            for m, e in enumerate(one)
+        ]
+        inner = {v for e in one for v in e.outputs} | set(slots.values()) | set(moving.values())
+        fixed = list(
+            dict.fromkeys(
+                a for e in body for a in e.inputs if isinstance(a, Var) and a not in inner
+            )
+        )
+        outputs = [one[m].outputs[o] for m, o in (*slots, *rows)]
+        ins = [*slots.values(), *moving.values(), *fixed]
+        given = [values[a] if isinstance(a, Var) else a for a in init.values()]
+        given = [
+            a if isinstance(a, Tracer) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)[()]
+            for a, v in zip(given, slots.values(), strict=True)
+        ]
+        arrays = [
+            np.concatenate([r, np.array(self.moving[k].values[: self.repetitions], r.dtype)])
+            for k, r in stretch.rows.items()
+        ]
+        others = [values[v] for v in fixed]
+        shown = [plain(x) for x in (*given, *[r[0] for r in arrays], *others)]
+        shown = [
+            np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
+            for x, v in zip(shown, ins, strict=True)
+        ]
+        equations = needed(self.places.together(body), outputs)
+        tape = tape_of("loop", ins, equations, outputs)
+        made = known(Body(tape, shown, len(slots), len(moving)))
+        operands = [*given, *arrays, *others]
+        found = repeated(made, total, False, operands, affordable(made, total))
+        final = dict(zip(slots, found, strict=False))
+        return final, dict(zip(rows, found[len(slots) :], strict=True))
+
+    def _partly(self, values: dict[Any, Any], made: dict[int, Any]) -> dict[Any, Any]:
+        """What has been done of the repetition that Python is in, on the traces around."""
+        stretch = self.stretch
+        equations = stretch.repetition(stretch.count - 1)
+        assert self.steps is not None
+        here = (self.here - self.at) << BITS
+        made = dict(made)
+        for m in range(self.at):
+            e, step = equations[m], self.steps[m]
+            operands = []
+            inputs = step.operands if step.place is None else (*step.operands, (MOVING, step.place))
+            for kind, x in inputs:
+                if kind == RELATIVE:
+                    operands.append(made[here - x])
+                elif kind == FIXED:
+                    operands.append(values[x])
+                else:
+                    operands.append(x.values[self.repetitions] if kind == MOVING else x)
+            if step.place is None:
+                y = step.primitive(*operands, **step.params)
+            else:
+                y = e.primitive(*operands, **e.params)
+            for o, v in enumerate(y if isinstance(y, tuple) else (y,)):
+                made[here + o] = v
+            here += 1 << BITS
+        return made
+
+    def _held(self) -> tuple[list[Tracer], list[Tracer]]:
+        """The values that somebody holds; and views, which are made anew of what they look into."""
+        own = {id(t): t._node for _, t in self.captured}
+        alive = [t for t in [r() for r in self.made] if t is not None]
+        held = {id(t): t for t in alive if t._trace is self and id(t) not in own}
+        views = [t for t in held.values() if type(t._buffer) is View]
+        for t in views:
+            root = root_of(t)
+            t._buffer.where()
+            if id(root) in own:
+                root = t._buffer.root = self.origin[own[id(root)]]
+                if root._buffer is None:
+                    root._buffer = Storage()
+                root._buffer.viewed = True
+            elif root._trace is self:
+                held[id(root)] = root
+            t._node, t._buffer.version, t._buffer.base = None, -1, None
+            del held[id(t)]
+        return list(held.values()), views
+
+    def _give(self, t: Tracer, value: Any) -> None:
+        """Make a value stand for another."""
+        if not isinstance(value, Tracer):
+            value = self.around[0].constant(np.array(value)[()])
+        if not t.shape:
+            value = number(value) if is_number(t) else array(value)
+        viewed = t._buffer is not None and t._buffer.viewed
+        stored = t._buffer is not None
+        t._trace, t._node, t._value = value._trace, value._node, value._value
+        t._square, t._buffer = None, None
+        if stored:
+            t._buffer = Storage()
+            t._buffer.viewed = viewed
+
+
+def _fewest_carries(found: Stretch) -> int:
+    """How many equations later a repetition begins, if the fewest numbers are to be carried."""
+    period = found.period
+    equations = [e for j in range(found.count) for e in found.repetition(j)]
+    made = {v: k for k, e in enumerate(equations) for v in e.outputs}
+    last: dict[Var, int] = {}
+    for k, e in enumerate(equations):
+        last.update((a, k) for a in e.inputs if isinstance(a, Var) and a in made)
+    change = np.zeros(len(equations) + 1, np.int64)
+    for v, k in last.items():
+        if k <= made[v] + 2 * period:
+            change[made[v] + 1] += max(1, size_of(v.shape))
+            change[k + 1] -= max(1, size_of(v.shape))
+    alive = np.cumsum(change)[2 * period : 3 * period]
+    guards = [e.primitive is guard for e in found.repetition(2)]
+    return int(np.argmin(np.where(guards, alive.max() + 1, alive)))
+
+
+class Moved:
+    """What moves: constants of one kind, one for each repetition since the template was made."""
+
+    __slots__ = ("dtype", "kind", "shape", "values")
+
+    def __init__(self, example: Any) -> None:
+        self.kind, self.shape = type(example), np.shape(example)
+        self.dtype = np.asarray(example).dtype
+        self.values: list[Any] = []
+
+    def takes(self, a: Any) -> bool:
+        if type(a) is not self.kind:
+            return False
+        return self.kind in _NUMBERS or (a.shape == self.shape and a.dtype == self.dtype)
+
+
+_NUMBERS = (float, int, complex, bool)
+
+
+def _same_constant(a: Any, x: Any) -> bool:
+    """Whether an operand is the constant that is expected, to the bit."""
+    if type(a) is not type(x):
+        return False
+    if type(a) is float:
+        return a == x and math.copysign(1.0, a) == math.copysign(1.0, x)
+    if type(a) is np.ndarray:
+        return same_bits(a, x)
+    if isinstance(a, np.generic):
+        return a.dtype == x.dtype and a.tobytes() == x.tobytes()
+    return type(a) in (int, bool, str) and a == x
+
+
+def _compared(params: dict[str, Any]) -> Any:
+    """Parameters with the types that equality does not tell apart; None if that is not all."""
+    found = []
+    for name, value in params.items():
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all([a is None or a is ... or isinstance(a, _PLAIN) for a in parts]):
+            return None
+        types = tuple(map(type, value)) if isinstance(value, tuple) else None
+        found.append((name, value, types))
+    return found
+
+
+_PLAIN = (int, bool, str, slice, np.dtype, type)
+
+
+def _same_plain(params: dict[str, Any], step: Step) -> bool:
+    if step.compared is None:
+        return same_params(params, step.params)
+    if len(params) != len(step.compared):
+        return False
+    for name, value, types in step.compared:
+        found = params.get(name)
+        if found is value:
+            continue
+        if type(found) is not type(value) or found != value:
+            return False
+        if types is not None and tuple(map(type, found)) != types:  # type: ignore[arg-type]
+            return False
+    return True

@@ -1,0 +1,174 @@
+"""Seeing that a function repeats itself while it is being recorded.
+
+One byte an operation is noted. Where the last bytes repeat with a period, for many operations, the
+function is probably in a loop of Python's, and from the next repetition on a
+`linad.control.templates.TemplateTrace` takes over. That this is a guess costs nothing but time: a
+template compares every operation.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from linad.arrays.traces import Trace
+from linad.control.templates import TemplateTrace
+from linad.core.marks import running, running_traces
+from linad.core.primitive import Primitive
+from linad.transforms.record import RecordTrace
+
+LEAST_SEEN = 400
+"""Operations that must have repeated, in four repetitions or more, before a template is tried."""
+
+LOOKED_AT = 128
+"""Operations after which it is looked for a period again."""
+
+TAIL = 32
+"""Operations by which places that look alike are found."""
+
+MOST_PERIODS = 40
+
+REMEMBERED = 2**15
+"""Operations that are remembered; a longer period than a quarter of them is not seen."""
+
+MOST_FAILURES = 8
+"""Templates that did not come about, after which none is tried in this function."""
+
+
+def watched(trace: Trace, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function whose operations a trace follows; its loops are recorded by templates, if a
+    program is recorded at all."""
+    around = list(running_traces())
+    recorder = next((t for t in around if type(t) is RecordTrace and t.rolls), None)
+    if recorder is None or trace is not around[0] or trace.pending is not None:
+        return f(*args, **kwargs)
+    watch = Watch(trace, recorder)
+    try:
+        return f(*args, **kwargs)
+    finally:
+        watch.end()
+
+
+class Watch:
+    """What looks at the operations of a function.
+
+    Parameters
+    ----------
+    trace : Trace
+        The innermost one, whose function runs.
+    recorder : RecordTrace
+        The one that keeps the program.
+    """
+
+    def __init__(self, trace: Trace, recorder: RecordTrace) -> None:
+        self.trace, self.recorder = trace, recorder
+        self.template: TemplateTrace | None = None
+        self.codes: dict[Primitive, int] = {}
+        self.log = bytearray()
+        self.due, self.begins, self.period = LOOKED_AT, -1, 0
+        self.failures = 0
+        self.before: dict[str, Any] | None = None
+        self._set_hooks()
+
+    def _set_hooks(self) -> None:
+        trace: Any = self.trace
+        trace.pending = self
+        self.before = {name: vars(trace).get(name) for name in ("apply", "write")}
+        self.apply, self.write = trace.apply, trace.write
+        trace.apply, trace.write = self._look, self._written
+
+    def _remove_hooks(self) -> None:
+        if self.before is None:
+            return
+        for name, hook in self.before.items():
+            if hook is None:
+                del vars(self.trace)[name]
+            else:
+                setattr(self.trace, name, hook)
+        self.before = None
+
+    def _look(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        log = self.log
+        n = len(log)
+        if n == self.begins:
+            if running.get() is self.trace:
+                return self._begin()(primitive, args, params)
+            self._forget()
+        elif n == self.due:
+            self._consider()
+        code = self.codes.get(primitive)
+        if code is None:
+            code = self.codes[primitive] = len(self.codes) & 255
+        log.append(code)
+        return self.apply(primitive, args, params)
+
+    def _written(self, root: Any, region: Any, value: Any) -> None:
+        self._forget()
+        self.write(root, region, value)
+
+    def _forget(self) -> None:
+        self.log.clear()
+        self.due, self.begins = LOOKED_AT, -1
+
+    def _consider(self) -> None:
+        log = self.log
+        if len(log) >= REMEMBERED:
+            del log[: REMEMBERED // 2]
+            self.begins = -1
+        n = len(log)
+        self.due = n + LOOKED_AT
+        if self.begins >= n:
+            return
+        tail = bytes(log[-TAIL:])
+        at = n - TAIL
+        for _ in range(MOST_PERIODS):
+            at = log.rfind(tail, 0, at + TAIL - 1)
+            if at < 0:
+                return
+            period = n - TAIL - at
+            run = max(LEAST_SEEN, 3 * period)
+            if run + period > n:
+                return
+            if log[-run:] == log[-run - period : -period]:
+                self._expect(period)
+                return
+
+    def _expect(self, period: int) -> None:
+        """Let a template begin where the repetitions do."""
+        codes = np.frombuffer(bytes(self.log), np.uint8)
+        differ = np.flatnonzero(codes[period:] != codes[:-period])
+        first = int(differ[-1]) + 1 if len(differ) else 0
+        n = len(self.log)
+        self.begins = n + (first - n) % period
+        self.period = period
+        if self.begins == n:
+            self.begins += period
+
+    def _begin(self) -> Callable[..., Any]:
+        self._remove_hooks()
+        period = self.period
+        self._forget()
+        self.template = TemplateTrace(self, list(running_traces()), self.recorder, period)
+        return self.template.apply
+
+    def template_ended(self, settled: bool) -> None:
+        """Look at operations again, if there is hope that they repeat."""
+        self.template = None
+        self.failures += not settled
+        if self.failures < MOST_FAILURES:
+            self._set_hooks()
+
+    def interrupt(self) -> None:
+        """Another trace begins: what it does is not seen here."""
+        if self.template is not None:
+            self.template.settle()
+        self._forget()
+
+    def end(self) -> None:
+        """The function has returned: its values are those of its trace again."""
+        self.failures = MOST_FAILURES
+        if self.template is not None:
+            self.template.settle()
+        else:
+            self._remove_hooks()
+        self.trace.pending = None

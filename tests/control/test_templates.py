@@ -1,0 +1,308 @@
+"""Long loops of Python's are recorded by templates; where they end, the program is the same."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import linad
+from linad.control import control_primitive
+from linad.control.repeat import Repeat
+from linad.jit import specializations
+
+X = np.array([0.7, 0.3, 0.5])
+ROWS = np.random.default_rng(0).standard_normal((120, 3))
+N = 120
+
+
+def step(y, x):
+    return np.sin(y * x[0]) * 0.3 + y * 0.5 + x[2]
+
+
+def plain(x):
+    y = x
+    for _ in range(N):
+        y = step(y, x)
+    return np.sum(y * y)
+
+
+def other_operation_late(x):
+    y = x
+    for k in range(N):
+        y = step(y, x)
+        if k == 101:
+            y = y * 1.1 + x
+    return np.sum(y)
+
+
+def other_place_late(x):
+    y = x
+    for k in range(N):
+        y = step(y, x) + 0.1 * y[0 if k < 100 else 1]
+    return np.sum(y)
+
+
+def other_number_late(x):
+    y = x
+    for k in range(N):
+        y = step(y, x) * (0.9 if k < 100 else 0.8)
+    return np.sum(y)
+
+
+def other_sign_of_zero_late(x):
+    y = x
+    for k in range(N):
+        y = step(y, x) + 0.1 * np.copysign(y, 0.0 if k < 100 else -0.0)
+    return np.sum(y)
+
+
+def numbers_that_change(x):
+    y, t = x, 0.0
+    for k in range(N):
+        y = step(y, x) * np.exp(-0.01 * t) + x * k * 1e-3 + 0.1 * ROWS[k]
+        t += 0.01
+    return np.sum(y)
+
+
+def places_that_move(x):
+    table, y = np.outer(ROWS[:, 0], x), x
+    for k in range(N):
+        y = step(y, x) + 0.1 * table[k]
+    return np.sum(y)
+
+
+def left_early(x):
+    y, total = x, 0.0 * x[0]
+    for _ in range(10 * N):
+        y = step(y, x)
+        total = total + np.sum(y * y)
+        if total > 300.0:
+            break
+    return np.sum(y) * total
+
+
+def list_that_grows(x):
+    y, path = x, []
+    for _ in range(N):
+        y = step(y, x)
+        path.append(y[1])
+    return np.sum(np.stack(path) ** 2) + y[0]
+
+
+def one_held(x):
+    y, held = x, x
+    for k in range(N):
+        y = step(y, x)
+        if k == 80:
+            held = y
+    return np.sum(y * held)
+
+
+def held_one_used(x):
+    y, held = x, x
+    for k in range(N):
+        y = step(y, x) + 0.1 * held
+        if k == 100:
+            held = y
+    return np.sum(y)
+
+
+def held_from_the_first(x):
+    y, first = x, []
+    for _ in range(N):
+        v = np.sin(y)
+        first = first or [v]
+        y = step(y, x) + 0.1 * v * first[0]
+    return np.sum(y)
+
+
+def two_back(x):
+    a, b = x, x * 0.5
+    for _ in range(N):
+        a, b = b, step(b + 0.1 * a, x)
+    return np.sum(a * b)
+
+
+def in_place(x):
+    y = x * 1.0
+    for _ in range(N):
+        y += 0.1 * (step(y, x) - y)
+    return np.sum(y**2)
+
+
+def seen_by_a_view(x):
+    y = x * 1.0
+    part = y[1:]
+    for _ in range(N):
+        y += 0.1 * (step(y, x) - y)
+    return np.sum(y**2) + np.sum(part)
+
+
+def written_later(x):
+    z, y = x * 2.0, x
+    for _ in range(N):
+        part, y = z[1:], step(y, x) + 0.01 * np.sum(z[1:])
+        last = y[1:]
+    z[1] = 5.0 * x[0]
+    y[2] = 3.0 * x[1]
+    return np.sum(y) + np.sum(part) + np.sum(last * last)
+
+
+def written_in_the_loop(x):
+    y = x
+    for k in range(N):
+        y = step(y, x)
+        if k == 100:
+            y[1] = x[0]
+    return np.sum(y)
+
+
+def loops_in_a_loop(x):
+    y = x
+    for k in range(3):
+        for _ in range(N):
+            y = step(y, x)
+        y = y + np.tanh(x) * k
+    return np.sum(y)
+
+
+def other_loops_within(x):
+    y, h = x, linad.grad(lambda z: np.sum(np.sin(z) * z))
+    for k in range(N):
+        y = step(y, x)
+        if k == 100:
+            y = y + 0.1 * h(y)
+            y = linad.scan(lambda c, _: (step(c, x), None), y, length=5)[0]
+            for _ in linad.loop(20):
+                y = step(y, x)
+    return np.sum(y)
+
+
+def caught(x):
+    y, failures = x, 0.0
+    for k in range(N):
+        y = step(y, x)
+        try:
+            np.linalg.inv(np.diag(y) if k != 90 else np.zeros((3, 3)) * x[0])
+        except np.linalg.LinAlgError:
+            failures += 1.0
+    return np.sum(y) + failures * x[0]
+
+
+def known_by_two_ways(x):
+    def inner(z):
+        for _ in range(N):
+            z = step(z, x)
+        return np.sum(z)
+
+    return linad.grad(inner)(x) @ x
+
+
+LOOPS = [
+    plain,
+    other_operation_late,
+    other_place_late,
+    other_number_late,
+    other_sign_of_zero_late,
+    numbers_that_change,
+    places_that_move,
+    left_early,
+    list_that_grows,
+    one_held,
+    held_one_used,
+    held_from_the_first,
+    two_back,
+    in_place,
+    seen_by_a_view,
+    written_later,
+    written_in_the_loop,
+    loops_in_a_loop,
+    other_loops_within,
+    caught,
+    known_by_two_ways,
+]
+
+
+@pytest.fixture(autouse=True)
+def by_numpy(monkeypatch):
+    """Programs run by NumPy: what is recorded counts here, not what is compiled."""
+    monkeypatch.setattr(specializations, "compiler_is_off", lambda: True)
+    monkeypatch.setattr(control_primitive, "compiler_is_off", lambda: True)
+
+
+@pytest.mark.parametrize("f", LOOPS)
+def test_same_values_and_gradients(f):
+    compiled, gradient = linad.jit(f), linad.jit(linad.grad(f))
+    value, expected = f(X), linad.grad(f)(X)
+    for _ in range(2):  # recorded, and run
+        np.testing.assert_allclose(compiled(X), value, rtol=1e-10)
+        np.testing.assert_allclose(gradient(X), expected, rtol=1e-8, atol=1e-13)
+
+
+def _recorded(f, x):
+    made = linad.jit(f)
+    made(x)
+    ((variant,),) = made.variants.values()
+    return variant
+
+
+def test_one_loop_of_all_repetitions():
+    """Those from which the template was made are taken up by the loop."""
+    variant = _recorded(plain, X)
+    loops = [e for e in variant.tape.equations if isinstance(e.primitive, Repeat)]
+    assert len(loops) == 1
+    assert loops[0].primitive.n < N
+    (whole,) = [e for e in variant.rolled.equations if isinstance(e.primitive, Repeat)]
+    assert whole.primitive.n == N
+    assert len(variant.rolled.equations) < 10
+
+
+def test_memory_does_not_grow_with_the_repetitions():
+    def peak(n):
+        def f(x):
+            y = x
+            for k in range(n):
+                y = step(y, x) + 1e-3 * k
+            return np.sum(y)
+
+        gc.collect()
+        tracemalloc.start()
+        variant = _recorded(f, X)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found, len(variant.tape.equations)
+
+    peak(200)  # with what is remembered of any loop
+    (short, few), (long, many) = peak(200), peak(600)
+    assert many == few
+    # A number for each repetition, and the carries where NumPy runs the loop: equations would
+    # take ten times as much.
+    assert long - short < 400 * 400
+
+
+def test_plain_array_overwritten_meanwhile():
+    workspace = np.zeros(300)
+
+    def f(x):
+        y = x
+        for k in range(N):
+            workspace[:] = k * 1e-3
+            y = step(y, x) + np.sum(workspace * x[0]) * 1e-3
+        return np.sum(y)
+
+    np.testing.assert_allclose(linad.jit(linad.grad(f))(X), linad.grad(f)(X), rtol=1e-10)
+
+
+def test_error_within_the_loop_is_the_user_s():
+    def f(x):
+        y = x
+        for k in range(N):
+            y = step(y, x)
+            if k == 100:
+                raise RuntimeError("no more")
+        return np.sum(y)
+
+    with pytest.raises(RuntimeError, match="no more"):
+        linad.jit(f)(X)
+    np.testing.assert_allclose(linad.jit(plain)(X), plain(X), rtol=1e-10)
