@@ -145,7 +145,7 @@ def _call_on(description, words, arrays):
         if (
             word(array + HEADER - 8) != kind
             or word(array + ARRAY_DTYPE) != word(at)
-            or word32(array + ARRAY_FLAGS) & C_ORDER_ALIGNED != C_ORDER_ALIGNED
+            or word32(array + ARRAY_FLAGS) & IN_ROWS != IN_ROWS
             or word32(array + ARRAY_NDIM) != ndim
         ):
             return OTHER_ARGUMENTS
