@@ -31,7 +31,7 @@ exclude_patterns = ["_build", "**.ipynb_checkpoints", "gallery/**.ipynb"]
 nitpicky = False
 
 # Pages are Markdown; a page that starts with a notebook header runs its {code-cell} blocks.
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_timeout = 120

@@ -127,7 +127,7 @@ def classify(name: str, call: Call, function: Any) -> Row:
     try:
         outcome = traced_call(call, function)
     except LinadError as error:
-        return Row(name, RAISES, str(error))
+        return Row(name, RAISES, Exception.__str__(error))  # without the file and line
     except Exception as error:
         return Row(name, UNCLASSIFIED, f"{type(error).__name__}: {error}")
     if any(isinstance(v, np.ndarray) and v.dtype.hasobject for v in outcome.values):

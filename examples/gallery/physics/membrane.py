@@ -39,7 +39,7 @@ fig, axes = plt.subplots(1, 2, figsize=(7, 3), layout="constrained")
 axes[0].contourf(s, s, u.reshape(n, n), 20)
 axes[0].set_title("height")
 axes[1].spy(linad.sparse_hessian(energy, u), markersize=0.2)
-axes[1].set_title("Hessian")
+axes[1].set(title="Hessian", xticks=[0, 800, 1600], yticks=[0, 800, 1600])
 
 plt.show()
 

@@ -64,7 +64,7 @@ fig, (left_ax, right_ax) = plt.subplots(1, 2, figsize=(9, 3.5), layout="constrai
 for p in chain[::50]:
     left_ax.plot(x, p[0] + p[1] * x, "C0", alpha=0.1)
 left_ax.plot(x, y, "k.")
-left_ax.set(title="lines that the data allow")
+left_ax.set(title="lines that the data allow", xticks=[-1, 0, 1])
 right_ax.plot(chain[:, 1], np.exp(chain[:, 3]), ".", markersize=2, alpha=0.5)
 right_ax.set(xlabel="slope", ylabel="degrees of freedom", yscale="log")
 plt.show()
