@@ -187,6 +187,9 @@ class TemplateTrace(ClosureTrace):
             self.settle()
             root._trace.check_alone(root)
 
+    def written_out(self) -> None:
+        self.settle()
+
     def written_to(self) -> None:
         for trace in self.around:
             trace.written_to()

@@ -159,6 +159,16 @@ def written_in_the_loop(x):
     return np.sum(y)
 
 
+def written_into_an_older_array(x):
+    z, y = x * 2.0, x
+    for k in range(N):
+        y = step(y, x)
+        s = np.sum(y)
+        if k == 100:
+            z[1] = s
+    return np.sum(y * z)
+
+
 def loops_in_a_loop(x):
     y = x
     for k in range(3):
@@ -261,6 +271,7 @@ LOOPS = [
     seen_by_a_view,
     written_later,
     written_in_the_loop,
+    written_into_an_older_array,
     loops_in_a_loop,
     other_loops_within,
     caught,
