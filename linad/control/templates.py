@@ -47,7 +47,7 @@ BITS = 6
 """A value is known by its operation, shifted by so many bits, and its place among the results."""
 
 
-class Step(NamedTuple):
+class ExpectedStep(NamedTuple):
     """An operation that is expected.
 
     Attributes
@@ -100,7 +100,7 @@ class TemplateTrace(ClosureTrace):
 
     Parameters
     ----------
-    watch : Watch
+    watch : LoopWatch
         Is told when it ends.
     around : list of Trace
         The traces whose functions run, from the innermost.
@@ -124,7 +124,7 @@ class TemplateTrace(ClosureTrace):
         self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
         self.looks.append(2 * self.looks[0])
         self.awaited, self.expected = -1, (0, 0)  # equations, and the repetitions they shall be
-        self.steps: list[Step] | None = None
+        self.steps: list[ExpectedStep] | None = None
         self.here = self.at = self.repetitions = 0
         self.hooks = {
             "apply": self.apply,
@@ -367,7 +367,7 @@ class TemplateTrace(ClosureTrace):
             self.settle()
         return tracer._trace.answer(tracer, question)
 
-    def _is_operand(self, tracer: Tracer, step: Step) -> bool:
+    def _is_operand(self, tracer: Tracer, step: ExpectedStep) -> bool:
         ((kind, x),) = step.operands
         node = tracer._node
         if kind == FIXED:
@@ -458,7 +458,7 @@ class TemplateTrace(ClosureTrace):
         self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
         self._go_by_steps()
 
-    def _step(self, m: int, e: Equation, here: int) -> Step:
+    def _step(self, m: int, e: Equation, here: int) -> ExpectedStep:
         operands: list[tuple[int, Any]] = []
         for i, a in enumerate(e.inputs):
             if (m, i) in self.moving:
@@ -480,7 +480,7 @@ class TemplateTrace(ClosureTrace):
         results = [(v.shape, v.dtype) for v in e.outputs]
         first = results[0] if results else None
         count, compared = len(operands), _compared(params)
-        return Step(
+        return ExpectedStep(
             primitive, count, tuple(operands), params, compared, results, first, place, region
         )
 
@@ -736,7 +736,7 @@ def _compared(params: dict[str, Any]) -> Any:
 _PLAIN = (int, bool, str, slice, np.dtype, type)
 
 
-def _same_plain(params: dict[str, Any], step: Step) -> bool:
+def _same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
     if step.compared is None:
         return same_params(params, step.params)
     if len(params) != len(step.compared):
