@@ -31,7 +31,7 @@ from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
 from linad.control.python_loop import run_equations, same_params
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, fits
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -186,6 +186,9 @@ class TemplateTrace(ClosureTrace):
         if root._buffer is not None:  # it is going to be written here and there
             self.settle()
             root._trace.check_alone(root)
+
+    def written_out(self) -> None:
+        self.settle()
 
     def written_to(self) -> None:
         for trace in self.around:
@@ -697,7 +700,9 @@ class Moved:
     def takes(self, a: Any) -> bool:
         if type(a) is not self.kind:
             return False
-        return self.kind in _NUMBERS or (a.shape == self.shape and a.dtype == self.dtype)
+        if self.kind in _NUMBERS:
+            return fits(a)
+        return a.shape == self.shape and a.dtype == self.dtype  # type: ignore[no-any-return]
 
 
 _NUMBERS = (float, int, complex, bool)
