@@ -173,6 +173,9 @@ class Trace:
         yield self
         yield from running_traces()
 
+    def written_out(self) -> None:
+        """Take note that a value of this trace is to be written into an array of another."""
+
     def looked_at(self, tracer: "Tracer") -> None:
         """Take note that Python learns the value, to decide on it."""
 

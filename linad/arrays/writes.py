@@ -243,6 +243,9 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     trace = root._trace
     trace.check_alive()
     operands = [v for v in (value, *region.operands) if isinstance(v, Traced)]
+    for v in operands:
+        if v._trace.level > trace.level:
+            v._trace.written_out()
     if any([v._trace.level > trace.level for v in operands]):
         raise TracerError(
             "a value of an inner derivative was written into an array made outside of it; make "

@@ -135,6 +135,7 @@ class Roller:
         shape = count, period, self.width
         part = slice(start, start + count * period)
         maker, name = self.maker[part].reshape(shape), self.name[part].reshape(shape)
+        codes = self.codes[part].reshape(count, period)
         here = np.arange(start, start + count * period).reshape(count, period, 1)
         distance = np.where(maker >= 0, (here << 6) - maker, 1 << 40)
         within = maker >= start << 6
@@ -153,11 +154,11 @@ class Roller:
             | (fixed & (name == name[1]))
             | (moving & (name < 0)),
             axis=(1, 2),
-        )
+        ) & np.all(codes == codes[1], axis=1)
         # The first repetition takes what is carried from before.
         first = (of_this & (distance[0] == distance[1]) & within[0]) | carried
         first |= (fixed & (name[0] == name[1])) | (moving & (name[0] < 0))
-        if not first.all():
+        if not first.all() or np.any(codes[0] != codes[1]):
             return None
         bad = np.flatnonzero(~good[1:])
         count = int(bad[0]) + 1 if len(bad) else count
@@ -201,11 +202,14 @@ class Stretch:
             if len(kinds) > 1 or np.asarray(values[0]).dtype.kind not in "biufc":
                 return None
             if type(values[0]) in (int, float, complex):
-                # A weak number does not decide on the dtype: a row of the result's would.
-                made = zero[m].outputs
-                if not made or not np.can_cast(np.asarray(values[0]).dtype, made[0].dtype):
+                # A weak number does not decide on the result's dtype; where a row would, there is
+                # none. The row keeps the number's kind, which may decide on the function: `ldexp`
+                # takes integers only.
+                made, dtype = zero[m].outputs, np.dtype(type(values[0]))
+                if not made or not np.can_cast(dtype, made[0].dtype):
                     return None
-                dtype = made[0].dtype
+                if not all([fits(v) for v in values]):
+                    return None
                 self.rows[m, i] = np.array(values, dtype)
             else:
                 self.rows[m, i] = np.stack([np.asarray(v) for v in values])
@@ -293,6 +297,11 @@ class Stretch:
             results = y if isinstance(y, tuple) else (y,)
             values.update(zip(e.outputs, results, strict=True))
         return values
+
+
+def fits(a: complex) -> bool:
+    """Whether a number of Python's has a place in a row of NumPy's."""
+    return type(a) is not int or -(2**63) <= a < 2**63
 
 
 def _row(rows: Var, j: int, result: Var, line: Any) -> Equation:

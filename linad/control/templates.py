@@ -31,7 +31,7 @@ from linad.control.closures import ClosureTrace, plain
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
 from linad.control.python_loop import run_equations, same_params
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, fits
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -47,7 +47,7 @@ BITS = 6
 """A value is known by its operation, shifted by so many bits, and its place among the results."""
 
 
-class Step(NamedTuple):
+class ExpectedStep(NamedTuple):
     """An operation that is expected.
 
     Attributes
@@ -100,7 +100,7 @@ class TemplateTrace(ClosureTrace):
 
     Parameters
     ----------
-    watch : Watch
+    watch : LoopWatch
         Is told when it ends.
     around : list of Trace
         The traces whose functions run, from the innermost.
@@ -124,7 +124,7 @@ class TemplateTrace(ClosureTrace):
         self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
         self.looks.append(2 * self.looks[0])
         self.awaited, self.expected = -1, (0, 0)  # equations, and the repetitions they shall be
-        self.steps: list[Step] | None = None
+        self.steps: list[ExpectedStep] | None = None
         self.here = self.at = self.repetitions = 0
         self.hooks = {
             "apply": self.apply,
@@ -186,6 +186,9 @@ class TemplateTrace(ClosureTrace):
         if root._buffer is not None:  # it is going to be written here and there
             self.settle()
             root._trace.check_alone(root)
+
+    def written_out(self) -> None:
+        self.settle()
 
     def written_to(self) -> None:
         for trace in self.around:
@@ -364,7 +367,7 @@ class TemplateTrace(ClosureTrace):
             self.settle()
         return tracer._trace.answer(tracer, question)
 
-    def _is_operand(self, tracer: Tracer, step: Step) -> bool:
+    def _is_operand(self, tracer: Tracer, step: ExpectedStep) -> bool:
         ((kind, x),) = step.operands
         node = tracer._node
         if kind == FIXED:
@@ -455,7 +458,7 @@ class TemplateTrace(ClosureTrace):
         self.steps = [self._step(m, e, (begin + m) << BITS) for m, e in enumerate(last)]
         self._go_by_steps()
 
-    def _step(self, m: int, e: Equation, here: int) -> Step:
+    def _step(self, m: int, e: Equation, here: int) -> ExpectedStep:
         operands: list[tuple[int, Any]] = []
         for i, a in enumerate(e.inputs):
             if (m, i) in self.moving:
@@ -477,7 +480,7 @@ class TemplateTrace(ClosureTrace):
         results = [(v.shape, v.dtype) for v in e.outputs]
         first = results[0] if results else None
         count, compared = len(operands), _compared(params)
-        return Step(
+        return ExpectedStep(
             primitive, count, tuple(operands), params, compared, results, first, place, region
         )
 
@@ -697,7 +700,9 @@ class Moved:
     def takes(self, a: Any) -> bool:
         if type(a) is not self.kind:
             return False
-        return self.kind in _NUMBERS or (a.shape == self.shape and a.dtype == self.dtype)
+        if self.kind in _NUMBERS:
+            return fits(a)
+        return a.shape == self.shape and a.dtype == self.dtype  # type: ignore[no-any-return]
 
 
 _NUMBERS = (float, int, complex, bool)
@@ -731,7 +736,7 @@ def _compared(params: dict[str, Any]) -> Any:
 _PLAIN = (int, bool, str, slice, np.dtype, type)
 
 
-def _same_plain(params: dict[str, Any], step: Step) -> bool:
+def _same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
     if step.compared is None:
         return same_params(params, step.params)
     if len(params) != len(step.compared):

@@ -42,14 +42,14 @@ def watched(trace: Trace, f: Callable[..., Any], *args: Any, **kwargs: Any) -> A
     recorder = next((t for t in around if type(t) is RecordTrace and t.rolls), None)
     if recorder is None or trace is not around[0] or trace.pending is not None:
         return f(*args, **kwargs)
-    watch = Watch(trace, recorder)
+    watch = LoopWatch(trace, recorder)
     try:
         return f(*args, **kwargs)
     finally:
         watch.end()
 
 
-class Watch:
+class LoopWatch:
     """What looks at the operations of a function.
 
     Parameters

@@ -63,6 +63,7 @@ class RecordTrace(Trace):
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
         self.loops = 0  # that were recorded by templates
+        self.other_names: dict[Var, Var] = {}
         self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
@@ -126,7 +127,22 @@ class RecordTrace(Trace):
             elif _demand(e) not in known:
                 known.add(_demand(e))
                 found += self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
-        return needed(found, outputs)
+        return needed(self._by_first_names(found, outputs), outputs)
+
+    def _by_first_names(self, equations: list[Equation], outputs: list[Any]) -> list[Equation]:
+        """The equations, reading values by the variables that they had first."""
+        first: dict[Any, Var] = {}
+        for name, of in self.other_names.items():
+            first[name] = first.get(of, of)
+        if not first:
+            return equations
+        found = []
+        for e in equations:
+            if any([type(a) is Var and a in first for a in e.inputs]):
+                inputs = tuple([first.get(a, a) if type(a) is Var else a for a in e.inputs])
+                e = Equation(e.primitive, inputs, e.params, e.outputs, e.source)
+            found.append(e)
+        return found
 
     def by_another_name(self, x: Any) -> Any:
         """A value of this trace, where it lies, by a variable of its own; any other as it is."""
@@ -134,6 +150,7 @@ class RecordTrace(Trace):
             return x
         x = x.frozen()
         made = self._result(x._value)
+        self.other_names[made._node] = x._node
         same = Primitive.registry["positive"]
         self.equations.append(Equation(same, (x._node,), {}, (made._node,), self.line()))
         return made

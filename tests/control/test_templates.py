@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.special
 
 import linad
 from linad.control import control_primitive
@@ -158,6 +159,16 @@ def written_in_the_loop(x):
     return np.sum(y)
 
 
+def written_into_an_older_array(x):
+    z, y = x * 2.0, x
+    for k in range(N):
+        y = step(y, x)
+        s = np.sum(y)
+        if k == 100:
+            z[1] = s
+    return np.sum(y * z)
+
+
 def loops_in_a_loop(x):
     y = x
     for k in range(3):
@@ -199,8 +210,51 @@ def known_by_two_ways(x):
     return linad.grad(inner)(x) @ x
 
 
+def other_function_while_the_template_is_made(x):
+    y = x
+    for k in range(300):
+        y = (np.sin(y) if k < 172 else np.cos(y)) * 0.9 + 0.1 * x
+    return np.sum(y)
+
+
+def other_decision_while_the_template_is_made(x):
+    y = x
+    for k in range(150):
+        y = y * 0.9 + 0.1 * x
+        if y[0] > 0:
+            y = y + 0.01 * x
+        y = y * (1.0 if k < 80 else -1.0)
+    return np.sum(y * x)
+
+
+def order_of_entries_that_changes(x):
+    y = x
+    for k in range(N):
+        y = np.sort(y * 0.9 + 0.1 * np.sin(x * k))
+    return np.sum(y * x)
+
+
+def integers_that_move(x):
+    y = x
+    for k in range(200):
+        y = 0.5 * np.sin(y) + np.ldexp(x, -(k % 4)) + scipy.special.eval_legendre(k, x)
+    return np.sum(y)
+
+
+def integers_beyond_64_bits(x):
+    y = x
+    for k in range(200):
+        y = y * 0.9 + np.sin(x) / (k + 1) + x / 3**k
+    return np.sum(y)
+
+
 LOOPS = [
     plain,
+    other_function_while_the_template_is_made,
+    other_decision_while_the_template_is_made,
+    order_of_entries_that_changes,
+    integers_that_move,
+    integers_beyond_64_bits,
     other_operation_late,
     other_place_late,
     other_number_late,
@@ -217,6 +271,7 @@ LOOPS = [
     seen_by_a_view,
     written_later,
     written_in_the_loop,
+    written_into_an_older_array,
     loops_in_a_loop,
     other_loops_within,
     caught,

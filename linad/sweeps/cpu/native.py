@@ -122,6 +122,16 @@ def call_by_address(context: Any, function: Any, arguments: Any) -> Any:
 
 
 @intrinsic
+def pointer(context: Any, address: Any) -> Any:
+    """An address as Numba's untyped pointer, for `numba.carray`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.int64), generate
+
+
+@intrinsic
 def operand(context: Any, operands: Any, k: Any) -> Any:
     """Word ``k`` of the operands of a kernel."""
 

@@ -1,23 +1,33 @@
 """A user's own compiled function as one instruction of a program.
 
 Its arguments are arrays in C order at addresses that the program knows; what it overwrites is
-copied first. Scratch arrays are stretches of the arena.
+copied first. Scratch arrays are stretches of the arena. The derivative of a user's kernel
+(`linad.kernels.compiling`) is written in the language of kernels and is an instruction as it is;
+what Numba has compiled is called by its address.
 """
 
+import functools
 from typing import Any
 
+import numpy as np
+
+from linad.core.compiler_lock import compiling
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
+from linad.sweeps.cpu import native
 from linad.sweeps.data_movement import contiguous
+from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import new_place
+
+CALL = "def kernel(p, start, stop):\n    return call_kernel(operand(p, 0), p + 8, start, stop)\n"
 
 
 def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction that calls the function, if it is compiled and its types are known."""
     call = eqn.primitive
-    program = call.function  # type: ignore[attr-defined]
-    if not hasattr(program, "source"):  # where Numba compiles nothing
+    function = call.function  # type: ignore[attr-defined]
+    if not (hasattr(function, "source") or hasattr(function, "py_func")):
         return False
     places = [lowering.place_of(a) for a in eqn.inputs]
     scratch = [new_place(a.shape, a.dtype) for a in call.scratch(places)]  # type: ignore[attr-defined]
@@ -31,12 +41,49 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         target = lowering.result(out)
         lowering.copy(target, places[k])
         arguments[k] = target
+    arguments += scratch
+    dtypes = getattr(function, "dtypes", [place.dtype for place in arguments])
     words: list[Any] = []
-    for place, dtype in zip((*arguments, *scratch), program.dtypes, strict=True):
+    for place, dtype in zip(arguments, dtypes, strict=True):
         if place.dtype != dtype:
             cast = new_place(place.shape, dtype)
             lowering.copy(cast, place)
             place = cast
         words += [(place.buffer, place.offset), *place.shape]
-    lowering.emit(program.source, 1, words, f"call of {call.name}")
+    if hasattr(function, "source"):
+        source = function.source
+    else:
+        described = tuple([(place.dtype, len(place.shape)) for place in arguments])
+        source, words = CALL, [_entry(function, described).address, *words]
+    lowering.emit(source, 1, words, f"call of {call.name}")
     return True
+
+
+@functools.cache
+def _entry(function: Any, arguments: tuple[tuple[np.dtype, int], ...]) -> Any:
+    """What Numba makes of a function of its own, called like a kernel on arrays of these kinds."""
+    texts, k = [], 0
+    for dtype, ndim in arguments:
+        if ndim:
+            shape = "".join([f"operand(p, {k + 1 + j}), " for j in range(ndim)])
+            texts.append(f"carray(pointer(operand(p, {k})), ({shape}), np.{dtype.name})")
+        else:
+            texts.append(f"get_{name_of_dtype(dtype)}(operand(p, {k}), 0, -1)")
+        k += 1 + ndim
+    names = [f"a{j}" for j in range(len(texts))]
+    lines = [
+        "def kernel(p, start, stop):",
+        *[f"    {name} = {text}" for name, text in zip(names, texts, strict=True)],
+        "    try:",
+        f"        function({', '.join(names)})",
+        "    except Exception:",
+        f"        return {NO_RESULT}",
+        "    return 0",
+    ]
+    with compiling:
+        from numba import carray, cfunc
+
+        scope = {"np": np, "carray": carray, "function": function, **native.GETTERS}
+        scope |= {"operand": native.operand, "pointer": native.pointer, "__name__": __name__}
+        exec("\n".join(lines), scope)
+        return cfunc(native.KERNEL, error_model="numpy")(scope["kernel"])

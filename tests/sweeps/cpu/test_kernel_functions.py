@@ -32,7 +32,7 @@ DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 
 def expressions():
     """Names, kinds of the operands, and expressions of x0, x1, ..."""
-    for name in FUNCTIONS.keys() - {"len_range"}:
+    for name in [name for name in FUNCTIONS if name != "len_range"]:
         for kinds in ("ff", "fi", "if", "ii") if name in TWO else ("f", "i", "b"):
             if (name, kinds) != ("float", "b"):  # Numba has no such function
                 yield name, kinds, call(name, *[var(f"x{k}") for k in range(len(kinds))])
