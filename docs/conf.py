@@ -48,6 +48,7 @@ autosummary_imported_members = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # the types stand in the numpydoc sections
 autodoc_inherit_docstrings = False
+toc_object_entries_show_parents = "hide"  # the contents at the right are narrow
 numpydoc_show_class_members = False
 
 # Each script below examples/gallery/ is a page. It prints what it wants to show.

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linad.core.frames import shown_file
+
 ENGINES = frozenset({"linad", "numpy", "scipy"})
 """Packages whose lines nobody can change for the sake of a derivative."""
 
@@ -39,7 +41,7 @@ class SourceLine(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}, in {self.function}"
+        return f"{shown_file(self.file)}:{self.line}, in {self.function}"
 
 
 def package_of(frame: FrameType) -> str:

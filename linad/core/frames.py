@@ -7,6 +7,7 @@ import dis
 import inspect
 import itertools
 import os
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ PACKAGES = {"linad", "numpy", "scipy", "pandas", "numba", "llvmlite", "optree", 
 _LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 _NAMES = ("LOAD_NAME", "LOAD_GLOBAL", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_CELL = re.compile(r"[/\\]ipykernel_\d+[/\\]\d+\.py$|^<ipython-input-")
 
 
 @dataclass
@@ -68,10 +70,15 @@ def user_frame() -> Any:
     return next((f for f in frames_above(sys._getframe(1)) if not package_of(f)), None)
 
 
+def shown_file(file: str) -> str:
+    """What messages call a file: "cell" for a cell of a notebook, whose file is but a number."""
+    return "cell" if _CELL.search(file) else file
+
+
 def place() -> str:
     """The user's file and line that are running here, as ``file:line``; "" if there are none."""
     frame = user_frame()
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return "" if frame is None else f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def asked() -> Asked:

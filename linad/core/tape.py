@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.frames import shown_file
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape
 from linad.errors import GuardError, LinadError, ShapeError
@@ -50,7 +51,7 @@ class Source:
 
     def __str__(self) -> str:
         text = linecache.getline(self.filename, self.lineno).strip()
-        place = f"{Path(self.filename).name}:{self.lineno}"
+        place = f"{Path(shown_file(self.filename)).name}:{self.lineno}"
         return f"{place}: {text}" if text else place
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linad
-from linad.core.tape import Equation, Tape, Var
+from linad.core.tape import Equation, Source, Tape, Var
 from linad.errors import GuardError, LinadError, ShapeError
 from linad.testing.derivative_checks import check_derivatives
 from linad.transforms.programs import trace_vjp
@@ -119,6 +119,30 @@ def test_the_reverse_program_names_the_lines_it_comes_from():
     _, reverse = trace_vjp(f, X)
     lines = {str(eqn.source).split(": ", 1)[1] for eqn in reverse.equations if eqn.source}
     assert lines == {"y = np.sin(x)", "x[0] = y[1]", "return y * x"}
+
+
+@pytest.mark.parametrize(
+    "file, shown",
+    [
+        ("/tmp/ipykernel_4123/3840853109.py", "cell:6"),
+        (r"C:\Users\me\AppData\Local\Temp\ipykernel_4123\3840853109.py", "cell:6"),
+        ("<ipython-input-3-5d2f0c1e8a77>", "cell:6"),
+        ("/home/me/ipykernel_work/model.py", "model.py:6"),
+        ("/home/me/2024.py", "2024.py:6"),
+    ],
+)
+def test_a_line_of_a_notebook_is_named_as_that_of_a_cell(file, shown):
+    assert str(Source(file, 6)) == shown
+
+
+def test_errors_name_the_line_of_a_notebooks_cell():
+    space = {"linad": linad, "np": np, "X": X}
+    code = "def f(x):\n    return np.sum(x.tobytes())\n"
+    exec(compile(code, "/tmp/ipykernel_4123/3840853109.py", "exec"), space)
+    with pytest.raises(LinadError) as caught:
+        linad.grad(space["f"])(X)
+    assert "3840853109" not in str(caught.value)
+    assert "cell:2" in str(caught.value)
 
 
 def test_a_derivative_is_recorded_as_primitives():

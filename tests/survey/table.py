@@ -17,6 +17,7 @@ import contextlib
 import functools
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -344,7 +345,8 @@ def markdown(rows: dict[str, list[Row]]) -> str:
 def _on_a_line(row: Row) -> str:
     """The note without the function's name, with nothing in it that Markdown would read."""
     note = " ".join(row.note.split()).removeprefix(f"{row.name} is not traced by linad; ")
-    return note.replace("|", "\\|").replace("<", "\\<").replace("*", "\\*")
+    note = note.removeprefix(f"{row.name}: ")
+    return re.sub(r"[|<*_]", r"\\\g<0>", note)
 
 
 if __name__ == "__main__":

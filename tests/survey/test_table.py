@@ -225,3 +225,4 @@ def test_the_page_is_the_table(table):
     done = [count(table["numpy"], k) for k in (DIFFERENTIABLE, CONSTANT, RAISES)]
     assert "| numpy | {} | {} | {} |".format(*done) in page
     assert " at 0x" not in page
+    assert r"linad.adopt(\_\_name\_\_)" in page  # not in bold
