@@ -104,11 +104,8 @@ def compiled(f, *args):
     return made
 
 
-SLOPES = np.empty_like(dynamics.START)
-
-
 def by_hand():
-    dynamics.lotka_volterra_gradient(dynamics.START, SLOPES)
+    return dynamics.lotka_volterra_gradient(dynamics.START)
 
 
 class Ratios:

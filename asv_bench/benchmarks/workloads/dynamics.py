@@ -1,6 +1,7 @@
 """A differential equation, stepped a thousand times in Python."""
 
 import numpy as np
+from numba import njit
 
 from .limit import limit
 from .workload import Family, Workload
@@ -46,54 +47,68 @@ def _after(steps, theta, numpy):
 START = np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0])
 
 
-@limit
-def _hand_rates(p, q, t):
-    return p * (t[0] - t[1] * q), q * (t[3] * p - t[2])
+def _by_hand(compiled):
+    """The gradient by hand, written into an array, as a compiler of Numba's compiles it."""
+
+    @compiled
+    def rates(p, q, t):
+        return p * (t[0] - t[1] * q), q * (t[3] * p - t[2])
+
+    @compiled
+    def pull(p, q, t, wp, wq, g):
+        """Adds to the gradient in t; returns the cotangents of p and q."""
+        g[0] += wp * p
+        g[1] -= wp * p * q
+        g[2] -= wq * q
+        g[3] += wq * q * p
+        return (
+            wp * (t[0] - t[1] * q) + wq * q * t[3],
+            -wp * p * t[1] + wq * (t[3] * p - t[2]),
+        )
+
+    @compiled
+    def gradient(theta, g):
+        t = theta
+        ps, qs = np.empty(STEPS), np.empty(STEPS)
+        p, q = theta[4], theta[5]
+        for n in range(STEPS):
+            ps[n], qs[n] = p, q
+            a1, b1 = rates(p, q, t)
+            a2, b2 = rates(p + H / 2 * a1, q + H / 2 * b1, t)
+            a3, b3 = rates(p + H / 2 * a2, q + H / 2 * b2, t)
+            a4, b4 = rates(p + H * a3, q + H * b3, t)
+            p += H / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+            q += H / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
+        g[:] = 0.0
+        u, v = 2 * p, 2 * q
+        for n in range(STEPS - 1, -1, -1):
+            p, q = ps[n], qs[n]
+            a1, b1 = rates(p, q, t)
+            p2, q2 = p + H / 2 * a1, q + H / 2 * b1
+            a2, b2 = rates(p2, q2, t)
+            p3, q3 = p + H / 2 * a2, q + H / 2 * b2
+            a3, b3 = rates(p3, q3, t)
+            p4, q4 = p + H * a3, q + H * b3
+            x4, y4 = pull(p4, q4, t, H / 6 * u, H / 6 * v, g)
+            x3, y3 = pull(p3, q3, t, H / 3 * u + H * x4, H / 3 * v + H * y4, g)
+            x2, y2 = pull(p2, q2, t, H / 3 * u + H / 2 * x3, H / 3 * v + H / 2 * y3, g)
+            x1, y1 = pull(p, q, t, H / 6 * u + H / 2 * x2, H / 6 * v + H / 2 * y2, g)
+            u += x1 + x2 + x3 + x4
+            v += y1 + y2 + y3 + y4
+        g[4], g[5] = u, v
+
+    return gradient
 
 
-@limit
-def _pull_rates(p, q, t, wp, wq, g):
-    """Adds to the gradient in t; returns the cotangents of p and q."""
-    g[0] += wp * p
-    g[1] -= wp * p * q
-    g[2] -= wq * q
-    g[3] += wq * q * p
-    return (
-        wp * (t[0] - t[1] * q) + wq * q * t[3],
-        -wp * p * t[1] + wq * (t[3] * p - t[2]),
-    )
+_hand_gradient = _by_hand(njit)
 
 
-@limit
-def lotka_volterra_gradient(theta, g):
-    t = theta
-    ps, qs = np.empty(STEPS), np.empty(STEPS)
-    p, q = theta[4], theta[5]
-    for n in range(STEPS):
-        ps[n], qs[n] = p, q
-        a1, b1 = _hand_rates(p, q, t)
-        a2, b2 = _hand_rates(p + H / 2 * a1, q + H / 2 * b1, t)
-        a3, b3 = _hand_rates(p + H / 2 * a2, q + H / 2 * b2, t)
-        a4, b4 = _hand_rates(p + H * a3, q + H * b3, t)
-        p += H / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-        q += H / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
-    g[:] = 0.0
-    u, v = 2 * p, 2 * q
-    for n in range(STEPS - 1, -1, -1):
-        p, q = ps[n], qs[n]
-        a1, b1 = _hand_rates(p, q, t)
-        p2, q2 = p + H / 2 * a1, q + H / 2 * b1
-        a2, b2 = _hand_rates(p2, q2, t)
-        p3, q3 = p + H / 2 * a2, q + H / 2 * b2
-        a3, b3 = _hand_rates(p3, q3, t)
-        p4, q4 = p + H * a3, q + H * b3
-        x4, y4 = _pull_rates(p4, q4, t, H / 6 * u, H / 6 * v, g)
-        x3, y3 = _pull_rates(p3, q3, t, H / 3 * u + H * x4, H / 3 * v + H * y4, g)
-        x2, y2 = _pull_rates(p2, q2, t, H / 3 * u + H / 2 * x3, H / 3 * v + H / 2 * y3, g)
-        x1, y1 = _pull_rates(p, q, t, H / 6 * u + H / 2 * x2, H / 6 * v + H / 2 * y2, g)
-        u += x1 + x2 + x3 + x4
-        v += y1 + y2 + y3 + y4
-    g[4], g[5] = u, v
+@njit
+def lotka_volterra_gradient(theta):
+    """As one writes it with Numba, rounded as it is written."""
+    g = np.empty(6)
+    _hand_gradient(theta, g)
+    return g
 
 
 def _scanned(theta, numpy):
@@ -120,7 +135,7 @@ WORKLOADS = [
         "dynamics",
         lotka_volterra,
         lambda rng: (START,),
-        by_hand={"gradient": lotka_volterra_gradient},
+        by_hand={"gradient": _by_hand(limit)},
         forms={"jax": _scanned, "casadi": _folded},
         without=("pytensor",),
         long=True,
