@@ -39,14 +39,14 @@ Solver = Callable[..., Any]
 THETA = Kind("given one by one behind x0", lambda value: False)
 """What solvers and SciPy take as ``args``: here it is what solutions are differentiated in."""
 
+DERIVED = {"linear_solver": LINEAR_SOLVER, "rtol": TOLERANCE.optional}
+"""Options of the systems of the derivative."""
 
-@takes(
-    g=FUNCTION,
-    solver=FUNCTION,
-    linear_solver=LINEAR_SOLVER,
-    rtol=TOLERANCE.optional,
-    args=THETA,
-)
+SOLVED = {"solver": FUNCTION, "args": THETA, **DERIVED}
+"""Options of all functions that hand the rest to a solver."""
+
+
+@takes(g=FUNCTION, **SOLVED)
 def root(
     g: Callable[..., Any],
     x0: Any,
@@ -113,13 +113,7 @@ def root(
     return solved("root", g, solve, x0, theta, linear_solver, rtol, loop)
 
 
-@takes(
-    g=FUNCTION,
-    solver=FUNCTION,
-    linear_solver=LINEAR_SOLVER,
-    rtol=TOLERANCE.optional,
-    args=THETA,
-)
+@takes(g=FUNCTION, **SOLVED)
 def fixed_point(
     g: Callable[..., Any],
     x0: Any,
@@ -180,7 +174,7 @@ def difference(a: Any, b: Any, what: str) -> Any:
     return tree.unflatten(structure, [x - y for x, y in zip(leaves, others, strict=True)])
 
 
-@takes(A=FUNCTION, linear_solver=LINEAR_SOLVER, rtol=TOLERANCE.optional)
+@takes(A=FUNCTION, **DERIVED)
 def linear(
     A: Callable[..., Any],
     b: Any,
@@ -285,13 +279,7 @@ def solve_linear_function(
     )
 
 
-@takes(
-    f=FUNCTION,
-    solver=FUNCTION,
-    linear_solver=LINEAR_SOLVER,
-    rtol=TOLERANCE.optional,
-    args=THETA,
-)
+@takes(f=FUNCTION, **SOLVED)
 def minimum(
     f: Callable[..., Any],
     x0: Any,
@@ -349,13 +337,7 @@ def minimum(
     return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
 
-@takes(
-    r=FUNCTION,
-    solver=FUNCTION,
-    linear_solver=LINEAR_SOLVER,
-    rtol=TOLERANCE.optional,
-    args=THETA,
-)
+@takes(r=FUNCTION, **SOLVED)
 def least_squares(
     r: Callable[..., Any],
     x0: Any,
