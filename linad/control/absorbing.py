@@ -31,7 +31,7 @@ def absorbed(tape: Tape) -> Tape:
             loop = _Loop(_without_rows(e, read), read)
             while loop.absorbs(found):
                 del found[len(found) - loop.size :]
-            e = loop.equation
+            e = loop.whole()
         found.append(e)
     return Tape(tape.name, tape.inputs, found, tape.outputs, tape.in_tree, tape.out_tree)
 
@@ -60,14 +60,17 @@ class _Loop:
 
     Attributes
     ----------
-    equation : Equation
-        With the repetitions that it has taken up.
+    operands : list
+        Of the loop with the repetitions that it has taken up, but for their rows.
+    earlier : list of lists
+        The rows of these repetitions, the last one first.
     size : int
         Equations of a repetition.
     """
 
     def __init__(self, e: Equation, read: Counter[Var]) -> None:
         self.equation, self.read = e, read
+        self.operands = list(e.inputs)
         self.places = Places()
         loop: Any = e.primitive
         body = self.body = loop.body
@@ -75,50 +78,56 @@ class _Loop:
         nc, nx = body.carries, body.rows
         ins = body.tape.inputs
         self.carries, self.rows, self.fixed = ins[:nc], ins[nc : nc + nx], ins[nc + nx :]
+        self.earlier: list[list[np.ndarray]] = [[] for _ in self.rows]
         inside = [a for b in body.tape.equations for a in b.inputs]
+        self.count = 0  # of repetitions that it has taken up
         self.used = {a for a in (*inside, *body.tape.outputs) if isinstance(a, Var)}
 
     def absorbs(self, before: Sequence[Equation]) -> bool:
         """Take up the last equations, if they are a repetition."""
-        e, nc = self.equation, self.body.carries
-        if not self.size or self.size > len(before) or len(e.outputs) > nc:
+        nc = self.body.carries
+        if not self.size or self.size > len(before) or len(self.equation.outputs) > nc:
             return False
         stretch = before[len(before) - self.size :]
         given = self._matched(stretch)
         if given is None or not self._is_alone(stretch):
             return False
-        operands = list(e.inputs)
-        for j, v in enumerate((*self.carries, *self.rows)):
-            if v not in given:
-                if v in self.used:
-                    return False
-                given[v] = operands[j] if j < nc else np.zeros(v.shape, v.dtype)
-            if j < nc:
-                a = given[v]
-                operands[j] = (
-                    a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
-                )
-            else:
-                first = np.asarray(given[v], v.dtype)[None]
-                operands[j] = np.concatenate([first, operands[j]])
-        loop: Any = e.primitive
-        longer = repeat(self.body, loop.n + 1)
-        self.equation = Equation(longer, tuple(operands), e.params, e.outputs, e.source)
-        for gone in (*stretch, e):
-            self.read.subtract([a for a in gone.inputs if isinstance(a, Var)])
-        self.read.update([a for a in operands if isinstance(a, Var)])
+        if any([v in self.used and v not in given for v in (*self.carries, *self.rows)]):
+            return False
+        for gone in (self.operands, *[e.inputs for e in stretch]):
+            self.read.subtract([a for a in gone if isinstance(a, Var)])
+        for j, v in enumerate(self.carries):
+            a = given.get(v, self.operands[j])
+            self.operands[j] = (
+                a if isinstance(a, Var) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)
+            )
+        for rows, v in zip(self.earlier, self.rows, strict=True):
+            rows.append(np.asarray(given.get(v, np.zeros(v.shape)), v.dtype))
+        self.count += 1
+        self.read.update([a for a in self.operands if isinstance(a, Var)])
         return True
+
+    def whole(self) -> Equation:
+        """The loop with all repetitions that it has taken up."""
+        e, nc = self.equation, self.body.carries
+        if not self.count:
+            return e
+        for j, rows in enumerate(self.earlier, nc):
+            self.operands[j] = np.concatenate([np.stack(rows[::-1]), self.operands[j]])
+        loop: Any = e.primitive
+        longer = repeat(self.body, loop.n + self.count)
+        return Equation(longer, tuple(self.operands), e.params, e.outputs, e.source)
 
     def _is_alone(self, stretch: Sequence[Equation]) -> bool:
         """Whether nothing else reads what a repetition has made."""
         made = {v for e in stretch for v in e.outputs}
-        operands = [a for e in (*stretch, self.equation) for a in e.inputs]
+        operands = [*self.operands, *[a for e in stretch for a in e.inputs]]
         here = Counter([a for a in operands if isinstance(a, Var) and a in made])
         return all([self.read[v] == count for v, count in here.items()])
 
     def _matched(self, stretch: Sequence[Equation]) -> dict[Var, Any] | None:
         """What the equations take for what comes into the body, if they are the body's."""
-        body, operands = self.body, self.equation.inputs
+        body, operands = self.body, self.operands
         nc, nx = body.carries, body.rows
         given: dict[Var, Any] = dict(zip(self.fixed, operands[nc + nx :], strict=True))
         if any([isinstance(a, Var) for a in operands[nc : nc + nx]]):
