@@ -19,6 +19,7 @@ from linad.arrays.buffers import (
 from linad.arrays.moving import moves, moving_region
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
+from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
@@ -94,10 +95,9 @@ def _check_sequence(x: Any, index: Any, ndim: int) -> None:
 
 
 def _is_integer(entry: Any) -> bool:
-    if isinstance(entry, (bool, np.bool_)):
-        return False
-    kind = getattr(entry, "dtype", None)
-    return isinstance(entry, int) or (kind is not None and kind.kind in "iu" and not entry.shape)
+    """Whether an entry of an index is one integer, an array without axes or traced included."""
+    dtype = getattr(entry, "dtype", None)
+    return is_integer(entry) or (dtype is not None and dtype.kind in "iu" and not entry.shape)
 
 
 def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, Any] | None:
@@ -172,9 +172,8 @@ def _check_no_swap(x: Any, value: Any, root: Any) -> None:
     In Python the same line repeats rows in NumPy as well.
     """
     if type(value._buffer) is View and root_of(value) is root:  # type: ignore[attr-defined]
-        function = called_function()
-        if function and function.rpartition(".")[2] not in ("setitem", "__setitem__"):
-            name = function.rpartition(".")[2]
+        name = called_function().rpartition(".")[2]
+        if name not in ("", "setitem", "__setitem__"):
             raise UnsupportedError(
                 f"{name}: rows of a traced array of shape {x.shape} are swapped by code that takes "
                 f"views of them for copies, so that rows are lost; write "
