@@ -15,17 +15,22 @@ LEAST = -0x8000000000000000
 LOG_2 = math.log(2.0)
 
 
-def power_of_real(a: Any, one: Any, n: Any) -> Any:
-    """a^n of a floating-point number and an integer; ``one`` is 1 in the type of ``a``."""
-    left = abs(n)
-    if left > LONGEST:
-        return one * math.pow(a, float(n))
-    found, square = one, a
+def multiplied(a: Any, one: Any, count: Any) -> Any:
+    """The product of so many factors ``a``; ``one`` is 1 in the type of ``a``."""
+    found, square, left = one, a, count
     while left != 0:
         if left & 1:
             found = found * square
         left = left >> 1
         square = square * square
+    return found
+
+
+def power_of_real(a: Any, one: Any, n: Any) -> Any:
+    """a^n of a floating-point number and an integer; ``one`` is 1 in the type of ``a``."""
+    if abs(n) > LONGEST:
+        return one * math.pow(a, float(n))
+    found = multiplied(a, one, abs(n))
     return one / found if n < 0 else found
 
 
@@ -33,14 +38,7 @@ def power_of_integer(a: Any, n: Any) -> Any:
     """a^n of integers, an integer as in Numba: 1/a is 0, unless a is 1 or -1."""
     if n < 0 and a != 1 and a != -1:
         return 0 if a != 0 else LEAST
-    left = abs(n)
-    found, square = 1, a
-    while left != 0:
-        if left & 1:
-            found = found * square
-        left = left >> 1
-        square = square * square
-    return found
+    return multiplied(a, 1, abs(n))
 
 
 def logaddexp(a: Any, b: Any) -> Any:
