@@ -46,7 +46,7 @@ def place() -> Path | None:
 
 @contextmanager
 def numba_keeps_in(folder: str) -> Iterator[None]:
-    """Numba keeps what is compiled in the block there; with ``""``, beside its source."""
+    """Numba keeps what is compiled in the block there."""
     with compiling:
         from numba import config
 

@@ -92,19 +92,6 @@ def private_folder(path: Path) -> Path:
     return at
 
 
-def subfolder(folder: Path, name: str) -> Path:
-    """Return a folder in a private one, private like it; made if need be."""
-    path = folder / name
-    if not hasattr(os, "getuid"):
-        path.mkdir(exist_ok=True)
-        return path
-    found = _made(path)
-    if not stat.S_ISDIR(found.st_mode):
-        raise NotADirectoryError(f"{path} is not a folder")
-    _check_own(path, found, folder)
-    return path
-
-
 def is_own_file(path: Path) -> bool:
     """Whether a file was written by the user: not by those who could once write beside it."""
     if not hasattr(os, "getuid"):
