@@ -17,7 +17,7 @@ import gc
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace, running_trace
 from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
+from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.python_state import state_of
 from linad.core.marks import mark, running_traces
@@ -115,7 +116,7 @@ def _repetitions(n: int) -> Iterator[Any]:
         recording.break_off()
     finally:
         recording.leave()
-        recording.hooks.clear()  # they refer to the recording
+        recording.hooks.methods.clear()  # they refer to the recording
 
 
 class LoopTrace(ClosureTrace):
@@ -124,7 +125,7 @@ class LoopTrace(ClosureTrace):
     def __init__(self) -> None:
         super().__init__()
         self.made: list[weakref.ref[Tracer]] = []
-        self.unhooked: Callable[[bool], None] = lambda _: None
+        self.hooks = Hooks((), {})
         self.reason: LinadError | None = None  # why its values cannot be used any more
 
     def check_alive(self) -> None:
@@ -141,11 +142,8 @@ class LoopTrace(ClosureTrace):
         if not isinstance(a, Tracer) or a._trace is self:
             return super().lifted(a)
         # A copy of what a trace around holds is that trace's operation.
-        self.unhooked(True)
-        try:
+        with self.hooks.away():
             return super().lifted(a)
-        finally:
-            self.unhooked(False)
 
     def held(self) -> list[Tracer]:
         """The values that somebody holds, except those that stand for values from outside."""
@@ -171,9 +169,8 @@ class Recording:
     def __init__(self, n: int) -> None:
         self.n = n
         self.trace = LoopTrace()
-        self.trace.unhooked = self._set_hooks
         self.around = list(running_traces())
-        self.hooks = {
+        methods = {
             "apply": self.trace.apply,
             "constant": self.trace.constant,
             "answer": lambda t, question: self.trace.answer(self.trace.lifted(t), question),
@@ -183,7 +180,7 @@ class Recording:
             "check_alone": self._adopt,
             "write": self._write,
         }
-        self.before = [{k: vars(t).get(k) for k in self.hooks} for t in self.around]
+        self.hooks = self.trace.hooks = Hooks(self.around, methods)
         self.settled = False
         self.open = False
         self.repetitions: dict[int, list[Equation]] = {}
@@ -212,13 +209,13 @@ class Recording:
         for t in found:
             if type(t._buffer) is Storage and t._buffer.private and self._may_adopt(t):
                 self._adopt(t)
-        self._set_hooks(False)
+        self.hooks.set()
 
     def leave(self) -> None:
         """Let the traces around do again what is done with their values."""
         if self.open:
             self.open = False
-            self._set_hooks(True)
+            self.hooks.remove()
             self.around[0].marks += self.trace.marks  # it raises when its function ends
             self.trace.marks.clear()
             if running_trace() is self.trace:
@@ -236,16 +233,6 @@ class Recording:
         except LinadError as error:
             self.trace.reason = error
             mark(error, type(error).__name__, self.around[0])
-
-    def _set_hooks(self, off: bool) -> None:
-        for trace, before in zip(self.around, self.before, strict=True):
-            for name, hook in self.hooks.items():
-                if not off and self.open:
-                    setattr(trace, name, hook)
-                elif before[name] is not None:
-                    setattr(trace, name, before[name])
-                else:
-                    vars(trace).pop(name, None)
 
     def begin(self, k: int) -> Tracer:
         """The traced k, at the beginning of a repetition."""
@@ -315,9 +302,8 @@ class Recording:
         """Take over an array from outside that is about to be written."""
         if root._trace is self.trace:
             return
-        self._set_hooks(True)
-        root._trace.check_alone(root)
-        self._set_hooks(False)
+        with self.hooks.away():
+            root._trace.check_alone(root)
         if not self._may_adopt(root):
             raise TracerError(
                 "loop: an array that was made before the loop is written in it, and it is an "

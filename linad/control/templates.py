@@ -28,6 +28,7 @@ from linad.arrays.traces import Trace
 from linad.arrays.zero_dim import array, is_number, number
 from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
+from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
 from linad.control.python_loop import run_equations, same_params
@@ -126,7 +127,7 @@ class TemplateTrace(ClosureTrace):
         self.awaited, self.expected = -1, (0, 0)  # equations, and the repetitions they shall be
         self.steps: list[ExpectedStep] | None = None
         self.here = self.at = self.repetitions = 0
-        self.hooks = {
+        methods = {
             "apply": self.apply,
             "constant": self._constant_around,
             "answer": self._answer_around,
@@ -135,22 +136,10 @@ class TemplateTrace(ClosureTrace):
             "detach": self._detach_around,
             "write": self._write_around,
         }
-        self.before = [{name: vars(t).get(name) for name in self.hooks} for t in around]
-        self._set_hooks()
+        self.hooks = Hooks(around, methods)
+        self.hooks.set()
 
     # What is asked of the traces around, and of this one, and ends the loop.
-
-    def _set_hooks(self) -> None:
-        for trace in self.around:
-            vars(trace).update(self.hooks)
-
-    def _remove_hooks(self) -> None:
-        for trace, before in zip(self.around, self.before, strict=True):
-            for name, hook in before.items():
-                if hook is None:
-                    del vars(trace)[name]
-                else:
-                    setattr(trace, name, hook)
 
     def _constant_around(self, value: Any) -> Tracer:
         self.settle()
@@ -226,11 +215,8 @@ class TemplateTrace(ClosureTrace):
             return found[2]
         if self.steps is None:
             # A copy of what a trace around holds is that trace's operation.
-            self._remove_hooks()
-            try:
+            with self.hooks.away():
                 stand = super().lifted(a)
-            finally:
-                self._set_hooks()
         else:
             stand = self._met_before(a)
         if stand is not None:
@@ -499,7 +485,7 @@ class TemplateTrace(ClosureTrace):
             return
         self.over = True
         vars(self).pop("apply", None)
-        self._remove_hooks()
+        self.hooks.remove()
         held, views = self._held()
         loops = self.steps is not None and self.repetitions > 0
         values = self._emitted(held) if loops else self._unrolled()

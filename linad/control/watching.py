@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.traces import Trace
+from linad.control.hooks import Hooks
 from linad.control.templates import TemplateTrace
 from linad.core.marks import running, running_traces
 from linad.core.primitive import Primitive
@@ -67,25 +68,13 @@ class LoopWatch:
         self.log = bytearray()
         self.due, self.begins, self.period = LOOKED_AT, -1, 0
         self.failures = 0
-        self.before: dict[str, Any] | None = None
         self._set_hooks()
 
     def _set_hooks(self) -> None:
-        trace: Any = self.trace
-        trace.pending = self
-        self.before = {name: vars(trace).get(name) for name in ("apply", "write")}
-        self.apply, self.write = trace.apply, trace.write
-        trace.apply, trace.write = self._look, self._written
-
-    def _remove_hooks(self) -> None:
-        if self.before is None:
-            return
-        for name, hook in self.before.items():
-            if hook is None:
-                del vars(self.trace)[name]
-            else:
-                setattr(self.trace, name, hook)
-        self.before = None
+        self.trace.pending = self
+        self.apply, self.write = self.trace.apply, self.trace.write
+        self.hooks = Hooks([self.trace], {"apply": self._look, "write": self._written})
+        self.hooks.set()
 
     def _look(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         log = self.log
@@ -145,7 +134,7 @@ class LoopWatch:
             self.begins += period
 
     def _begin(self) -> Callable[..., Any]:
-        self._remove_hooks()
+        self.hooks.remove()
         period = self.period
         self._forget()
         self.template = TemplateTrace(self, list(running_traces()), self.recorder, period)
@@ -170,5 +159,5 @@ class LoopWatch:
         if self.template is not None:
             self.template.settle()
         else:
-            self._remove_hooks()
+            self.hooks.remove()
         self.trace.pending = None
