@@ -16,9 +16,8 @@ is done there, and the values that somebody still holds are given what they are 
 is needed, and what Python does besides is done as always.
 """
 
-import math
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,19 @@ from linad.control.closures import ClosureTrace, plain
 from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
-from linad.control.python_loop import run_equations, same_params
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, fits
+from linad.control.python_loop import run_equations
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.control.template_steps import (
+    CONSTANT,
+    FIXED,
+    MOVING,
+    RELATIVE,
+    ExpectedStep,
+    Moved,
+    compared,
+    same_constant,
+    same_plain,
+)
 from linad.core.memory_layouts import kept
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
@@ -40,43 +50,10 @@ from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
 from linad.transforms.record import RecordTrace
 
-RELATIVE, FIXED, CONSTANT, MOVING = range(4)
-
 _bare = object.__new__  # without the calls of a constructor
 
 BITS = 6
 """A value is known by its operation, shifted by so many bits, and its place among the results."""
-
-
-class ExpectedStep(NamedTuple):
-    """An operation that is expected.
-
-    Attributes
-    ----------
-    arity : int
-        How many operands it has.
-    operands : tuple of (kind, object)
-        How far back, which variable, which constant, or which `Moved`.
-    compared : list or None
-        The parameters, with what equality does not see; None if it takes more.
-    results : list of (shape, dtype)
-    result : (shape, dtype)
-        The first of these.
-    place : Moved or None
-        Where a read that moves writes down the place.
-    region : Region or None
-        What it reads there.
-    """
-
-    primitive: Primitive
-    arity: int
-    operands: tuple[tuple[int, Any], ...]
-    params: dict[str, Any]
-    compared: Any
-    results: list[tuple[Any, Any]]
-    result: Any
-    place: Any
-    region: Any
 
 
 class SharedOperands(PlainOperands):
@@ -292,7 +269,7 @@ class TemplateTrace(ClosureTrace):
                 values.append(a._value)
                 continue
             if kind == CONSTANT:
-                if a is not x and not _same_constant(a, x):
+                if a is not x and not same_constant(a, x):
                     return self._on_traces_around(primitive, args, params)
             elif kind == MOVING and x.takes(a):
                 moved = moved or []
@@ -307,7 +284,7 @@ class TemplateTrace(ClosureTrace):
                     return self._on_traces_around(primitive, args, params)
                 moved = moved or []
                 moved.append((step.place.values, place[0]))
-            elif not _same_plain(params, step):
+            elif not same_plain(params, step):
                 return self._on_traces_around(primitive, args, params)
         try:
             y = primitive.impl(*values, **params) if params else primitive.impl(*values)
@@ -465,9 +442,9 @@ class TemplateTrace(ClosureTrace):
             params = original
         results = [(v.shape, v.dtype) for v in e.outputs]
         first = results[0] if results else None
-        count, compared = len(operands), _compared(params)
+        count, plain_ones = len(operands), compared(params)
         return ExpectedStep(
-            primitive, count, tuple(operands), params, compared, results, first, place, region
+            primitive, count, tuple(operands), params, plain_ones, results, first, place, region
         )
 
     def _met_before(self, a: Tracer) -> Tracer | None:
@@ -671,68 +648,3 @@ def _fewest_carries(found: Stretch) -> int:
     alive = np.cumsum(change)[2 * period : 3 * period]
     guards = [e.primitive is guard for e in found.repetition(2)]
     return int(np.argmin(np.where(guards, alive.max() + 1, alive)))
-
-
-class Moved:
-    """What moves: constants of one kind, one for each repetition since the template was made."""
-
-    __slots__ = ("dtype", "kind", "shape", "values")
-
-    def __init__(self, example: Any) -> None:
-        self.kind, self.shape = type(example), np.shape(example)
-        self.dtype = np.asarray(example).dtype
-        self.values: list[Any] = []
-
-    def takes(self, a: Any) -> bool:
-        if type(a) is not self.kind:
-            return False
-        if self.kind in _NUMBERS:
-            return fits(a)
-        return a.shape == self.shape and a.dtype == self.dtype  # type: ignore[no-any-return]
-
-
-_NUMBERS = (float, int, complex, bool)
-
-
-def _same_constant(a: Any, x: Any) -> bool:
-    """Whether an operand is the constant that is expected, to the bit."""
-    if type(a) is not type(x):
-        return False
-    if type(a) is float:
-        return a == x and math.copysign(1.0, a) == math.copysign(1.0, x)
-    if type(a) is np.ndarray:
-        return same_bits(a, x)
-    if isinstance(a, np.generic):
-        return a.dtype == x.dtype and a.tobytes() == x.tobytes()
-    return type(a) in (int, bool, str) and a == x
-
-
-def _compared(params: dict[str, Any]) -> Any:
-    """Parameters with the types that equality does not tell apart; None if that is not all."""
-    found = []
-    for name, value in params.items():
-        parts = value if isinstance(value, tuple) else (value,)
-        if not all([a is None or a is ... or isinstance(a, _PLAIN) for a in parts]):
-            return None
-        types = tuple(map(type, value)) if isinstance(value, tuple) else None
-        found.append((name, value, types))
-    return found
-
-
-_PLAIN = (int, bool, str, slice, np.dtype, type)
-
-
-def _same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
-    if step.compared is None:
-        return same_params(params, step.params)
-    if len(params) != len(step.compared):
-        return False
-    for name, value, types in step.compared:
-        found = params.get(name)
-        if found is value:
-            continue
-        if type(found) is not type(value) or found != value:
-            return False
-        if types is not None and tuple(map(type, found)) != types:  # type: ignore[arg-type]
-            return False
-    return True
