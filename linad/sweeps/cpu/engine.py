@@ -14,6 +14,7 @@ the arrays are what the program was made for, and writes their addresses where t
 lists their use.
 """
 
+from numba import njit
 from numba.core import types
 
 from linad.core.machine_code import kept
@@ -60,6 +61,17 @@ def sweep(code, end):
     return status
 
 
+@njit
+def differs(array, kind, dtype, flags, ndim):
+    """Whether an object is of another type, or an array of another dtype, order or dimension."""
+    return (
+        word(array + HEADER - 8) != kind
+        or word(array + ARRAY_DTYPE) != dtype
+        or word32(array + ARRAY_FLAGS) & flags != flags
+        or word32(array + ARRAY_NDIM) != ndim
+    )
+
+
 @kept(types.int64(types.int64, types.int64), nogil=True)
 def patch(header, arrays):
     """Check the arrays of a tuple, and write their addresses into the program."""
@@ -71,14 +83,8 @@ def patch(header, arrays):
     at = header + 32
     for i in range(n):
         array = word(arrays + TUPLE_ITEMS + 8 * i)
-        if (
-            word(array + HEADER - 8) != word(header + 8)
-            or word(array + ARRAY_DTYPE) != word(at)
-            or word32(array + ARRAY_FLAGS) & word(at + 8) != word(at + 8)
-        ):
-            return OTHER_ARGUMENTS
         ndim = word(at + AXES)
-        if word32(array + ARRAY_NDIM) != ndim:
+        if differs(array, word(header + 8), word(at), word(at + 8), ndim):
             return OTHER_ARGUMENTS
         shape = word(array + ARRAY_SHAPE)
         at += SHAPE
@@ -142,12 +148,7 @@ def _call_on(description, words, arrays):
         at += 24 if i == 0 else 16
         array = word(items + TUPLE_ITEMS + 8 * i)
         ndim = word(at + 8)
-        if (
-            word(array + HEADER - 8) != kind
-            or word(array + ARRAY_DTYPE) != word(at)
-            or word32(array + ARRAY_FLAGS) & IN_ROWS != IN_ROWS
-            or word32(array + ARRAY_NDIM) != ndim
-        ):
+        if differs(array, kind, word(at), IN_ROWS, ndim):
             return OTHER_ARGUMENTS
         set_word(to, word(array + ARRAY_DATA))
         shape = word(array + ARRAY_SHAPE)
