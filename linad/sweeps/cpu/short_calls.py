@@ -17,6 +17,9 @@ fit goes the long way.
         return (r0, [r1], ...)
 
 Programs that let go of the interpreter get results that Python makes: ``r0 = empty((3,), d0)``.
+
+Where the arguments are arrays and floats, and the results arrays and numbers, there is no need
+even of these lines: see `linad.sweeps.cpu.direct_calls`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +31,7 @@ from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
+from linad.sweeps.cpu.direct_calls import entry
 from linad.sweeps.cpu.made_results import enter_making, plan_of
 
 
@@ -80,7 +84,7 @@ def short_call(
     callable or None
         Of the tuple of arguments; it returns `OTHER` where they are not like these. None where
         there is no short way: containers other than tuples, lists and dictionaries, or programs
-        that call NumPy.
+        that call NumPy. Where machine code can do without it, it has the attribute ``entry``.
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
@@ -116,22 +120,11 @@ def short_call(
         "        return OTHER",
     ]
     lines += writer.lines
-    texts: list[str] = []
-    tests = [test for _, found, _ in objects for test in found]
-    for _, _, names_of in objects:
-        scope |= names_of
-    if look is not None or tests:
-        # Names of their own, so that they do not meet the writer's.
-        scope |= look.scope if look is not None else {}
-        tests += look.lines if look is not None else []
-        outside = look.texts if look is not None else []
-        reads = [f"o{k}" for k in range(len(outside))]
-        lines.append("    try:")
-        lines += [f"        if not ({test}): return OTHER" for test in tests]
-        lines += [f"        {name} = {text}" for name, text in zip(reads, outside, strict=True)]
-        lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
-        scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
-        texts = reads
+    outside, texts = _outside(look, objects)
+    if outside is not None:
+        scope["outside"] = outside
+        lines += ["    found = outside()", "    if found is None:", "        return OTHER"]
+        lines += [f"    ({_listed(texts)}) = found"] if texts else []
     scope |= {f"h{k}": value for k, value in enumerate(held)}
     arrays = [*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts]
     numbers = [s.shape == () and not f for s, f in zip(slots, flat, strict=True)]
@@ -162,7 +155,40 @@ def short_call(
         f"    return {returned}",
     ]
     exec("\n".join(lines), scope)
-    return scope["call"]  # type: ignore[no-any-return]
+    call = scope["call"]
+    floats = [type(x) is float for x in args]
+    taken = [f"array(v{k})" if is_float else f"v{k}" for k, is_float in enumerate(floats)]
+    given = names[0] if len(names) == 1 else f"({_listed(names)})"
+    if program.makes_results and arrays == [*taken, *texts] and returned == given:
+        workspace = program.pool.pop() if program.pool else program.new_workspace()
+        call.entry = entry(scope["plan"], workspace, outside, floats)
+    return call  # type: ignore[no-any-return]
+
+
+def _outside(look: Any, objects: Sequence[Any]) -> tuple[Callable[[], Any] | None, list[str]]:
+    """A function that gives the arrays outside, None where things are not as they were.
+
+    With the names that the lines of a call have for these arrays.
+    """
+    lines = [test for _, found, _ in objects for test in found]
+    scope: dict[str, Any] = {"LookupAgain": (LookupError, AttributeError, ValueError, TypeError)}
+    for _, _, names_of in objects:
+        scope |= names_of
+    texts: list[str] = []
+    if look is not None:
+        scope |= look.scope
+        lines, texts = [*lines, *look.lines], look.texts
+    if not lines and not texts:
+        return None, []
+    source = ["def outside():", "    try:"]
+    source += [f"        if not ({test}): return None" for test in lines]
+    source += [
+        f"        return ({_listed(texts)})",
+        "    except LookupAgain:",
+        "        return None",
+    ]
+    exec("\n".join(source), scope)
+    return scope["outside"], [f"o{k}" for k in range(len(texts))]
 
 
 UNCHANGED = (int, float, bool, str, type(None))
