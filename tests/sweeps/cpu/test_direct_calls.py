@@ -193,7 +193,8 @@ def test_nothing_is_left_behind():
     assert sys.getrefcount(y) == sys.getrefcount(s) == 2
     entry = weakref.ref(jitted._entry[0])
     gone = weakref.ref(jitted)
-    del jitted, counted
+    counted.clear()
+    del jitted
     gc.collect()
     assert gone() is None
     assert entry() is None
