@@ -383,6 +383,7 @@ class Jitted(_Entered, Generic[P, R]):
             objects,
             lies=variant.lies or (),
             any_order=variant.layouts is None,
+            python_numbers=not (self._narrow or arguments.holds_single_precision()),
         )
         self._enter(short)
         variant.short = chosen, look, short

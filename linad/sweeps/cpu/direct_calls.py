@@ -47,15 +47,18 @@ from linad.sweeps.cpu.native import (
 METHOD = sys.intern("_call_in_python")
 """The method for what machine code is not for."""
 
-SLOT, LIST_LENGTH, FLOAT_VALUE = HEADER, HEADER, HEADER
-"""Where the object has its entry, a list its length, and a float its number."""
+SLOT, LIST_LENGTH, VALUE, KIND = HEADER, HEADER, HEADER, HEADER - 8
+"""Where the object has its entry, a list its length, a number its value, and all have their type.
+
+Python's and NumPy's numbers are structs of the header and the value."""
 
 # Words of an entry: C functions, objects of the process, and what is the program's own: a word to
 # write into, whether it is in use, the plan of its results, its header, the function that looks
-# outside or 0, how many arguments there are, for each 0 or an array that a Python number is put in.
+# outside or 0, how many arguments there are; and for each 0 or an array that a number is put into,
+# and the types of such numbers.
 LOOK_UP, CALL, ASK, CONTEXT_VALUE, HOLD, DROP = range(0, 48, 8)
-NAME, CONTEXT, STATE, CHANGED, NONE, FLOAT = range(48, 96, 8)
-FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, COUNT, ARGUMENTS = range(96, 152, 8)
+NAME, CONTEXT, STATE, CHANGED, NONE = range(48, 88, 8)
+FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, COUNT, ARGUMENTS = range(88, 144, 8)
 
 TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 """Numbers of Python's stable interface: of the slot, and of a flag."""
@@ -72,9 +75,10 @@ def _fits(w, args):
     if state != word(w + STATE):
         return False
     for k in range(word(w + COUNT)):
-        if word(w + ARGUMENTS + 8 * k) != 0:
-            kind = word(word(args + TUPLE_ITEMS + 8 * k) + HEADER - 8)
-            if kind != word(w + FLOAT):
+        at = w + ARGUMENTS + 24 * k
+        if word(at) != 0:
+            kind = word(word(args + TUPLE_ITEMS + 8 * k) + KIND)
+            if kind != word(at + 8) and kind != word(at + 16):
                 return False
     return True
 
@@ -87,9 +91,9 @@ def _run(w, args, outside):
     if several == -1:
         return 0
     for k in range(count):
-        given, number = word(args + TUPLE_ITEMS + 8 * k), word(w + ARGUMENTS + 8 * k)
+        given, number = word(args + TUPLE_ITEMS + 8 * k), word(w + ARGUMENTS + 24 * k)
         if number != 0:
-            set_word(number + ARRAY_DATA, given + FLOAT_VALUE)
+            set_word(number + ARRAY_DATA, given + VALUE)
             given = number
         note(p, k, given)
     for k in range(word(p + INPUTS) - count):
@@ -139,7 +143,7 @@ def entry(
     plan: Any = None,
     workspace: Any = None,
     outside: Callable[[], Any] | None = None,
-    numbers: Sequence[bool] = (),
+    numbers: Sequence[tuple[type, ...]] = (),
 ) -> tuple[Any, ...]:
     """What an object has in its slot for machine code.
 
@@ -153,22 +157,24 @@ def entry(
     outside : callable, optional
         Gives the tuple of arrays that follow the arguments, or None where other things stand
         outside.
-    numbers : list of bool
-        For each argument whether it is a Python float, and not an array.
+    numbers : list of tuple
+        For each argument that is a number, and not an array, the types that it may have: one or
+        two.
     """
     python = ctypes.pythonapi
     functions = [python.PyObject_GetAttr, python.PyObject_Call, python.PyObject_CallNoArgs]
     functions += [python.PyContextVar_Get, python.Py_IncRef, python.Py_DecRef]
     words = [address_of_c(f) for f in functions]
     context = _ufunc_config._extobj_contextvar  # type: ignore[attr-defined]  # not in its stub
-    words += [id(METHOD), id(context), id(INITIAL), id(changed), id(None), id(float)]
-    boxes = [_number() if number else None for number in numbers]
+    words += [id(METHOD), id(context), id(INITIAL), id(changed), id(None)]
+    boxes = [_number(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
     if plan is None:
         words += [0, 0, 0, 0, 0, -1]
     else:
         words += [0, 0, plan.ctypes.data, workspace.header.ctypes.data]
         words += [id(outside) if outside is not None else 0, len(numbers)]
-    words += [box.ctypes.data if box is not None else 0 for box in boxes]
+    for kinds, box in zip(numbers, boxes, strict=True):
+        words += [0, 0, 0] if box is None else [box.ctypes.data, id(kinds[0]), id(kinds[-1])]
     return np.array(words, np.int64), plan, workspace, outside, boxes
 
 
@@ -176,11 +182,11 @@ NO_ENTRY = entry()
 """The entry of an object all of whose calls go to Python."""
 
 
-def _number() -> np.ndarray:
+def _number(dtype: np.dtype) -> np.ndarray:
     """Words like a NumPy array's without axes, but for the address of its entry."""
     words = np.zeros(ARRAY_FLAGS // 8 + 1, np.int64)
     words[HEADER // 8 - 1] = id(np.ndarray)
-    words[ARRAY_DTYPE // 8] = id(np.dtype(np.float64))
+    words[ARRAY_DTYPE // 8] = id(dtype)
     words[ARRAY_FLAGS // 8] = IN_ROWS
     return words
 

@@ -47,6 +47,7 @@ def short_call(
     held: Sequence[Any] = (),
     lies: Sequence[Any] = (),
     any_order: bool = False,
+    python_numbers: bool = True,
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -78,6 +79,8 @@ def short_call(
     any_order : bool
         Whether the program, which takes arrays in order C, holds for arrays in others: such are
         copied.
+    python_numbers : bool
+        Whether the program for a number of NumPy's holds for Python's own as well.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def short_call(
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _ShortCallWriter(dynamic, slots)
-    writer.lies, writer.any_order = lies, any_order
+    writer.lies, writer.any_order, writer.python_numbers = lies, any_order, python_numbers
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -156,12 +159,12 @@ def short_call(
     ]
     exec("\n".join(lines), scope)
     call = scope["call"]
-    floats = [type(x) is float for x in args]
-    taken = [f"array(v{k})" if is_float else f"v{k}" for k, is_float in enumerate(floats)]
+    numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
+    taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
     given = names[0] if len(names) == 1 else f"({_listed(names)})"
     if program.makes_results and arrays == [*taken, *texts] and returned == given:
         workspace = program.pool.pop() if program.pool else program.new_workspace()
-        call.entry = entry(scope["plan"], workspace, outside, floats)
+        call.entry = entry(scope["plan"], workspace, outside, numbers_given)
     return call  # type: ignore[no-any-return]
 
 
@@ -195,6 +198,14 @@ UNCHANGED = (int, float, bool, str, type(None))
 """Results that are the same at every call, and cannot be written into."""
 
 
+def alike(kind: type) -> tuple[type, ...]:
+    """Types whose numbers a program does not tell apart."""
+    for kinds in ((float, np.float64), (complex, np.complex128)):
+        if kind in kinds:
+            return kinds
+    return (kind,)
+
+
 def _listed(names: Sequence[str]) -> str:
     """Names with a comma after each, as a tuple has them."""
     return "".join([f"{name}, " for name in names])
@@ -216,6 +227,8 @@ class _ShortCallWriter:
         self.objects: set[int] = set()
         self.lies: Sequence[Any] = ()
         self.any_order = False
+        self.python_numbers = True
+        self.numbers: dict[str, tuple[type, ...]] = {}
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -253,9 +266,11 @@ class _ShortCallWriter:
                 self._unless(f"type({text}) is ndarray")
                 text = f"in_rows({text})"
             self.arrays.append(text)
-        elif kind is float and id(value) in self.dynamic:
-            self._unless(f"type({text}) is float")
+        elif id(value) in self.dynamic and issubclass(kind, (float, complex, np.generic)):
+            kinds = alike(kind) if self.python_numbers else (kind,)
+            self._unless(f"type({text}) in {self._name(kinds)}")
             self.arrays.append(f"array({text})")
+            self.numbers[text] = kinds
         elif kind in (int, bool, str):
             self._unless(f"type({text}) is {kind.__name__} and {text} == {value!r}")
         elif value is None:

@@ -67,6 +67,32 @@ def test_a_number_of_another_kind(t):
 
 
 @pytest.mark.parametrize(
+    "t", [1.5, np.float64(1.5), 1.5 - 2j, np.complex128(1.5 - 2j), np.float32(1.5)], ids=repr
+)
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_numbers_of_every_kind(t, dtype):
+    x = np.arange(3).astype(dtype)
+    jitted = direct(lambda x, t: (t * x, t * t), x, t)
+    assert calls_of_python(jitted, x, t) == []
+    for factor in (1, 2, -1):
+        for other in (t, t.item() if isinstance(t, np.generic) else np.dtype(type(t)).type(t)):
+            found, expected = jitted(x, factor * other), (factor * other * x, (factor * other) ** 2)
+            for a, b in zip(found, expected, strict=True):
+                assert a.dtype == np.asarray(b).dtype
+                np.testing.assert_allclose(a, b, rtol=1e-15)
+
+
+def test_numbers_beside_single_precision():
+    """There Python's number leaves the dtype as it is, and NumPy's does not."""
+    x = np.ones(3, np.float32)
+    jitted = direct(lambda x, t: x * t, x, np.float64(2))
+    for _ in range(4):
+        assert jitted(x, np.float64(2)).dtype == np.float64
+        assert jitted(x, 2.0).dtype == np.float32
+        assert jitted(x, np.float32(2)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
     "x",
     [
         np.arange(6.0)[::2],
