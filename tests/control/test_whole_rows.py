@@ -8,6 +8,7 @@ import pytest
 
 import linad
 from linad.control import rolling, whole_rows
+from linad.control.loop_axes import axes_of
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -317,12 +318,12 @@ def test_axes_of_loops_in_loops():
     i, j, k = np.indices((3, 4, 5))
     n = i.size
     counters = [(20 * i + 5 * j + k).ravel(), (7 * i + 100 * j).ravel(), (9 - k).ravel()]
-    assert whole_rows._axes(counters, n) == (3, 4, 5)
-    assert whole_rows._axes(counters[:1], n) == (n,)
-    assert whole_rows._axes([ORDER], N) == (N,)
-    assert whole_rows._axes([], N) == (N,)
-    assert whole_rows._axes([np.array([0, 4, 1, 5, 2, 6])], 6) == (3, 2)
-    assert whole_rows._axes([np.array([0, 4, 1, 5, 6, 2])], 6) == (6,)
+    assert axes_of(counters, n) == (3, 4, 5)
+    assert axes_of(counters[:1], n) == (n,)
+    assert axes_of([ORDER], N) == (N,)
+    assert axes_of([], N) == (N,)
+    assert axes_of([np.array([0, 4, 1, 5, 2, 6])], 6) == (3, 2)
+    assert axes_of([np.array([0, 4, 1, 5, 6, 2])], 6) == (6,)
 
 
 # Random loops.
