@@ -47,9 +47,9 @@ def _ways(tape: Tape, carries: int, target: Target) -> list[Lanes]:
 def _in_lanes(body: Body, target: Target) -> Any:
     """A loop in registers, or False."""
     tape = on_cpu.simple(body)
-    memory = needing_memory(tape)
     for lanes in _ways(tape, body.carries, target):
         with suppress(NotSmallError):
+            memory = needing_memory(lanes.tape)
             return InLanes(LaneBody(lanes, body.carries, body.rows, memory))
     return False
 
@@ -127,12 +127,12 @@ def _while_in_lanes(owner: Any, target: Target) -> Any:
     """Test and body in registers, or False."""
     nc = owner.body.carries
     asked, done = on_cpu.simple(owner.test), on_cpu.simple(owner.body)
-    memory = needing_memory(asked) | needing_memory(done)
     for lanes in _ways(done, nc, target):
         with suppress(NotSmallError, NotInLanesError):
             test = Lanes(asked, lanes.n, target)
             if PARTIAL in lanes.inputs or test.outputs != [WHOLE] or test.tables:
                 continue
+            memory = needing_memory(test.tape) | needing_memory(lanes.tape)
             body = LaneBody(lanes, nc, 0, memory)
             return LaneBody(test, nc, 0, memory, prefix="g", is_test=True), body
     return False
@@ -189,11 +189,11 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
 def _branches_in_lanes(owner: Any, target: Target) -> Any:
     """The branches in registers, or False."""
     tapes = [on_cpu.simple(body) for body in owner.bodies]
-    memory = set().union(*[needing_memory(tape) for tape in tapes])
     for first in _ways(tapes[0], 0, target):
         with suppress(NotSmallError, NotInLanesError):
             every = [first, *[Lanes(tape, first.n, target) for tape in tapes[1:]]]
             if any(b.outputs != first.outputs or PARTIAL in b.outputs for b in every):
                 continue
+            memory = set().union(*[needing_memory(b.tape) for b in every])
             return [LaneBody(b, 0, 0, memory, prefix=f"b{k}") for k, b in enumerate(every)]
     return False
