@@ -43,26 +43,33 @@ def entry_source(source: str) -> str:
     return re.sub(r"^( *)return (\d+)$", r"\1set_i8(status, 0, \2, -1)\n\1return", text, flags=re.M)
 
 
-def ptx_of(source: str) -> str:
+def check_packages() -> None:
+    """Raise ImportError where numba-cuda is not installed."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise ImportError("PTX needs the numba-cuda package: pip install 'linad[cuda]'")
+
+
+def ptx_of(source: str, capability: tuple[int, int] = COMPUTE_CAPABILITY) -> str:
     """Compile a kernel of a device program.
 
     Parameters
     ----------
     source : str
         Of a `linad.sweeps.instructions.KernelCall` for the target "CUDA".
+    capability : tuple of int
+        What it is for: the compute capability of a device.
 
     Returns
     -------
     str
-        PTX, for `COMPUTE_CAPABILITY`.
+        PTX.
 
     Raises
     ------
     ImportError
         If numba-cuda is not installed.
     """
-    if importlib.util.find_spec("numba_cuda") is None:
-        raise ImportError("PTX needs the numba-cuda package: pip install 'linad[cuda]'")
+    check_packages()
     from numba import cuda
     from numba.core import types
 
@@ -71,7 +78,7 @@ def ptx_of(source: str) -> str:
     made, _ = cuda.compile(
         scope["kernel"],
         types.void(*[types.int64] * 4),
-        cc=COMPUTE_CAPABILITY,
+        cc=capability,
         output="ptx",
         abi="numba",
         device=False,

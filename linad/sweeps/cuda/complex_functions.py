@@ -1,4 +1,4 @@
-"""Functions of complex numbers, of functions of real numbers: those that `cmath` of numba-cuda lacks.
+"""Functions of complex numbers, of real ones: those that `cmath` of numba-cuda lacks.
 
 sinh(x + iy) = sinh x cos y + i cosh x sin y        sin z = -i sinh iz
 cosh(x + iy) = cosh x cos y + i sinh x sin y        cos z = cosh iz

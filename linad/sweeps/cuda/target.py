@@ -8,6 +8,7 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cuda.compiler import ptx_of
+from linad.sweeps.cuda.cubins import Cubin, cubin_of
 from linad.sweeps.cuda.device_functions import SPECIAL
 from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
@@ -82,6 +83,9 @@ class CudaTarget(Target):
 
     def ptx_of(self, source: str) -> str:
         return ptx_of(source)
+
+    def cubin_of(self, source: str) -> Cubin:
+        return cubin_of(source)
 
     def compile(
         self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS
