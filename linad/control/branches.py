@@ -52,6 +52,10 @@ class Branch(ControlPrimitive):
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the choice to a program that is being compiled."""
+        if lowering.target.is_grid:
+            from linad.control.device_loops import lower_branch
+
+            return lower_branch(lowering, eqn)
         from linad.control.lowering import lower_branch
 
         return lower_branch(lowering, eqn)

@@ -1,10 +1,12 @@
 """While loops as instructions: in registers where test and body are small, or threaded."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import _address, _bytes, _simple, program_of
+from linad.control.lowering import address_of, bytes_of, program_of, simple
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
@@ -15,6 +17,7 @@ from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
+from linad.sweeps.target import Target
 
 NO_LIMIT = 1 << 62
 
@@ -105,8 +108,18 @@ their last values, rows, and the first stride. In repetition k the body reads pl
 writes (1 + k % 2)."""
 
 
-def lower(lowering: Any, eqn: Equation) -> bool:
-    """Add the instructions of a while loop, or say that Python has to run it."""
+Emit = Callable[[Any, Any, list[Place], list[Place]], None]
+
+
+def lower(lowering: Any, eqn: Equation, threaded: Emit | None = None) -> bool:
+    """Add the instructions of a while loop, or say that Python has to run it.
+
+    Parameters
+    ----------
+    threaded : callable, optional
+        ``threaded(lowering, owner, operands, results)`` adds what the target has for one that is
+        too large for registers; by default what the CPU has.
+    """
     owner: Any = eqn.primitive
     variables = owner.body.tape.inputs
     if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
@@ -114,10 +127,12 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     nc = owner.body.carries
     if any(a.dtype != b.dtype for a, b in zip(owner.body.outputs, variables[:nc], strict=True)):
         return False
-    statements = _statements(owner)
-    programs = None if statements else _programs(owner, lowering.chosen)
-    if not statements and programs is None:
-        return False
+    statements = _statements(owner, lowering.target)
+    if not statements and threaded is None:
+        programs = _programs(owner, lowering.chosen)
+        if programs is None:
+            return False
+        threaded = functools.partial(_emit_threaded, programs)
     places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
         return False
@@ -127,22 +142,23 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     if statements:
         _emit_registers(lowering, owner, statements, places, results)
     else:
-        _emit_threaded(lowering, owner, programs, places, results)
+        assert threaded is not None
+        threaded(lowering, owner, places, results)
     return True
 
 
-def _statements(owner: Any) -> Any:
+def _statements(owner: Any, target: Target) -> Any:
     def make() -> Any:
         try:
             nc = owner.body.carries
-            asked, done = _simple(owner.test), _simple(owner.body)
+            asked, done = simple(owner.test), simple(owner.body)
             wanted = needing_memory(asked) | needing_memory(done)
-            test = Statements(asked, nc, wanted, "g", is_test=True)
-            return test, Statements(done, nc, wanted)
+            test = Statements(asked, target, nc, wanted, "g", is_test=True)
+            return test, Statements(done, target, nc, wanted)
         except NotSmallError:
             return False
 
-    return owner.body.once(("while statements", id(owner.test)), make)
+    return owner.body.once(("while statements", id(owner.test), target.name), make)
 
 
 def _programs(owner: Any, chosen: Any) -> Any:
@@ -157,7 +173,7 @@ def _emit_registers(
     test, body = statements
     nc, kept = owner.body.carries, owner.kept
     words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit]
-    words += [_address(p) for p in (*places, *results)]
+    words += [address_of(p) for p in (*places, *results)]
     dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
     ni = len(places)
     lines = ["def kernel(p, start, stop):", "    limit = operand(p, 0)"]
@@ -233,7 +249,7 @@ def _emit_registers(
 
 
 def _emit_threaded(
-    lowering: Any, owner: Any, programs: Any, places: list[Place], results: list[Place]
+    programs: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
 ) -> None:
     test, body = programs
     nc = owner.body.carries
@@ -248,10 +264,10 @@ def _emit_threaded(
     rows = results[nc + 2 :] if owner.kept else places[:nc]
     held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]
     narrow = [p.dtype.itemsize % 4 != 0 for p in places[:nc]]
-    sizes = [_bytes(p) // (1 if n else 4) for p, n in zip(places, narrow, strict=False)]
+    sizes = [bytes_of(p) // (1 if n else 4) for p, n in zip(places, narrow, strict=False)]
     description = _Description(test, body, nc, [*zip(sizes, map(int, narrow), strict=True)])
     limit = NO_LIMIT if owner.limit is None else owner.limit
-    words: list[Any] = [description, limit, owner.kept, *[_address(p) for p in held]]
+    words: list[Any] = [description, limit, owner.kept, *[address_of(p) for p in held]]
     words.insert(6 + 5 * nc, owner.first)
     steps = len(body.lowering.instructions)
     lowering.emit(THREADED, 1, words, f"while, {steps} instructions each")

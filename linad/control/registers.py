@@ -15,12 +15,12 @@ from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var, guard
-from linad.sweeps.cpu.target import CPU
 from linad.sweeps.instructions import GUARD_FAILED, NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS, bits, cast
 from linad.sweeps.scalar_rows import constants, given
 from linad.sweeps.steps import operands_of
+from linad.sweeps.target import Target
 
 STATEMENTS = 600
 """Most statements of a kernel: each takes some 2 ms to compile."""
@@ -56,6 +56,8 @@ class Statements:
     ----------
     tape : Tape
         Simplified.
+    target : Target
+        What they are for.
     carries : int
         How many of its inputs are carries.
     wanted : set of int
@@ -78,12 +80,13 @@ class Statements:
     def __init__(
         self,
         tape: Tape,
+        target: Target,
         carries: int,
         wanted: set[int],
         prefix: str = "",
         is_test: bool = False,
     ) -> None:
-        self.prefix = prefix
+        self.target, self.prefix = target, prefix
         self.carries = carries
         memory = in_memory(tape, wanted, carries, is_test)
         if memory is None:
@@ -191,7 +194,7 @@ class Statements:
             made = self._moved(eqn)
         else:
             operands = operands_of(eqn)
-            found = CPU.row_of(name, out.dtype, operands)
+            found = self.target.row_of(name, out.dtype, operands)
             if found is None:
                 raise NotSmallError
             made = self._elementwise(found, operands, out)
@@ -218,7 +221,7 @@ class Statements:
 
     def _combine(self, name: str, a: str, b: str, dtype: Any) -> str:
         zero = np.zeros((), dtype)[()]
-        found = CPU.row_of(name, dtype, [zero, zero])
+        found = self.target.row_of(name, dtype, [zero, zero])
         d = name_of_dtype(dtype)
         if found is None or d is None:
             raise NotSmallError

@@ -60,6 +60,10 @@ class Repeat(ControlPrimitive):
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
+        if lowering.target.is_grid:
+            from linad.control.device_loops import lower_repeat
+
+            return lower_repeat(lowering, eqn)
         from linad.control.lowering import lower
 
         return lower(lowering, eqn)

@@ -92,6 +92,10 @@ class While(ControlPrimitive):
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
+        if lowering.target.is_grid:
+            from linad.control.device_loops import lower_while
+
+            return lower_while(lowering, eqn)
         from linad.control.lowering_whiles import lower
 
         return lower(lowering, eqn)

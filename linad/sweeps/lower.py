@@ -252,6 +252,7 @@ class Lowering:
         self, source: str, extent: int, words: list[Any], label: str, work: int = 0
     ) -> KernelCall:
         """Add an instruction; ``work`` only if its range may be split over threads."""
+        source, extent = self.target.shared(source, extent)
         made = KernelCall(source, extent, words, label, work)
         self.instructions.append(made)
         return made

@@ -40,10 +40,13 @@ class Target(ABC):
         What errors and reports call it, and the name of the object in its module.
     reorders : bool
         Whether equations may run in another order than that of the tape.
+    is_grid : bool
+        Whether a grid of threads shares in a kernel, and a host runs programs inside of programs.
     """
 
     name: ClassVar[str]
     reorders: ClassVar[bool] = True
+    is_grid: ClassVar[bool] = False
 
     # What loops compute.
 
@@ -107,6 +110,10 @@ class Target(ABC):
     @abstractmethod
     def routine_of(self, primitive: str) -> Routine | None:
         """How a primitive that is no loop is lowered; None where NumPy has to compute it."""
+
+    def shared(self, source: str, extent: int) -> tuple[str, int]:
+        """A kernel as those who share in its range run it, and the length of the range."""
+        return source, extent
 
     @abstractmethod
     def scatter(

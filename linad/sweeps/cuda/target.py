@@ -7,7 +7,7 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cuda.compiler import ptx_of
-from linad.sweeps.cuda.grid_loops import GridLoop
+from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
 from linad.sweeps.loop_reductions import axes_of, is_reduction
@@ -27,6 +27,7 @@ class CudaTarget(Target):
     """
 
     name = "CUDA"
+    is_grid = True
 
     def has(self, primitive: str, row: Scalar) -> bool:
         return not row.needs
@@ -56,12 +57,17 @@ class CudaTarget(Target):
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive = eqn.primitive
-        if hasattr(primitive, "overwrites") or hasattr(primitive, "lower_into"):
-            return False  # functions of the user's, and loops, for the CPU
+        if hasattr(primitive, "overwrites"):
+            return False  # functions of the user's, for the CPU
+        if hasattr(primitive, "lower_into"):  # it knows how
+            return bool(primitive.lower_into(lowering, eqn))
         return super().lower(lowering, eqn)
 
     def routine_of(self, primitive: str) -> Routine | None:
         return ROUTINES.get(primitive)
+
+    def shared(self, source: str, extent: int) -> tuple[str, int]:
+        return strided(source), extent if is_shared(source) else 1
 
     def scatter(
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool

@@ -1,0 +1,127 @@
+"""Loops and branches for a grid of threads: in registers, or as programs that the host repeats.
+
+*In registers*: one kernel, as on the CPU (`linad.control.lowering`).
+
+*By the host*: the body is a program of its own, and the instruction says which run is next
+(`linad.sweeps.cuda.host_loops`). Carries go to and fro between two places.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from linad.control import lowering as on_cpu, lowering_whiles
+from linad.control.bodies import Body
+from linad.control.memory_arrays import overwritten
+from linad.core.shapes import size_of
+from linad.core.tape import Equation
+from linad.sweeps.cuda.host_loops import Choice, Repeating, Repetitions
+from linad.sweeps.data_movement import contiguous
+from linad.sweeps.kernel_dtypes import name_of_dtype
+from linad.sweeps.lower import Lowering
+from linad.sweeps.places import Place, canonical, new_place
+
+
+def lower_repeat(lowering: Any, eqn: Equation) -> bool:
+    """Add the instructions of a loop to a device's program."""
+    return on_cpu.lower(lowering, eqn, _on_a_grid)
+
+
+def _on_a_grid(body: Body, owner: Any, lowering: Any) -> Any:
+    return on_cpu.as_registers(body, lowering.target) or ByTheHost(
+        body, program_of(body, lowering, in_place=True)
+    )
+
+
+def program_of(body: Body, lowering: Any, in_place: bool = False) -> Lowering:
+    """A body as instructions; where it may, it overwrites the carries that it writes into."""
+    tape = on_cpu.simple(body)
+    owned = overwritten(tape, body.carries) if in_place else ()
+    return Lowering(tape, lowering.target, lowering.chosen, owned)
+
+
+def _between(places: list[Place]) -> tuple[list[Place], list[Place]]:
+    """Two places for what goes from one repetition to the next."""
+    first, second = ([new_place(p.shape, p.dtype) for p in places] for _ in range(2))
+    return first, second
+
+
+class ByTheHost:
+    """A loop over a program of its own."""
+
+    def __init__(self, body: Body, program: Lowering) -> None:
+        self.body, self.program = body, program
+
+    def emit(
+        self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
+    ) -> None:
+        nc, nx = self.body.carries, self.body.rows
+        carries, last, between = places[:nc], results[:nc], _between(places[:nc])
+        for k in range(nc):
+            stays = k in self.program.owned
+            if stays or counter is not None or not owner.n:
+                lowering.copy(last[k], carries[k], "carry")
+            if stays:  # it stays where it comes out
+                carries[k] = between[0][k] = between[1][k] = last[k]
+        steps = len(self.program.instructions)
+        made = Repetitions(
+            on_cpu.label(owner, f"{steps} instructions each"),
+            self.program,
+            owner.n if counter is None else counter,
+            owner.reverse,
+            carries=carries,
+            rows=places[nc : nc + nx],
+            constants=places[nc + nx :],
+            last=last,
+            made=results[nc:],
+            between=between,
+        )
+        lowering.instructions.append(made)
+
+
+def lower_while(lowering: Any, eqn: Equation) -> bool:
+    """Add the instructions of a while loop to a device's program."""
+    return lowering_whiles.lower(lowering, eqn, _emit_while)
+
+
+def _emit_while(lowering: Any, owner: Any, places: list[Place], results: list[Place]) -> None:
+    nc = owner.body.carries
+    test = program_of(owner.test, lowering)
+    body = program_of(owner.body, lowering, in_place=True)
+    carries, last, between = places[:nc], results[:nc], _between(places[:nc])
+    for k in body.owned:  # it stays where it comes out
+        lowering.copy(last[k], carries[k], "carry")
+        carries[k] = between[0][k] = between[1][k] = last[k]
+    made = Repeating(
+        f"while, {len(body.instructions)} instructions each",
+        test,
+        body,
+        limit=owner.limit,
+        first=owner.first,
+        carries=carries,
+        constants=places[nc:],
+        go=new_place((), np.dtype(bool)),
+        between=between,
+        last=last,
+        counts=results[nc : nc + 1 + bool(owner.kept)],
+        kept=results[nc + 2 :] if owner.kept else [],
+    )
+    lowering.instructions.append(made)
+
+
+def lower_branch(lowering: Any, eqn: Equation) -> bool:
+    """Add the instruction of a choice to a device's program."""
+    owner: Any = eqn.primitive
+    for body in owner.bodies:
+        variables = (*body.tape.inputs, *body.outputs)
+        if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
+            return False
+    index, *places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
+    wanted = [canonical(d) for _, d in owner.shapes[1:]]
+    if index.dtype != np.int64 or [p.dtype for p in places] != wanted:
+        return False
+    programs = [program_of(body, lowering) for body in owner.bodies]
+    results = [lowering.result(v) for v in eqn.outputs]
+    label = f"one of {len(programs)} branches"
+    lowering.instructions.append(Choice(label, programs, index, places, results))
+    return True
