@@ -1,16 +1,13 @@
-"""Programs on a GPU: words in its memory, and graphs of kernels that read them.
+"""Programs on a GPU.
 
-    words     int64, on the device: addresses, sizes, and the numbers among the arguments
-    parts     graphs of kernels and of library calls, and what cannot be recorded between them
-    header    status, and the numbers among the results
+A call borrows a workspace, as on the CPU, and each workspace has a stream: whoever borrows it
+next works on the same stream, after this call, so nobody has to wait in between. Results are new
+memory of the device's pool.
 
-A graph has fixed parameters: each kernel knows where its words are. A call with other arrays
-writes words, in one copy, and launches the same graphs. Numbers travel with the words on the way
-in, and with the status on the way out, in one copy each. A call of a program that cannot fail, and
-whose results are all arrays, returns while the device is still at work.
-
-A workspace has its own stream, arena and words. It is borrowed for the time of a call, and the
-next call that borrows it comes after this one on its stream, so nobody has to wait in between.
+Arrays are on the device, numbers (what has no axes) on the host. Numbers among the arguments
+travel with the words of the program, numbers among the results with its status, in one copy.
+A program that cannot fail and has no numbers among its results returns while the device is still
+at work; all others wait for the status.
 """
 
 from collections.abc import Sequence
@@ -23,12 +20,12 @@ from linad.core.shapes import size_of
 from linad.errors import FallbackError
 from linad.sweeps.cuda.arrays import Array, moved_in
 from linad.sweeps.cuda.device import Memory
+from linad.sweeps.cuda.device_sweep import DeviceSweep, StoppedError, instructions_in
+from linad.sweeps.cuda.host_loops import HostLoop
 from linad.sweeps.cuda.host_program import refuse_fallbacks
-from linad.sweeps.cuda.library_calls import LibraryCall
-from linad.sweeps.cuda.round_trips import RoundTrip
 from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.lower import Lowering
-from linad.sweeps.places import Buffer, Place, canonical
+from linad.sweeps.places import Place, canonical
 from linad.sweeps.program import SweepProgram
 
 if TYPE_CHECKING:
@@ -44,6 +41,10 @@ class DeviceProgram(SweepProgram):
     Attributes
     ----------
     device : Device
+    kernels : dict
+        By source, and whether arithmetic may be reordered.
+    constants : dict
+        The arrays that the program knows, on the device, by the identity of the host's.
     checked : bool
         Whether a run can fail, so that its status has to be read.
     """
@@ -51,29 +52,25 @@ class DeviceProgram(SweepProgram):
     target: "DeviceTarget"
 
     def _build(self, lowering: Lowering) -> None:
-        self.device = self.target.device
-        self.device.activate()
         if not self.chosen.device_fallback:
             refuse_fallbacks(self.tape.name, lowering)
-        calls = [i for i in lowering.instructions if isinstance(i, KernelCall)]
+        self.device = self.target.device
+        self.device.activate()
+        instructions = list(instructions_in(lowering))
+        calls = [i for i in instructions if isinstance(i, KernelCall)]
         self.kernels = {
-            (i.source, i.fast): self.device.kernel(i.source, i.fast)
-            for i in calls
+            key: self.device.kernel(*key) for key in dict.fromkeys([(i.source, i.fast) for i in calls])
         }
-        self.checked = any(may_fail(i) for i in lowering.instructions)
-        self._hold_constants(lowering)
+        self.checked = any([may_fail(i) for i in instructions])
+        self._hold_constants(instructions)
 
-    def _hold_constants(self, lowering: Lowering) -> None:
-        """Copy the arrays that the program knows to the device, once for all workspaces."""
+    def _hold_constants(self, instructions: list[Any]) -> None:
         self.constants: dict[int, Memory] = {}
         stream = self.device.new_stream()
-        for buffer in [b for i in lowering.instructions for b in i.buffers]:
+        for buffer in [b for i in instructions for b in i.buffers]:
             if buffer.kind == "constant" and id(buffer.data) not in self.constants:
-                a = np.ascontiguousarray(buffer.data)
-                memory = self.device.allocate(a.nbytes, stream)
-                if a.nbytes:
-                    self.device.upload(memory.address, a, stream)
-                self.constants[id(buffer.data)] = memory
+                a = moved_in(self.device, np.asarray(buffer.data), stream)
+                self.constants[id(buffer.data)] = a._memory
         self.device.synchronize(stream)
 
     def new_workspace(self) -> "DeviceWorkspace":
@@ -94,7 +91,7 @@ class DeviceProgram(SweepProgram):
         KernelStoppedError
             If a kernel could not do its work.
         FallbackError
-            If linad failed to make the program, or it needs NumPy.
+            If the program needs NumPy, or linad failed to make it.
         """
         workspace = self.borrow()
         try:
@@ -109,206 +106,95 @@ class DeviceProgram(SweepProgram):
             self._raise(status)
         return results
 
-    def _execute(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
-        raise FallbackError(f"{self.tape.name}: a program on a device gives arrays of the device")
+    def run_in(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
+        raise FallbackError(f"{self.tape.name}: results of a program on a device lie there")
 
 
 def may_fail(instruction: Any) -> bool:
     """Whether an instruction can leave a status."""
-    if isinstance(instruction, KernelCall):
-        lines = instruction.source.splitlines()
-        return any(line.strip().startswith("return ") and line[-2:] != " 0" for line in lines)
-    return isinstance(instruction, Fallback)
+    if not isinstance(instruction, KernelCall):
+        return isinstance(instruction, Fallback | HostLoop)
+    returned = [line.split()[1] for line in instruction.source.splitlines() if "return " in line]
+    return any([status != "0" for status in returned])
 
 
 class DeviceWorkspace:
-    """Memory of one run at a time, the stream it is worked on, and the graphs that work on it."""
+    """What one run at a time works with: a stream, a sweep on it, numbers and status."""
 
     def __init__(self, program: DeviceProgram) -> None:
         self.program, self.device = program, program.device
+        self.device.activate()
+        self.stream = self.device.new_stream()
         lowering = program.lowering
-        device = self.device
-        device.activate()
-        self.stream = device.new_stream()
-        self.arena = device.allocate(lowering.arena_size, self.stream)
-        self.scalars = [j for j, p in enumerate(lowering.outputs) if not p.shape]
-        header = 8 + SLOT * (len(self.scalars) + 1)
-        self.header = device.allocate(header, self.stream)
-        self.seen = device.pinned(header)
-        self._write_words(lowering)
-        self._make_parts(lowering)
-
-    # Made once.
-
-    def _write_words(self, lowering: Lowering) -> None:
-        """The words of all instructions, and which of them each array of a call is in."""
-        count = sum([len(i.words) for i in lowering.instructions if hasattr(i, "words")])
-        numbers = [k for k, p in enumerate(lowering.inputs) if not p.shape]
-        length = count + 2 * len(numbers) + 2
-        self.words = self.device.allocate(8 * length, self.stream)
-        self.mirror = np.zeros(length, np.int64)
-        # Numbers first, each at a multiple of its size.
-        self.numbers = {k: 2 * n for n, k in enumerate(numbers)}
-        self.uses: dict[tuple[str, int], list[tuple[int, int]]] = {}
-        self.starts: dict[Any, int] = {}
-        at = 2 * len(numbers)
-        for instruction in lowering.instructions:
-            if not hasattr(instruction, "words"):
-                continue
-            self.starts[instruction] = at
-            for w in instruction.words:
-                if type(w) is tuple:
-                    buffer, offset = w
-                    found = self.fixed_address(buffer)
-                    if found is None:
-                        key = buffer.kind, buffer.number
-                        self.uses.setdefault(key, []).append((at, offset))
-                    else:
-                        self.mirror[at] = found + offset
-                else:
-                    self.mirror[at] = w
-                at += 1
-        self.uploaded: np.ndarray | None = None
-
-    def fixed_address(self, buffer: Buffer) -> int | None:
-        """Where a buffer is in every run; None for what a call brings, or is given."""
-        if buffer.kind == "constant":
-            return self.program.constants[id(buffer.data)].address
-        if buffer.kind == "arena":
-            return self.arena.address + buffer.offset
-        if buffer.kind == "input" and buffer.number in self.numbers:
-            return self.words.address + 8 * self.numbers[buffer.number]
-        if buffer.kind == "output" and buffer.number in self.scalars:
-            return self.header.address + 8 + SLOT * self.scalars.index(buffer.number)
-        return None
-
-    def address_of(self, place: Place) -> int:
-        """Where a place is that lies there in every run."""
-        found = self.fixed_address(place.buffer)
-        assert found is not None, "what is recorded in a graph keeps its address"
-        return found + place.offset
-
-    def _make_parts(self, lowering: Lowering) -> None:
-        self.parts: list[Any] = []
-        recorded: list[Any] = []
-        for instruction in [*lowering.instructions, None]:
-            if instruction is not None and is_recorded(instruction):
-                recorded.append(instruction)
-                continue
-            if recorded:
-                self.parts.append(self._graph(recorded))
-                recorded = []
-            if isinstance(instruction, Fallback):
-                self.parts.append(RoundTrip(instruction, self))
-            elif instruction is not None:
-                self.parts.append(Unrecorded(instruction, self))
-
-    def _graph(self, instructions: list[Any]) -> Any:
-        def issue(stream: Any) -> None:
-            for instruction in instructions:
-                self.issue(instruction, stream)
-
-        return Launched(self.device.graph(issue), self)
-
-    def issue(self, instruction: Any, stream: Any) -> None:
-        """Put an instruction on a stream, or into the graph that is recorded from one."""
-        words = self.words.address + 8 * self.starts[instruction]
-        if isinstance(instruction, LibraryCall):
-            self.program.target.libraries.call(instruction, self, words, stream)
-            return
-        kernel = self.program.kernels[instruction.source, instruction.fast]
-        self.device.launch(kernel, instruction.extent, words, self.header.address, stream)
-
-    # Every run.
+        self.given = [k for k, p in enumerate(lowering.inputs) if not p.shape]
+        self.made = [j for j, p in enumerate(lowering.outputs) if not p.shape]
+        size = SLOT * (1 + len(self.made))
+        self.header = self.device.allocate(size, self.stream)
+        self.device.clear(self.header.address, size, self.stream)
+        self.seen = self.device.pinned(size)
+        more = SLOT // 8 * len(self.given)
+        self.sweep = DeviceSweep(program, lowering, self.stream, self.header.address, more)
 
     def run(self, arrays: Sequence[Any]) -> tuple[int, list[Any]]:
         """Run; return the status, and the results, which count if it is zero."""
-        device, lowering, program = self.device, self.program.lowering, self.program
+        device, lowering = self.device, self.program.lowering
         device.activate()
-        given = [
-            self._operand(k, a, p)
-            for k, (a, p) in enumerate(zip(arrays, lowering.inputs, strict=True))
-        ]
-        others = {a._stream for a in given if a is not None and a._stream is not self.stream}
-        for other in others:
+        pairs = list(zip(arrays, lowering.inputs, strict=True))
+        given = [self._operand(a, p) for a, p in pairs]
+        others = {id(a._stream): a._stream for a in given if a is not None}
+        others.pop(id(self.stream), None)
+        for other in others.values():
             device.wait(self.stream, other)
-        made = [None if not p.shape else self._result(p) for p in lowering.outputs]
-        self.current = {("input", k): a for k, a in enumerate(given)}
-        self.current |= {("output", j): y for j, y in enumerate(made)}
-        for key, places in self.uses.items():
-            array = self.current[key]
-            assert array is not None
-            for at, offset in places:
-                self.mirror[at] = array._memory.address + offset
-        if self.uploaded is None or not np.array_equal(self.mirror, self.uploaded):
-            self.uploaded = self.mirror.copy()
-            device.upload(self.words.address, self.mirror, self.stream)
-        if program.checked:
+        results: list[Any] = [self._result(p) for p in lowering.outputs]
+        addresses = {("input", k): a._memory.address for k, a in enumerate(given) if a is not None}
+        for j, y in enumerate(results):
+            if y is not None:
+                addresses["output", j] = y._memory.address
+        for n, k in enumerate(self.given):
+            addresses["input", k] = self.sweep.words.address + SLOT * n
+            raw = self.sweep.mirror.view(np.uint8)[SLOT * n : SLOT * (n + 1)]
+            self._write_number(raw, *pairs[k])
+        for n, j in enumerate(self.made):
+            addresses["output", j] = self.header.address + SLOT * (1 + n)
+        if self.program.checked:
             device.clear(self.header.address, 8, self.stream)
-        for part in self.parts:
-            part.run()
-        for other in others:
+        try:
+            self.sweep.run(addresses)
+        except StoppedError:
+            pass  # the status says why
+        for other in others.values():
             device.wait(other, self.stream)
-        self.current = {}
-        return self._finished(made)
+        return self._finished(results)
 
-    def _operand(self, k: int, a: Any, place: Place) -> Array | None:
-        """An argument on the device; a number goes into the words."""
-        dtype = canonical(place.dtype)
+    def _operand(self, a: Any, place: Place) -> Array | None:
+        """An argument with axes, on the device."""
+        if not place.shape:
+            return None
         if type(a) is not Array:
-            a = np.require(a, dtype, ["C", "A"]).reshape(place.shape)
-        elif (a.shape, a.dtype) != (place.shape, dtype):
-            raise AssertionError(f"argument {k}: expected {dtype}{place.shape}, got {a!r}")
-        if place.shape:
-            return a if type(a) is Array else moved_in(self.device, a, self.stream)
-        number = a.numpy() if type(a) is Array else a
-        first = self.numbers[k]
-        raw = self.mirror[first : first + 2].view(np.uint8)
-        raw[: dtype.itemsize] = np.frombuffer(number.tobytes(), np.uint8)
-        return None
+            a = np.require(a, canonical(place.dtype), ["C", "A"]).reshape(place.shape)
+            return moved_in(self.device, a, self.stream)
+        assert (a.shape, a.dtype) == (place.shape, place.dtype), f"{a!r} is not as recorded"
+        return a
 
-    def _result(self, place: Place) -> Array:
+    @staticmethod
+    def _write_number(raw: np.ndarray, a: Any, place: Place) -> None:
+        number = np.asarray(a.numpy() if type(a) is Array else a, place.dtype)
+        raw[: number.nbytes] = np.frombuffer(number.tobytes(), np.uint8)
+
+    def _result(self, place: Place) -> Array | None:
+        if not place.shape:
+            return None
         size = size_of(place.shape) * place.dtype.itemsize
         memory = self.device.allocate(size, self.stream)
         return Array(self.device, memory, self.stream, place.shape, canonical(place.dtype))
 
-    def _finished(self, made: list[Any]) -> tuple[int, list[Any]]:
-        program = self.program
-        if not (program.checked or self.scalars):
-            return 0, made
+    def _finished(self, results: list[Any]) -> tuple[int, list[Any]]:
+        if not (self.program.checked or self.made):
+            return 0, results
         self.device.download(self.seen, self.header.address, self.stream)
         self.device.synchronize(self.stream)
-        status = int(self.seen[:8].view(np.int64)[0]) if program.checked else 0
-        results = list(made)
-        for n, j in enumerate(self.scalars):
-            dtype = canonical(program.lowering.outputs[j].dtype)
-            at = 8 + SLOT * n
-            results[j] = self.seen[at : at + dtype.itemsize].copy().view(dtype).reshape(())
-        return status, results
-
-
-def is_recorded(instruction: Any) -> bool:
-    """Whether a graph takes an instruction."""
-    if isinstance(instruction, LibraryCall):
-        return instruction.recorded
-    return isinstance(instruction, KernelCall)
-
-
-class Launched:
-    """A graph, as a part of a run."""
-
-    def __init__(self, graph: Any, workspace: DeviceWorkspace) -> None:
-        self.graph, self.workspace = graph, workspace
-
-    def run(self) -> None:
-        self.graph.launch(self.workspace.stream)
-
-
-class Unrecorded:
-    """A call of a library that a graph does not take, as a part of a run."""
-
-    def __init__(self, instruction: Any, workspace: DeviceWorkspace) -> None:
-        self.instruction, self.workspace = instruction, workspace
-
-    def run(self) -> None:
-        self.workspace.issue(self.instruction, self.workspace.stream)
+        for n, j in enumerate(self.made):
+            dtype = canonical(self.program.lowering.outputs[j].dtype)
+            first = SLOT * (1 + n)
+            results[j] = self.seen[first : first + dtype.itemsize].copy().view(dtype).reshape(())
+        return int(self.seen[:8].view(np.int64)[0]), results
