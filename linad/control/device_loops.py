@@ -1,25 +1,32 @@
 """Loops and branches for a grid of threads: in registers, or as programs that the host repeats.
 
-*In registers*: one kernel, as on the CPU (`linad.control.lowering`).
+*In registers*: one kernel, whose threads are lanes (`linad.control.lane_kernels`).
 
 *By the host*: the body is a program of its own, and the instruction says which run is next
 (`linad.sweeps.cuda.host_loops`). Carries go to and fro between two places.
 """
 
+import functools
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from linad.control import lowering as on_cpu, lowering_whiles
 from linad.control.bodies import Body
-from linad.control.memory_arrays import overwritten
+from linad.control.lane_kernels import LaneBody, emit_branch, emit_repeat, emit_while
+from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
+from linad.control.memory_arrays import needing_memory, overwritten
+from linad.control.registers import NotSmallError
 from linad.core.shapes import size_of
-from linad.core.tape import Equation
+from linad.core.tape import Equation, Tape
 from linad.sweeps.cuda.host_loops import Choice, Repeating, Repetitions
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place, canonical, new_place
+from linad.sweeps.rows import WHOLE
+from linad.sweeps.target import Target
 
 
 def lower_repeat(lowering: Any, eqn: Equation) -> bool:
@@ -28,9 +35,35 @@ def lower_repeat(lowering: Any, eqn: Equation) -> bool:
 
 
 def _on_a_grid(body: Body, owner: Any, lowering: Any) -> Any:
-    return on_cpu.as_registers(body, lowering.target) or ByTheHost(
-        body, program_of(body, lowering, in_place=True)
-    )
+    found = body.once(("lanes", lowering.target.name), lambda: _in_lanes(body, lowering.target))
+    return found or ByTheHost(body, program_of(body, lowering, in_place=True))
+
+
+def _ways(tape: Tape, carries: int, target: Target) -> list[Lanes]:
+    """Lanes that a body could have, the best first; in the end the whole body as one."""
+    return [*lanes_of(tape, carries, target), Lanes(tape, 1, target)]
+
+
+def _in_lanes(body: Body, target: Target) -> Any:
+    """A loop in registers, or False."""
+    tape = on_cpu.simple(body)
+    for lanes in _ways(tape, body.carries, target):
+        with suppress(NotSmallError):
+            memory = needing_memory(lanes.tape)
+            return InLanes(LaneBody(lanes, body.carries, body.rows, memory))
+    return False
+
+
+class InLanes:
+    """A loop in one kernel."""
+
+    def __init__(self, body: LaneBody) -> None:
+        self.body = body
+
+    def emit(
+        self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
+    ) -> None:
+        emit_repeat(lowering, owner, self.body, counter, places, results)
 
 
 def program_of(body: Body, lowering: Any, in_place: bool = False) -> Lowering:
@@ -81,7 +114,28 @@ class ByTheHost:
 
 def lower_while(lowering: Any, eqn: Equation) -> bool:
     """Add the instructions of a while loop to a device's program."""
-    return lowering_whiles.lower(lowering, eqn, _emit_while)
+    return lowering_whiles.lower(lowering, eqn, _while_on_a_grid)
+
+
+def _while_on_a_grid(lowering: Any, owner: Any) -> lowering_whiles.Emit:
+    key = "while in lanes", id(owner.test), lowering.target.name
+    found = owner.body.once(key, lambda: _while_in_lanes(owner, lowering.target))
+    return functools.partial(emit_while, found) if found else _emit_while
+
+
+def _while_in_lanes(owner: Any, target: Target) -> Any:
+    """Test and body in registers, or False."""
+    nc = owner.body.carries
+    asked, done = on_cpu.simple(owner.test), on_cpu.simple(owner.body)
+    for lanes in _ways(done, nc, target):
+        with suppress(NotSmallError, NotInLanesError):
+            test = Lanes(asked, lanes.n, target)
+            if PARTIAL in lanes.inputs or test.outputs != [WHOLE] or test.tables:
+                continue
+            memory = needing_memory(test.tape) | needing_memory(lanes.tape)
+            body = LaneBody(lanes, nc, 0, memory)
+            return LaneBody(test, nc, 0, memory, prefix="g", is_test=True), body
+    return False
 
 
 def _emit_while(lowering: Any, owner: Any, places: list[Place], results: list[Place]) -> None:
@@ -120,8 +174,26 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
     wanted = [canonical(d) for _, d in owner.shapes[1:]]
     if index.dtype != np.int64 or [p.dtype for p in places] != wanted:
         return False
-    programs = [program_of(body, lowering) for body in owner.bodies]
     results = [lowering.result(v) for v in eqn.outputs]
+    key = "branches in lanes", tuple(map(id, owner.bodies)), lowering.target.name
+    found = owner.body.once(key, lambda: _branches_in_lanes(owner, lowering.target))
+    if found:
+        emit_branch(lowering, found, index, places, results)
+        return True
+    programs = [program_of(body, lowering) for body in owner.bodies]
     label = f"one of {len(programs)} branches"
     lowering.instructions.append(Choice(label, programs, index, places, results))
     return True
+
+
+def _branches_in_lanes(owner: Any, target: Target) -> Any:
+    """The branches in registers, or False."""
+    tapes = [on_cpu.simple(body) for body in owner.bodies]
+    for first in _ways(tapes[0], 0, target):
+        with suppress(NotSmallError, NotInLanesError):
+            every = [first, *[Lanes(tape, first.n, target) for tape in tapes[1:]]]
+            if any(b.outputs != first.outputs or PARTIAL in b.outputs for b in every):
+                continue
+            memory = set().union(*[needing_memory(b.tape) for b in every])
+            return [LaneBody(b, 0, 0, memory, prefix=f"b{k}") for k, b in enumerate(every)]
+    return False

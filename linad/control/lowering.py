@@ -28,7 +28,6 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
 from linad.sweeps.program import simplified
-from linad.sweeps.target import Target
 
 THREADED = """def kernel(p, start, stop):
     n, d = operand(p, 0), operand(p, 1)
@@ -81,7 +80,7 @@ THREADED = """def kernel(p, start, stop):
 
 def on_a_cpu(body: Body, owner: Any, lowering: Any) -> Any:
     """How the CPU runs a loop: an object with the method `emit`, or None."""
-    return as_registers(body, lowering.target) or _as_program(body, lowering, in_place=True)
+    return _as_registers(body) or _as_program(body, lowering, in_place=True)
 
 
 def lower(lowering: Any, eqn: Equation, way: Callable[[Body, Any, Any], Any] = on_a_cpu) -> bool:
@@ -177,15 +176,15 @@ def simple(body: Body) -> Any:
     return body.once("simple", lambda: simplified(body.tape))
 
 
-def as_registers(body: Body, target: Target) -> "Registers | None":
+def _as_registers(body: Body) -> "Registers | None":
     def make() -> Any:
         try:
             tape = simple(body)
-            return Statements(tape, target, body.carries, needing_memory(tape))
+            return Statements(tape, CPU, body.carries, needing_memory(tape))
         except NotSmallError:
             return False
 
-    found = body.once(("statements", target.name), make)
+    found = body.once("statements", make)
     return Registers(body, found) if found else None
 
 

@@ -12,12 +12,12 @@ from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS
 from linad.sweeps.places import Place, canonical, new_place
-from linad.sweeps.target import Target
 
 NO_LIMIT = 1 << 62
 
@@ -109,16 +109,25 @@ writes (1 + k % 2)."""
 
 
 Emit = Callable[[Any, Any, list[Place], list[Place]], None]
+"""``emit(lowering, owner, operands, results)`` adds the instructions."""
 
 
-def lower(lowering: Any, eqn: Equation, threaded: Emit | None = None) -> bool:
+def on_a_cpu(lowering: Any, owner: Any) -> Emit | None:
+    """How the CPU runs a while loop: what adds its instructions, or None."""
+    statements = _statements(owner)
+    if statements:
+        return functools.partial(_emit_registers, statements)
+    programs = _programs(owner, lowering.chosen)
+    return None if programs is None else functools.partial(_emit_threaded, programs)
+
+
+def lower(lowering: Any, eqn: Equation, way: Callable[[Any, Any], Emit | None] = on_a_cpu) -> bool:
     """Add the instructions of a while loop, or say that Python has to run it.
 
     Parameters
     ----------
-    threaded : callable, optional
-        ``threaded(lowering, owner, operands, results)`` adds what the target has for one that is
-        too large for registers; by default what the CPU has.
+    way : callable
+        ``way(lowering, owner)``: how the target runs one.
     """
     owner: Any = eqn.primitive
     variables = owner.body.tape.inputs
@@ -127,38 +136,31 @@ def lower(lowering: Any, eqn: Equation, threaded: Emit | None = None) -> bool:
     nc = owner.body.carries
     if any(a.dtype != b.dtype for a, b in zip(owner.body.outputs, variables[:nc], strict=True)):
         return False
-    statements = _statements(owner, lowering.target)
-    if not statements and threaded is None:
-        programs = _programs(owner, lowering.chosen)
-        if programs is None:
-            return False
-        threaded = functools.partial(_emit_threaded, programs)
+    emit = way(lowering, owner)
+    if emit is None:
+        return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
         return False
     results = [lowering.result(v) for v in eqn.outputs]
     for place in results[nc + 2 :]:
         lowering.fill(place, 0)
-    if statements:
-        _emit_registers(lowering, owner, statements, places, results)
-    else:
-        assert threaded is not None
-        threaded(lowering, owner, places, results)
+    emit(lowering, owner, places, results)
     return True
 
 
-def _statements(owner: Any, target: Target) -> Any:
+def _statements(owner: Any) -> Any:
     def make() -> Any:
         try:
             nc = owner.body.carries
             asked, done = simple(owner.test), simple(owner.body)
             wanted = needing_memory(asked) | needing_memory(done)
-            test = Statements(asked, target, nc, wanted, "g", is_test=True)
-            return test, Statements(done, target, nc, wanted)
+            test = Statements(asked, CPU, nc, wanted, "g", is_test=True)
+            return test, Statements(done, CPU, nc, wanted)
         except NotSmallError:
             return False
 
-    return owner.body.once(("while statements", id(owner.test), target.name), make)
+    return owner.body.once(("while statements", id(owner.test)), make)
 
 
 def _programs(owner: Any, chosen: Any) -> Any:
@@ -168,7 +170,7 @@ def _programs(owner: Any, chosen: Any) -> Any:
 
 
 def _emit_registers(
-    lowering: Any, owner: Any, statements: Any, places: list[Place], results: list[Place]
+    statements: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
 ) -> None:
     test, body = statements
     nc, kept = owner.body.carries, owner.kept

@@ -319,9 +319,10 @@ class Lowering:
         for v in stored:
             places[v] = self.places[v]
         for part, kept in self.target.parts(loop, stored):
-            self._emit_loop(part, places, kept)
+            self.emit_loop(part, places, kept)
 
-    def _emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
+    def emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
+        """Add the instructions of a loop; parameters as of `Target.write_loop`."""
         source = self._written(loop, places, stored)
         for place, value in source.cleared:
             self.fill(place, value)
@@ -335,7 +336,7 @@ class Lowering:
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
             joined = Primitive.registry[REDUCTIONS[name].joined or name]
             eqn = Equation(joined, (x,), {"axes": (0,)}, (y,))
-            self._emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
+            self.emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
 
     def _write_that_takes(self, out: Var, k: int, loop: Loop) -> Equation | None:
         """The write into an array that is all that becomes of a loop's result."""
