@@ -222,7 +222,7 @@ class FakeDevice(Device):
 
     @property
     def dlpack_device(self):
-        return 1, 0  # so that NumPy takes it
+        return 2, 0
 
     def put(self, array, stream=1):
         """The address of a copy of an array, made on a stream as another library would."""

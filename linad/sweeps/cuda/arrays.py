@@ -17,9 +17,6 @@ from linad.errors import DeviceError
 from linad.sweeps.cuda.device import LEGACY_STREAM, Device, Layout, Memory, Stream, handle_of
 from linad.sweeps.places import c_strides
 
-CUDA_KINDS = (2, 13)
-"""DLPack's numbers for memory of CUDA's, and for memory that host and device share."""
-
 TAKEN_BY = {
     "cupy": ("cupy", "from_dlpack"),
     "torch": ("torch", "from_dlpack"),
@@ -131,16 +128,6 @@ class Array:
         raise DeviceError(f"{self!r} is on the device: fetch it, x.numpy(), to decide by its value")
 
 
-def is_on_device(x: Any) -> bool:
-    """Whether a value is an array in the memory of a GPU."""
-    if isinstance(x, (np.ndarray, np.generic, float, int)):
-        return False
-    if type(x) is Array or hasattr(x, "__cuda_array_interface__"):
-        return True
-    kind = getattr(x, "__dlpack_device__", None)
-    return callable(kind) and tuple(kind())[0] in CUDA_KINDS
-
-
 def taken_in(device: Device, x: Any, stream: Stream, what: str) -> Array:
     """An array of any library as one of linad's, of the same memory.
 
@@ -148,9 +135,10 @@ def taken_in(device: Device, x: Any, stream: Stream, what: str) -> Array:
     ----------
     device : Device
     x : object
-        For which `is_on_device` holds.
+        For which `linad.core.device_arrays.is_on_device` holds.
     stream : Stream
-        That waits for who makes the entries, if ``x`` speaks DLPack alone.
+        That waits for who makes the entries, if ``x`` speaks DLPack alone. Nobody then waits for
+        who reads them: the caller has to, before ``x`` may go.
     what : str
         Its name, for errors.
 
@@ -161,7 +149,8 @@ def taken_in(device: Device, x: Any, stream: Stream, what: str) -> Array:
     """
     if type(x) is Array:
         return x
-    lies = _layout(device, x, stream, what)
+    by_interface = hasattr(x, "__cuda_array_interface__")
+    lies = _layout(device, x, stream, what, by_interface)
     if lies.strides is not None and size_of(lies.shape) > 1:
         expected = c_strides(lies.shape, lies.dtype)
         trio = zip(lies.shape, lies.strides, expected, strict=True)
@@ -172,16 +161,16 @@ def taken_in(device: Device, x: Any, stream: Stream, what: str) -> Array:
                 f"(cupy.ascontiguousarray(x), x.contiguous() in PyTorch)"
             )
     size = size_of(lies.shape) * lies.dtype.itemsize
-    # Who exports no stream works on the one that libraries use where nobody chose one.
-    made_on = device.stream_of(lies.stream or LEGACY_STREAM)
+    # Who names no stream works on the one that libraries use where nobody chose one.
+    made_on = device.stream_of(lies.stream or LEGACY_STREAM) if by_interface else stream
     return Array(device, Memory(lies.address, size, x), made_on, lies.shape, lies.dtype)
 
 
-def _layout(device: Device, x: Any, stream: Stream, what: str) -> Layout:
-    interface = getattr(x, "__cuda_array_interface__", None)
+def _layout(device: Device, x: Any, stream: Stream, what: str, by_interface: bool) -> Layout:
     try:
-        if interface is None:
+        if not by_interface:
             return device.layout(x, stream)
+        interface = x.__cuda_array_interface__
         strides = interface.get("strides")
         return Layout(
             interface["data"][0],

@@ -20,10 +20,17 @@ class DeviceTarget(CudaTarget):
     Parameters
     ----------
     device : Device
+
+    Attributes
+    ----------
+    door : Stream
+        Where arrays come in that no program works with yet.
     """
 
     def __init__(self, device: Device) -> None:
         self.device = device
+        device.activate()
+        self.door = device.new_stream()
         self.libraries = Libraries(device)
         self._found = {
             name: routine
