@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from linad.control import lowering as on_cpu, lowering_whiles
-from linad.control.bodies import Body
-from linad.control.lane_kernels import LaneBody, emit_branch, emit_repeat, emit_while
+from linad.control.bodies import Body, tape_of
+from linad.control.lane_kernels import LaneBody, add_up, emit_branch, emit_repeat, emit_while
 from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
 from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Tape
+from linad.core.tape import Equation, Tape, needed
 from linad.sweeps.cuda.host_loops import Choice, Repeating, Repetitions
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -44,9 +44,34 @@ def _ways(tape: Tape, carries: int, target: Target) -> list[Lanes]:
     return [*lanes_of(tape, carries, target), Lanes(tape, 1, target)]
 
 
+def _added(tape: Tape, carries: int) -> list[Any] | None:
+    """What each repetition adds to each carry, if that is all that it does with them."""
+    terms = []
+    for v, out in zip(tape.inputs[:carries], tape.outputs, strict=False):
+        reads = [e for e in tape.equations if v in e.inputs]
+        if v.dtype.kind not in "ifc" or len(reads) != 1:
+            return None
+        if reads[0].primitive.name != "add" or reads[0].outputs[0] is not out:
+            return None
+        if tape.outputs.count(out) > 1 or any(out in e.inputs for e in tape.equations):
+            return None
+        term = reads[0].inputs[reads[0].inputs[0] is v]
+        if term is v or getattr(term, "shape", None) != v.shape or term.dtype != v.dtype:
+            return None
+        terms.append(term)
+    return terms
+
+
 def _in_lanes(body: Body, target: Target) -> Any:
     """A loop in registers, or False."""
-    tape = on_cpu.simple(body)
+    tape, nc = on_cpu.simple(body), body.carries
+    terms = _added(tape, nc) if nc else None
+    if terms is not None:
+        outputs = [*terms, *tape.outputs[nc:]]
+        equations = needed(tape.equations, outputs)
+        alone = tape_of(tape.name, tape.inputs[nc:], equations, outputs)
+        found = _in_lanes(Body(alone, body.example[nc:], 0, body.rows), target)
+        return found and Added(found, nc)
     for lanes in _ways(tape, body.carries, target):
         with suppress(NotSmallError):
             memory = needing_memory(lanes.tape)
@@ -110,6 +135,25 @@ class ByTheHost:
             between=between,
         )
         lowering.instructions.append(made)
+
+
+class Added:
+    """A loop whose repetitions only add to its carries: what they add are rows, and summed."""
+
+    def __init__(self, loop: InLanes, carries: int) -> None:
+        self.loop, self.carries = loop, carries
+
+    def emit(
+        self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
+    ) -> None:
+        nc = self.carries
+        rows = [new_place((owner.n, *p.shape), p.dtype) for p in results[:nc]]
+        if counter is not None:
+            for part in rows:
+                lowering.fill(part, 0)
+        self.loop.emit(lowering, owner, counter, places[nc:], [*rows, *results[nc:]])
+        for part, result, start in zip(rows, results, places, strict=False):
+            add_up(lowering, part, 0, result, start)
 
 
 def lower_while(lowering: Any, eqn: Equation) -> bool:

@@ -211,33 +211,16 @@ def indented(lines: list[str], by: int) -> list[str]:
     return [" " * by + line for line in lines]
 
 
-class PartialSums:
-    """Places for the parts of sums over lanes, which are added up in the end."""
-
-    def __init__(self, lowering: Any, lanes: int) -> None:
-        self.lowering, self.lanes = lowering, lanes
-        self.found: list[tuple[Place, Place, Place | None]] = []
-
-    def part_of(self, result: Place, start: Place | None) -> Place:
-        """Where the lanes put their parts of a result, which begins with ``start``."""
-        part = new_place((*result.shape, self.lanes), result.dtype)
-        self.found.append((part, result, start))
-        return part
-
-    def add_up(self) -> None:
-        """Add the instructions."""
-        for part, result, start in self.found:
-            total = result if start is None else new_place(result.shape, result.dtype)
-            x, y = Var(0, part.shape, part.dtype), Var(1, total.shape, total.dtype)
-            axes = {"axes": (len(part.shape) - 1,)}
-            summed = Equation(Primitive.registry["sum"], (x,), axes, (y,))
-            self.lowering.emit_loop(Loop(part.shape, [summed]), {x: part, y: total}, {y})
-            if start is None:
-                continue
-            z, s = Var(2, result.shape, result.dtype), Var(3, result.shape, result.dtype)
-            added = Equation(Primitive.registry["add"], (y, s), {}, (z,))
-            places = {y: total, s: start, z: result}
-            self.lowering.emit_loop(Loop(result.shape, [added]), places, {z})
+def add_up(lowering: Any, part: Place, axis: int, result: Place, start: Place | None) -> None:
+    """Add the instructions that sum parts along an axis, and add what the sum starts from."""
+    total = result if start is None else new_place(result.shape, result.dtype)
+    x, y = Var(0, part.shape, part.dtype), Var(1, total.shape, total.dtype)
+    summed = Equation(Primitive.registry["sum"], (x,), {"axes": (axis,)}, (y,))
+    lowering.emit_loop(Loop(part.shape, [summed]), {x: part, y: total}, {y})
+    if start is not None:
+        z, s = Var(2, result.shape, result.dtype), Var(3, result.shape, result.dtype)
+        added = Equation(Primitive.registry["add"], (s, y), {}, (z,))
+        lowering.emit_loop(Loop(result.shape, [added]), {y: total, s: start, z: result}, {z})
 
 
 def emit_repeat(
@@ -250,7 +233,8 @@ def emit_repeat(
 ) -> None:
     """Add the kernel of a loop."""
     s, nc, nx, lanes = body.statements, body.carries, body.rows, body.lanes
-    words, sums = Words(), PartialSums(lowering, lanes.n)
+    words = Words()
+    sums: list[tuple[Place, Place, Place | None]] = []
     places = [*places, *tables_of(lowering, lanes)]
     n = words.number(owner.n)
     if counter is not None:
@@ -260,7 +244,9 @@ def emit_repeat(
     for j, (place, axis) in enumerate(zip(results, lanes.outputs, strict=True)):
         shape = place.shape if j < nc else place.shape[1:]
         if axis == PARTIAL:
-            place = sums.part_of(place, places[j] if j < nc else None)
+            part = new_place((*place.shape, lanes.n), place.dtype)
+            sums.append((part, place, places[j] if j < nc else None))
+            place = part
             if counter is not None and j >= nc:
                 lowering.fill(place, 0)  # of rows that no repetition makes
         stored.append(Entries(words, place, shape, lanes.n, axis, min(j, OUTPUTS)))
@@ -306,7 +292,8 @@ def emit_repeat(
             lines.append(f"    if k < {n}:")
         lines += indented(inner, 4 if counter is None else 8)
     _emit(lowering, words, lines, extent, f"repeat {owner.n} x", lanes.n)
-    sums.add_up()
+    for part, result, start in sums:
+        add_up(lowering, part, len(result.shape), result, start)
 
 
 def emit_while(

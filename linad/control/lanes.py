@@ -35,7 +35,17 @@ MOVED = {"reshape", "transpose", "negative", "copy", "positive", "spread"}
 
 
 class NotInLanesError(Exception):
-    """A body that mixes entries of an axis."""
+    """A body that mixes entries of an axis.
+
+    Attributes
+    ----------
+    sums : tuple of Var
+        What would have to be part of a sum over the lanes for it not to.
+    """
+
+    def __init__(self, sums: tuple[Var, ...] = ()) -> None:
+        super().__init__()
+        self.sums = sums
 
 
 class Lanes:
@@ -169,7 +179,8 @@ class Lanes:
             or (name == "divide" and partial[0] and places[1] is WHOLE)
         )
         if not linear:
-            raise NotInLanesError
+            whole = [a for a, p in zip(e.inputs, partial, strict=True) if not p]
+            raise NotInLanesError(tuple([a for a in whole if isinstance(a, Var)]))
         inputs = tuple([self._operand(a, p) for a, p in zip(e.inputs, places, strict=True)])
         return Equation(
             e.primitive, inputs, e.params, (self._became(e.outputs[0], PARTIAL),), e.source
@@ -192,11 +203,17 @@ def _consistent(tape: Tape, n: int, carries: int, target: Target) -> Lanes:
     """The tape in lanes, where carries come out as they come in."""
     sums: set[int] = set()
     while True:
-        made = Lanes(tape, n, target, sorted(sums))
-        pairs = list(zip(made.inputs[:carries], made.outputs, strict=False))
-        more = {k for k, (a, b) in enumerate(pairs) if b == PARTIAL and a is WHOLE}
-        if not more:
-            break
+        try:
+            made = Lanes(tape, n, target, sorted(sums))
+        except NotInLanesError as refused:
+            more = {k for k, v in enumerate(tape.inputs[:carries]) if v in refused.sums} - sums
+            if not more:
+                raise
+        else:
+            pairs = list(zip(made.inputs[:carries], made.outputs, strict=False))
+            more = {k for k, (a, b) in enumerate(pairs) if b == PARTIAL and a is WHOLE}
+            if not more:
+                break
         sums |= more
     if any(a != b for a, b in pairs) or all(p is WHOLE for p in made.outputs):
         raise NotInLanesError
