@@ -120,6 +120,8 @@ class Lowering:
         self.now = -1
         self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
         self.settled: set[Equation] = set()  # writes that a loop has done already
+        self.in_place: set[Buffer] = set()  # arena that keeps its address in every run
+        self.copied: dict[Buffer, Place] = {}  # inputs, where they keep theirs
         for v, place in zip(tape.inputs, self.inputs, strict=True):
             self.occupants[place.buffer].append(v)
         for k, step in enumerate(self.steps):
@@ -543,6 +545,7 @@ class Lowering:
                 place = self.place_of(a)
                 whole = place.whole_in_columns if j in self.in_columns.results else place.whole
                 own = place.buffer.kind == "arena" and whole and place.buffer not in taken
+                own = own and place.buffer not in self.in_place
                 if own and self._lies_as_outside(a):
                     place.buffer.kind, place.buffer.number = "output", j
                     taken.add(place.buffer)

@@ -115,6 +115,11 @@ class Target(ABC):
         """A kernel as those who share in its range run it, and the length of the range."""
         return source, extent
 
+    def invoke(self, lowering: Any, routine: str, *arguments: Any, **options: Any) -> None:
+        """Add a call of a routine of BLAS or LAPACK, or of what stands for it; for targets whose
+        routines ask for one."""
+        raise NotImplementedError(f"{self.name} has no library for {routine}")
+
     @abstractmethod
     def scatter(
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool

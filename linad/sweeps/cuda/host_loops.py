@@ -270,19 +270,27 @@ Part = Any
 """A list of `KernelCall`, or one instruction of another kind."""
 
 
-def parts_of(instructions: Sequence[Any]) -> list[Part]:
+def parts_of(
+    instructions: Sequence[Any],
+    is_recorded: Callable[[Any], bool] = lambda i: isinstance(i, KernelCall),
+) -> list[Part]:
     """What a device runs at once, and what comes between.
+
+    Parameters
+    ----------
+    instructions : sequence
+    is_recorded : callable, optional
+        Whether a graph takes an instruction; by default it takes kernels.
 
     Returns
     -------
     parts : list
-        Kernels that follow each other, as one list of `linad.sweeps.instructions.KernelCall`;
-        every other instruction (`HostLoop`, `linad.sweeps.instructions.Fallback`, a call of a
-        library) as it is.
+        What can be recorded and follows each other, as one list; every other instruction
+        (`HostLoop`, `linad.sweeps.instructions.Fallback`, a call of a library) as it is.
     """
     parts: list[Part] = []
     for instruction in instructions:
-        if not isinstance(instruction, KernelCall):
+        if not is_recorded(instruction):
             parts.append(instruction)
         elif parts and isinstance(parts[-1], list):
             parts[-1].append(instruction)

@@ -1,0 +1,27 @@
+"""Which values are arrays in the memory of a GPU, as their libraries say."""
+
+from typing import Any
+
+import numpy as np
+
+from linad.core import tree
+
+HOST = (np.ndarray, np.generic, float, int, complex, str)
+
+CUDA_KINDS = (2, 13)
+"""DLPack's numbers for memory of CUDA's, and for memory that host and device share."""
+
+
+def is_on_device(x: Any) -> bool:
+    """Whether a value is an array in the memory of a GPU."""
+    if isinstance(x, HOST):
+        return False
+    kind = type(x)  # a tensor of PyTorch's has both, wherever it is, and raises for one of them
+    if hasattr(kind, "__dlpack_device__"):
+        return x.__dlpack_device__()[0] in CUDA_KINDS
+    return hasattr(kind, "__cuda_array_interface__") and hasattr(x, "__cuda_array_interface__")
+
+
+def are_in(*containers: Any) -> bool:
+    """Whether there is such an array in containers."""
+    return any([is_on_device(x) for x in tree.flatten(containers)[0]])
