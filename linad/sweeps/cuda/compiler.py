@@ -110,7 +110,7 @@ def device_names() -> dict[str, Any]:
         setattr(numpy, name, library[f"m_{name}"])
     numpy.isinf, numpy.isfinite = _of_plain(_is_infinite), _of_plain(_is_finite)
     numpy.isnan, numpy.arccos = _of_plain(_is_nan), of_complex(cmath.acos)
-    numpy.inf, numpy.nan = np.inf, np.nan
+    numpy.inf, numpy.nan, numpy.uint64 = np.inf, np.nan, types.uint64
     names |= library | {"np": numpy}
     names |= {f"s_{n}": special(symbol) for n, symbol in SPECIAL.items()}
     stand_ins = {native.select: names["select"], np: numpy}

@@ -11,8 +11,8 @@ Whether it is so is found in the source; what anybody promised does not count. A
 nothing but such loops is a kernel for each. Any other is for one thread.
 
 What stops a kernel on the CPU stops it here with a status: a division by zero where Python's rules
-were asked for, an error that is raised. Kernels that make arrays of a length that only they know
-are refused.
+were asked for, an error that is raised. So does a stack of values for the adjoint that needs more
+room than it did so far. Kernels that make arrays of a length that only they know are refused.
 """
 
 import ast
@@ -28,8 +28,18 @@ from linad.sweeps.cuda.grid_loops import HEAD
 from linad.sweeps.instructions import NO_RESULT
 
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
-REFUSED = frozenset({"grown", "zeros", "empty", "ones", "full"})
+REFUSED = frozenset({"zeros", "empty", "ones", "full"})
 """What asks for memory."""
+
+KNOWN = {
+    "math": frozenset(
+        "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh e erf erfc exp expm1 fabs floor "
+        "fmod gamma hypot inf isfinite isinf isnan lgamma log log10 log1p log2 nan pi pow sin sinh "
+        "sqrt tan tanh trunc".split()
+    ),
+    "np": frozenset({"inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"}),
+}
+"""What kernels may call of these modules on a device."""
 
 OWN = "u_"
 """What the names of a user's variables begin with, so that they are none of a kernel's."""
@@ -114,6 +124,10 @@ def _parts(body: list[ast.stmt]) -> tuple[bool, list[ast.stmt], list[ast.stmt]]:
             raise RefusedError
         if isinstance(node, ast.Return | ast.Try):
             raise RefusedError
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            known = KNOWN.get(node.value.id)
+            if known is not None and node.attr not in known:
+                raise RefusedError
     return first, arrays, rest
 
 
@@ -165,7 +179,12 @@ class _Named(ast.NodeTransformer):
 
 
 class _Stopping(ast.NodeTransformer):
-    """Makes a status of what is raised."""
+    """Makes a status of what is raised, and of a stack that is full."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "grown":
+            return ast.Return(ast.Constant(NO_RESULT))
+        return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.stmt:
         return ast.Return(ast.Constant(NO_RESULT))
