@@ -31,7 +31,9 @@ def oscillators(y, k, h):
 def relaxed(y, k):
     """As long as a clock says so."""
     start = y, 0.0
-    return linad.while_loop(lambda s: s[1] < 1, lambda s: (s[0] / 2 + k * np.sin(s[0]), s[1] + 0.2), start)
+    return linad.while_loop(
+        lambda s: s[1] < 1, lambda s: (s[0] / 2 + k * np.sin(s[0]), s[1] + 0.2), start
+    )
 
 
 def alternating(y, k):

@@ -23,7 +23,9 @@ def test_a_range_is_shared():
 
 
 def test_without_a_range_the_first_thread_works():
-    made = strided("def kernel(p, start, stop):\n    set_i8(operand(p, 0), 0, 1, 0)\n    return 0\n")
+    made = strided(
+        "def kernel(p, start, stop):\n    set_i8(operand(p, 0), 0, 1, 0)\n    return 0\n"
+    )
     assert "    if thread == 0:\n        set_i8(operand(p, 0), 0, 1, 0)\n    return 0\n" in made
 
 
