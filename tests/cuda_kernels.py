@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compiled_runs import in_numpy
-from device_programs import CASES, ENSEMBLE, LOOPS, alternating, gradient
+from device_programs import CASES, LOOPS
 
 import linad
 from linad.core.primitive import Primitive
@@ -46,11 +46,6 @@ def check_program(f, *args):
 @pytest.mark.parametrize("name", CASES | LOOPS)
 def test_programs(name):
     check_program(*(CASES | LOOPS)[name])
-
-
-def test_branches():
-    report = check_program(gradient(alternating), *ENSEMBLE)
-    assert any("branches" in step.name for loop in report.steps for step in loop.inner)
 
 
 @linad.kernel

@@ -59,6 +59,16 @@ def alternating(y, k):
     return linad.scan(step, y, np.arange(5.0))[0]
 
 
+def nested(y, k):
+    """Loops in loops, with rows; and one that decides."""
+
+    def step(y, _):
+        y = linad.fori_loop(0, 3, lambda j, y: np.sin(y) * k + j, y)
+        return relaxed(y, k)[0], np.sum(y, axis=0)
+
+    return linad.scan(step, y, length=4)
+
+
 def gradient(f):
     """The gradient of the sum of the squares of all results."""
 
@@ -77,6 +87,8 @@ LOOPS = {
     "oscillators": (oscillators, *ENSEMBLE, STEP),
     "gradient of oscillators": (gradient(oscillators), *ENSEMBLE, STEP),
     "relaxed": (relaxed, *ENSEMBLE),
+    "gradient of alternating": (gradient(alternating), *ENSEMBLE),
+    "nested": (nested, *ENSEMBLE),
     "recurrence": (lambda x: linad.scan(lambda c, x: (np.sin(c) + x, c), 0.5, x), ENSEMBLE[1]),
 }
 """Loops, a thread a lane."""

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.branches import Branch
+from linad.control.control_primitive import ControlPrimitive
 from linad.control.lowering import simple
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements
-from linad.control.repeat import Repeat
-from linad.control.whiles import While
 from linad.core.tape import Equation, Var
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -44,14 +42,11 @@ class NestedStatements(Statements):
 
     def _take(self, eqn: Equation) -> None:
         owner = eqn.primitive
-        if isinstance(owner, Repeat):
-            self._repeat(owner, eqn)
-        elif isinstance(owner, While):
-            self._while(owner, eqn)
-        elif isinstance(owner, Branch):
-            self._branch(owner, eqn)
-        else:
+        if not isinstance(owner, ControlPrimitive):
             super()._take(eqn)
+        else:
+            forms = {"repeat": self._repeat, "while": self._while, "branch": self._branch}
+            forms[owner.form](owner, eqn)
 
     def _inner(self, body: Any, named: str, prefix: str = "") -> "NestedStatements":
         """The statements of a body, the names of whose inputs begin with ``named``."""
@@ -76,7 +71,7 @@ class NestedStatements(Statements):
     def _indent(self, lines: list[str]) -> None:
         self.lines += ["    " + line for line in lines]
 
-    def _repeat(self, owner: Repeat, eqn: Equation) -> None:
+    def _repeat(self, owner: Any, eqn: Equation) -> None:
         body, operands = owner.body, list(eqn.inputs)
         count = operands.pop(0) if owner.counted else None
         nc, nx = body.carries, body.rows
@@ -92,15 +87,19 @@ class NestedStatements(Statements):
             if not nc <= k < nc + nx:
                 self._given(names, operand)
         n = str(owner.n) if count is None else self._get(count).item()
-        self.lines.append(f"for {named}j in range({n}):")
         k = f"({n} - 1 - {named}j)" if owner.reverse else f"{named}j"
-        for names, (d, first, step) in zip(inner.inputs[nc:], counters, strict=False):
-            self._indent([f"{names.item()} = to_{d}({first} + {step} * {k})"])
-        self._indent([*inner.lines, *inner.moved()])
+        turn = [
+            f"{names.item()} = to_{d}({first} + {step} * {k})"
+            for names, (d, first, step) in zip(inner.inputs[nc:], counters, strict=False)
+        ]
+        turn += [*inner.lines, *inner.moved()]
+        if turn:
+            self.lines.append(f"for {named}j in range({n}):")
+            self._indent(turn)
         for v, names in zip(eqn.outputs, inner.inputs, strict=False):
             self._values[v] = names
 
-    def _written_out(self, owner: Repeat, operands: list[Any], eqn: Equation) -> None:
+    def _written_out(self, owner: Any, operands: list[Any], eqn: Equation) -> None:
         body = owner.body
         nc, nx = body.carries, body.rows
         carries = [self._get(a) for a in operands[:nc]]
@@ -121,7 +120,7 @@ class NestedStatements(Statements):
         for v, names in zip(eqn.outputs, found, strict=True):
             self._values[v] = names
 
-    def _while(self, owner: While, eqn: Equation) -> None:
+    def _while(self, owner: Any, eqn: Equation) -> None:
         if owner.kept:
             raise NotSmallError
         named = self._fresh()
@@ -137,7 +136,7 @@ class NestedStatements(Statements):
         for v, names in zip(eqn.outputs, found, strict=True):
             self._values[v] = names
 
-    def _branch(self, owner: Branch, eqn: Equation) -> None:
+    def _branch(self, owner: Any, eqn: Equation) -> None:
         named = self._fresh()
         index, *operands = eqn.inputs
         which = self._let(self._get(index).item())

@@ -9,6 +9,7 @@ from device_programs import (
     STEP,
     alternating,
     gradient,
+    nested,
     oscillators,
     relaxed,
 )
@@ -59,10 +60,36 @@ def test_the_number_of_lanes_is_no_part_of_a_kernel():
     assert sources[0].sources == sources[1].sources
 
 
-@pytest.mark.parametrize("f", [relaxed, alternating])
+@pytest.mark.parametrize("f", [relaxed, alternating, nested])
 def test_other_loops_in_lanes(f):
-    checked(f, Y, K)
+    assert "threads" in checked(f, Y, K)[0]
     checked(gradient(f), Y, K)
+
+
+def test_branches_in_lanes():
+    labels = checked(gradient(alternating), Y, K)
+    assert [s for s in labels if "repeat" in s] == 2 * [f"repeat 5 x, in {LANES} threads"]
+
+
+INNER = {
+    "loop": lambda x: linad.fori_loop(0, 20, lambda k, c: np.sin(c) * k, x),
+    "rows": lambda x: linad.scan(lambda c, k: (np.sin(c) * k, c * k), x, np.arange(4.0))[1],
+    "backward": lambda x: linad.scan(lambda c, k: (c * k + x, c), x, x, reverse=True),
+    "branch": lambda x: linad.cond(x[0] > 0, lambda x: x * 2, np.sin, x),
+    "test": lambda x: linad.while_loop(lambda c: c[0] < x[1] + 2, lambda c: c + 0.3, x),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_loops_in_a_map(name):
+    """Each thread has its own number of repetitions, its own branch."""
+    xs = RNG.normal(size=(6, 2))
+
+    def f(xs):
+        return linad.map(INNER[name], xs)
+
+    assert "threads" in checked(f, xs)[0]
+    checked(gradient(f), xs)
 
 
 def test_a_while_loop_in_lanes():
