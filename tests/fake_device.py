@@ -7,16 +7,21 @@ recorded there are no allocations and no copies from or to the host, and what a 
 keeps its parameters.
 """
 
+import contextlib
 import ctypes
+import gc
 import weakref
+from unittest import mock
 
 import numpy as np
 from fake_libraries import FakeLibraries
-from kernels_in_python import FUNCTION, elements
+from kernels_in_python import FUNCTION, elements, kernels_in_python
 
 from linad.errors import DeviceError
 from linad.sweeps.cpu.program_kernels import addresses_of
+from linad.sweeps.cuda import opening
 from linad.sweeps.cuda.device import Device, Layout, Memory
+from linad.sweeps.cuda.device_target import DeviceTarget
 from linad.sweeps.cuda.host_program import host_source
 
 POISON = 0xFF
@@ -281,3 +286,21 @@ class Tensor:
     def layout(self, stream):
         self.device.wait(stream, self.device.stream_of(1))
         return Layout(self.memory.address, self.shape, None, self.dtype, None)
+
+
+@contextlib.contextmanager
+def fake_gpu(compiled=False, **options):
+    """Within, the process has a GPU: a `FakeDevice`, whose kernels run in Python."""
+    device = FakeDevice(**options)
+    target = DeviceTarget(device)
+    kernels = contextlib.nullcontext() if compiled else kernels_in_python()
+    with mock.patch.object(opening, "_made", lambda: target), kernels:
+        yield device
+
+
+def bytes_in_use(device):
+    """What is allocated, when all work is done."""
+    gc.collect()
+    for stream in list(device.streams.values()):
+        stream.run_until(stream.asked)
+    return sum(device.live.values())

@@ -137,7 +137,9 @@ class FakeLibraries:
                 "gemm", handle, lambda: product(ta, tb, m, n, k, f, a, lda, b, ldb, g, c, ldc)
             )
 
-        def strided(handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count):
+        def strided(
+            handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count
+        ):
             f, g, item = number(alpha, d), number(beta, d), np.dtype(d).itemsize
 
             def work():
@@ -341,7 +343,10 @@ class FakeLibraries:
 
     def _svd(self, letter, d):
         def gesvd(handle, *given):
-            jobs, (m, n, a, lda, s, u, ldu, v, ldv, scratch, size, more, info) = given[:2], given[2:]
+            jobs, (m, n, a, lda, s, u, ldu, v, ldv, scratch, size, more, info) = (
+                given[:2],
+                given[2:],
+            )
             assert jobs == (83, 83)
             assert m >= n
             assert more is None
@@ -373,7 +378,9 @@ class FakeLibraries:
             elements(at, 1, np.dtype(np.int32))[0] = plan
             return SUCCESS
 
-        def make(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, count, size):
+        def make(
+            plan, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, count, size
+        ):
             assert inembed is None
             assert onembed is None
             lengths = tuple(int(k) for k in elements(n, rank, np.dtype(np.int64)))

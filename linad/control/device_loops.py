@@ -48,12 +48,13 @@ def _added(tape: Tape, carries: int) -> list[Any] | None:
     """What each repetition adds to each carry, if that is all that it does with them."""
     terms = []
     for v, out in zip(tape.inputs[:carries], tape.outputs, strict=False):
-        reads = [e for e in tape.equations if v in e.inputs]
+        reads = [e for e in tape.equations if any(a is v for a in e.inputs)]
         if v.dtype.kind not in "ifc" or len(reads) != 1:
             return None
         if reads[0].primitive.name != "add" or reads[0].outputs[0] is not out:
             return None
-        if tape.outputs.count(out) > 1 or any(out in e.inputs for e in tape.equations):
+        again = [a for e in tape.equations for a in e.inputs if a is out]
+        if again or len([a for a in tape.outputs if a is out]) > 1:
             return None
         term = reads[0].inputs[reads[0].inputs[0] is v]
         if term is v or getattr(term, "shape", None) != v.shape or term.dtype != v.dtype:

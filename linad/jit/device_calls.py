@@ -20,12 +20,14 @@ from linad.core.tape import Var
 from linad.errors import DeviceError, DTypeError, GuardError
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant, record
-from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
+from linad.sweeps.cuda.arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator, fetched
 from linad.sweeps.cuda.opening import target_here
 from linad.transforms.spaces import Slot
 
 log = logging.getLogger("linad")
+
+QUOTES = "'\""
 
 
 def are_plain(args: Any, kwargs: Any) -> bool:
@@ -103,7 +105,7 @@ class DeviceCall:
         if path.startswith("[0]"):
             return f"{name_of(self.jitted.function)}: argument {place}{inside}"
         name, _, inside = path.removeprefix("[1][").partition("]")
-        return f"{name_of(self.jitted.function)}: argument {name}{inside}"
+        return f"{name_of(self.jitted.function)}: argument {name.strip(QUOTES)}{inside}"
 
     # Paths.
 
@@ -139,7 +141,8 @@ class DeviceCall:
 
     def _recorded(self) -> Variant:
         """The path that the function takes on copies of the arguments on the host."""
-        on_host = self._signature(self.on_host())
+        copies = [np.array(x) if isinstance(x, np.ndarray) else x for x in self.on_host()]
+        on_host = self._signature(copies)
         on_host.look, on_host.outside = self.arguments.look, self.arguments.outside
         with collection_paused():
             _, path = record(self.jitted.function, on_host)
@@ -190,17 +193,6 @@ class DeviceCall:
         if type(a) is Array:
             return a._memory.address, a._memory.address + a.nbytes
         return np.lib.array_utils.byte_bounds(a) if isinstance(a, np.ndarray) else (0, 0)
-
-    def own(self, a: Any) -> Any:
-        """A copy of an operand, for a derivative that outlives the call."""
-        if type(a) is not Array:
-            return np.array(a)[()]
-        memory = self.device.allocate(a.nbytes, self.stream)
-        self.device.wait(self.stream, a._stream)
-        if a.nbytes:
-            self.device.copy(memory.address, a._memory.address, a.nbytes, self.stream)
-        self.device.wait(a._stream, self.stream)
-        return Array(self.device, memory, self.stream, a.shape, a.dtype)
 
     # Results.
 
@@ -309,9 +301,7 @@ def linearized(
     DTypeError
         If an argument to differentiate is not floating or complex.
     """
-    return _taken_apart(
-        jitted, args, {}, lambda call: _linearized(call, args, argnums, single)
-    )  # type: ignore[no-any-return]
+    return _taken_apart(jitted, args, {}, lambda call: _linearized(call, args, argnums, single))  # type: ignore[no-any-return]
 
 
 def _linearized(
@@ -328,7 +318,9 @@ def _linearized(
             )
     active = tuple([call.arguments.dynamic.index(k) for k in chosen])
     # The caller may write into his arrays: what is kept are copies.
-    values = [call.own(a) for a in call.operands]
+    values = [
+        copied(a, call.stream) if type(a) is Array else np.array(a)[()] for a in call.operands
+    ]
     variant, whole = call.run(lambda compiled: DeviceJacobian(compiled, values, active))
     if variant.written:
         raise DeviceError(

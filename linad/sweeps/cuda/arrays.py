@@ -203,3 +203,14 @@ def moved_in(device: Device, a: np.ndarray, stream: Stream) -> Array:
     if a.nbytes:
         device.upload(memory.address, a, stream)
     return Array(device, memory, stream, a.shape, a.dtype)
+
+
+def copied(a: Array, stream: Stream) -> Array:
+    """The same entries in memory of its own, made on a stream."""
+    device = a._device
+    memory = device.allocate(a.nbytes, stream)
+    device.wait(stream, a._stream)
+    if a.nbytes:
+        device.copy(memory.address, a._memory.address, a.nbytes, stream)
+    device.wait(a._stream, stream)
+    return Array(device, memory, stream, a.shape, a.dtype)

@@ -93,9 +93,7 @@ class DeviceOperator(TapeOperator):
         self.whole, self.computed, self.device = whole, computed, device
         self.stream, self.like = stream, like
         count, made = len(in_slots), len(whole.out_slots)
-        links = [
-            (k, Entry(k, whole.values[i], count)) for k, i in enumerate(whole.active)
-        ]
+        links = [(k, Entry(k, whole.values[i], count)) for k, i in enumerate(whole.active)]
         nodes = tuple(range(count + 1, count + 1 + made))
         outputs = [None if i is None else nodes[i] for i in computed]
         super().__init__(

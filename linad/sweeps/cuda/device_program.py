@@ -59,7 +59,8 @@ class DeviceProgram(SweepProgram):
         instructions = list(instructions_in(lowering))
         calls = [i for i in instructions if isinstance(i, KernelCall)]
         self.kernels = {
-            key: self.device.kernel(*key) for key in dict.fromkeys([(i.source, i.fast) for i in calls])
+            key: self.device.kernel(*key)
+            for key in dict.fromkeys([(i.source, i.fast) for i in calls])
         }
         self.checked = any([may_fail(i) for i in instructions])
         self._hold_constants(instructions)

@@ -74,9 +74,7 @@ class DeviceSweep:
         self.arena = self.device.allocate(lowering.arena_size, stream)
         self.handles: dict[str, Any] = {}  # of libraries, which work on one stream each
         self._write_words(more)
-        self.parts = [
-            self._prepared(part) for part in parts_of(lowering.instructions, is_recorded)
-        ]
+        self.parts = [self._prepared(part) for part in parts_of(lowering.instructions, is_recorded)]
 
     # Made once.
 
@@ -219,9 +217,7 @@ class DeviceSweep:
 
     def _go_to_numpy(self, fallback: Fallback) -> None:
         """Let NumPy compute an equation, on copies of its operands."""
-        inputs = [
-            self._copied(p) if isinstance(p, Place) else p for p in fallback.inputs
-        ]
+        inputs = [self._copied(p) if isinstance(p, Place) else p for p in fallback.inputs]
         outputs = [np.empty(p.shape, p.dtype) for p in fallback.outputs]
         status = run_fallback(fallback, [*inputs, *outputs])
         if status:

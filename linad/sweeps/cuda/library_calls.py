@@ -127,8 +127,12 @@ CHECK = f"""def kernel(p, start, stop):
 
 
 def _check(lowering: Any, info: Any, count: int) -> None:
-    place, first = (info.place, info.offsets[0]) if isinstance(info, OperandStack) else (
-        info,
-        info.offset,
+    place, first = (
+        (info.place, info.offsets[0])
+        if isinstance(info, OperandStack)
+        else (
+            info,
+            info.offset,
+        )
     )
     lowering.emit(CHECK, count, [(place.buffer, int(first))], "check")

@@ -95,7 +95,10 @@ def _by_factors(lowering: Any, a: Any, b: Place, target: Place) -> None:
 def eigh(lowering: Any, eqn: Equation) -> bool:
     """A V = V diag(w)"""
     values, vectors = eqn.outputs
-    if letter(vectors.dtype) is None or name_of_dtype(lowering.place_of(eqn.inputs[0]).dtype) is None:
+    if (
+        letter(vectors.dtype) is None
+        or name_of_dtype(lowering.place_of(eqn.inputs[0]).dtype) is None
+    ):
         return False
     targets = [lowering.result(v) for v in eqn.outputs]
     if not size_of(vectors.shape):
@@ -159,6 +162,16 @@ def svd(lowering: Any, eqn: Equation) -> bool:
     first, last = (transposed(right), transposed(left)) if wide else (left, right)
     lowering.copy(targets[0], first)
     lowering.copy(targets[2], last)
+    return True
+
+
+@SOLVER.lowers("inside", "settled")
+def first(lowering: Any, eqn: Equation) -> bool:
+    """The first operand, of which a rule says something that no program looks at."""
+    x, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
+    if name_of_dtype(x.dtype) is None:
+        return False
+    lowering.copy(lowering.result(out), x)
     return True
 
 
