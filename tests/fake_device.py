@@ -294,7 +294,7 @@ def fake_gpu(compiled=False, **options):
     device = FakeDevice(**options)
     target = DeviceTarget(device)
     kernels = contextlib.nullcontext() if compiled else kernels_in_python()
-    with mock.patch.object(opening, "_made", lambda: target), kernels:
+    with mock.patch.object(opening, "_made", return_value=target), kernels:
         yield device
 
 

@@ -94,8 +94,8 @@ class DeviceCall:
         for k, x in enumerate(leaves):
             if isinstance(x, np.ndarray) and k not in self.fixed and x.dtype.kind in "biufc":
                 raise DeviceError(
-                    f"{self._name(k)} is a NumPy array, and others are on the device: move it there "
-                    f"(linad.cuda.asarray), or fetch the others"
+                    f"{self._name(k)} is a NumPy array, and others are on the device: move it "
+                    f"there (linad.cuda.asarray), or fetch the others"
                 )
 
     def _name(self, k: int) -> str:
@@ -184,8 +184,8 @@ class DeviceCall:
             for j, other in enumerate(spans):
                 if j != k and max(spans[k][0], other[0]) < min(spans[k][1], other[1]):
                     raise DeviceError(
-                        f"jit: {name} writes into an argument that shares memory with another; pass "
-                        f"a copy of one of them"
+                        f"jit: {name} writes into an argument that shares memory with another; "
+                        f"pass a copy of one of them"
                     )
 
     @staticmethod
@@ -217,13 +217,13 @@ class DeviceCall:
 
     def shown(self, y: Any) -> Any:
         """A result as the caller gets it: of his library, or NumPy's where he gave none."""
-        if not isinstance(y, np.ndarray | Array) or not y.ndim:
-            return y[()] if isinstance(y, np.ndarray) else y
-        if self.like is None:
-            return fetched(y)
-        if type(y) is not Array:
+        if isinstance(y, np.ndarray):
+            if not y.ndim or self.like is None:
+                return y if y.ndim else y[()]
             y = moved_in(self.device, y, self.stream)
-        return handed_back(y, self.like)
+        if type(y) is not Array:
+            return y
+        return fetched(y) if self.like is None else handed_back(y, self.like)
 
     def by_numpy(self) -> Any:
         """What the function does on the host, where a kernel has stopped: NumPy says what is

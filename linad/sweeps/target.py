@@ -10,7 +10,7 @@ can compute and how such a loop is written, what else there are routines for, an
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -146,8 +146,15 @@ class Target(ABC):
         FallbackError
             If the kernels of this target are not for GPUs of NVIDIA's.
         """
+        self._is_not_for_gpus("ptx")
+
+    def cubin_of(self, source: str) -> Any:
+        """A kernel as machine code, a `linad.sweeps.cuda.cubins.Cubin`; raises as `ptx_of`."""
+        self._is_not_for_gpus("cubins")
+
+    def _is_not_for_gpus(self, wanted: str) -> NoReturn:
         raise FallbackError(
-            f"ptx: expected a program for CUDA, got one for {self.name}; "
+            f"{wanted}: expected a program for CUDA, got one for {self.name}; "
             "linad.explain(f, target='cuda') plans one"
         )
 

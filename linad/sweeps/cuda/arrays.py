@@ -182,8 +182,8 @@ def _layout(device: Device, x: Any, stream: Stream, what: str, by_interface: boo
     except (BufferError, KeyError, TypeError, ValueError) as error:
         kind = type(x)
         raise DeviceError(
-            f"{what}: expected an array of numbers on the device, got a "
-            f"{kind.__module__}.{kind.__qualname__} that does not say where its entries are: {error}"
+            f"{what}: expected an array of numbers on the device, got a {kind.__module__}."
+            f"{kind.__qualname__} that does not say where its entries are: {error}"
         ) from error
 
 

@@ -6,6 +6,7 @@ than zero goes to a word where whoever launched it looks afterwards.
 Needs the package numba-cuda: ``pip install linad[cuda]``.
 """
 
+import cmath
 import functools
 import importlib.util
 import re
@@ -15,11 +16,16 @@ from typing import Any
 import numpy as np
 
 from linad.sweeps.cpu import complex_numbers, native, number_pairs, vector_math
+from linad.sweeps.cuda.complex_functions import WRITTEN
+from linad.sweeps.cuda.device_functions import SPECIAL, complex_power, of_complex, special
 from linad.sweeps.cuda.grid_loops import HEAD, strided
 from linad.sweeps.kernel_dtypes import NAMES
 
 COMPUTE_CAPABILITY = (9, 0)
 """What kernels are compiled for: the H100, the H200 and what came after them."""
+
+OF_REALS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp")
+"""Functions of real numbers that those of complex numbers call by NumPy's names."""
 
 ROUNDING = ("floor", "ceil", "trunc", "rint", "sqrt", "copysign")
 """Functions of NumPy that kernels call by name."""
@@ -37,26 +43,33 @@ def entry_source(source: str) -> str:
     return re.sub(r"^( *)return (\d+)$", r"\1set_i8(status, 0, \2, -1)\n\1return", text, flags=re.M)
 
 
-def ptx_of(source: str) -> str:
+def check_packages() -> None:
+    """Raise ImportError where numba-cuda is not installed."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise ImportError("PTX needs the numba-cuda package: pip install 'linad[cuda]'")
+
+
+def ptx_of(source: str, capability: tuple[int, int] = COMPUTE_CAPABILITY) -> str:
     """Compile a kernel of a device program.
 
     Parameters
     ----------
     source : str
         Of a `linad.sweeps.instructions.KernelCall` for the target "CUDA".
+    capability : tuple of int
+        What it is for: the compute capability of a device.
 
     Returns
     -------
     str
-        PTX, for `COMPUTE_CAPABILITY`.
+        PTX.
 
     Raises
     ------
     ImportError
         If numba-cuda is not installed.
     """
-    if importlib.util.find_spec("numba_cuda") is None:
-        raise ImportError("PTX needs the numba-cuda package: pip install 'linad[cuda]'")
+    check_packages()
     from numba import cuda
     from numba.core import types
 
@@ -65,7 +78,7 @@ def ptx_of(source: str) -> str:
     made, _ = cuda.compile(
         scope["kernel"],
         types.void(*[types.int64] * 4),
-        cc=COMPUTE_CAPABILITY,
+        cc=capability,
         output="ptx",
         abi="numba",
         device=False,
@@ -90,16 +103,29 @@ def device_names() -> dict[str, Any]:
     numpy: Any = python_types.ModuleType("numpy_on_a_device")
     for name in ROUNDING:
         setattr(numpy, name, _library(name, 2 if name == "copysign" else 1))
+    for name in OF_REALS:
+        setattr(numpy, name, library[f"m_{name}"])
     numpy.isinf, numpy.isfinite = _of_plain(_is_infinite), _of_plain(_is_finite)
+    numpy.isnan, numpy.arccos = _of_plain(_is_nan), of_complex(cmath.acos)
     numpy.inf, numpy.nan = np.inf, np.nan
     names |= library | {"np": numpy}
+    names |= {f"s_{n}": special(symbol) for n, symbol in SPECIAL.items()}
     stand_ins = {native.select: names["select"], np: numpy}
     stand_ins |= {vector_math.FUNCTIONS[name]: made for name, made in library.items()}
+    stand_ins[complex_numbers._power] = complex_power()
+    for name, function in complex_numbers.LIBRARY.items():
+        written = WRITTEN.get(name)
+        used = getattr(cmath, name) if written is None else _inlined(written, stand_ins)
+        names[f"z_{name}"] = stand_ins[function] = of_complex(used)
     helpers = {"clipped": native.clipped, **number_pairs.NAMES}
     helpers |= {n: f for n, f in complex_numbers.NAMES.items() if hasattr(f, "py_func")}
     for name, function in helpers.items():
         names[name] = _inlined(function, stand_ins)
     return names
+
+
+def _is_nan(x: Any) -> Any:
+    return x != x
 
 
 def _is_infinite(x: Any) -> Any:
@@ -132,13 +158,13 @@ def _inlined(function: Any, stand_ins: dict[Any, Any]) -> Any:
 
     if function in stand_ins:
         return stand_ins[function]
-    plain = function.py_func
+    plain = getattr(function, "py_func", function)
     names = {}
     for name in plain.__code__.co_names:
         used = plain.__globals__.get(name)
         if used is None:
             continue
-        if hasattr(used, "py_func"):
+        if hasattr(used, "py_func") or isinstance(used, python_types.FunctionType):
             names[name] = _inlined(used, stand_ins)
         else:
             names[name] = stand_ins.get(used, used)

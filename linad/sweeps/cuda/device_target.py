@@ -66,11 +66,6 @@ class DeviceTarget(LibraryTarget):
     ) -> DeviceProgram:
         return DeviceProgram(tape, self, chosen)
 
-    def __reduce__(self) -> Any:
-        from linad.sweeps.cuda.opening import target_here
-
-        return target_here, ()
-
 
 PLANNED = LibraryTarget()
 """A GPU with all libraries, where there is none: programs for it can be looked at."""

@@ -14,7 +14,7 @@ from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cuda.grid_loops import HEAD, strided
 from linad.sweeps.cuda.host_loops import Copy, HostLoop, Put
 from linad.sweeps.fallbacks import array_at, array_of
-from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.instructions import Fallback, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place
 
@@ -101,21 +101,10 @@ class PreparedLoop:
 
 def refuse_fallbacks(name: str, lowering: Lowering) -> None:
     """Refuse a program that NumPy has a part in: its arrays would go back and forth."""
-    found = fallbacks_in(lowering)
+    found = [i for i in all_of(lowering.instructions) if isinstance(i, Fallback)]
     if found:
         places = dict.fromkeys(f"{i.label} ({i.equation.source or 'no line'})" for i in found)
         raise FallbackError(f"cuda: {name} needs kernels that there are not: {'; '.join(places)}")
-
-
-def fallbacks_in(lowering: Lowering) -> list[Fallback]:
-    """What NumPy would have to compute, in the loops of a program as well."""
-    found: list[Fallback] = []
-    for i in lowering.instructions:
-        if isinstance(i, Fallback):
-            found.append(i)
-        elif isinstance(i, HostLoop):
-            found += [f for inner in i.programs for f in fallbacks_in(inner)]
-    return found
 
 
 def host_source(source: str, threads: int | None = None) -> str:

@@ -8,7 +8,7 @@ What a graph has recorded of a library keeps its addresses. So operands are in t
 memory: arguments of a program are copied there first, and results from there.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class LibraryCall:
     label : str
     equations : list of Equation
     """
+
+    programs: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(self, routine: str, arguments: list[Any], label: str) -> None:
         self.routine, self.arguments, self.label = routine, arguments, label

@@ -6,14 +6,13 @@ are given here.
 """
 
 import ctypes
-import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from linad.errors import DeviceError
-from linad.sweeps.cuda.compiler import ptx_of
+from linad.sweeps.cuda.cubins import ENTRY, cubin_of
 from linad.sweeps.cuda.device import Device, Layout, Memory, handle_of
 
 BLOCK = 128
@@ -55,6 +54,7 @@ class NvidiaDevice(Device):
         try:
             self.device = self.core.Device()
             self.device.set_current()
+            self.capability = tuple(self.device.compute_capability)
             self.blocks = WAVES * self.device.properties.multiprocessor_count
         except Exception as problem:  # of the driver's, or that it is missing
             raise DeviceError(f"cuda: there is no GPU to run on: {problem}") from problem
@@ -96,7 +96,7 @@ class NvidiaDevice(Device):
 
     def pinned(self, size: int) -> np.ndarray:
         buffer = self.host.allocate(size)
-        memory = (ctypes.c_uint8 * size).from_address(int(buffer.handle))
+        memory: Any = (ctypes.c_uint8 * size).from_address(int(buffer.handle))
         memory.owner = buffer  # which frees it
         return np.frombuffer(memory, np.uint8)
 
@@ -121,10 +121,8 @@ class NvidiaDevice(Device):
     # Kernels and graphs.
 
     def kernel(self, source: str, fast: bool) -> Any:
-        ptx = ptx_of(source)
-        name = re.search(r"\.visible \.entry (\S+?)\(", ptx)
-        assert name is not None, "PTX of a kernel has an entry"
-        return self.core.ObjectCode.from_ptx(ptx.encode()).get_kernel(name[1])
+        made = cubin_of(source, self.capability)
+        return self.core.ObjectCode.from_cubin(made.code).get_kernel(ENTRY)
 
     def launch(self, kernel: Any, extent: int, words: int, status: int, stream: Any) -> None:
         blocks = max(1, min(-(-extent // BLOCK), self.blocks))

@@ -1,5 +1,6 @@
 """NVIDIA's GPUs as a target, and the same kernels on the CPU."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,12 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cuda.compiler import ptx_of
+from linad.sweeps.cuda.cubins import Cubin, cubin_of
+from linad.sweeps.cuda.device_functions import SPECIAL
 from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
+from linad.sweeps.expansions import expanded
 from linad.sweeps.loop_reductions import axes_of, is_reduction
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
@@ -30,7 +34,7 @@ class CudaTarget(Target):
     is_grid = True
 
     def has(self, primitive: str, row: Scalar) -> bool:
-        return not row.needs
+        return row.needs != "special" or primitive in SPECIAL
 
     def parts(self, loop: Loop, stored: set[Var]) -> list[tuple[Loop, set[Var]]]:
         """A kernel for each set of axes that are summed; the stores go with the last one.
@@ -55,6 +59,9 @@ class CudaTarget(Target):
 
         return written(self.name, write, loop, places, stored)
 
+    def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
+        return expanded(tape), {}
+
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive = eqn.primitive
         if hasattr(primitive, "overwrites"):
@@ -76,6 +83,9 @@ class CudaTarget(Target):
 
     def ptx_of(self, source: str) -> str:
         return ptx_of(source)
+
+    def cubin_of(self, source: str) -> Cubin:
+        return cubin_of(source)
 
     def compile(
         self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS

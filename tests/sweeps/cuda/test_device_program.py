@@ -1,4 +1,4 @@
-"""Programs with their words, graphs and streams, on a device whose streams are as late as may be."""
+"""Programs with their words, graphs and streams, on a device whose streams are late."""
 
 import numpy as np
 import pytest
