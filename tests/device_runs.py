@@ -1,34 +1,40 @@
-"""Programs on the fake device, compared with NumPy."""
+"""Run programs for a GPU on the CPU: as one thread, as three and as many, with the same bits."""
 
 import numpy as np
-from fake_device import fake_gpu
-from random_programs import assert_same
+from kernels_in_python import kernels_in_python
+from random_programs import assert_same, rounding
+from sweeps_of_examples import poison
 
 import linad
 from linad.core import tree
-from linad.sweeps.cuda import opening
-from linad.sweeps.cuda.arrays import Array
-from linad.sweeps.program import simplified
-
-RNG = np.random.default_rng(3)
-DTYPES = ["f4", "f8", "c8", "c16"]
+from linad.sweeps.cuda.target import CUDA
+from linad.transforms.simplify import simplify
 
 
-def numbers(dtype, *shape):
-    x = RNG.normal(size=shape)
-    if np.dtype(dtype).kind == "c":
-        x = x + 1j * RNG.normal(size=shape)
-    return x.astype(dtype)
-
-
-def check(f, *args, tolerance=None):
-    """Compare with NumPy; return the functions of the libraries that were called."""
-    with fake_gpu() as device:
+def run_both(f, *args):
+    """The results of one thread and of many, which are the same bits; and the program."""
+    with np.errstate(all="ignore"):
         y, tape = linad.trace(f, *args)
-        program = opening.target_here().compile(simplified(tape))
-        for _ in range(2):
-            found = program.run(args)
-        found = [a.numpy() if type(a) is Array else a for a in found]
-        narrow = any(np.asarray(a).dtype in ("f4", "c8") for a in args)
-        assert_same(found, tree.flatten(y)[0], tolerance or (2e-4 if narrow else 1e-10))
-        return device.libraries.calls
+    tape, found = simplify(tape), []
+    for threads in (1, 3, None):
+        program = CUDA.compile(tape)
+        program.threads = threads
+        poison(program)
+        found.append(program.run([np.array(a, order="C") for a in tree.flatten(args)[0]]))
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            assert a.tobytes() == b.tobytes()
+    return found[0], y, program, tape
+
+
+def check(f, *args):
+    """Compare with NumPy; return what the instructions do."""
+    found, y, program, tape = run_both(f, *args)
+    assert_same(found, tree.flatten(y)[0], rounding(tape))
+    return [i.label for i in program.lowering.instructions]
+
+
+def checked(f, *args):
+    """The same, with kernels that Python runs."""
+    with kernels_in_python():
+        return check(f, *args)

@@ -10,6 +10,7 @@ keeps its parameters.
 import contextlib
 import ctypes
 import gc
+import threading
 import weakref
 from unittest import mock
 
@@ -38,13 +39,15 @@ class FakeStream:
         return 0, self.handle
 
     def add(self, work):
-        self.work.append(work)
-        self.asked += 1
+        with self.device.lock:
+            self.work.append(work)
+            self.asked += 1
 
     def run_until(self, count):
-        while self.done < count:
-            self.done += 1  # first, as a wait may come back here
-            self.work.pop(0)()
+        with self.device.lock:
+            while self.done < count:
+                self.done += 1  # first, as a wait may come back here
+                self.work.pop(0)()
 
 
 class Recording:
@@ -82,6 +85,7 @@ class FakeDevice(Device):
 
     def __init__(self, threads=3, libraries=("cublas", "cusolver", "cufft")):
         self.threads, self.with_libraries = threads, libraries
+        self.lock = threading.RLock()
         self.streams = {}
         self.live = {}
         self.kept = []  # what is freed stays readable, and full of NaN
@@ -95,7 +99,8 @@ class FakeDevice(Device):
     # Streams.
 
     def new_stream(self):
-        return self.stream_of(1000 + 8 * len(self.streams))
+        with self.lock:
+            return self.stream_of(1000 + 8 * len(self.streams))
 
     def stream_of(self, handle):
         return self.streams.setdefault(handle, FakeStream(self, handle))
@@ -193,6 +198,7 @@ class FakeDevice(Device):
         self.counts["launch"] += 1
 
         def work():
+            self.check(words, 8)
             found = kernel(words, 0, extent)
             if found:
                 elements(status, 1, np.dtype(np.int64))[0] = found

@@ -7,6 +7,7 @@
 """
 
 import functools
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +20,7 @@ from linad.control.lanes import PARTIAL, Lanes, NotInLanesError, lanes_of
 from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError
 from linad.core.shapes import size_of
-from linad.core.tape import Equation, Tape, needed
+from linad.core.tape import Equation, Tape, Var, needed
 from linad.sweeps.cuda.host_loops import Choice, Repeating, Repetitions
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -46,18 +47,18 @@ def _ways(tape: Tape, carries: int, target: Target) -> list[Lanes]:
 
 def _added(tape: Tape, carries: int) -> list[Any] | None:
     """What each repetition adds to each carry, if that is all that it does with them."""
+    read = [a for e in tape.equations for a in e.inputs if isinstance(a, Var)]
+    read += [a for a in tape.outputs if isinstance(a, Var)]
+    count, made_by = Counter(read), {v: e for e in tape.equations for v in e.outputs}
     terms = []
     for v, out in zip(tape.inputs[:carries], tape.outputs, strict=False):
-        reads = [e for e in tape.equations if any(a is v for a in e.inputs)]
-        if v.dtype.kind not in "ifc" or len(reads) != 1:
+        eqn = made_by.get(out) if isinstance(out, Var) else None
+        if eqn is None or eqn.primitive.name != "add" or v.dtype.kind not in "ifc":
             return None
-        if reads[0].primitive.name != "add" or reads[0].outputs[0] is not out:
+        if count[v] != 1 or count[out] != 1 or not any(a is v for a in eqn.inputs):
             return None
-        again = [a for e in tape.equations for a in e.inputs if a is out]
-        if again or len([a for a in tape.outputs if a is out]) > 1:
-            return None
-        term = reads[0].inputs[reads[0].inputs[0] is v]
-        if term is v or getattr(term, "shape", None) != v.shape or term.dtype != v.dtype:
+        term = eqn.inputs[eqn.inputs[0] is v]
+        if getattr(term, "shape", None) != v.shape or term.dtype != v.dtype:
             return None
         terms.append(term)
     return terms

@@ -9,13 +9,14 @@ Needs the package numba-cuda: ``pip install linad[cuda]``.
 import cmath
 import functools
 import importlib.util
+import math
 import re
 import types as python_types
 from typing import Any
 
 import numpy as np
 
-from linad.sweeps.cpu import complex_numbers, native, number_pairs, vector_math
+from linad.sweeps.cpu import complex_numbers, kernel_arrays, native, number_pairs, vector_math
 from linad.sweeps.cuda.complex_functions import WRITTEN
 from linad.sweeps.cuda.device_functions import SPECIAL, complex_power, of_complex, special
 from linad.sweeps.cuda.grid_loops import HEAD, strided
@@ -95,6 +96,8 @@ def device_names() -> dict[str, Any]:
     names: dict[str, Any] = {f"to_{name}": kind for name, kind in kinds.items()}
     for name, kind in kinds.items():
         names[f"get_{name}"], names[f"set_{name}"] = _access(kind)
+    names |= {name: _array(maker.kind) for name, maker in kernel_arrays.MAKERS.items()}
+    names["math"] = math
     names["operand"], _ = _access(types.int64, word=True)
     names["number"], names["select"] = _number(), _select()
     names["accumulate"], names["accumulate_product"] = _combined("add"), _combined("mul")
@@ -107,7 +110,7 @@ def device_names() -> dict[str, Any]:
         setattr(numpy, name, library[f"m_{name}"])
     numpy.isinf, numpy.isfinite = _of_plain(_is_infinite), _of_plain(_is_finite)
     numpy.isnan, numpy.arccos = _of_plain(_is_nan), of_complex(cmath.acos)
-    numpy.inf, numpy.nan = np.inf, np.nan
+    numpy.inf, numpy.nan, numpy.uint64 = np.inf, np.nan, types.uint64
     names |= library | {"np": numpy}
     names |= {f"s_{n}": special(symbol) for n, symbol in SPECIAL.items()}
     stand_ins = {native.select: names["select"], np: numpy}
@@ -262,6 +265,38 @@ def _access(kind: Any, word: bool = False) -> tuple[Any, Any]:
         intrinsic(lambda context, a, i, k: (kind(i8, i8, k), load)),
         intrinsic(lambda context, a, i, value, k: (types.void(i8, i8, kind, k), save)),
     )
+
+
+def _array(kind: Any) -> Any:
+    """A function that makes an array in C order of an address and lengths."""
+    from numba.core import types
+    from numba.cuda.extending import intrinsic
+    from numba.cuda.np import arrayobj
+
+    def typed(context: Any, address: Any, *shape: Any) -> Any:
+        return types.Array(kind, len(shape), "C")(address, types.StarArgTuple(shape)), generate
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        from llvmlite import ir
+
+        made = arrayobj.make_array(signature.return_type)(context, builder)
+        word = ir.IntType(64)
+        item = context.get_abi_sizeof(context.get_data_type(kind))
+        lengths = [builder.extract_value(args[1], k) for k in range(signature.return_type.ndim)]
+        strides = [ir.Constant(word, item)]
+        for n in reversed(lengths[1:]):
+            strides.insert(0, builder.mul(strides[0], n))
+        arrayobj.populate_array(
+            made,
+            data=builder.inttoptr(args[0], made.data.type),
+            shape=lengths,
+            strides=strides,
+            itemsize=ir.Constant(word, item),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return intrinsic(typed)
 
 
 def _number() -> Any:

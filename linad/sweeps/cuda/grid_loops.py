@@ -60,7 +60,7 @@ def strided(source: str) -> str:
 
 def is_shared(source: str) -> bool:
     """Whether a kernel has a loop over its range, which threads can share."""
-    return ALL in source or RANGE in source
+    return ALL in source or source.startswith(HEAD)
 
 
 def pieces_of(terms: int, kept: int) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.cuda import user_kernels
 from linad.sweeps.cuda.compiler import ptx_of
 from linad.sweeps.cuda.cubins import Cubin, cubin_of
 from linad.sweeps.cuda.device_functions import SPECIAL
@@ -65,7 +66,7 @@ class CudaTarget(Target):
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive = eqn.primitive
         if hasattr(primitive, "overwrites"):
-            return False  # functions of the user's, for the CPU
+            return user_kernels.lower(lowering, eqn)
         if hasattr(primitive, "lower_into"):  # it knows how
             return bool(primitive.lower_into(lowering, eqn))
         return super().lower(lowering, eqn)

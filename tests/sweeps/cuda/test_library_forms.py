@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from device_runs import DTYPES, check, numbers
 from fake_device import fake_gpu
 from random_programs import assert_same
+from runs_on_fake_device import DTYPES, check, numbers
 
 import linad
 from linad.errors import DeviceError

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from device_runs import DTYPES, check, numbers
 from fake_device import fake_gpu
+from runs_on_fake_device import DTYPES, check, numbers
 
 import linad
 
