@@ -14,14 +14,14 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
-from linad.core.device_arrays import is_on_device
+from linad.core.device_arrays import fetched, is_on_device
 from linad.core.shapes import is_inexact, name_of
 from linad.core.tape import Var
 from linad.errors import DeviceError, DTypeError, GuardError
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant, record
 from linad.sweeps.cuda.arrays import Array, copied, handed_back, moved_in, taken_in
-from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator, fetched
+from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator
 from linad.sweeps.cuda.opening import target_here
 from linad.transforms.spaces import Slot
 

@@ -1,12 +1,14 @@
 """Jitted functions with arrays on a device: whose arrays decide, and what comes back."""
 
 import pickle
+import re
 import sys
 from unittest import mock
 
 import numpy as np
 import pytest
 from fake_device import Foreign, fake_gpu
+from test_docs import ROOT, run_page
 
 import linad
 from linad.errors import DeviceError, DTypeError, FallbackError
@@ -250,8 +252,18 @@ class TestLinearize:
             b = X[0] * 0 + 1
             np.testing.assert_allclose(linad.solve_linear(J, b), linad.solve_linear(K, b))
             normal = J.T @ J + 0.1 * linad.eye(4)
-            for _ in range(3):
+            for k in range(4):
+                if k == 3:  # the second time it is made, and from then on it is one program
+                    before = device.counts["graph"]
                 np.testing.assert_allclose(normal @ b, (K.T @ K + 0.1 * linad.eye(4)) @ b)
+            assert device.counts["graph"] == before
+            assert all(type(a) is Array for a in J.whole.residuals)
+            _, J = linad.linearize(f, Foreign(device, X[1]))
+            _, K = linad.linearize(f.function, X[1])
+            normal = J.T @ J + 0.1 * linad.eye(4)
+            np.testing.assert_allclose(normal @ b, (K.T @ K + 0.1 * linad.eye(4)) @ b)
+            fused = {len(p.program.program.lowering.inputs) for p in plans_of(f) if p.program}
+            assert fused == {2 * len(J.whole.residuals) + 2}
 
     def test_a_point_is_copied(self):
         with fake_gpu() as device:
@@ -282,6 +294,12 @@ class TestLinearize:
             np.testing.assert_allclose(found.numpy(), seeds * np.cos(X))
 
 
+def plans_of(f):
+    """The programs of operators with a derivative of ``f``."""
+    (variants,) = f.variants.values()
+    return [p for v in variants for c in v._elsewhere.values() for p in c.plans.values()]
+
+
 def fetched(a):
     return a.numpy() if type(a) is Array else a
 
@@ -289,3 +307,10 @@ def fetched(a):
 def test_pickled():
     f = pickle.loads(pickle.dumps(linad.jit(np.sin, device="cuda")))
     assert f.device == "cuda"
+
+
+def test_the_page():
+    """docs/cuda.md, where there is a GPU."""
+    page = ROOT / "docs" / "cuda.md"
+    with fake_gpu(), np.errstate(all="ignore"):
+        assert run_page(page, {}, left_out=re.compile("never")) == 3

@@ -51,6 +51,7 @@ class DeviceProgram(SweepProgram):
     """
 
     target: "DeviceTarget"
+    on_device = True
 
     def _build(self, lowering: Lowering) -> None:
         if not self.chosen.device_fallback:
