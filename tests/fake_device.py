@@ -7,16 +7,22 @@ recorded there are no allocations and no copies from or to the host, and what a 
 keeps its parameters.
 """
 
+import contextlib
 import ctypes
+import gc
+import threading
 import weakref
+from unittest import mock
 
 import numpy as np
 from fake_libraries import FakeLibraries
-from kernels_in_python import FUNCTION, elements
+from kernels_in_python import FUNCTION, elements, kernels_in_python
 
 from linad.errors import DeviceError
 from linad.sweeps.cpu.program_kernels import addresses_of
+from linad.sweeps.cuda import opening
 from linad.sweeps.cuda.device import Device, Layout, Memory
+from linad.sweeps.cuda.device_target import DeviceTarget
 from linad.sweeps.cuda.host_program import host_source
 
 POISON = 0xFF
@@ -33,13 +39,15 @@ class FakeStream:
         return 0, self.handle
 
     def add(self, work):
-        self.work.append(work)
-        self.asked += 1
+        with self.device.lock:
+            self.work.append(work)
+            self.asked += 1
 
     def run_until(self, count):
-        while self.done < count:
-            self.done += 1  # first, as a wait may come back here
-            self.work.pop(0)()
+        with self.device.lock:
+            while self.done < count:
+                self.done += 1  # first, as a wait may come back here
+                self.work.pop(0)()
 
 
 class Recording:
@@ -77,6 +85,7 @@ class FakeDevice(Device):
 
     def __init__(self, threads=3, libraries=("cublas", "cusolver", "cufft")):
         self.threads, self.with_libraries = threads, libraries
+        self.lock = threading.RLock()
         self.streams = {}
         self.live = {}
         self.kept = []  # what is freed stays readable, and full of NaN
@@ -90,7 +99,8 @@ class FakeDevice(Device):
     # Streams.
 
     def new_stream(self):
-        return self.stream_of(1000 + 8 * len(self.streams))
+        with self.lock:
+            return self.stream_of(1000 + 8 * len(self.streams))
 
     def stream_of(self, handle):
         return self.streams.setdefault(handle, FakeStream(self, handle))
@@ -188,6 +198,7 @@ class FakeDevice(Device):
         self.counts["launch"] += 1
 
         def work():
+            self.check(words, 8)
             found = kernel(words, 0, extent)
             if found:
                 elements(status, 1, np.dtype(np.int64))[0] = found
@@ -281,3 +292,21 @@ class Tensor:
     def layout(self, stream):
         self.device.wait(stream, self.device.stream_of(1))
         return Layout(self.memory.address, self.shape, None, self.dtype, None)
+
+
+@contextlib.contextmanager
+def fake_gpu(compiled=False, **options):
+    """Within, the process has a GPU: a `FakeDevice`, whose kernels run in Python."""
+    device = FakeDevice(**options)
+    target = DeviceTarget(device)
+    kernels = contextlib.nullcontext() if compiled else kernels_in_python()
+    with mock.patch.object(opening, "_made", return_value=target), kernels:
+        yield device
+
+
+def bytes_in_use(device):
+    """What is allocated, when all work is done."""
+    gc.collect()
+    for stream in list(device.streams.values()):
+        stream.run_until(stream.asked)
+    return sum(device.live.values())

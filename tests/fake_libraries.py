@@ -13,7 +13,7 @@ from kernels_in_python import elements
 from scipy import linalg
 from scipy.linalg import blas, lapack
 
-P, I, L = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
+P, N, LL = ctypes.c_void_p, ctypes.c_int, ctypes.c_longlong
 DTYPES = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
 OPERATIONS = {0: lambda a: a, 1: lambda a: a.T, 2: lambda a: a.conj().T}
 SUCCESS, NOT_RECORDED = 0, 16
@@ -137,7 +137,9 @@ class FakeLibraries:
                 "gemm", handle, lambda: product(ta, tb, m, n, k, f, a, lda, b, ldb, g, c, ldc)
             )
 
-        def strided(handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count):
+        def strided(
+            handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, count
+        ):
             f, g, item = number(alpha, d), number(beta, d), np.dtype(d).itemsize
 
             def work():
@@ -156,12 +158,25 @@ class FakeLibraries:
 
             return self._later("gemmBatched", handle, work)
 
-        head = [P, I, I, I, I, I, P]
-        self._add(f"cublas{letter}gemm_v2", gemm, *head, P, I, P, I, P, P, I)
+        head = [P, N, N, N, N, N, P]
+        self._add(f"cublas{letter}gemm_v2", gemm, *head, P, N, P, N, P, P, N)
         self._add(
-            f"cublas{letter}gemmStridedBatched", strided, *head, P, I, L, P, I, L, P, P, I, L, I
+            f"cublas{letter}gemmStridedBatched",
+            strided,
+            *head,
+            P,
+            N,
+            LL,
+            P,
+            N,
+            LL,
+            P,
+            P,
+            N,
+            LL,
+            N,
         )
-        self._add(f"cublas{letter}gemmBatched", batched, *head, P, I, P, I, P, P, I, I)
+        self._add(f"cublas{letter}gemmBatched", batched, *head, P, N, P, N, P, P, N, N)
 
     def _triangular(self, letter, d):
         solver = getattr(blas, f"{letter.lower()}trsm")
@@ -197,10 +212,10 @@ class FakeLibraries:
 
             return self._later("trsv", handle, work)
 
-        head = [P, I, I, I, I, I, I, P, P, I, P, I]
+        head = [P, N, N, N, N, N, N, P, P, N, P, N]
         self._add(f"cublas{letter}trsm_v2", trsm, *head)
-        self._add(f"cublas{letter}trsmBatched", batched, *head, I)
-        self._add(f"cublas{letter}trsv_v2", trsv, P, I, I, I, I, P, I, P, I)
+        self._add(f"cublas{letter}trsmBatched", batched, *head, N)
+        self._add(f"cublas{letter}trsv_v2", trsv, P, N, N, N, N, P, N, P, N)
 
     def _vectors(self, letter, d):
         def gemv(handle, o, m, n, alpha, a, lda, x, step_x, beta, y, step_y):
@@ -226,8 +241,23 @@ class FakeLibraries:
 
             return self._later("syrk", handle, work)
 
-        self._add(f"cublas{letter}gemv_v2", gemv, P, I, I, I, P, P, I, P, I, P, P, I)
-        self._add(f"cublas{letter}syrk_v2", syrk, P, I, I, I, I, P, P, I, P, P, I)
+        self._add(
+            f"cublas{letter}gemv_v2",
+            gemv,
+            P,
+            N,
+            N,
+            N,
+            P,
+            P,
+            N,
+            P,
+            N,
+            P,
+            P,
+            N,
+        )
+        self._add(f"cublas{letter}syrk_v2", syrk, P, N, N, N, N, P, P, N, P, P, N)
 
     # cuSOLVER, and the batched factorisations of cuBLAS.
 
@@ -284,10 +314,10 @@ class FakeLibraries:
 
             return self._later("getrs", handle, work, recorded=False)
 
-        self._size(f"cusolverDn{letter}getrf_bufferSize", 5, I, I, P, I)
-        self._add(f"cusolverDn{letter}getrf", getrf, P, I, I, P, I, P, P, P)
-        self._add(f"cublas{letter}getrfBatched", batched, P, I, P, I, P, P, I)
-        self._add(f"cusolverDn{letter}getrs", getrs, P, I, I, I, P, I, P, P, I, P)
+        self._size(f"cusolverDn{letter}getrf_bufferSize", 5, N, N, P, N)
+        self._add(f"cusolverDn{letter}getrf", getrf, P, N, N, P, N, P, P, P)
+        self._add(f"cublas{letter}getrfBatched", batched, P, N, P, N, P, P, N)
+        self._add(f"cusolverDn{letter}getrs", getrs, P, N, N, N, P, N, P, P, N, P)
 
     def _cholesky(self, letter, d):
         factorise = getattr(lapack, f"{letter.lower()}potrf")
@@ -312,9 +342,9 @@ class FakeLibraries:
 
             return self._later("potrfBatched", handle, work, recorded=False)
 
-        self._size(f"cusolverDn{letter}potrf_bufferSize", 7, I, I, P, I)
-        self._add(f"cusolverDn{letter}potrf", potrf, P, I, I, P, I, P, I, P)
-        self._add(f"cusolverDn{letter}potrfBatched", batched, P, I, I, P, I, P, I)
+        self._size(f"cusolverDn{letter}potrf_bufferSize", 7, N, N, P, N)
+        self._add(f"cusolverDn{letter}potrf", potrf, P, N, N, P, N, P, N, P)
+        self._add(f"cusolverDn{letter}potrfBatched", batched, P, N, N, P, N, P, N)
 
     def _spectra(self):
         for letter, d in DTYPES.items():
@@ -336,12 +366,15 @@ class FakeLibraries:
             return self._later("evd", handle, work, recorded=False)
 
         name = f"cusolverDn{letter}{'syevd' if letter in 'SD' else 'heevd'}"
-        self._size(f"{name}_bufferSize", 6, I, I, I, P, I, P)
-        self._add(name, evd, P, I, I, I, P, I, P, P, I, P)
+        self._size(f"{name}_bufferSize", 6, N, N, N, P, N, P)
+        self._add(name, evd, P, N, N, N, P, N, P, P, N, P)
 
     def _svd(self, letter, d):
         def gesvd(handle, *given):
-            jobs, (m, n, a, lda, s, u, ldu, v, ldv, scratch, size, more, info) = given[:2], given[2:]
+            jobs, (m, n, a, lda, s, u, ldu, v, ldv, scratch, size, more, info) = (
+                given[:2],
+                given[2:],
+            )
             assert jobs == (83, 83)
             assert m >= n
             assert more is None
@@ -360,8 +393,8 @@ class FakeLibraries:
             return self._later("gesvd", handle, work, recorded=False)
 
         B = ctypes.c_byte
-        self._size(f"cusolverDn{letter}gesvd_bufferSize", 9, I, I)
-        types = [P, B, B, I, I, P, I, P, P, I, P, I, P, I, P, P]
+        self._size(f"cusolverDn{letter}gesvd_bufferSize", 9, N, N)
+        types = [P, B, B, N, N, P, N, P, P, N, P, N, P, N, P, P]
         self._add(f"cusolverDn{letter}gesvd", gesvd, *types)
 
     # cuFFT.
@@ -373,7 +406,9 @@ class FakeLibraries:
             elements(at, 1, np.dtype(np.int32))[0] = plan
             return SUCCESS
 
-        def make(plan, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, count, size):
+        def make(
+            plan, rank, n, inembed, istride, idist, onembed, ostride, odist, kind, count, size
+        ):
             assert inembed is None
             assert onembed is None
             lengths = tuple(int(k) for k in elements(n, rank, np.dtype(np.int64)))
@@ -420,13 +455,13 @@ class FakeLibraries:
             return self._later(f"fft{name}", ("plan", plan), work, recorded=False)
 
         self._add("cufftCreate", create, P)
-        types = [I, I, P, P, L, L, P, L, L, I, L, P]
+        types = [N, N, P, P, LL, LL, P, LL, LL, N, LL, P]
         self._add("cufftMakePlanMany64", make, *types)
-        self._add("cufftSetStream", choose, I, P)
-        self._add("cufftDestroy", destroy, I)
+        self._add("cufftSetStream", choose, N, P)
+        self._add("cufftDestroy", destroy, N)
         for name in NAMES.values():
-            more = [I] if name in ("C2C", "Z2Z") else []
-            self._add(f"cufftExec{name}", lambda *a, name=name: execute(name, *a), I, P, P, *more)
+            more = [N] if name in ("C2C", "Z2Z") else []
+            self._add(f"cufftExec{name}", lambda *a, name=name: execute(name, *a), N, P, P, *more)
 
 
 NAMES = {0x29: "C2C", 0x69: "Z2Z", 0x2A: "R2C", 0x6A: "D2Z", 0x2C: "C2R", 0x6C: "Z2D"}

@@ -25,3 +25,8 @@ def is_on_device(x: Any) -> bool:
 def are_in(*containers: Any) -> bool:
     """Whether there is such an array in containers."""
     return any([is_on_device(x) for x in tree.flatten(containers)[0]])
+
+
+def fetched(x: Any) -> Any:
+    """A value on the host: `linad.cuda.Array` is copied there."""
+    return x.numpy() if is_on_device(x) else x

@@ -14,18 +14,20 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
-from linad.core.device_arrays import is_on_device
+from linad.core.device_arrays import fetched, is_on_device
 from linad.core.shapes import is_inexact, name_of
 from linad.core.tape import Var
 from linad.errors import DeviceError, DTypeError, GuardError
 from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant, record
-from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
-from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator, fetched
+from linad.sweeps.cuda.arrays import Array, copied, handed_back, moved_in, taken_in
+from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator
 from linad.sweeps.cuda.opening import target_here
 from linad.transforms.spaces import Slot
 
 log = logging.getLogger("linad")
+
+QUOTES = "'\""
 
 
 def are_plain(args: Any, kwargs: Any) -> bool:
@@ -92,8 +94,8 @@ class DeviceCall:
         for k, x in enumerate(leaves):
             if isinstance(x, np.ndarray) and k not in self.fixed and x.dtype.kind in "biufc":
                 raise DeviceError(
-                    f"{self._name(k)} is a NumPy array, and others are on the device: move it there "
-                    f"(linad.cuda.asarray), or fetch the others"
+                    f"{self._name(k)} is a NumPy array, and others are on the device: move it "
+                    f"there (linad.cuda.asarray), or fetch the others"
                 )
 
     def _name(self, k: int) -> str:
@@ -103,7 +105,7 @@ class DeviceCall:
         if path.startswith("[0]"):
             return f"{name_of(self.jitted.function)}: argument {place}{inside}"
         name, _, inside = path.removeprefix("[1][").partition("]")
-        return f"{name_of(self.jitted.function)}: argument {name}{inside}"
+        return f"{name_of(self.jitted.function)}: argument {name.strip(QUOTES)}{inside}"
 
     # Paths.
 
@@ -139,7 +141,8 @@ class DeviceCall:
 
     def _recorded(self) -> Variant:
         """The path that the function takes on copies of the arguments on the host."""
-        on_host = self._signature(self.on_host())
+        copies = [np.array(x) if isinstance(x, np.ndarray) else x for x in self.on_host()]
+        on_host = self._signature(copies)
         on_host.look, on_host.outside = self.arguments.look, self.arguments.outside
         with collection_paused():
             _, path = record(self.jitted.function, on_host)
@@ -181,8 +184,8 @@ class DeviceCall:
             for j, other in enumerate(spans):
                 if j != k and max(spans[k][0], other[0]) < min(spans[k][1], other[1]):
                     raise DeviceError(
-                        f"jit: {name} writes into an argument that shares memory with another; pass "
-                        f"a copy of one of them"
+                        f"jit: {name} writes into an argument that shares memory with another; "
+                        f"pass a copy of one of them"
                     )
 
     @staticmethod
@@ -190,17 +193,6 @@ class DeviceCall:
         if type(a) is Array:
             return a._memory.address, a._memory.address + a.nbytes
         return np.lib.array_utils.byte_bounds(a) if isinstance(a, np.ndarray) else (0, 0)
-
-    def own(self, a: Any) -> Any:
-        """A copy of an operand, for a derivative that outlives the call."""
-        if type(a) is not Array:
-            return np.array(a)[()]
-        memory = self.device.allocate(a.nbytes, self.stream)
-        self.device.wait(self.stream, a._stream)
-        if a.nbytes:
-            self.device.copy(memory.address, a._memory.address, a.nbytes, self.stream)
-        self.device.wait(a._stream, self.stream)
-        return Array(self.device, memory, self.stream, a.shape, a.dtype)
 
     # Results.
 
@@ -225,13 +217,13 @@ class DeviceCall:
 
     def shown(self, y: Any) -> Any:
         """A result as the caller gets it: of his library, or NumPy's where he gave none."""
-        if not isinstance(y, np.ndarray | Array) or not y.ndim:
-            return y[()] if isinstance(y, np.ndarray) else y
-        if self.like is None:
-            return fetched(y)
-        if type(y) is not Array:
+        if isinstance(y, np.ndarray):
+            if not y.ndim or self.like is None:
+                return y if y.ndim else y[()]
             y = moved_in(self.device, y, self.stream)
-        return handed_back(y, self.like)
+        if type(y) is not Array:
+            return y
+        return fetched(y) if self.like is None else handed_back(y, self.like)
 
     def by_numpy(self) -> Any:
         """What the function does on the host, where a kernel has stopped: NumPy says what is
@@ -309,9 +301,7 @@ def linearized(
     DTypeError
         If an argument to differentiate is not floating or complex.
     """
-    return _taken_apart(
-        jitted, args, {}, lambda call: _linearized(call, args, argnums, single)
-    )  # type: ignore[no-any-return]
+    return _taken_apart(jitted, args, {}, lambda call: _linearized(call, args, argnums, single))  # type: ignore[no-any-return]
 
 
 def _linearized(
@@ -328,7 +318,9 @@ def _linearized(
             )
     active = tuple([call.arguments.dynamic.index(k) for k in chosen])
     # The caller may write into his arrays: what is kept are copies.
-    values = [call.own(a) for a in call.operands]
+    values = [
+        copied(a, call.stream) if type(a) is Array else np.array(a)[()] for a in call.operands
+    ]
     variant, whole = call.run(lambda compiled: DeviceJacobian(compiled, values, active))
     if variant.written:
         raise DeviceError(

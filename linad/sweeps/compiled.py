@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.arrays.zero_dim import array
 from linad.core import tree
+from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
 from linad.core.shapes import Shape
@@ -82,7 +83,10 @@ class Compiled(Primitive):
         return example
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
-        return tuple([y if y.ndim else y[()] for y in self.arrays(values)])
+        found = self.arrays(values)
+        if self.program.on_device:  # what is told apart by operations is NumPy's
+            found = [fetched(y) for y in found]
+        return tuple([y if y.ndim else y[()] for y in found])
 
     def arrays(self, values: Sequence[Any]) -> list[np.ndarray]:
         """Run on plain values; the results as arrays, those without axes too."""

@@ -26,7 +26,9 @@ class Step:
     name : str
         Of what runs: the kernel's label, or the primitive's name.
     in_numpy : bool
-        Whether it is no kernel.
+        Whether NumPy computes it.
+    in_library : bool
+        Whether a library of CUDA's does.
     primitives : list of str
         What it computes; several for a loop that does them in one pass.
     bytes : int
@@ -43,6 +45,7 @@ class Step:
         self.inner = [Step(i) for i in _inside(instruction)]
         self.repeats = bool(instruction.programs)
         self.in_numpy = isinstance(instruction, Fallback)
+        self.in_library = hasattr(instruction, "routine")
         self.primitives = [eqn.primitive.name for eqn in instruction.equations]
         self.name = instruction.label
         self.bytes = instruction.moved_bytes()
@@ -65,7 +68,12 @@ class Report:
     sources : list of str
         Of the kernel of each step that has one.
     fallbacks : list of Step
-        The steps that run in NumPy. A program for CUDA that has any could not run at all.
+        The steps that run in NumPy. A program for CUDA that has any runs only with
+        ``linad.config(device_fallback=True)``.
+    library_calls : list of Step
+        The steps that call cuBLAS, cuSOLVER or cuFFT.
+    round_trip_bytes : int
+        What of a program for CUDA goes to the host and back for NumPy's steps.
     guards : list of Equation
         Decisions of Python that each call checks.
     inputs, outputs : list of str
@@ -95,6 +103,10 @@ class Report:
         self.steps = [Step(i) for i in lowering.instructions]
         self.sources = [i.source for i in kernels]
         self.kernels = len({(i.source, i.fast) for i in kernels})
+        self.fallbacks = [s for s in self.steps if s.in_numpy]
+        self.library_calls = [s for s in self.steps if s.in_library]
+        trips = self.fallbacks if lowering.target.is_grid else []
+        self.round_trip_bytes = sum([s.bytes for s in trips])
         self.fallbacks = [Step(i) for i in every if isinstance(i, Fallback)]
         self._cubins: list[Any] = []
         self.guards: list[Equation] = [
@@ -157,6 +169,8 @@ class Report:
             f"  a call reads and writes about {_bytes(self.moved_bytes)}",
             "",
         ]
+        if self.library_calls:
+            lines.insert(3, f"  {_count(len(self.library_calls), 'call')} of CUDA's libraries")
         lines += self._table()
         lines += self._notes()
         for report in self.derivatives:
@@ -185,6 +199,8 @@ class Report:
 
     def _notes(self) -> list[str]:
         lines = []
+        if self.round_trip_bytes:
+            lines += ["", f"goes to the host and back: {_bytes(self.round_trip_bytes)} a call"]
         if self.fallbacks:
             lines += ["", "in NumPy, because there is no kernel for these dtypes and shapes"]
             for name in dict.fromkeys(s.name for s in self.fallbacks):

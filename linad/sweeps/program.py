@@ -81,6 +81,8 @@ class SweepProgram(ABC):
     """
 
     compiled = loaded = 0
+    on_device = False
+    """Whether its results are in the memory of a device."""
 
     def __init__(
         self,

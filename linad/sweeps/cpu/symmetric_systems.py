@@ -172,5 +172,7 @@ def _factorised(lowering: Any, a: Place, exact: Place) -> tuple[Place, Place]:
     lowering.emit(text, n, [*places, n, *steps], "copy unless symmetric")
     first, info = LETTERS[d or ""], new_place((), INTEGER)
     arguments = n, n, lu, n, pivots, info
-    lowering.target.invoke(lowering, f"{first}getrf", *arguments, info=5, only=(exact, False), label="getrf")
+    lowering.target.invoke(
+        lowering, f"{first}getrf", *arguments, info=5, only=(exact, False), label="getrf"
+    )
     return lu, pivots

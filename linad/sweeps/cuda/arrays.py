@@ -182,8 +182,8 @@ def _layout(device: Device, x: Any, stream: Stream, what: str, by_interface: boo
     except (BufferError, KeyError, TypeError, ValueError) as error:
         kind = type(x)
         raise DeviceError(
-            f"{what}: expected an array of numbers on the device, got a "
-            f"{kind.__module__}.{kind.__qualname__} that does not say where its entries are: {error}"
+            f"{what}: expected an array of numbers on the device, got a {kind.__module__}."
+            f"{kind.__qualname__} that does not say where its entries are: {error}"
         ) from error
 
 
@@ -202,4 +202,15 @@ def moved_in(device: Device, a: np.ndarray, stream: Stream) -> Array:
     memory = device.allocate(a.nbytes, stream)
     if a.nbytes:
         device.upload(memory.address, a, stream)
+    return Array(device, memory, stream, a.shape, a.dtype)
+
+
+def copied(a: Array, stream: Stream) -> Array:
+    """The same entries in memory of its own, made on a stream."""
+    device = a._device
+    memory = device.allocate(a.nbytes, stream)
+    device.wait(stream, a._stream)
+    if a.nbytes:
+        device.copy(memory.address, a._memory.address, a.nbytes, stream)
+    device.wait(a._stream, stream)
     return Array(device, memory, stream, a.shape, a.dtype)

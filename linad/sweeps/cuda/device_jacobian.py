@@ -12,19 +12,16 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
-from linad.core.device_arrays import is_on_device
+from linad.core.device_arrays import fetched, is_on_device
+from linad.core.primitive import innermost_trace
 from linad.errors import DeviceError, DTypeError, GuardError, ShapeError
 from linad.sweeps.compiled import CompiledJacobian, filled
 from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device import Device
+from linad.sweeps.fused_operators import FORMS
 from linad.transforms.linearize import Entry
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import TapeOperator
-
-
-def fetched(x: Any) -> Any:
-    """A value on the host."""
-    return x.numpy() if type(x) is Array else x
 
 
 class DeviceJacobian(CompiledJacobian):
@@ -51,6 +48,8 @@ class DeviceJacobian(CompiledJacobian):
     def _run_sweep(self, mode: str, given: Any, slots: list[Slot]) -> list[Any]:
         seeds, arrays = filled(given, slots)
         sweep, residuals = self.known(mode, seeds)
+        if innermost_trace((*residuals, *arrays)) is not None:
+            return list(sweep(*residuals, *arrays))  # becomes part of another program
         return sweep.arrays([*residuals, *arrays])
 
     def _swept(self, mode: str, given: Any, slots: list[Slot]) -> tuple[Any, ...]:
@@ -93,9 +92,7 @@ class DeviceOperator(TapeOperator):
         self.whole, self.computed, self.device = whole, computed, device
         self.stream, self.like = stream, like
         count, made = len(in_slots), len(whole.out_slots)
-        links = [
-            (k, Entry(k, whole.values[i], count)) for k, i in enumerate(whole.active)
-        ]
+        links = [(k, Entry(k, whole.values[i], count)) for k, i in enumerate(whole.active)]
         nodes = tuple(range(count + 1, count + 1 + made))
         outputs = [None if i is None else nodes[i] for i in computed]
         super().__init__(
@@ -166,3 +163,7 @@ class DeviceOperator(TapeOperator):
         if type(y) is not Array:
             y = moved_in(self.device, y, self.stream)
         return handed_back(y, self.like)
+
+
+FORMS[DeviceOperator] = FORMS[TapeOperator]
+"""Products and sums of such operators are one program, as those of the CPU's are."""

@@ -11,6 +11,7 @@ at work; all others wait for the status.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,10 @@ from linad.core.shapes import size_of
 from linad.errors import FallbackError
 from linad.sweeps.cuda.arrays import Array, moved_in
 from linad.sweeps.cuda.device import Memory
-from linad.sweeps.cuda.device_sweep import DeviceSweep, StoppedError, instructions_in
+from linad.sweeps.cuda.device_sweep import DeviceSweep, StoppedError
 from linad.sweeps.cuda.host_loops import HostLoop
 from linad.sweeps.cuda.host_program import refuse_fallbacks
-from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.instructions import Fallback, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place, canonical
 from linad.sweeps.program import SweepProgram
@@ -50,17 +51,16 @@ class DeviceProgram(SweepProgram):
     """
 
     target: "DeviceTarget"
+    on_device = True
 
     def _build(self, lowering: Lowering) -> None:
         if not self.chosen.device_fallback:
             refuse_fallbacks(self.tape.name, lowering)
         self.device = self.target.device
         self.device.activate()
-        instructions = list(instructions_in(lowering))
-        calls = [i for i in instructions if isinstance(i, KernelCall)]
-        self.kernels = {
-            key: self.device.kernel(*key) for key in dict.fromkeys([(i.source, i.fast) for i in calls])
-        }
+        instructions = list(all_of(lowering.instructions))
+        wanted = [(i.source, i.fast) for i in instructions if isinstance(i, KernelCall)]
+        self.kernels = {key: self.device.kernel(*key) for key in dict.fromkeys(wanted)}
         self.checked = any([may_fail(i) for i in instructions])
         self._hold_constants(instructions)
 
@@ -158,10 +158,8 @@ class DeviceWorkspace:
             addresses["output", j] = self.header.address + SLOT * (1 + n)
         if self.program.checked:
             device.clear(self.header.address, 8, self.stream)
-        try:
+        with suppress(StoppedError):  # the status says why
             self.sweep.run(addresses)
-        except StoppedError:
-            pass  # the status says why
         for other in others.values():
             device.wait(other, self.stream)
         return self._finished(results)

@@ -8,7 +8,7 @@ A graph has fixed parameters, so each kernel in it knows where its words are and
 A run with other arrays writes words, in one copy, and launches the same graphs.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
 Addresses = Mapping[tuple[str, int], int]
 """Where the inputs and outputs of a run begin, by kind and number."""
-
-
-def instructions_in(lowering: Lowering) -> Iterator[Any]:
-    """The instructions of a program, and of the programs in its loops."""
-    for instruction in lowering.instructions:
-        yield instruction
-        if isinstance(instruction, HostLoop):
-            for inner in instruction.programs:
-                yield from instructions_in(inner)
 
 
 def is_recorded(instruction: Any) -> bool:
@@ -72,11 +63,9 @@ class DeviceSweep:
         self.program, self.lowering, self.stream, self.status = program, lowering, stream, status
         self.device: Device = program.device
         self.arena = self.device.allocate(lowering.arena_size, stream)
-        self.handles: dict[str, Any] = {}  # of libraries, which work on one stream each
+        self.handles: dict[Any, Any] = {}  # of libraries, which work on one stream each
         self._write_words(more)
-        self.parts = [
-            self._prepared(part) for part in parts_of(lowering.instructions, is_recorded)
-        ]
+        self.parts = [self._prepared(part) for part in parts_of(lowering.instructions, is_recorded)]
 
     # Made once.
 
@@ -219,9 +208,7 @@ class DeviceSweep:
 
     def _go_to_numpy(self, fallback: Fallback) -> None:
         """Let NumPy compute an equation, on copies of its operands."""
-        inputs = [
-            self._copied(p) if isinstance(p, Place) else p for p in fallback.inputs
-        ]
+        inputs = [self._copied(p) if isinstance(p, Place) else p for p in fallback.inputs]
         outputs = [np.empty(p.shape, p.dtype) for p in fallback.outputs]
         status = run_fallback(fallback, [*inputs, *outputs])
         if status:

@@ -1,9 +1,10 @@
 """A GPU as a target: the kernels of any, and the libraries that are installed for it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from linad.core.settings import Settings
-from linad.core.tape import Equation, Tape
+from linad.core.tape import Tape
 from linad.sweeps.cuda import library_routines
 from linad.sweeps.cuda.device import Device
 from linad.sweeps.cuda.device_program import DeviceProgram
@@ -14,29 +15,20 @@ from linad.sweeps.places import ALL_IN_ROWS, InColumns
 from linad.sweeps.routines import Routine
 
 
-class DeviceTarget(CudaTarget):
-    """A GPU, with the libraries that are there.
+class LibraryTarget(CudaTarget):
+    """A GPU and some of its libraries.
 
     Parameters
     ----------
-    device : Device
-
-    Attributes
-    ----------
-    door : Stream
-        Where arrays come in that no program works with yet.
+    libraries : sequence of str
+        Among "cublas", "cusolver" and "cufft".
     """
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        device.activate()
-        self.door = device.new_stream()
-        self.libraries = Libraries(device)
+    def __init__(self, libraries: Sequence[str] = tuple(library_routines.BY_LIBRARY)) -> None:
         self._found = {
-            name: routine
-            for needed, table in library_routines.BY_LIBRARY.items()
-            if device.has_library(needed)
-            for name, routine in table.items()
+            primitive: routine
+            for library in libraries
+            for primitive, routine in library_routines.BY_LIBRARY[library].items()
         }
 
     def routine_of(self, primitive: str) -> Routine | None:
@@ -45,12 +37,35 @@ class DeviceTarget(CudaTarget):
     def invoke(self, lowering: Any, routine: str, *arguments: Any, **options: Any) -> None:
         invoke(lowering, routine, *arguments, **options)
 
+    def __reduce__(self) -> Any:
+        return "PLANNED"
+
+
+class DeviceTarget(LibraryTarget):
+    """The GPU of this process, with the libraries that are installed.
+
+    Parameters
+    ----------
+    device : Device
+
+    Attributes
+    ----------
+    libraries : Libraries
+    door : Stream
+        Where arrays come in that no program works with yet.
+    """
+
+    def __init__(self, device: Device) -> None:
+        super().__init__([name for name in library_routines.BY_LIBRARY if device.has_library(name)])
+        self.device, self.libraries = device, Libraries(device)
+        device.activate()
+        self.door = device.new_stream()
+
     def compile(  # type: ignore[override]
         self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS
     ) -> DeviceProgram:
         return DeviceProgram(tape, self, chosen)
 
-    def __reduce__(self) -> Any:
-        from linad.sweeps.cuda.opening import target_here
 
-        return target_here, ()
+PLANNED = LibraryTarget()
+"""A GPU with all libraries, where there is none: programs for it can be looked at."""

@@ -110,7 +110,7 @@ class Libraries:
         self, sweep: "DeviceSweep", lengths: tuple[int, ...], kind: int, batch: int, stream: Any
     ) -> int:
         """The plan of a sweep for transforms of arrays in C order, set to a stream."""
-        key = "cufft", lengths, kind, batch
+        key: Any = "cufft", lengths, kind, batch
         if key not in sweep.handles:
             number, size = ctypes.c_int(), ctypes.c_size_t()
             self.function("cufftCreate", "a")(ctypes.addressof(number))

@@ -8,7 +8,7 @@ What a graph has recorded of a library keeps its addresses. So operands are in t
 memory: arguments of a program are copied there first, and results from there.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class LibraryCall:
     label : str
     equations : list of Equation
     """
+
+    programs: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(self, routine: str, arguments: list[Any], label: str) -> None:
         self.routine, self.arguments, self.label = routine, arguments, label
@@ -127,8 +129,12 @@ CHECK = f"""def kernel(p, start, stop):
 
 
 def _check(lowering: Any, info: Any, count: int) -> None:
-    place, first = (info.place, info.offsets[0]) if isinstance(info, OperandStack) else (
-        info,
-        info.offset,
+    place, first = (
+        (info.place, info.offsets[0])
+        if isinstance(info, OperandStack)
+        else (
+            info,
+            info.offset,
+        )
     )
     lowering.emit(CHECK, count, [(place.buffer, int(first))], "check")

@@ -19,7 +19,7 @@ from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place, spread_over, transposed
 from linad.sweeps.routines import Routine, Routines
 
-BLAS = Routines({name: matrix_products.matmul for name in ("matmul", "matvec", "dot")})
+BLAS = Routines(dict.fromkeys(("matmul", "matvec", "dot"), matrix_products.matmul))
 SOLVER = Routines(
     {
         "solve_triangular": linear_routines.solve_triangular,
@@ -95,14 +95,15 @@ def _by_factors(lowering: Any, a: Any, b: Place, target: Place) -> None:
 def eigh(lowering: Any, eqn: Equation) -> bool:
     """A V = V diag(w)"""
     values, vectors = eqn.outputs
-    if letter(vectors.dtype) is None or name_of_dtype(lowering.place_of(eqn.inputs[0]).dtype) is None:
+    given = lowering.place_of(eqn.inputs[0])
+    if letter(vectors.dtype) is None or name_of_dtype(given.dtype) is None:
         return False
     targets = [lowering.result(v) for v in eqn.outputs]
     if not size_of(vectors.shape):
         return True
     n = vectors.shape[-1]
     a, info = fortran_place(vectors.shape, vectors.dtype), new_place(vectors.shape[:-2], INTEGER)
-    lowering.copy(a, lowering.place_of(eqn.inputs[0]))
+    lowering.copy(a, given)
     lowering.target.invoke(
         lowering,
         f"{letter(vectors.dtype)}evd",
@@ -128,9 +129,7 @@ def svd(lowering: Any, eqn: Equation) -> bool:
         return False
     targets = [lowering.result(v) for v in eqn.outputs]
     if not size_of(given.shape):
-        if size_of(u.shape) or size_of(vh.shape):
-            return False
-        return True
+        return not (size_of(u.shape) or size_of(vh.shape))
     m, n = given.shape[-2:]
     batch = given.shape[:-2]
     wide = m < n
@@ -159,6 +158,16 @@ def svd(lowering: Any, eqn: Equation) -> bool:
     first, last = (transposed(right), transposed(left)) if wide else (left, right)
     lowering.copy(targets[0], first)
     lowering.copy(targets[2], last)
+    return True
+
+
+@SOLVER.lowers("inside", "settled")
+def first(lowering: Any, eqn: Equation) -> bool:
+    """The first operand, of which a rule says something that no program looks at."""
+    x, out = lowering.place_of(eqn.inputs[0]), eqn.outputs[0]
+    if name_of_dtype(x.dtype) is None:
+        return False
+    lowering.copy(lowering.result(out), x)
     return True
 
 

@@ -1,5 +1,6 @@
 """The GPU of this process, opened when it is first asked for."""
 
+import copyreg
 import functools
 
 from linad.core.compiler_lock import compiling
@@ -35,3 +36,6 @@ def target_here() -> DeviceTarget:
     """
     with compiling:
         return _made()
+
+
+copyreg.pickle(DeviceTarget, lambda target: (target_here, ()))  # the GPU of the other process

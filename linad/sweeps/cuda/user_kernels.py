@@ -34,21 +34,11 @@ REFUSED = frozenset({"zeros", "empty", "ones", "full"})
 
 KNOWN = {
     "math": frozenset(
-        [
-            "atan2",
-            "ceil",
-            "copysign",
-            "e",
-            "fabs",
-            "floor",
-            "fmod",
-            "gamma",
-            "hypot",
-            "inf",
-            "isfinite",
-        ]
-        + ["isinf", "isnan", "lgamma", "nan", "pi", "pow", "sqrt", "trunc"]
-        + [name for name in ELEMENTARY.values() if name not in ("exp2", "cbrt")]
+        {
+            *(name for name in ELEMENTARY.values() if name not in ("exp2", "cbrt")),
+            *("atan2", "copysign", "fmod", "hypot", "pow", "fabs", "sqrt", "gamma", "lgamma"),
+            *("ceil", "floor", "trunc", "isfinite", "isinf", "isnan", "e", "inf", "nan", "pi"),
+        }
     ),
     "np": frozenset({"inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"}),
 }

@@ -64,7 +64,10 @@ def test_a_plan_in_words():
     assert (report.target, report.kernels, report.fallbacks) == ("CUDA", 2, [])
     assert "planned for CUDA; not compiled, and not run" in str(report)
     report = linad.explain(np.linalg.inv, target="cuda")(np.eye(3))
-    assert [step.name for step in report.fallbacks] == ["inv"]
+    assert [step.name for step in report.library_calls] == ["getrf", "getrs"]
+    assert "2 calls of CUDA's libraries" in str(report)
+    report = linad.explain(np.linalg.eigvals, target="cuda")(np.eye(3))
+    assert [step.name for step in report.fallbacks] == ["eigvals"]
     with pytest.raises(linad.errors.LinadError, match="target"):
         linad.explain(np.sin, target="gpu")
 
