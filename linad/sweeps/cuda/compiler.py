@@ -273,8 +273,10 @@ def _array(kind: Any) -> Any:
     from numba.cuda.extending import intrinsic
     from numba.cuda.np import arrayobj
 
+    known: Any = types  # the types of what is passed by *, as well
+
     def typed(context: Any, address: Any, *shape: Any) -> Any:
-        return types.Array(kind, len(shape), "C")(address, types.StarArgTuple(shape)), generate
+        return types.Array(kind, len(shape), "C")(address, known.StarArgTuple(shape)), generate
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         from llvmlite import ir

@@ -105,8 +105,8 @@ def _load(source: str, capability: tuple[int, int]) -> Cubin:
     made = linked(compiler.ptx_of(source, capability), capability)
     counts.compiled += 1
     if path is not None:
-        facts = json.dumps({k: v for k, v in made._asdict().items() if k != "code"})
-        cache.write(path, facts.encode() + b"\n" + made.code)
+        said = json.dumps({k: v for k, v in made._asdict().items() if k != "code"})
+        cache.write(path, said.encode() + b"\n" + made.code)
     return made
 
 
