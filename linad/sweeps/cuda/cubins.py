@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from linad.core.compiler_lock import compiling
 from linad.sweeps import kernel_dtypes
 from linad.sweeps.cpu import complex_numbers, kernel_cache as cache, native, number_pairs
-from linad.sweeps.cuda import compiler, complex_functions, device_functions, grid_loops
+from linad.sweeps.cuda import compiler, complex_functions, device_functions, digamma, grid_loops
 
 PACKAGES = ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "llvmlite")
 
@@ -28,6 +28,7 @@ WRITTEN_WITH = (
     complex_functions,
     complex_numbers,
     device_functions,
+    digamma,
     grid_loops,
     kernel_dtypes,
     native,
