@@ -32,6 +32,11 @@ class Branch(ControlPrimitive):
         super().__init__(name, bodies[0], len(bodies[0].outputs))
         self.bodies = bodies
 
+    form = "branch"
+
+    def remade(self, bodies: Sequence[Body]) -> "Branch":
+        return Branch(tuple(bodies))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return branch_of, (self.bodies,)
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from linad.control.lanes import PARTIAL, Lanes
+from linad.control.nested import NestedStatements
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, size_of
@@ -171,7 +172,7 @@ class LaneBody:
         self.lanes, self.carries, self.rows = lanes, carries, rows
         if lanes.n > 1 and any(k < carries or lanes.inputs[k] is not WHOLE for k in memory):
             raise NotSmallError
-        self.statements = Statements(lanes.tape, lanes.target, carries, memory, **more)
+        self.statements = NestedStatements(lanes.tape, lanes.target, carries, memory, **more)
 
     def operands(self, words: Words, places: Sequence[Place]) -> list[Entries]:
         """Its operands, in the order of its inputs."""
@@ -192,19 +193,6 @@ def tables_of(lowering: Any, lanes: Lanes) -> list[Place]:
 
 def zeros(names: np.ndarray, d: str) -> list[str]:
     return [f"{t} = to_{d}(0)" for t in names.ravel()]
-
-
-def moved(body: LaneBody) -> list[str]:
-    """The carries that a repetition has made in the place of those that it was given."""
-    s = body.statements
-    local = [j for j in range(body.carries) if s.inputs[j] is not None]
-    old = [t for i in local for t in s.inputs[i].ravel()]
-    new = [t for j in local for t in s.outputs[j].ravel()]
-    pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-    if not pairs:
-        return []
-    left, right = (", ".join(side) for side in zip(*pairs, strict=True))
-    return [f"{left}, = {right},"]
 
 
 def indented(lines: list[str], by: int) -> list[str]:
@@ -271,7 +259,7 @@ def emit_repeat(
     each += s.lines
     for j in range(nc, len(results)):
         each += stored[j].stores(s.outputs[j], "k")
-    each += moved(body)
+    each += s.moved()
     last: list[str] = []
     for j in range(nc):
         if body.memory_of(j):
@@ -340,7 +328,7 @@ def emit_while(
     lines += [f"    if k == {limit}:", f"        return {NO_RESULT}"]
     if kept:
         lines += indented(_keeping(words, owner.kept, body, kept, last), 4)
-    lines += indented([*s.lines, *moved(body)], 4)
+    lines += indented([*s.lines, *s.moved()], 4)
     lines.append("    k += 1")
     for j in range(nc):
         if not body.memory_of(j):

@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from linad.control.bodies import tape_of
+from linad.control.bodies import Body, tape_of
+from linad.control.control_primitive import ControlPrimitive
+from linad.control.lowering import simple
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.loop_reductions import reduces_in_loop
 from linad.sweeps.plan import is_elementwise
@@ -125,9 +127,14 @@ class Lanes:
             return self._now[a]
         if type(where) is not int:
             return a
+        array = np.asarray(a)
+        first = _first_lane(array, where)
+        if np.array_equal(
+            array, np.broadcast_to(first, array.shape), equal_nan=array.dtype.kind in "fc"
+        ):
+            return first
         found = self._now.get(id(a))
         if found is None:
-            array = np.asarray(a)
             found = Var(
                 self._count + len(self.tables), with_rows(array.shape, where, 1), array.dtype
             )
@@ -140,6 +147,8 @@ class Lanes:
         places = [self._place(a) for a in e.inputs]
         if PARTIAL in places:
             return self._of_partial(e, places)
+        if isinstance(e.primitive, ControlPrimitive) and any(p is not WHOLE for p in places):
+            return self._of_control(e, places)
         # A constant may have rows, or be taken whole; there is no table of one number.
         asked = [
             p if p is WHOLE or isinstance(a, Var) else ~p
@@ -185,6 +194,46 @@ class Lanes:
         return Equation(
             e.primitive, inputs, e.params, (self._became(e.outputs[0], PARTIAL),), e.source
         )
+
+    def _of_control(self, e: Equation, places: list[Any]) -> Equation:
+        """A loop or a branch whose bodies have the same lanes."""
+        owner: Any = e.primitive
+        every = [Lanes(simple(body), self.n, self.target) for body in owner.parts]
+        inputs, outputs = every[-1].inputs, every[-1].outputs
+        if any(one.tables or one.inputs != inputs or PARTIAL in one.outputs for one in every):
+            raise NotInLanesError
+        bodies = []
+        for one, body in zip(every, owner.parts, strict=True):
+            example = [_first_lane(x, p) for x, p in zip(body.example, one.inputs, strict=True)]
+            bodies.append(Body(one.tape, example, body.carries, body.rows))
+        nc, end = owner.body.carries, owner.body.carries + owner.body.rows
+        given = inputs
+        if owner.form == "branch":
+            given = [WHOLE, *inputs]
+            same = all([one.outputs == outputs for one in every])
+        elif owner.form == "while":
+            same = every[0].outputs == [WHOLE] and outputs == inputs[:nc]
+            rows = [WHOLE, *map(_behind, outputs)] if owner.kept else []
+            outputs = [*outputs, WHOLE, *rows]
+        else:
+            given = [*inputs[:nc], *map(_behind, inputs[nc:end]), *inputs[end:]]
+            given = [*[WHOLE] * owner.counted, *given]
+            same = outputs[:nc] == inputs[:nc]
+            outputs = [*outputs[:nc], *map(_behind, outputs[nc:])]
+        if not same or given != places:
+            raise NotInLanesError
+        operands = tuple([self._operand(a, p) for a, p in zip(e.inputs, places, strict=True)])
+        results = tuple([self._became(v, p) for v, p in zip(e.outputs, outputs, strict=True)])
+        return Equation(owner.remade(bodies), operands, e.params, results, e.source)
+
+
+def _behind(axis: Any) -> Any:
+    """An axis where that of the rows comes first."""
+    return axis if axis is WHOLE else axis + 1
+
+
+def _first_lane(value: Any, axis: Any) -> Any:
+    return value if axis is WHOLE else np.take(value, [0], axis)
 
 
 def lanes_of(tape: Tape, carries: int, target: Target) -> list[Lanes]:

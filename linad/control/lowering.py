@@ -253,12 +253,7 @@ class Registers:
                 for e, t in enumerate(out.ravel())
             ]
         local = [j for j in range(nc) if s.inputs[j] is not None]
-        old = [t for i in local for t in s.inputs[i].ravel()]
-        new = [t for j in local for t in s.outputs[j].ravel()]
-        moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-        if moved:
-            left, right = (", ".join(side) for side in zip(*moved, strict=True))
-            lines.append(f"        {left}, = {right},")
+        lines += ["        " + line for line in s.moved()]
         for j in range(nc):
             if j not in local:
                 lowering.copy(results[j], places[j], "carry")

@@ -230,12 +230,7 @@ def _emit_registers(
         lines += ["                row += 1", "                following = row * stride"]
     lines += ["        " + line for line in body.lines]
     local = [j for j in range(nc) if body.inputs[j] is not None]
-    old = [t for i in local for t in body.inputs[i].ravel()]
-    new = [t for j in local for t in body.outputs[j].ravel()]
-    moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-    if moved:
-        left, right = (", ".join(side) for side in zip(*moved, strict=True))
-        lines.append(f"        {left}, = {right},")
+    lines += ["        " + line for line in body.moved()]
     lines.append("        k += 1")
     for j in local:
         q, d = ni + j, dtypes[j]

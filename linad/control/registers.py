@@ -66,6 +66,8 @@ class Statements:
         Of the names it makes.
     is_test : bool
         Whether it is the test of a loop, of which no carries come out.
+    named : str
+        What the names of inputs begin with.
 
     Attributes
     ----------
@@ -85,6 +87,7 @@ class Statements:
         wanted: set[int],
         prefix: str = "",
         is_test: bool = False,
+        named: str = "",
     ) -> None:
         self.target, self.prefix = target, prefix
         self.carries = carries
@@ -104,7 +107,7 @@ class Statements:
                 self.inputs.append(None)
                 continue
             self._check(v)
-            self.inputs.append(_names(f"a{k}_", v.shape))
+            self.inputs.append(_names(f"{named}a{k}_", v.shape))
             self._values[v] = self.inputs[-1]
         for eqn in tape.equations:
             self._take(eqn)
@@ -117,6 +120,17 @@ class Statements:
                 continue
             self._check(a)
             self.outputs.append(self._get(a))
+
+    def moved(self) -> list[str]:
+        """Lines that put the carries that come out in the place of those that came in."""
+        local = [j for j in range(self.carries) if self.inputs[j] is not None]
+        old = [t for i in local for t in self.inputs[i].ravel()]
+        new = [t for j in local for t in self.outputs[j].ravel()]
+        pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+        if not pairs:
+            return []
+        left, right = (", ".join(side) for side in zip(*pairs, strict=True))
+        return [f"{left}, = {right},"]
 
     @staticmethod
     def _check(a: Any) -> str:

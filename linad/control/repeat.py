@@ -38,6 +38,11 @@ class Repeat(ControlPrimitive):
         super().__init__(name, body, len(body.outputs))
         self.n, self.reverse, self.counted = n, reverse, counted
 
+    form = "repeat"
+
+    def remade(self, bodies: Sequence[Body]) -> "Repeat":
+        return Repeat(bodies[0], self.n, self.reverse, self.counted)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)
 

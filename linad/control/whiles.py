@@ -69,6 +69,11 @@ class While(ControlPrimitive):
         self.segment = max(capacity, SEGMENT if SEGMENT * size <= SMALL else 1)
         self.first = FIRST_STRIDE if self.segment >= FIRST_STRIDE else 1
 
+    form = "while"
+
+    def remade(self, bodies: Sequence[Body]) -> "While":
+        return While(bodies[0], bodies[1], self.kept, self.limit, self.capacity)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return while_, (self.test, self.body, self.kept, self.limit, self.capacity)
 

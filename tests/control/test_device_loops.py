@@ -2,6 +2,17 @@
 
 import numpy as np
 import pytest
+from device_programs import (
+    ENSEMBLE,
+    LANES,
+    RNG,
+    STEP,
+    alternating,
+    gradient,
+    nested,
+    oscillators,
+    relaxed,
+)
 from device_runs import check, checked
 from kernels_in_python import kernels_in_python
 
@@ -9,38 +20,8 @@ import linad
 from linad.sweeps.cuda.target import CUDA
 from linad.sweeps.program import KernelStoppedError
 
-RNG = np.random.default_rng(0)
-LANES = 11
-Y, K, H = RNG.normal(size=(2, LANES)), RNG.normal(size=LANES), np.float64(0.1)
+Y, K, H = *ENSEMBLE, STEP
 A, B = RNG.normal(size=(9, 9)) / 6, RNG.normal(size=(9, 3))
-
-
-def oscillators(y, k, h):
-    """Heun's method for y'' = -k y, an oscillator a lane; the step is the same for all."""
-
-    def slope(y):
-        return np.stack([y[1], -k * y[0]])
-
-    def step(y, _):
-        a = slope(y)
-        return y + h * (a + slope(y + h * a)) / 2, y[0]
-
-    return linad.scan(step, y, length=5)
-
-
-def relaxed(y, k):
-    """As long as a clock says so."""
-    start = y, 0.0
-    return linad.while_loop(
-        lambda s: s[1] < 1, lambda s: (s[0] / 2 + k * np.sin(s[0]), s[1] + 0.2), start
-    )
-
-
-def alternating(y, k):
-    def step(y, j):
-        return linad.cond(j > 2, lambda y: y * k, np.sin, y), None
-
-    return linad.scan(step, y, np.arange(5.0))[0]
 
 
 def mixed(c, a):
@@ -57,14 +38,6 @@ def chosen(c, a):
         return linad.cond(j > 1, lambda c: a @ c, np.sin, c), None
 
     return linad.scan(step, c, np.arange(4.0))[0]
-
-
-def gradient(f):
-    def total(*args):
-        leaves = linad.core.tree.flatten(f(*args))[0]
-        return sum([np.sum(v * v) for v in leaves])
-
-    return lambda *args: linad.grad(total, argnums=tuple(range(len(args))))(*args)
 
 
 def test_an_ensemble_is_one_kernel():
@@ -87,10 +60,36 @@ def test_the_number_of_lanes_is_no_part_of_a_kernel():
     assert sources[0].sources == sources[1].sources
 
 
-@pytest.mark.parametrize("f", [relaxed, alternating])
+@pytest.mark.parametrize("f", [relaxed, alternating, nested])
 def test_other_loops_in_lanes(f):
-    checked(f, Y, K)
+    assert "threads" in checked(f, Y, K)[0]
     checked(gradient(f), Y, K)
+
+
+def test_branches_in_lanes():
+    labels = checked(gradient(alternating), Y, K)
+    assert [s for s in labels if "repeat" in s] == 2 * [f"repeat 5 x, in {LANES} threads"]
+
+
+INNER = {
+    "loop": lambda x: linad.fori_loop(0, 20, lambda k, c: np.sin(c) * k, x),
+    "rows": lambda x: linad.scan(lambda c, k: (np.sin(c) * k, c * k), x, np.arange(4.0))[1],
+    "backward": lambda x: linad.scan(lambda c, k: (c * k + x, c), x, x, reverse=True),
+    "branch": lambda x: linad.cond(x[0] > 0, lambda x: x * 2, np.sin, x),
+    "test": lambda x: linad.while_loop(lambda c: c[0] < x[1] + 2, lambda c: c + 0.3, x),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_loops_in_a_map(name):
+    """Each thread has its own number of repetitions, its own branch."""
+    xs = RNG.normal(size=(6, 2))
+
+    def f(xs):
+        return linad.map(INNER[name], xs)
+
+    assert "threads" in checked(f, xs)[0]
+    checked(gradient(f), xs)
 
 
 def test_a_while_loop_in_lanes():

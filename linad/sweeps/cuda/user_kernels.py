@@ -25,6 +25,7 @@ from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.user_functions import operands_of
 from linad.sweeps.cuda.grid_loops import HEAD
+from linad.sweeps.elementary_names import ELEMENTARY
 from linad.sweeps.instructions import NO_RESULT
 
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
@@ -34,22 +35,10 @@ REFUSED = frozenset({"zeros", "empty", "ones", "full"})
 KNOWN = {
     "math": frozenset(
         [
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
             "atan2",
-            "atanh",
             "ceil",
             "copysign",
-            "cos",
-            "cosh",
             "e",
-            "erf",
-            "erfc",
-            "exp",
-            "expm1",
             "fabs",
             "floor",
             "fmod",
@@ -57,23 +46,9 @@ KNOWN = {
             "hypot",
             "inf",
             "isfinite",
-            "isinf",
-            "isnan",
-            "lgamma",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "nan",
-            "pi",
-            "pow",
-            "sin",
-            "sinh",
-            "sqrt",
-            "tan",
-            "tanh",
-            "trunc",
         ]
+        + ["isinf", "isnan", "lgamma", "nan", "pi", "pow", "sqrt", "trunc"]
+        + [name for name in ELEMENTARY.values() if name not in ("exp2", "cbrt")]
     ),
     "np": frozenset({"inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"}),
 }
