@@ -7,6 +7,7 @@ cuSOLVER refuse a stream from which a graph is recorded.
 """
 
 import ctypes
+import itertools
 
 import numpy as np
 from kernels_in_python import elements
@@ -61,6 +62,7 @@ class FakeLibraries:
     def __init__(self, device):
         self.device = device
         self.handles, self.plans, self.calls = {}, {}, []
+        self.numbers = itertools.count(77)
         self.functions = {}
         for add in (self._common, self._products, self._factors, self._spectra, self._transforms):
             add()
@@ -87,7 +89,7 @@ class FakeLibraries:
 
     def _common(self):
         def create(at):
-            handle = 77 + len(self.handles)
+            handle = next(self.numbers)
             self.handles[handle] = None
             elements(at, 1, np.dtype(np.int64))[0] = handle
             return SUCCESS
@@ -401,7 +403,7 @@ class FakeLibraries:
 
     def _transforms(self):
         def create(at):
-            plan = 7 + len(self.plans)
+            plan = next(self.numbers)
             self.plans[plan] = None
             elements(at, 1, np.dtype(np.int32))[0] = plan
             return SUCCESS
@@ -422,6 +424,7 @@ class FakeLibraries:
 
         def destroy(plan):
             del self.plans[plan]
+            self.handles.pop(("plan", plan), None)
             return SUCCESS
 
         def execute(name, plan, x, y, direction=None):

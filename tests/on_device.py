@@ -294,7 +294,7 @@ def gradients(device, dry):
             [RNG.normal(size=n // 100), np.abs(RNG.normal(size=n // 100))],
         ),
     }
-    jax = None if dry else of_others("jax")
+    jax, torch = (None if dry else of_others(library) for library in ("jax", "torch"))
     for name, (f, function, args) in cases.items():
         g, moved = linad.jit(f), there(args)
         g(*moved)
@@ -303,30 +303,40 @@ def gradients(device, dry):
         if jax is not None and function is not None:
             theirs = gradient_in_jax(jax, function, args)
             say(f"  JAX {jax.__version__}: {theirs / ours:.2f} of our time")
+        if torch is not None and function is not None:
+            theirs = gradient_in_torch(torch, function, args)
+            say(f"  PyTorch {torch.__version__}: {theirs / ours:.2f} of our time")
 
 
 def gradient_in_jax(jax, function, args):
     jax.config.update("jax_enable_x64", True)
-    f = jax.jit(jax.value_and_grad(in_jax(function, jax)))
+    loss = losses_in(jax.numpy, lambda a, axis: jax.numpy.sum(a, axis))[function]
+    f = jax.jit(jax.value_and_grad(loss))
     given = [jax.numpy.asarray(a) for a in args]
     return seconds(lambda: jax.block_until_ready(f(*given)), lambda: None)
 
 
-def in_jax(name, jax):
-    """A loss of this file in JAX's functions."""
-    np_there = jax.numpy
+def gradient_in_torch(torch, function, args):
+    loss = losses_in(torch, torch.sum)[function]
+    f = torch.compile(torch.func.grad_and_value(loss))
+    given = [torch.from_numpy(a).cuda() for a in args]
+    return seconds(lambda: f(*given), torch.cuda.synchronize)
+
+
+def losses_in(library, sum_along):
+    """The losses of this file in the functions of another library."""
 
     def network(w, v, x):
-        return np_there.mean(np_there.tanh(np_there.tanh(x @ w) @ v) ** 2)
+        return library.mean(library.tanh(library.tanh(x @ w) @ v) ** 2)
 
     def mixture(m, s, x):
-        d = (x[:, None] - m) * np_there.exp(-s)
-        return -np_there.sum(np_there.log(np_there.sum(np_there.exp(-0.5 * d * d - s), axis=1)))
+        d = (x[:, None] - m) * library.exp(-s)
+        return -library.sum(library.log(sum_along(library.exp(-0.5 * d * d - s), 1)))
 
     def logistic(w, x):
-        return np_there.sum(np_there.log1p(np_there.exp(-(x @ w))))
+        return library.sum(library.log1p(library.exp(-(x @ w))))
 
-    return {"network": network, "mixture": mixture, "logistic": logistic}[name]
+    return {"network": network, "mixture": mixture, "logistic": logistic}
 
 
 def overhead(device):
