@@ -107,7 +107,7 @@ class Entries:
             for index in np.ndindex(*lengths)
         ]
 
-    def at(self, e: int | str, row: str = "") -> str:
+    def at(self, e: int, row: str = "") -> str:
         """Source of the number of an entry of a lane: the e-th, in a row where there are any."""
         number = self.words.number
         terms = [f"{row} * {number(self.size)}"] if row else []

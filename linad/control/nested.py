@@ -75,8 +75,9 @@ class NestedStatements(Statements):
         body, operands = owner.body, list(eqn.inputs)
         count = operands.pop(0) if owner.counted else None
         nc, nx = body.carries, body.rows
-        counters = [_sequence(a) for a in operands[nc : nc + nx]]
-        if len(body.outputs) > nc or None in counters:
+        rows = [_sequence(a) for a in operands[nc : nc + nx]]
+        counters = [c for c in rows if c is not None]
+        if len(body.outputs) > nc or len(counters) < nx:
             if count is not None or owner.n > UNROLLED:
                 raise NotSmallError
             self._written_out(owner, operands, eqn)
@@ -87,9 +88,9 @@ class NestedStatements(Statements):
             if not nc <= k < nc + nx:
                 self._given(names, operand)
         n = str(owner.n) if count is None else self._get(count).item()
-        k = f"({n} - 1 - {named}j)" if owner.reverse else f"{named}j"
+        row = f"({n} - 1 - {named}j)" if owner.reverse else f"{named}j"
         turn = [
-            f"{names.item()} = to_{d}({first} + {step} * {k})"
+            f"{names.item()} = to_{d}({first} + {step} * {row})"
             for names, (d, first, step) in zip(inner.inputs[nc:], counters, strict=False)
         ]
         turn += [*inner.lines, *inner.moved()]

@@ -5,9 +5,10 @@ Made anywhere:
     target            what a GPU computes, and how it is written
     grid_loops        a loop as a kernel that many threads share
     routines          what is no loop: products of matrices, scatters
+    user_kernels      kernels of users', and their derivatives
     host_loops        what the host repeats
     library_routines  what cuBLAS, cuSOLVER and cuFFT compute
-    compiler, cubins  kernels as PTX and as machine code
+    compiler, cubins  kernels as PTX and as machine code, of device_functions, complex_functions
     host_program      the same kernels on the CPU, a loop in place of the grid
 
 Run on a device:

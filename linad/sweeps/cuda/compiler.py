@@ -18,15 +18,22 @@ import numpy as np
 
 from linad.sweeps.cpu import complex_numbers, kernel_arrays, native, number_pairs, vector_math
 from linad.sweeps.cuda.complex_functions import WRITTEN
-from linad.sweeps.cuda.device_functions import SPECIAL, complex_power, of_complex, special
+from linad.sweeps.cuda.device_functions import (
+    SPECIAL,
+    complex_power,
+    of_complex,
+    of_real,
+    special,
+)
+from linad.sweeps.cuda.digamma import psi
 from linad.sweeps.cuda.grid_loops import HEAD, strided
 from linad.sweeps.kernel_dtypes import NAMES
 
 COMPUTE_CAPABILITY = (9, 0)
 """What kernels are compiled for: the H100, the H200 and what came after them."""
 
-OF_REALS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp")
-"""Functions of real numbers that those of complex numbers call by NumPy's names."""
+OF_REALS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log")
+"""Functions that those of complex numbers, and digamma, call by NumPy's names."""
 
 ROUNDING = ("floor", "ceil", "trunc", "rint", "sqrt", "copysign")
 """Functions of NumPy that kernels call by name."""
@@ -110,11 +117,12 @@ def device_names() -> dict[str, Any]:
         setattr(numpy, name, library[f"m_{name}"])
     numpy.isinf, numpy.isfinite = _of_plain(_is_infinite), _of_plain(_is_finite)
     numpy.isnan, numpy.arccos = _of_plain(_is_nan), of_complex(cmath.acos)
-    numpy.inf, numpy.nan, numpy.uint64 = np.inf, np.nan, types.uint64
+    numpy.inf, numpy.nan, numpy.pi, numpy.uint64 = np.inf, np.nan, np.pi, types.uint64
     names |= library | {"np": numpy}
     names |= {f"s_{n}": special(symbol) for n, symbol in SPECIAL.items()}
     stand_ins = {native.select: names["select"], np: numpy}
     stand_ins |= {vector_math.FUNCTIONS[name]: made for name, made in library.items()}
+    names["s_psi"] = of_real(_inlined(psi, stand_ins))
     stand_ins[complex_numbers._power] = complex_power()
     for name, function in complex_numbers.LIBRARY.items():
         written = WRITTEN.get(name)
@@ -273,8 +281,10 @@ def _array(kind: Any) -> Any:
     from numba.cuda.extending import intrinsic
     from numba.cuda.np import arrayobj
 
+    known: Any = types  # the types of what is passed by *, as well
+
     def typed(context: Any, address: Any, *shape: Any) -> Any:
-        return types.Array(kind, len(shape), "C")(address, types.StarArgTuple(shape)), generate
+        return types.Array(kind, len(shape), "C")(address, known.StarArgTuple(shape)), generate
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         from llvmlite import ir

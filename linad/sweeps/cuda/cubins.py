@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from linad.core.compiler_lock import compiling
 from linad.sweeps import kernel_dtypes
 from linad.sweeps.cpu import complex_numbers, kernel_cache as cache, native, number_pairs
-from linad.sweeps.cuda import compiler, complex_functions, device_functions, grid_loops
+from linad.sweeps.cuda import compiler, complex_functions, device_functions, digamma, grid_loops
 
 PACKAGES = ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "llvmlite")
 
@@ -28,6 +28,7 @@ WRITTEN_WITH = (
     complex_functions,
     complex_numbers,
     device_functions,
+    digamma,
     grid_loops,
     kernel_dtypes,
     native,
@@ -105,8 +106,8 @@ def _load(source: str, capability: tuple[int, int]) -> Cubin:
     made = linked(compiler.ptx_of(source, capability), capability)
     counts.compiled += 1
     if path is not None:
-        facts = json.dumps({k: v for k, v in made._asdict().items() if k != "code"})
-        cache.write(path, facts.encode() + b"\n" + made.code)
+        said = json.dumps({k: v for k, v in made._asdict().items() if k != "code"})
+        cache.write(path, said.encode() + b"\n" + made.code)
     return made
 
 

@@ -28,6 +28,9 @@ SPECIAL = {
 }
 """Functions of SciPy's, and what libdevice calls each."""
 
+HERE = frozenset({*SPECIAL, "psi"})
+"""Functions of SciPy's that there are; one is linad's own."""
+
 
 def special(symbol: str) -> Any:
     """A function of libdevice, of float32 or float64; numba-cuda does not know all of them."""
@@ -46,6 +49,24 @@ def special(symbol: str) -> Any:
             return builder.call(function, args)
         wide = builder.call(function, [builder.fpext(args[0], double)])
         return builder.fptrunc(wide, ir.FloatType())
+
+    return intrinsic(lambda context, x: (x(x), generate))
+
+
+def of_real(function: Any) -> Any:
+    """A function of float64, as one that takes float32 as well."""
+    from numba.core import types
+    from numba.cuda.extending import intrinsic
+
+    def single(x: Any) -> Any:
+        return types.float32(function(types.float64(x)))
+
+    def double(x: Any) -> Any:
+        return function(x)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        chosen = single if signature.return_type is types.float32 else double
+        return context.compile_internal(builder, chosen, signature, args)
 
     return intrinsic(lambda context, x: (x(x), generate))
 

@@ -10,7 +10,7 @@ from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cuda import user_kernels
 from linad.sweeps.cuda.compiler import ptx_of
 from linad.sweeps.cuda.cubins import Cubin, cubin_of
-from linad.sweeps.cuda.device_functions import SPECIAL
+from linad.sweeps.cuda.device_functions import HERE
 from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
@@ -35,7 +35,7 @@ class CudaTarget(Target):
     is_grid = True
 
     def has(self, primitive: str, row: Scalar) -> bool:
-        return row.needs != "special" or primitive in SPECIAL
+        return row.needs != "special" or primitive in HERE
 
     def parts(self, loop: Loop, stored: set[Var]) -> list[tuple[Loop, set[Var]]]:
         """A kernel for each set of axes that are summed; the stores go with the last one.

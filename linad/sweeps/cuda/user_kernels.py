@@ -34,21 +34,11 @@ REFUSED = frozenset({"zeros", "empty", "ones", "full"})
 
 KNOWN = {
     "math": frozenset(
-        [
-            "atan2",
-            "ceil",
-            "copysign",
-            "e",
-            "fabs",
-            "floor",
-            "fmod",
-            "gamma",
-            "hypot",
-            "inf",
-            "isfinite",
-        ]
-        + ["isinf", "isnan", "lgamma", "nan", "pi", "pow", "sqrt", "trunc"]
-        + [name for name in ELEMENTARY.values() if name not in ("exp2", "cbrt")]
+        {
+            *(name for name in ELEMENTARY.values() if name not in ("exp2", "cbrt")),
+            *("atan2", "copysign", "fmod", "hypot", "pow", "fabs", "sqrt", "gamma", "lgamma"),
+            *("ceil", "floor", "trunc", "isfinite", "isinf", "isnan", "e", "inf", "nan", "pi"),
+        }
     ),
     "np": frozenset({"inf", "nan", "uint64", "floor", "ceil", "trunc", "rint", "sqrt", "copysign"}),
 }
@@ -121,9 +111,10 @@ def _is_plain(s: ast.stmt) -> bool:
     return isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)
 
 
-def _parts(body: list[ast.stmt]) -> tuple[bool, list[ast.stmt], list[ast.stmt]]:
+def _parts(body: list[ast.stmt]) -> tuple[bool, list[ast.Assign], list[ast.stmt]]:
     """Whether divisions are checked, the lines that read operands, and what is done with them."""
-    first, arrays, rest = False, [], []
+    first, arrays = False, list[ast.Assign]()
+    rest: list[ast.stmt] = []
     for s in body:
         text = ast.unparse(s)
         if text == "check_divisions()":
@@ -153,7 +144,7 @@ def _indented(texts: Iterable[str]) -> list[str]:
     return ["    " + line for text in texts for line in text.splitlines()]
 
 
-def _shared(loop: ast.For) -> list[str]:
+def _shared(loop: Any) -> list[str]:
     """A loop of which a thread takes every so many turns."""
     first, last, step = _bounds(loop)
     return [
@@ -167,7 +158,7 @@ def _shared(loop: ast.For) -> list[str]:
     ]
 
 
-def _bounds(loop: ast.For) -> tuple[str, str, str]:
+def _bounds(loop: Any) -> tuple[str, str, str]:
     """First number, end and step of a range."""
     given = [ast.unparse(a) for a in loop.iter.args]  # type: ignore[attr-defined]
     if len(given) == 1:

@@ -27,7 +27,7 @@ logical_or_accumulate logical_xor_accumulate logm lpmv lstsq lu mathieu_cem math
 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_rank mean modfresnelm modfresnelp
 modstruve nanargmax nanargmin nbdtr nbdtrc nbdtri ndtri_exp nonzero nrdtrimn nrdtrisd ones_like
 overlap_add owens_t p_norm packbits pbdv pbvv pbwa pdtr pdtrc pdtri pinv poch poisson_pmf polyval
-position powm1 pseudo_huber psi qr qr_rest radian raises ravel_multi_index rel_entr rfft rgamma
+position powm1 pseudo_huber qr qr_rest radian raises ravel_multi_index rel_entr rfft rgamma
 roots round running_mean searchsorted settled shichi sici sindg sinhm sinm slogdet solve
 solve_banded solve_sylvester solve_triangular sparse_product sparse_solve spence spherical_in
 spherical_jn spherical_kn spherical_yn sqrtm std stdtr stdtrit struve svd tandg tanhm tanm tklmbda
