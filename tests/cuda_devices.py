@@ -52,6 +52,7 @@ CALLS = {
 ATTRIBUTES = [
     *("Device.compute_capability", "Device.properties", "Device.device_id", "Buffer.handle"),
     *("LEGACY_DEFAULT_STREAM", "PER_THREAD_DEFAULT_STREAM"),
+    "_device.DeviceProperties.multiprocessor_count",
     *[f"utils.StridedMemoryView.{name}" for name in ("shape", "strides", "dtype")],
 ]
 

@@ -91,7 +91,7 @@ class FakeDevice(Device):
         self.kept = []  # what is freed stays readable, and full of NaN
         self.counts = dict.fromkeys(("allocate", "upload", "download", "graph", "launch"), 0)
         self.libraries = FakeLibraries(self)
-        self.active = False
+        self.active = self.is_recording = False
 
     def activate(self):
         self.active = True
@@ -122,6 +122,7 @@ class FakeDevice(Device):
     def allocate(self, size, stream):
         self._refuse_recording(stream, "an allocation")
         assert self.active
+        assert not self.is_recording
         self.counts["allocate"] += 1
         memory = np.full(size + 64, POISON, np.uint8)
         address = memory.ctypes.data + -memory.ctypes.data % 64
@@ -209,7 +210,11 @@ class FakeDevice(Device):
         self.counts["graph"] += 1
         recording = Recording(4 + 8 * self.counts["graph"])
         self.streams[recording.handle] = recording
-        issue(recording)
+        self.is_recording = True
+        try:
+            issue(recording)
+        finally:
+            self.is_recording = False
         del self.streams[recording.handle]
         return FakeGraph(recording.work)
 

@@ -89,6 +89,7 @@ class FakeLibraries:
 
     def _common(self):
         def create(at):
+            assert not self.device.is_recording
             handle = next(self.numbers)
             self.handles[handle] = None
             elements(at, 1, np.dtype(np.int64))[0] = handle

@@ -313,4 +313,4 @@ def test_the_page():
     """docs/cuda.md, where there is a GPU."""
     page = ROOT / "docs" / "cuda.md"
     with fake_gpu(), np.errstate(all="ignore"):
-        assert run_page(page, {}, left_out=re.compile("never")) == 3
+        assert run_page(page, {}, left_out=re.compile("never")) == 4

@@ -107,6 +107,9 @@ class DeviceSweep:
                 for call in part:
                     self._issue(call, stream)
 
+            if any(isinstance(call, LibraryCall) for call in part):
+                # Made while a graph is recorded, a handle would allocate memory there.
+                self.program.target.libraries.handle("cublas", self, self.stream)
             graph: Graph = self.device.graph(issue)
             return lambda: graph.launch(self.stream)
         if isinstance(part, LibraryCall):
