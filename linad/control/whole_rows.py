@@ -217,7 +217,7 @@ class _WholeRows:
         out = eqn.outputs[0]
         values = [self._value(a) for a in eqn.inputs]
         moves = any([v.moves for v in values])
-        self.dear = self.dear or (moves and ROWS[eqn.primitive.name][0].cost >= TRANSCENDENTAL)
+        self.dear = self.dear or (moves and _is_dear(eqn))
         operands = [self._aligned(v, len(out.shape)) for v in values]
         shape = (self.n, *out.shape) if moves else out.shape
         var = self._var(shape, out.dtype)
@@ -449,6 +449,14 @@ class _WholeRows:
         var = self._var(shape, dtype)
         self.equations.append(Equation(Primitive.registry[name], tuple(inputs), params, (var,)))
         return var
+
+
+def _is_dear(eqn: Equation) -> bool:
+    """Whether an operation costs more than to store its results."""
+    if eqn.primitive.name == "power" and not isinstance(eqn.inputs[1], Var):
+        exponent = np.asarray(eqn.inputs[1])
+        return bool(np.any(exponent != np.round(exponent.real)))
+    return ROWS[eqn.primitive.name][0].cost >= TRANSCENDENTAL
 
 
 def _first_entries(k: np.ndarray, size: int, axis: int, reach: int, width: int) -> Any:
