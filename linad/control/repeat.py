@@ -42,7 +42,7 @@ class Repeat(ControlPrimitive):
     form = "repeat"
 
     def remade(self, bodies: Sequence[Body]) -> "Repeat":
-        return Repeat(bodies[0], self.n, self.reverse, self.counted)
+        return repeat(bodies[0], self.n, self.reverse, self.counted)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)

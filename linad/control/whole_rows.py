@@ -15,18 +15,20 @@ An entry of an array that goes round may be read before it is written, by a repe
 earlier or by the same. What is written twice is written in the order of the repetitions.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from linad.control.bodies import Body, run_tape, tape_of
-from linad.control.repeat import Repeat, repeat
 from linad.core.moving_regions import numbers_at_zero, shifted
 from linad.core.primitive import Primitive
 from linad.core.regions import Positions, Region, Window
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.scalar_rows import ROWS, TRANSCENDENTAL
+
+if TYPE_CHECKING:
+    from linad.control.repeat import Repeat
 
 MOST_NUMBERS = 2**23
 """Entries that all repetitions together may name at one place of the body."""
@@ -39,8 +41,7 @@ UPDATES = ("write_moving", "add_moving")
 
 def in_rows(eqn: Equation) -> Tape | None:
     """What a loop computes, by operations on arrays; None where it has to be a loop."""
-    owner = eqn.primitive
-    assert isinstance(owner, Repeat)
+    owner: Any = eqn.primitive  # a `linad.control.repeat.Repeat`
     if owner.counted or owner.n < 2 or not _may_be(owner.body):
         return None
     chained = set(range(owner.body.carries))
@@ -127,7 +128,7 @@ class _WholeRows:
         A carry that cannot be one.
     """
 
-    def __init__(self, owner: Repeat, operands: tuple[Any, ...], chained: set[int]) -> None:
+    def __init__(self, owner: "Repeat", operands: tuple[Any, ...], chained: set[int]) -> None:
         self.owner, self.body, self.n = owner, owner.body, owner.n
         tape, nc, nx = self.body.tape, self.body.carries, self.body.rows
         self.count = 0
@@ -434,7 +435,7 @@ class _WholeRows:
         )
         operands = [self.inputs[j] for j in carried]
         operands += [self.known[v].operand for v in (*rows, *fixed)]
-        owner = repeat(left, self.n, self.owner.reverse)
+        owner = self.owner.remade([left])
         results = tuple([self._var(shape, dtype) for shape, dtype in owner.results])
         self.equations.append(Equation(owner, tuple(operands), {}, results))
         return dict(zip(serial, results, strict=True))
