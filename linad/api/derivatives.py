@@ -84,7 +84,7 @@ def linearize(
             f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
         )
     try:
-        if device_arrays.are_in(args):
+        if device_arrays.are_in(*args):
             return _linearize_on_device(f, args, argnums)
         call = DifferentiatedCall(f, args, {}, argnums, keep=True)
         return call.linearize()  # LINAD_TRACEBACK=full shows what ran inside

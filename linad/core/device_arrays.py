@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 
 from linad.core import tree
+from linad.core.foreign_arrays import OWN
 
-HOST = (np.ndarray, np.generic, float, int, complex, str)
+PLAIN = {np.ndarray, float, int, np.float64}
+"""Types of most arguments."""
 
 CUDA_KINDS = (2, 13)
 """DLPack's numbers for memory of CUDA's, and for memory that host and device share."""
@@ -14,7 +16,7 @@ CUDA_KINDS = (2, 13)
 
 def is_on_device(x: Any) -> bool:
     """Whether a value is an array in the memory of a GPU."""
-    if isinstance(x, HOST):
+    if isinstance(x, OWN):
         return False
     kind = type(x)  # a tensor of PyTorch's has both, wherever it is, and raises for one of them
     if hasattr(kind, "__dlpack_device__"):
@@ -24,6 +26,8 @@ def is_on_device(x: Any) -> bool:
 
 def are_in(*containers: Any) -> bool:
     """Whether there is such an array in containers."""
+    if all([type(x) in PLAIN for x in containers]):
+        return False
     return any([is_on_device(x) for x in tree.flatten(containers)[0]])
 
 

@@ -103,7 +103,7 @@ class Jitted(_Entered, Generic[P, R]):
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if is_loud():
             return self.function(*args, **kwargs)
-        if self.device is not None or device_arrays.are_in(args, kwargs):
+        if self.device is not None or device_arrays.are_in(*args, *kwargs.values()):
             from linad.jit import device_calls
 
             if device_calls.are_plain(args, kwargs):
