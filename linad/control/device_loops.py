@@ -73,7 +73,7 @@ def _in_lanes(body: Body, target: Target) -> Any:
         equations = needed(tape.equations, outputs)
         alone = tape_of(tape.name, tape.inputs[nc:], equations, outputs)
         found = _in_lanes(Body(alone, body.example[nc:], 0, body.rows), target)
-        return found and Added(found, nc)
+        return found and AddedUp(found, nc)
     for lanes in _ways(tape, body.carries, target):
         with suppress(NotSmallError):
             memory = needing_memory(lanes.tape)
@@ -139,7 +139,7 @@ class ByTheHost:
         lowering.instructions.append(made)
 
 
-class Added:
+class AddedUp:
     """A loop whose repetitions only add to its carries: what they add are rows, and summed."""
 
     def __init__(self, loop: InLanes, carries: int) -> None:
