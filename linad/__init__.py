@@ -35,6 +35,7 @@ __all__ = [
     "check_derivatives",
     "cond",
     "config",
+    "cuda",
     "derivative",
     "errors",
     "explain",
@@ -80,6 +81,7 @@ __all__ = [
 _LAZY = {
     "adopt": "linad.adoption.adopting",
     "cond": "linad.control.deciding",
+    "cuda": "linad.cuda",
     "explain": "linad.api.inspection",
     "fori_loop": "linad.control.loops",
     "interop": "linad.interop",
@@ -108,7 +110,7 @@ former_names.install({*__all__})
 
 if TYPE_CHECKING:  # what a type checker sees of them
     __version__: str
-    from linad import interop as interop, scipy as scipy, solve as solve
+    from linad import cuda as cuda, interop as interop, scipy as scipy, solve as solve
     from linad.adoption.adopting import adopt
     from linad.api.inspection import explain, log_compiles
     from linad.control.deciding import cond, switch, while_loop

@@ -136,6 +136,10 @@ class FallbackError(LinadError, NotImplementedError):
     """A program cannot leave Python, because some of its operations run in NumPy."""
 
 
+class DeviceError(LinadError, RuntimeError):
+    """There is no GPU to run on, or an array is not where it was expected."""
+
+
 class ExportError(LinadError, NotImplementedError):
     """A program has an operation that cannot be written as NumPy source, or as an ONNX model."""
 

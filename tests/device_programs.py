@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import linad
+
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=500), RNG.normal(size=(7, 60, 3))
 Z = X[:40] + 1j * X[40:80]
@@ -23,3 +25,70 @@ CASES = {
         Y,
     ),
 }
+
+
+def oscillators(y, k, h):
+    """Heun's method for y'' = -k y, an oscillator a lane; the step is the same for all."""
+
+    def slope(y):
+        return np.stack([y[1], -k * y[0]])
+
+    def step(y, _):
+        a = slope(y)
+        return y + h * (a + slope(y + h * a)) / 2, y[0]
+
+    return linad.scan(step, y, length=5)
+
+
+def relaxed(y, k):
+    """As long as a clock says so."""
+
+    def step(state):
+        y, t = state
+        return y / 2 + k * np.sin(y), t + 0.2
+
+    return linad.while_loop(lambda state: state[1] < 1, step, (y, 0.0))
+
+
+def alternating(y, k):
+    """One of two steps, by the number of the repetition."""
+
+    def step(y, j):
+        return linad.cond(j > 2, lambda y: y * k, np.sin, y), None
+
+    return linad.scan(step, y, np.arange(5.0))[0]
+
+
+def nested(y, k):
+    """Loops in loops, with rows; and one that decides."""
+
+    def step(y, _):
+        y = linad.fori_loop(0, 3, lambda j, y: np.sin(y) * k + j, y)
+        return relaxed(y, k)[0], np.sum(y, axis=0)
+
+    return linad.scan(step, y, length=4)
+
+
+def gradient(f):
+    """The gradient of the sum of the squares of all results."""
+
+    def total(*args):
+        leaves = linad.core.tree.flatten(f(*args))[0]
+        return sum([np.sum(v * v) for v in leaves])
+
+    return lambda *args: linad.grad(total, argnums=tuple(range(len(args))))(*args)
+
+
+LANES = 11
+ENSEMBLE = RNG.normal(size=(2, LANES)), RNG.normal(size=LANES)
+STEP = np.float64(0.1)
+
+LOOPS = {
+    "oscillators": (oscillators, *ENSEMBLE, STEP),
+    "gradient of oscillators": (gradient(oscillators), *ENSEMBLE, STEP),
+    "relaxed": (relaxed, *ENSEMBLE),
+    "gradient of alternating": (gradient(alternating), *ENSEMBLE),
+    "nested": (nested, *ENSEMBLE),
+    "recurrence": (lambda x: linad.scan(lambda c, x: (np.sin(c) + x, c), 0.5, x), ENSEMBLE[1]),
+}
+"""Loops, a thread a lane."""

@@ -6,15 +6,24 @@ Signatures follow JAX where JAX has the function.
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
-from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_transform, untraced
+import numpy as np
+
+from linad.api.differentiated_call import (
+    Argnums,
+    DifferentiatedCall,
+    check_transform,
+    positions,
+    untraced,
+)
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
-from linad.core import tree
+from linad.core import device_arrays, tree
 from linad.core.folding import fold
 from linad.core.options import is_integer
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
-from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
+from linad.errors import ArgumentError, DeviceError, OptionError, ShapeError, TreeError
+from linad.jit.jitted import Jitted
 from linad.transforms.push import push_leaves
 from linad.transforms.spaces import Slot, check_seeds
 from linad.transforms.tape_operator import TapeOperator
@@ -75,11 +84,25 @@ def linearize(
             f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
         )
     try:
+        if device_arrays.are_in(*args):
+            return _linearize_on_device(f, args, argnums)
         call = DifferentiatedCall(f, args, {}, argnums, keep=True)
         return call.linearize()  # LINAD_TRACEBACK=full shows what ran inside
     except Exception as error:
         __tracebackhide__ = fold(error)
         raise
+
+
+def _linearize_on_device(f: Any, args: tuple[Any, ...], argnums: Argnums) -> Any:
+    from linad.jit.device_calls import linearized
+
+    if not isinstance(f, Jitted):
+        raise DeviceError(
+            f"linearize: {name_of(f)} is called with arrays on a device, where only programs run: "
+            f"linad.linearize(linad.jit({name_of(f)}), x)"
+        )
+    single = len(args) == 1 if argnums is None else isinstance(argnums, int | np.integer)
+    return linearized(f, args, positions(argnums, len(args), f), single)
 
 
 @overload

@@ -60,7 +60,7 @@ class DifferentiatedCall:
         self.keep = keep
         self.aux: Any = None
         self.single = len(args) == 1 if argnums is None else isinstance(argnums, (int, np.integer))
-        self.argnums = _positions(argnums, len(args), f)
+        self.argnums = positions(argnums, len(args), f)
         chosen = [args[i] for i in self.argnums]
         leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
         self.given = leaves
@@ -223,7 +223,7 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
     )
 
 
-def _positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
+def positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
     if argnums is None:
         return tuple(range(n))
     given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)

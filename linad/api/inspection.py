@@ -23,8 +23,8 @@ def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]
     f : callable
         Plain or jitted.
     target : "cpu" or "cuda", optional
-        What the program is for. With "cuda", the program is planned for a GPU and described; it
-        is not compiled, needs no GPU, and cannot be run.
+        What the program is for. With "cuda", the program is planned for a GPU with all its
+        libraries and described; it is not compiled, and needs no GPU.
 
     Returns
     -------
@@ -55,9 +55,9 @@ def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]
         from linad.sweeps.explain import plan_of, report_of
 
         if target == "cuda":
-            from linad.sweeps.cuda.target import CUDA
+            from linad.sweeps.cuda.device_target import PLANNED
 
-            return plan_of(jitted.variant(*args, **kwargs).tape, CUDA, name_of(jitted.function))
+            return plan_of(jitted.variant(*args, **kwargs).tape, PLANNED, name_of(jitted.function))
         return report_of(jitted.variant(*args, **kwargs).compiled, name_of(jitted.function))
 
     return explained

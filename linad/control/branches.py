@@ -32,6 +32,11 @@ class Branch(ControlPrimitive):
         super().__init__(name, bodies[0], len(bodies[0].outputs))
         self.bodies = bodies
 
+    form = "branch"
+
+    def remade(self, bodies: Sequence[Body]) -> "Branch":
+        return Branch(tuple(bodies))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return branch_of, (self.bodies,)
 
@@ -52,6 +57,10 @@ class Branch(ControlPrimitive):
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the choice to a program that is being compiled."""
+        if lowering.target.is_grid:
+            from linad.control.device_loops import lower_branch
+
+            return lower_branch(lowering, eqn)
         from linad.control.lowering import lower_branch
 
         return lower_branch(lowering, eqn)

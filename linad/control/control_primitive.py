@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 from linad.control.bodies import Body
 from linad.core.compiler_lock import compiling
@@ -42,9 +42,13 @@ class ControlPrimitive(Primitive):
 
     Attributes
     ----------
+    form : str
+        "repeat", "while" or "branch".
     body : Body
         The one whose operands are those of the primitive.
     """
+
+    form: ClassVar[str]
 
     def __init__(self, name: str, body: Body, outputs: int) -> None:
         super().__init__(name, self._run, outputs=outputs, register=False)
@@ -56,6 +60,10 @@ class ControlPrimitive(Primitive):
     def parts(self) -> tuple[Body, ...]:
         """All bodies that it is made of."""
         return (self.body,)
+
+    def remade(self, bodies: Sequence[Body]) -> "ControlPrimitive":
+        """The same of other bodies, in the order of `parts`."""
+        raise NotImplementedError
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
         if compiler_is_off() or _uncompiled.get():

@@ -10,6 +10,7 @@ the rows and carries of that repetition are. Carries go to and fro between two p
 A body of which NumPy has to run a part is run from Python, and so is its loop.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,19 @@ THREADED = """def kernel(p, start, stop):
 """
 
 
-def lower(lowering: Any, eqn: Equation) -> bool:
-    """Add the instructions of a loop, or say that Python has to run it."""
+def on_a_cpu(body: Body, owner: Any, lowering: Any) -> Any:
+    """How the CPU runs a loop: an object with the method `emit`, or None."""
+    return _as_registers(body) or _as_program(body, lowering, in_place=True)
+
+
+def lower(lowering: Any, eqn: Equation, way: Callable[[Body, Any, Any], Any] = on_a_cpu) -> bool:
+    """Add the instructions of a loop, or say that Python has to run it.
+
+    Parameters
+    ----------
+    way : callable
+        ``way(body, owner, lowering)``: how the target runs a loop.
+    """
     owner = eqn.primitive
     body: Body = owner.body  # type: ignore[attr-defined]
     inputs = list(eqn.inputs)
@@ -95,7 +107,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     if any(a.dtype != b.dtype for a, b in zip(body.outputs, body.tape.inputs[:nc], strict=False)):
         return False
-    kind = _as_registers(body, owner) or _as_program(body, lowering, in_place=True)
+    kind = way(body, owner, lowering)
     if kind is None:
         return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in operands]
@@ -160,15 +172,15 @@ def _narrow(body: Body, read: list[bool]) -> Any:
     )
 
 
-def _simple(body: Body) -> Any:
+def simple(body: Body) -> Any:
     return body.once("simple", lambda: simplified(body.tape))
 
 
-def _as_registers(body: Body, owner: Any) -> "Registers | None":
+def _as_registers(body: Body) -> "Registers | None":
     def make() -> Any:
         try:
-            tape = _simple(body)
-            return Statements(tape, body.carries, needing_memory(tape))
+            tape = simple(body)
+            return Statements(tape, CPU, body.carries, needing_memory(tape))
         except NotSmallError:
             return False
 
@@ -183,7 +195,7 @@ def _as_program(body: Body, lowering: Any, in_place: bool = False) -> "Threaded 
 
 def program_of(body: Body, chosen: Any, in_place: bool) -> CpuProgram:
     """A body as a program; where it may, it overwrites the carries that it writes into."""
-    tape = _simple(body)
+    tape = simple(body)
     owned = overwritten(tape, body.carries) if in_place else ()
     key = "program", chosen, owned
     program: CpuProgram = body.once(key, lambda: CPU.compile(tape, chosen, owned=owned))
@@ -201,8 +213,8 @@ class Registers:
         self, lowering: Any, owner: Any, counter: Any, places: list[Place], results: list[Place]
     ) -> None:
         s, nc, nx = self.statements, self.body.carries, self.body.rows
-        words: list[Any] = [owner.n if counter is None else _address(counter)]
-        words += [_address(p) for p in (*places, *results)]
+        words: list[Any] = [owner.n if counter is None else address_of(counter)]
+        words += [address_of(p) for p in (*places, *results)]
         lines = ["def kernel(p, start, stop):"]
         head = "operand(p, 0)" if counter is None else "get_i8(operand(p, 0), 0, -1)"
         lines.append(f"    n = {head}")
@@ -221,7 +233,9 @@ class Registers:
         lines += ["    for j in range(n):", f"        k = {order}"]
         for i in range(nc, nc + nx):
             if s.inputs[i] is None:
-                lines.append(f"        m{i} = q{i} + k * {_bytes(places[i]) // places[i].shape[0]}")
+                lines.append(
+                    f"        m{i} = q{i} + k * {bytes_of(places[i]) // places[i].shape[0]}"
+                )
                 continue
             size = s.inputs[i].size
             at = [_at(size, e) for e in range(size)]
@@ -239,12 +253,7 @@ class Registers:
                 for e, t in enumerate(out.ravel())
             ]
         local = [j for j in range(nc) if s.inputs[j] is not None]
-        old = [t for i in local for t in s.inputs[i].ravel()]
-        new = [t for j in local for t in s.outputs[j].ravel()]
-        moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-        if moved:
-            left, right = (", ".join(side) for side in zip(*moved, strict=True))
-            lines.append(f"        {left}, = {right},")
+        lines += ["        " + line for line in s.moved()]
         for j in range(nc):
             if j not in local:
                 lowering.copy(results[j], places[j], "carry")
@@ -264,7 +273,7 @@ def _at(size: int, e: int) -> str:
     return f"{first} + {e}" if e else first
 
 
-def _address(place: Place) -> tuple[Any, int]:
+def address_of(place: Place) -> tuple[Any, int]:
     return place.buffer, place.offset
 
 
@@ -291,9 +300,9 @@ class Threaded:
             places[k] = between[0][k] = between[1][k] = results[k]
         held = [*places, *results, *between[0], *between[1]]
         description = Description(self.program, nc, nx, places, results)
-        count = owner.n if counter is None else _address(counter)
+        count = owner.n if counter is None else address_of(counter)
         words: list[Any] = [count, description, int(owner.reverse), int(counter is not None)]
-        words += [_address(p) for p in held]
+        words += [address_of(p) for p in held]
         steps = len(self.program.lowering.instructions)
         made = lowering.emit(
             THREADED, owner.n * max(1, steps), words, label(owner, f"{steps} instructions each")
@@ -320,7 +329,7 @@ class Description:
         even, odd = made + len(self.results), made + len(self.results) + nc
         copies, fixed, moving = [], [], []
         for j in range(nc):
-            size = _bytes(self.places[j])
+            size = bytes_of(self.places[j])
             small = self.places[j].dtype.itemsize % 4 != 0
             copies += [first + j, made + j, size if small else size // 4, int(small)]
         for i, found in enumerate(uses):
@@ -328,7 +337,7 @@ class Description:
                 if i < nc:  # what the repetition before has made
                     moving += [where, offset, 0, odd + i, even + i, first + i, -1]
                 elif i < nc + nx:
-                    step = _bytes(self.places[i]) // max(1, self.places[i].shape[0])
+                    step = bytes_of(self.places[i]) // max(1, self.places[i].shape[0])
                     moving += [where, offset, step, *[first + i] * 3, -1]
                 elif i < ni:
                     fixed += [where, first + i, offset]
@@ -337,7 +346,7 @@ class Description:
                     moving += [where, offset, 0, even + j, odd + j, even + j, made + j]
                 else:
                     j = i - ni
-                    step = _bytes(self.results[j]) // max(1, self.results[j].shape[0])
+                    step = bytes_of(self.results[j]) // max(1, self.results[j].shape[0])
                     moving += [where, offset, step, *[made + j] * 3, -1]
         head = [begin, end, len(fixed) // 3, len(moving) // 7, nc]
         words = np.array([*head, *copies, *fixed, *moving], np.int64)
@@ -345,7 +354,7 @@ class Description:
         return int(words.ctypes.data)
 
 
-def _bytes(place: Place) -> int:
+def bytes_of(place: Place) -> int:
     return size_of(place.shape) * int(place.dtype.itemsize)
 
 
@@ -386,8 +395,8 @@ def lower_branch(lowering: Any, eqn: Equation) -> bool:
     if index.dtype != np.int64 or [p.dtype for p in places] != wanted:
         return False
     places += [lowering.result(v) for v in eqn.outputs]
-    words = [_address(index), Branches(programs), len(programs)]
-    words += [_address(p) for p in places]
+    words = [address_of(index), Branches(programs), len(programs)]
+    words += [address_of(p) for p in places]
     lowering.emit(BRANCH, 1, words, f"one of {len(programs)} branches")
     return True
 

@@ -1,15 +1,18 @@
 """While loops as instructions: in registers where test and body are small, or threaded."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linad.control.lowering import _address, _bytes, _simple, program_of
+from linad.control.lowering import address_of, bytes_of, program_of, simple
 from linad.control.memory_arrays import needing_memory
 from linad.control.registers import NotSmallError, Statements, immediate
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu.program import CpuProgram, Workspace
+from linad.sweeps.cpu.target import CPU
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
@@ -105,8 +108,27 @@ their last values, rows, and the first stride. In repetition k the body reads pl
 writes (1 + k % 2)."""
 
 
-def lower(lowering: Any, eqn: Equation) -> bool:
-    """Add the instructions of a while loop, or say that Python has to run it."""
+Emit = Callable[[Any, Any, list[Place], list[Place]], None]
+"""``emit(lowering, owner, operands, results)`` adds the instructions."""
+
+
+def on_a_cpu(lowering: Any, owner: Any) -> Emit | None:
+    """How the CPU runs a while loop: what adds its instructions, or None."""
+    statements = _statements(owner)
+    if statements:
+        return functools.partial(_emit_registers, statements)
+    programs = _programs(owner, lowering.chosen)
+    return None if programs is None else functools.partial(_emit_threaded, programs)
+
+
+def lower(lowering: Any, eqn: Equation, way: Callable[[Any, Any], Emit | None] = on_a_cpu) -> bool:
+    """Add the instructions of a while loop, or say that Python has to run it.
+
+    Parameters
+    ----------
+    way : callable
+        ``way(lowering, owner)``: how the target runs one.
+    """
     owner: Any = eqn.primitive
     variables = owner.body.tape.inputs
     if any(name_of_dtype(v.dtype) is None or not size_of(v.shape) for v in variables):
@@ -114,9 +136,8 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     nc = owner.body.carries
     if any(a.dtype != b.dtype for a, b in zip(owner.body.outputs, variables[:nc], strict=True)):
         return False
-    statements = _statements(owner)
-    programs = None if statements else _programs(owner, lowering.chosen)
-    if not statements and programs is None:
+    emit = way(lowering, owner)
+    if emit is None:
         return False
     places = [contiguous(lowering, lowering.place_of(a)) for a in eqn.inputs]
     if any(p.dtype != canonical(v.dtype) for p, v in zip(places, variables, strict=True)):
@@ -124,10 +145,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     results = [lowering.result(v) for v in eqn.outputs]
     for place in results[nc + 2 :]:
         lowering.fill(place, 0)
-    if statements:
-        _emit_registers(lowering, owner, statements, places, results)
-    else:
-        _emit_threaded(lowering, owner, programs, places, results)
+    emit(lowering, owner, places, results)
     return True
 
 
@@ -135,10 +153,10 @@ def _statements(owner: Any) -> Any:
     def make() -> Any:
         try:
             nc = owner.body.carries
-            asked, done = _simple(owner.test), _simple(owner.body)
+            asked, done = simple(owner.test), simple(owner.body)
             wanted = needing_memory(asked) | needing_memory(done)
-            test = Statements(asked, nc, wanted, "g", is_test=True)
-            return test, Statements(done, nc, wanted)
+            test = Statements(asked, CPU, nc, wanted, "g", is_test=True)
+            return test, Statements(done, CPU, nc, wanted)
         except NotSmallError:
             return False
 
@@ -152,12 +170,12 @@ def _programs(owner: Any, chosen: Any) -> Any:
 
 
 def _emit_registers(
-    lowering: Any, owner: Any, statements: Any, places: list[Place], results: list[Place]
+    statements: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
 ) -> None:
     test, body = statements
     nc, kept = owner.body.carries, owner.kept
     words: list[Any] = [NO_LIMIT if owner.limit is None else owner.limit]
-    words += [_address(p) for p in (*places, *results)]
+    words += [address_of(p) for p in (*places, *results)]
     dtypes = [name_of_dtype(p.dtype) for p in (*places, *results)]
     ni = len(places)
     lines = ["def kernel(p, start, stop):", "    limit = operand(p, 0)"]
@@ -212,12 +230,7 @@ def _emit_registers(
         lines += ["                row += 1", "                following = row * stride"]
     lines += ["        " + line for line in body.lines]
     local = [j for j in range(nc) if body.inputs[j] is not None]
-    old = [t for i in local for t in body.inputs[i].ravel()]
-    new = [t for j in local for t in body.outputs[j].ravel()]
-    moved = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
-    if moved:
-        left, right = (", ".join(side) for side in zip(*moved, strict=True))
-        lines.append(f"        {left}, = {right},")
+    lines += ["        " + line for line in body.moved()]
     lines.append("        k += 1")
     for j in local:
         q, d = ni + j, dtypes[j]
@@ -233,7 +246,7 @@ def _emit_registers(
 
 
 def _emit_threaded(
-    lowering: Any, owner: Any, programs: Any, places: list[Place], results: list[Place]
+    programs: Any, lowering: Any, owner: Any, places: list[Place], results: list[Place]
 ) -> None:
     test, body = programs
     nc = owner.body.carries
@@ -248,10 +261,10 @@ def _emit_threaded(
     rows = results[nc + 2 :] if owner.kept else places[:nc]
     held = [go, results[nc], stride, *places[:nc], *between, *results[:nc], *rows, *places[nc:]]
     narrow = [p.dtype.itemsize % 4 != 0 for p in places[:nc]]
-    sizes = [_bytes(p) // (1 if n else 4) for p, n in zip(places, narrow, strict=False)]
+    sizes = [bytes_of(p) // (1 if n else 4) for p, n in zip(places, narrow, strict=False)]
     description = _Description(test, body, nc, [*zip(sizes, map(int, narrow), strict=True)])
     limit = NO_LIMIT if owner.limit is None else owner.limit
-    words: list[Any] = [description, limit, owner.kept, *[_address(p) for p in held]]
+    words: list[Any] = [description, limit, owner.kept, *[address_of(p) for p in held]]
     words.insert(6 + 5 * nc, owner.first)
     steps = len(body.lowering.instructions)
     lowering.emit(THREADED, 1, words, f"while, {steps} instructions each")

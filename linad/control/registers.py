@@ -15,12 +15,12 @@ from linad.core.moving_regions import numbers_at_zero
 from linad.core.regions import Part
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var, guard
-from linad.sweeps.cpu.target import CPU
 from linad.sweeps.instructions import GUARD_FAILED, NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.loop_source import OUTPUTS, bits, cast
 from linad.sweeps.scalar_rows import constants, given
 from linad.sweeps.steps import operands_of
+from linad.sweeps.target import Target
 
 STATEMENTS = 600
 """Most statements of a kernel: each takes some 2 ms to compile."""
@@ -56,6 +56,8 @@ class Statements:
     ----------
     tape : Tape
         Simplified.
+    target : Target
+        What they are for.
     carries : int
         How many of its inputs are carries.
     wanted : set of int
@@ -64,6 +66,8 @@ class Statements:
         Of the names it makes.
     is_test : bool
         Whether it is the test of a loop, of which no carries come out.
+    named : str
+        What the names of inputs begin with.
 
     Attributes
     ----------
@@ -78,12 +82,14 @@ class Statements:
     def __init__(
         self,
         tape: Tape,
+        target: Target,
         carries: int,
         wanted: set[int],
         prefix: str = "",
         is_test: bool = False,
+        named: str = "",
     ) -> None:
-        self.prefix = prefix
+        self.target, self.prefix = target, prefix
         self.carries = carries
         memory = in_memory(tape, wanted, carries, is_test)
         if memory is None:
@@ -101,7 +107,7 @@ class Statements:
                 self.inputs.append(None)
                 continue
             self._check(v)
-            self.inputs.append(_names(f"a{k}_", v.shape))
+            self.inputs.append(_names(f"{named}a{k}_", v.shape))
             self._values[v] = self.inputs[-1]
         for eqn in tape.equations:
             self._take(eqn)
@@ -114,6 +120,17 @@ class Statements:
                 continue
             self._check(a)
             self.outputs.append(self._get(a))
+
+    def moved(self) -> list[str]:
+        """Lines that put the carries that come out in the place of those that came in."""
+        local = [j for j in range(self.carries) if self.inputs[j] is not None]
+        old = [t for i in local for t in self.inputs[i].ravel()]
+        new = [t for j in local for t in self.outputs[j].ravel()]
+        pairs = [(a, b) for a, b in zip(old, new, strict=True) if a != b]
+        if not pairs:
+            return []
+        left, right = (", ".join(side) for side in zip(*pairs, strict=True))
+        return [f"{left}, = {right},"]
 
     @staticmethod
     def _check(a: Any) -> str:
@@ -191,7 +208,7 @@ class Statements:
             made = self._moved(eqn)
         else:
             operands = operands_of(eqn)
-            found = CPU.row_of(name, out.dtype, operands)
+            found = self.target.row_of(name, out.dtype, operands)
             if found is None:
                 raise NotSmallError
             made = self._elementwise(found, operands, out)
@@ -218,7 +235,7 @@ class Statements:
 
     def _combine(self, name: str, a: str, b: str, dtype: Any) -> str:
         zero = np.zeros((), dtype)[()]
-        found = CPU.row_of(name, dtype, [zero, zero])
+        found = self.target.row_of(name, dtype, [zero, zero])
         d = name_of_dtype(dtype)
         if found is None or d is None:
             raise NotSmallError

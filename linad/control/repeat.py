@@ -39,8 +39,9 @@ class Repeat(ControlPrimitive):
         self.n, self.reverse, self.counted = n, reverse, counted
         self.expansion = _in_rows
 
+    form = "repeat"
+
     def remade(self, bodies: Sequence[Body]) -> "Repeat":
-        """The loop of another body."""
         return repeat(bodies[0], self.n, self.reverse, self.counted)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -65,6 +66,10 @@ class Repeat(ControlPrimitive):
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
+        if lowering.target.is_grid:
+            from linad.control.device_loops import lower_repeat
+
+            return lower_repeat(lowering, eqn)
         from linad.control.lowering import lower
 
         return lower(lowering, eqn)

@@ -69,6 +69,11 @@ class While(ControlPrimitive):
         self.segment = max(capacity, SEGMENT if SEGMENT * size <= SMALL else 1)
         self.first = FIRST_STRIDE if self.segment >= FIRST_STRIDE else 1
 
+    form = "while"
+
+    def remade(self, bodies: Sequence[Body]) -> "While":
+        return While(bodies[0], bodies[1], self.kept, self.limit, self.capacity)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return while_, (self.test, self.body, self.kept, self.limit, self.capacity)
 
@@ -92,6 +97,10 @@ class While(ControlPrimitive):
 
     def lower_into(self, lowering: Any, eqn: Any) -> bool:
         """Add the loop to a program that is being compiled."""
+        if lowering.target.is_grid:
+            from linad.control.device_loops import lower_while
+
+            return lower_while(lowering, eqn)
         from linad.control.lowering_whiles import lower
 
         return lower(lowering, eqn)

@@ -65,12 +65,12 @@ def count(least: int) -> Kind:
     return Kind(f"an integer >= {least}", lambda value: is_integer(value) and value >= least)
 
 
-def choice(*names: str) -> Kind:
-    """One of some texts."""
+def choice(*names: str | None) -> Kind:
+    """One of some texts, or None where that is one of them."""
     words = ", ".join(map(repr, names[:-1]))
     return Kind(
         f"{words} or {names[-1]!r}" if words else repr(names[-1]),
-        lambda value: isinstance(value, str) and value in names,
+        lambda value: (value is None or isinstance(value, str)) and value in names,
     )
 
 

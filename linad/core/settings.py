@@ -65,6 +65,9 @@ class Settings:
     check_loops : bool
         Whether all repetitions of a `linad.loop` run in Python, each compared with the one before
         it. Default False.
+    device_fallback : bool
+        Whether NumPy computes what a program on a GPU has no kernel for, on copies that go to the
+        host and back. Default False: such a program raises `linad.errors.FallbackError`.
     """
 
     densify_limit: int = 2**27
@@ -80,6 +83,7 @@ class Settings:
     progress: bool = True
     disconnected: str = "warn"
     check_loops: bool = False
+    device_fallback: bool = False
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -158,7 +162,8 @@ class config:
         operator; ``block_bytes``, what `todense` pushes through in one sweep;
         ``snapshot_bytes``, up to which plain arrays are copied; ``disconnected``, what happens
         when a result depends on no argument ("raise", "warn" or "ignore"); ``check_loops``,
-        whether every repetition of a `linad.loop` runs and is compared; and of compiled
+        whether every repetition of a `linad.loop` runs and is compared; ``device_fallback``,
+        whether NumPy may have a part in programs on a GPU; and of compiled
         programs ``cache``, ``cache_bytes``, ``vector_math``, ``fast_math``, ``threads``,
         ``variants``, ``compilers`` and ``progress``, see `Settings`.
 

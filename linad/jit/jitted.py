@@ -12,19 +12,19 @@ import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
 from linad.arrays.tracer import Tracer
-from linad.core import tree
+from linad.core import device_arrays, tree
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
 from linad.core.error_state import is_loud
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
 from linad.core.folding import fold
 from linad.core.memory_layouts import copied
-from linad.core.options import NAMES, POSITIONS, takes
+from linad.core.options import NAMES, POSITIONS, choice, takes
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
@@ -58,8 +58,10 @@ class Jitted(_Entered, Generic[P, R]):
 
     compiles = True
 
-    def __init__(self, f: Callable[..., Any], static: StaticArguments) -> None:
-        self.function, self.static = f, static
+    def __init__(
+        self, f: Callable[..., Any], static: StaticArguments, device: str | None = None
+    ) -> None:
+        self.function, self.static, self.device = f, static, device
         self.outside = Outside(f)
         self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
         self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
@@ -101,6 +103,11 @@ class Jitted(_Entered, Generic[P, R]):
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if is_loud():
             return self.function(*args, **kwargs)
+        if self.device is not None or device_arrays.are_in(*args, *kwargs.values()):
+            from linad.jit import device_calls
+
+            if device_calls.are_plain(args, kwargs):
+                return device_calls.called(self, args, kwargs)
         arguments = self._arguments(args, kwargs)
         if arguments.took_in:
             args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
@@ -401,7 +408,8 @@ class Jitted(_Entered, Generic[P, R]):
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.
-        made = _jitted, (self.function, self.static.argnums, self.static.argnames)
+        static = self.static
+        made = _jitted, (self.function, static.argnums, static.argnames, self.device)
         return named(self) or made
 
     def __repr__(self) -> str:
@@ -466,6 +474,7 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
+    device: Literal["cuda"] | None = ...,
 ) -> Jitted[P, R]: ...
 
 
@@ -474,15 +483,17 @@ def jit(
     *,
     static_argnums: int | Sequence[int] = ...,
     static_argnames: str | Sequence[str] = ...,
+    device: Literal["cuda"] | None = ...,
 ) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
 
 
-@takes(static_argnums=POSITIONS, static_argnames=NAMES)
+@takes(static_argnums=POSITIONS, static_argnames=NAMES, device=choice("cuda", None))
 def jit(
     f: Any = _LEFT_OUT,
     *,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    device: Literal["cuda"] | None = None,
 ) -> Any:
     """Compile a function: its second call, and every later one, runs machine code.
 
@@ -495,6 +506,9 @@ def jit(
         the end. An argument is static by keyword, too.
     static_argnames : str or sequence of str
         The same by name.
+    device : "cuda", optional
+        Where it runs for NumPy's arrays, which are moved to the GPU and back. Arrays that are in
+        the memory of a GPU make it run there without this; see :doc:`/cuda`.
 
     Returns
     -------
@@ -508,6 +522,8 @@ def jit(
         If ``f`` is no function.
     OptionError
         If ``f`` has no argument of that position or name.
+    DeviceError
+        When called with arrays of the host and of a GPU together, or where there is no GPU.
     OutputError
         When called, if ``f`` returns nothing and writes into no argument, or returns something
         other than arrays, numbers and strings in containers.
@@ -549,13 +565,18 @@ def jit(
     """
     if f is _LEFT_OUT:
         return functools.partial(
-            jit, static_argnums=static_argnums, static_argnames=static_argnames
+            jit, static_argnums=static_argnums, static_argnames=static_argnames, device=device
         )
     if isinstance(f, (classmethod, staticmethod)):
-        return type(f)(_jitted(f.__func__, static_argnums, static_argnames))
-    return _jitted(f, static_argnums, static_argnames)
+        return type(f)(_jitted(f.__func__, static_argnums, static_argnames, device))
+    return _jitted(f, static_argnums, static_argnames, device)
 
 
-def _jitted(f: Any, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> Jitted:
+def _jitted(
+    f: Any,
+    argnums: int | Sequence[int],
+    argnames: str | Sequence[str],
+    device: str | None = None,
+) -> Jitted:
     check_function("jit", f)
-    return Jitted(f, StaticArguments(f, argnums, argnames))
+    return Jitted(f, StaticArguments(f, argnums, argnames), device)

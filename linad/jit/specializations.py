@@ -92,6 +92,7 @@ class Variant:
         self.results, self.written, self.out_tree = results, written, out_tree
         self.flat = flat
         self._compiled: Any = None
+        self._elsewhere: dict[Any, Any] = {}  # by target
         self._callable: Any = None
         self.short: Any = None  # settings, and the short call written for them
 
@@ -157,6 +158,18 @@ class Variant:
         made.written_out = self.tape
         return made
 
+    def compiled_for(self, target: Any) -> Any:
+        """The tape as a compiled primitive of another target."""
+        found = self._elsewhere.get(target)
+        if found is None:
+            with compiling:
+                from linad.sweeps.compiled import Compiled
+
+            made = Compiled(self.rolled, self.example, target)
+            made.written_out = self.tape
+            found = self._elsewhere.setdefault(target, made)  # another thread may have been faster
+        return found
+
     def _in_columns(self) -> Any:
         """The arguments and results that the program takes and makes in order F."""
         from linad.sweeps.places import InColumns
@@ -208,6 +221,11 @@ class Variant:
         count = len(values) - len(self.written)
         for k, value in zip(self.written, values[count:], strict=True):
             arrays[k][...] = value
+        return self.shown(values)
+
+    def shown(self, values: Sequence[Any]) -> Any:
+        """The result of a call, of what the program computed."""
+        count = len(values) - len(self.written)
         if self.lies is not None:
             values = [
                 laid_like(v, lie) if type(v) is np.ndarray else v

@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.arrays.zero_dim import array
 from linad.core import tree
+from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
 from linad.core.shapes import Shape
@@ -82,7 +83,10 @@ class Compiled(Primitive):
         return example
 
     def _run(self, *values: Any) -> tuple[Any, ...]:
-        return tuple([y if y.ndim else y[()] for y in self.arrays(values)])
+        found = self.arrays(values)
+        if self.program.on_device:  # what is told apart by operations is NumPy's
+            found = [fetched(y) for y in found]
+        return tuple([y if y.ndim else y[()] for y in found])
 
     def arrays(self, values: Sequence[Any]) -> list[np.ndarray]:
         """Run on plain values; the results as arrays, those without axes too."""
@@ -337,12 +341,18 @@ class CompiledJacobian(JacobianOperator):
         """The same derivative, operation by operation."""
         return self._by_rules(self.primitive.written_out)[1]
 
+    @property
+    def point(self) -> list[Any]:
+        """The arguments, where NumPy works with them."""
+        return self.values
+
     def _by_rules(self, tape: Tape | None = None) -> tuple[list[Any], Any]:
         tape = tape or self.primitive.tape
-        chosen = [self.values[i] for i in self.active]
+        values = self.point
+        chosen = [values[i] for i in self.active]
 
         def run(leaves: list[Any]) -> list[Any]:
-            given = list(self.values)
+            given = list(values)
             for i, leaf in zip(self.active, leaves, strict=True):
                 given[i] = leaf
             return tape.run(given)
@@ -372,7 +382,7 @@ class CompiledJacobian(JacobianOperator):
                 return self._swept(mode, given, slots)
             except (GuardError, ArithmeticError):
                 self._interpret()
-        seeds, arrays = _filled(given, slots)
+        seeds, arrays = filled(given, slots)
         J = self._interpreted
         return tuple((J.pull_leaves if mode == "pull" else J.push_leaves)(arrays, seeds))
 
@@ -385,14 +395,18 @@ class CompiledJacobian(JacobianOperator):
                 pass
             else:
                 return tuple([y if y.ndim else y[()] for y in found])
-        seeds, arrays = _filled(given, slots)
+        seeds, arrays = filled(given, slots)
+        sweep, residuals = self.known(mode, seeds)
+        return tuple(sweep(*residuals, *arrays))
+
+    def known(self, mode: str, seeds: Shape) -> tuple[Compiled, list[Any]]:
+        """The program that pushes or pulls so many seeds, and its residuals."""
         known = self._known.get((mode, seeds))
         if known is None:
             derived = self.primitive.derived(self.active, mode, seeds)
             known = derived.sweeps[mode], derived.run(self.values)[1]
             self._known[mode, seeds] = known
-        sweep, residuals = known
-        return tuple(sweep(*residuals, *arrays))
+        return known
 
     def pushforward(self, tangent: Any) -> Any:
         return self._applied("push", tangent, self.in_slots)
@@ -401,7 +415,7 @@ class CompiledJacobian(JacobianOperator):
         return self._applied("pull", cotangent, self.out_slots)
 
 
-def _filled(given: Any, slots: list[Slot]) -> tuple[Shape, list[Any]]:
+def filled(given: Any, slots: list[Slot]) -> tuple[Shape, list[Any]]:
     """The shape of the seeds of tangents or cotangents, and zeros for those that are None."""
     pairs = list(zip(given, slots, strict=True))
     seeds = next(g.shape[: g.ndim - len(s.shape)] for g, s in pairs if g is not None)

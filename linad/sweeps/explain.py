@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.tape import Equation, Source, Tape, type_of
-from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.instructions import Fallback, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.program import SweepProgram, simplified
 from linad.sweeps.target import Target
@@ -26,7 +26,9 @@ class Step:
     name : str
         Of what runs: the kernel's label, or the primitive's name.
     in_numpy : bool
-        Whether it is no kernel.
+        Whether NumPy computes it.
+    in_library : bool
+        Whether a library of CUDA's does.
     primitives : list of str
         What it computes; several for a loop that does them in one pass.
     bytes : int
@@ -34,12 +36,16 @@ class Step:
     source : Source or None
         The user's line, of the first primitive that has one.
     inner : list of Step
-        The steps of each tile, where it runs some rows at a time.
+        The steps of each tile, where it runs some rows at a time, or of programs that it repeats.
+    repeats : bool
+        Whether it is a loop or a choice between programs.
     """
 
     def __init__(self, instruction: KernelCall | Fallback) -> None:
-        self.inner = [Step(i) for i in _tile_of(instruction)]
+        self.inner = [Step(i) for i in _inside(instruction)]
+        self.repeats = bool(instruction.programs)
         self.in_numpy = isinstance(instruction, Fallback)
+        self.in_library = hasattr(instruction, "routine")
         self.primitives = [eqn.primitive.name for eqn in instruction.equations]
         self.name = instruction.label
         self.bytes = instruction.moved_bytes()
@@ -62,7 +68,12 @@ class Report:
     sources : list of str
         Of the kernel of each step that has one.
     fallbacks : list of Step
-        The steps that run in NumPy. A program for CUDA that has any could not run at all.
+        The steps that run in NumPy. A program for CUDA that has any runs only with
+        ``linad.config(device_fallback=True)``.
+    library_calls : list of Step
+        The steps that call cuBLAS, cuSOLVER or cuFFT.
+    round_trip_bytes : int
+        What of a program for CUDA goes to the host and back for NumPy's steps.
     guards : list of Equation
         Decisions of Python that each call checks.
     inputs, outputs : list of str
@@ -86,21 +97,25 @@ class Report:
         program: SweepProgram | None = None,
     ) -> None:
         self._target, self.target = lowering.target, lowering.target.name
-        kernels = [i for i in lowering.instructions if isinstance(i, KernelCall)]
+        every = list(all_of(lowering.instructions))
+        kernels = [i for i in every if isinstance(i, KernelCall)]
         self.name, self.derivatives = name, list(derivatives)
         self.steps = [Step(i) for i in lowering.instructions]
         self.sources = [i.source for i in kernels]
         self.kernels = len({(i.source, i.fast) for i in kernels})
         self.fallbacks = [s for s in self.steps if s.in_numpy]
+        self.library_calls = [s for s in self.steps if s.in_library]
+        trips = self.fallbacks if lowering.target.is_grid else []
+        self.round_trip_bytes = sum([s.bytes for s in trips])
+        self.fallbacks = [Step(i) for i in every if isinstance(i, Fallback)]
+        self._cubins: list[Any] = []
         self.guards: list[Equation] = [
             e for e in lowering.tape.equations if e.primitive.name == "guard"
         ]
         self.inputs = [type_of(p) for p in lowering.inputs]
         self.outputs = [type_of(p) for p in lowering.outputs]
         self.arena_bytes = lowering.arena_size
-        constants = {
-            id(b): b.size for i in lowering.instructions for b in i.buffers if b.kind == "constant"
-        }
+        constants = {id(b): b.size for i in every for b in i.buffers if b.kind == "constant"}
         self.constant_bytes = sum(constants.values())
         self.moved_bytes = sum([s.bytes for s in self.steps])
         self.seconds, self.compiled, self.loaded = 0.0, 0, 0
@@ -120,6 +135,23 @@ class Report:
         """
         return [self._target.ptx_of(source) for source in dict.fromkeys(self.sources)]
 
+    def cubins(self) -> list[Any]:
+        """The kernels of a program for CUDA as machine code; needs no GPU.
+
+        Returns
+        -------
+        list
+            For each kernel its ``code``, how many ``registers`` and how many bytes of ``stack`` a
+            thread has, and how many are ``spilled`` where there are not registers enough.
+
+        Raises
+        ------
+        FallbackError, ImportError
+            As of `ptx`.
+        """
+        self._cubins = [self._target.cubin_of(source) for source in dict.fromkeys(self.sources)]
+        return self._cubins
+
     def __str__(self) -> str:
         given, made = ", ".join(self.inputs), ", ".join(self.outputs)
         steps, kernels = _count(len(self.steps), "step"), _count(self.kernels, "kernel")
@@ -137,6 +169,8 @@ class Report:
             f"  a call reads and writes about {_bytes(self.moved_bytes)}",
             "",
         ]
+        if self.library_calls:
+            lines.insert(3, f"  {_count(len(self.library_calls), 'call')} of CUDA's libraries")
         lines += self._table()
         lines += self._notes()
         for report in self.derivatives:
@@ -156,19 +190,26 @@ class Report:
             text = "NumPy: " + step.name if step.in_numpy else _what(step)
             place = f"  # {step.source}" if step.source is not None else ""
             lines.append(f"  {k + 1:>4}  {_bytes(step.bytes):>9}  {text:<{WIDTH}}{place}".rstrip())
+            where = "each" if step.repeats else "in cache"
             for inner in step.inner[:SHOWN]:
-                lines.append(f"        {'in cache':>9}    {_what(inner)}")
+                lines.append(f"        {where:>9}    {_what(inner)}")
             if len(step.inner) > SHOWN:
                 lines.append(f"        {'':>9}    {len(step.inner) - SHOWN} more steps")
         return lines
 
     def _notes(self) -> list[str]:
         lines = []
+        if self.round_trip_bytes:
+            lines += ["", f"goes to the host and back: {_bytes(self.round_trip_bytes)} a call"]
         if self.fallbacks:
             lines += ["", "in NumPy, because there is no kernel for these dtypes and shapes"]
             for name in dict.fromkeys(s.name for s in self.fallbacks):
                 places = dict.fromkeys(str(s.source) for s in self.fallbacks if s.name == name)
                 lines.append(f"  {name}: {'; '.join(places)}")
+        if self._cubins:
+            most = max([c.registers for c in self._cubins])
+            spilled = sum([c.spilled for c in self._cubins])
+            lines += ["", f"a thread has at most {most} registers, and spills {_bytes(spilled)}"]
         if self.guards:
             lines += ["", "checked at each call; where it differs, another program is made"]
             for eqn in self.guards:
@@ -191,8 +232,10 @@ def _what(step: Step) -> str:
     return text
 
 
-def _tile_of(instruction: KernelCall | Fallback) -> list[KernelCall | Fallback]:
-    """The instructions of a tile."""
+def _inside(instruction: Any) -> list[Any]:
+    """The instructions of a tile, or of the programs that a loop runs."""
+    if instruction.programs:
+        return [i for program in instruction.programs for i in program.instructions]
     made = instruction.equations[0].primitive if instruction.equations else None
     if not isinstance(made, Tiles) or instruction.label == "copy":
         return []

@@ -30,17 +30,14 @@ class PreparedFallback:
     def __init__(self, fallback: Fallback, arena: np.ndarray, inputs: int) -> None:
         self.fallback = fallback
         places = (*fallback.inputs, *fallback.outputs)
-        self.arrays = [_array_at(p, arena, inputs) for p in places]
+        self.arrays = [array_at(p, arena, inputs) for p in places]
 
     def run(self, arrays: tuple[np.ndarray, ...]) -> int:
         """Let NumPy compute it, with these arguments and results of the program."""
-        found = [
-            a.place.array(_memory(arrays[a.number])) if type(a) is Given else a for a in self.arrays
-        ]
-        return run_fallback(self.fallback, found)
+        return run_fallback(self.fallback, [array_of(a, arrays) for a in self.arrays])
 
 
-def _array_at(place: Any, arena: np.ndarray, inputs: int) -> Any:
+def array_at(place: Any, arena: np.ndarray, inputs: int) -> Any:
     """The array at a place, or where it is among a caller's."""
     if not isinstance(place, Place):
         return place
@@ -50,6 +47,11 @@ def _array_at(place: Any, arena: np.ndarray, inputs: int) -> Any:
     if buffer.kind == "arena":
         return place.array(arena[buffer.offset : buffer.offset + buffer.size])
     return Given(place, buffer.number + (inputs if buffer.kind == "output" else 0))
+
+
+def array_of(found: Any, arrays: tuple[np.ndarray, ...]) -> Any:
+    """What `array_at` has found, among these arguments and results of a program."""
+    return found.place.array(_memory(arrays[found.number])) if type(found) is Given else found
 
 
 def _memory(a: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linad.core import tree
+from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive
 from linad.core.tape import Tape, needed
 from linad.operators.base import JacobianOperator
@@ -65,9 +66,9 @@ def form_of(op: JacobianOperator) -> OperatorForm:
         If it has parts of other kinds than those of this module, or parts that are traced.
     """
     kind = type(op)
-    if kind not in _FORMS:
+    if kind not in FORMS:
         raise OtherFormError
-    return _FORMS[kind](op)
+    return FORMS[kind](op)
 
 
 def _of_parts(kind: Any, parts: tuple[JacobianOperator, ...]) -> OperatorForm:
@@ -170,10 +171,14 @@ def _tape(op: TapeOperator) -> OperatorForm:
 
 
 def _types(arrays: list[Any]) -> tuple[Any, ...]:
-    return tuple([(np.shape(a), np.result_type(a)) for a in arrays])
+    return tuple([(a.shape, a.dtype) for a in map(_with_dtype, arrays)])
 
 
-_FORMS: dict[Any, Callable[[Any], OperatorForm]] = {
+def _with_dtype(a: Any) -> Any:
+    return a if hasattr(a, "dtype") else np.asarray(a)
+
+
+FORMS: dict[Any, Callable[[Any], OperatorForm]] = {  # by class
     Chain: _chain,
     Sum: _sum,
     Adjoint: _adjoint,
@@ -201,7 +206,7 @@ class FusedProgram:
                 self.asked = True
                 return None
             program = _recorded(form, adjoint, seed)
-        y = program.arrays([*form.arrays, seed])[0]
+        y = fetched(program.arrays([*form.arrays, seed])[0])
         # Only now, as it is compiled, may another thread take a shorter way through it.
         self.program = program
         return y if y.ndim else y[()]
@@ -214,7 +219,7 @@ class FusedProgram:
 
 def _recorded(form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
     recorder = RecordTrace()
-    example = [*form.arrays, seed.copy()]
+    example = [*map(fetched, form.arrays), seed.copy()]
     inputs = [recorder.input(a) for a in example]
     with recorder:
         op = form.built(iter(inputs[:-1]))

@@ -1,7 +1,7 @@
 """What a program consists of: kernels with their operands, and calls of NumPy between them."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,7 +42,11 @@ class KernelCall:
         Whether the kernel may reorder arithmetic and ignore NaN.
     equations : list of Equation
         What it computes, as far as the tape says so.
+    programs : sequence of Lowering
+        Programs that it runs in turn; a kernel has none.
     """
+
+    programs: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(
         self, source: str, extent: int, words: list[Any], label: str, work: int = 0
@@ -66,8 +70,18 @@ class KernelCall:
         return sum([min(size, most) for size in sizes.values()])
 
 
+def all_of(instructions: Iterable[Any]) -> Iterator[Any]:
+    """Instructions, each with those of the programs that it runs after it."""
+    for i in instructions:
+        yield i
+        for program in i.programs:
+            yield from all_of(program.instructions)
+
+
 class Fallback:
     """A primitive without a kernel: NumPy computes it between two compiled stretches."""
+
+    programs: ClassVar[tuple[Any, ...]] = ()
 
     def __init__(self, equation: Equation, inputs: list[Any], outputs: list[Place]) -> None:
         self.equation, self.inputs, self.outputs = equation, inputs, outputs

@@ -120,6 +120,8 @@ class Lowering:
         self.now = -1
         self.occupants: dict[Buffer, list[Var]] = defaultdict(list)
         self.settled: set[Equation] = set()  # writes that a loop has done already
+        self.in_place: set[Buffer] = set()  # arena that keeps its address in every run
+        self.copied: dict[Buffer, Place] = {}  # inputs, where they keep theirs
         for v, place in zip(tape.inputs, self.inputs, strict=True):
             self.occupants[place.buffer].append(v)
         for k, step in enumerate(self.steps):
@@ -252,6 +254,7 @@ class Lowering:
         self, source: str, extent: int, words: list[Any], label: str, work: int = 0
     ) -> KernelCall:
         """Add an instruction; ``work`` only if its range may be split over threads."""
+        source, extent = self.target.shared(source, extent)
         made = KernelCall(source, extent, words, label, work)
         self.instructions.append(made)
         return made
@@ -316,9 +319,10 @@ class Lowering:
         for v in stored:
             places[v] = self.places[v]
         for part, kept in self.target.parts(loop, stored):
-            self._emit_loop(part, places, kept)
+            self.emit_loop(part, places, kept)
 
-    def _emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
+    def emit_loop(self, loop: Loop, places: dict[Any, Place], stored: set[Var]) -> None:
+        """Add the instructions of a loop; parameters as of `Target.write_loop`."""
         source = self._written(loop, places, stored)
         for place, value in source.cleared:
             self.fill(place, value)
@@ -332,7 +336,7 @@ class Lowering:
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
             joined = Primitive.registry[REDUCTIONS[name].joined or name]
             eqn = Equation(joined, (x,), {"axes": (0,)}, (y,))
-            self._emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
+            self.emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
 
     def _write_that_takes(self, out: Var, k: int, loop: Loop) -> Equation | None:
         """The write into an array that is all that becomes of a loop's result."""
@@ -541,6 +545,7 @@ class Lowering:
                 place = self.place_of(a)
                 whole = place.whole_in_columns if j in self.in_columns.results else place.whole
                 own = place.buffer.kind == "arena" and whole and place.buffer not in taken
+                own = own and place.buffer not in self.in_place
                 if own and self._lies_as_outside(a):
                     place.buffer.kind, place.buffer.number = "output", j
                     taken.add(place.buffer)

@@ -42,7 +42,7 @@ class NumpyProgram(SweepProgram):
     def new_workspace(self) -> NumpyWorkspace:
         return NumpyWorkspace(self.lowering)
 
-    def _execute(
+    def run_in(
         self, workspace: NumpyWorkspace, arrays: Sequence[Any], outputs: list[np.ndarray]
     ) -> int:
         for k, (a, given) in enumerate(zip(arrays, self.given, strict=True)):

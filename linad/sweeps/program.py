@@ -19,7 +19,7 @@ from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_unco
 from linad.core.settings import Settings, settings
 from linad.core.tape import Tape
 from linad.errors import FallbackError, GuardError, LinadError
-from linad.sweeps.instructions import GUARD_FAILED, OTHER_ARGUMENTS, Fallback
+from linad.sweeps.instructions import GUARD_FAILED, OTHER_ARGUMENTS, KernelCall
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Result
 from linad.sweeps.target import Target
@@ -76,11 +76,13 @@ class SweepProgram(ABC):
     made : bool
         Whether it has been compiled.
     straight : bool
-        Whether NumPy has no part in it.
+        Whether it is kernels alone: NumPy has no part in it.
     results : list of Result
     """
 
     compiled = loaded = 0
+    on_device = False
+    """Whether its results are in the memory of a device."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class SweepProgram(ABC):
             Result(p.shape, p.dtype, "F" if j in self.in_columns.results else "C")
             for j, p in enumerate(self.lowering.outputs)
         ]
-        self.straight = not any(isinstance(i, Fallback) for i in self.lowering.instructions)
+        self.straight = all([isinstance(i, KernelCall) for i in self.lowering.instructions])
         self._build(self.lowering)
         self.seconds = time.perf_counter() - started
         self.made = True
@@ -147,7 +149,7 @@ class SweepProgram(ABC):
         """Memory for one run."""
 
     @abstractmethod
-    def _execute(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
+    def run_in(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
         """Run in a workspace; return the status."""
 
     def short_call(self, *what: Any, **more: Any) -> Any:
@@ -194,7 +196,7 @@ class SweepProgram(ABC):
             return self._run_by_numpy(arrays)
         try:
             outputs = [np.empty(*result) for result in self.results]
-            status = self._execute(workspace, arrays, outputs)
+            status = self.run_in(workspace, arrays, outputs)
         except SUSPECT as error:
             if is_own_fault(error):
                 raise internal_error(error, self.tape.name) from error

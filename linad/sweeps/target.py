@@ -10,7 +10,7 @@ can compute and how such a loop is written, what else there are routines for, an
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -40,10 +40,13 @@ class Target(ABC):
         What errors and reports call it, and the name of the object in its module.
     reorders : bool
         Whether equations may run in another order than that of the tape.
+    is_grid : bool
+        Whether a grid of threads shares in a kernel, and a host runs programs inside of programs.
     """
 
     name: ClassVar[str]
     reorders: ClassVar[bool] = True
+    is_grid: ClassVar[bool] = False
 
     # What loops compute.
 
@@ -108,6 +111,15 @@ class Target(ABC):
     def routine_of(self, primitive: str) -> Routine | None:
         """How a primitive that is no loop is lowered; None where NumPy has to compute it."""
 
+    def shared(self, source: str, extent: int) -> tuple[str, int]:
+        """A kernel as those who share in its range run it, and the length of the range."""
+        return source, extent
+
+    def invoke(self, lowering: Any, routine: str, *arguments: Any, **options: Any) -> None:
+        """Add a call of a routine of BLAS or LAPACK, or of what stands for it; for targets whose
+        routines ask for one."""
+        raise NotImplementedError(f"{self.name} has no library for {routine}")
+
     @abstractmethod
     def scatter(
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
@@ -134,8 +146,15 @@ class Target(ABC):
         FallbackError
             If the kernels of this target are not for GPUs of NVIDIA's.
         """
+        self._is_not_for_gpus("ptx")
+
+    def cubin_of(self, source: str) -> Any:
+        """A kernel as machine code, a `linad.sweeps.cuda.cubins.Cubin`; raises as `ptx_of`."""
+        self._is_not_for_gpus("cubins")
+
+    def _is_not_for_gpus(self, wanted: str) -> NoReturn:
         raise FallbackError(
-            f"ptx: expected a program for CUDA, got one for {self.name}; "
+            f"{wanted}: expected a program for CUDA, got one for {self.name}; "
             "linad.explain(f, target='cuda') plans one"
         )
 

@@ -62,7 +62,8 @@ def test_an_operator_shows_what_users_ask():
 def test_rooms_load_on_first_use():
     program = """
 import linad, sys
-assert not [m for m in sys.modules if m.startswith(("linad.scipy", "linad.solve"))]
+rooms = "linad.scipy", "linad.solve", "linad.cuda", "linad.sweeps.cuda"
+assert not [m for m in sys.modules if m.startswith(rooms)]
 linad.scipy.linalg.expm, linad.scipy.stats.norm.logpdf, linad.scipy.sparse.linalg.cg
 linad.scipy.optimize.brentq, linad.solve.root, linad.numpy.polynomial.Polynomial
 """

@@ -21,7 +21,6 @@ from linad.sweeps.cpu.blas_lapack import (
     INTEGER,
     LETTERS,
     fortran_place,
-    invoke,
     offsets_of,
     stacked,
 )
@@ -99,7 +98,7 @@ def factorise(lowering: Any, a: Place, dtype: Any, check: bool) -> PivotedFactor
     pivots, info = new_place(a.shape[:-1], INTEGER), new_place(a.shape[:-2], INTEGER)
     n = a.shape[-1]
     parts = stacked(lu, 2), stacked(pivots, 1), stacked(info, 0)
-    invoke(
+    lowering.target.invoke(
         lowering,
         f"{letter(dtype)}getrf",
         n,
@@ -125,7 +124,7 @@ def solve(lowering: Any, eqn: Equation) -> bool:
     if not size_of(out.shape):
         return True
     lowering.copy(target, lowering.place_of(eqn.inputs[1]))
-    triangle = _triangle(lowering, a)
+    triangle = triangle_of(lowering, a)
     found = lowering.more.get(eqn)
     if found is not None:
         root, flipped = root_of(lowering, a)
@@ -139,7 +138,7 @@ def solve(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
-def _triangle(lowering: Any, a: Any) -> str | None:
+def triangle_of(lowering: Any, a: Any) -> str | None:
     """Which triangle a matrix is, where the program shows it."""
     upper = False
     while isinstance(a, Var):
@@ -167,7 +166,7 @@ def by_factors(lowering: Any, a: Any, x: Place) -> None:
         single = size_of(lu.shape[:-2]) == 1
         info = new_place(() if single else batch, INTEGER)
         parts = [p if single else stacked(spread_over(p, batch, c), c) for p, c in _cores(factors)]
-        invoke(
+        lowering.target.invoke(
             lowering,
             f"{first}getrs",
             "T" if flipped else "N",
@@ -188,7 +187,7 @@ def by_factors(lowering: Any, a: Any, x: Place) -> None:
         exchange(lowering, x, pivots, backward=False)
     passes = [("U", "N", "N"), ("L", "N", "U")] if flipped else [("L", "T", "U"), ("U", "T", "N")]
     for triangle, turned, diagonal in passes:
-        invoke(
+        lowering.target.invoke(
             lowering,
             f"{first}trsm",
             "R",
@@ -265,7 +264,7 @@ def by_triangle(lowering: Any, a: Place, x: Place, lower: bool, unit: bool) -> N
     a_part = stacked(spread_over(a, batch, 2), 2) if not single else a
     if k == 1 and (not single or size_of(batch) == 1):
         turned = "N" if layout.columns else "T"
-        invoke(
+        lowering.target.invoke(
             lowering,
             f"{first}trsv",
             triangle,
@@ -282,7 +281,7 @@ def by_triangle(lowering: Any, a: Place, x: Place, lower: bool, unit: bool) -> N
     # One matrix and a stack of columns: Fortran sees the columns of one right side.
     columns = k == 1
     rows = n if columns else k
-    invoke(
+    lowering.target.invoke(
         lowering,
         f"{first}trsm",
         "L" if columns else "R",
@@ -409,7 +408,7 @@ def cholesky(lowering: Any, eqn: Equation) -> bool:
     info = new_place(out.shape[:-2], INTEGER)
     # Fortran's upper triangle is what lies in the lower one, row by row.
     name, parts = f"{letter(out.dtype)}potrf", (stacked(target, 2), stacked(info, 0))
-    invoke(lowering, name, "U", n, parts[0], n, parts[1], info=4, label="potrf")
+    lowering.target.invoke(lowering, name, "U", n, parts[0], n, parts[1], info=4, label="potrf")
     d = name_of_dtype(out.dtype)
     text = (
         "def kernel(p, start, stop):\n"

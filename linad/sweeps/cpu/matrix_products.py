@@ -17,7 +17,6 @@ from linad.sweeps.cpu.blas_lapack import (
     LETTERS,
     Layout,
     base_of_vector,
-    invoke,
     layout_of,
     offsets_of,
     stacked,
@@ -168,7 +167,7 @@ def general(lowering: Any, a: Place, b: Place, c: Place) -> None:
     m, n, k = c.shape[-2], c.shape[-1], a.shape[-1]
     (a, layout_a), (b, layout_b) = known_layout(lowering, a), known_layout(lowering, b)
     parts = [stacked(spread_over(p, batch, 2), 2) for p in (b, a, c)]
-    invoke(
+    lowering.target.invoke(
         lowering,
         f"{LETTERS[name_of_dtype(dtype)]}gemm",  # type: ignore[index]
         flag(layout_b),
@@ -200,7 +199,7 @@ def by_vector(lowering: Any, a: Place, x: Place, y: Place) -> None:
     if step_of(x) is None:
         x = packed(lowering, x)
     rows, columns = (m, k) if layout.columns else (k, m)
-    invoke(
+    lowering.target.invoke(
         lowering,
         f"{LETTERS[name_of_dtype(y.dtype)]}gemv",  # type: ignore[index]
         "N" if layout.columns else "T",
@@ -228,7 +227,7 @@ def by_itself(lowering: Any, a: Place, c: Place) -> None:
     """c = a a^T: one triangle by SYRK, the other copied from it."""
     a, layout = known_layout(lowering, a)
     n, k = a.shape
-    invoke(
+    lowering.target.invoke(
         lowering,
         f"{LETTERS[name_of_dtype(c.dtype)]}syrk",  # type: ignore[index]
         "U",

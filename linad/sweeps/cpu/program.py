@@ -74,7 +74,7 @@ class CpuProgram(SweepProgram):
     def new_workspace(self) -> "Workspace":
         return Workspace(self)
 
-    def _execute(
+    def run_in(
         self, workspace: "Workspace", arrays: Sequence[Any], outputs: list[np.ndarray]
     ) -> int:
         if self.shared and settings().threads > 1:
@@ -125,9 +125,9 @@ class Workspace:
         self.parts: list[Any] = []
         start = 0
         for instruction, address in zip(lowering.instructions, self.program.addresses, strict=True):
-            if isinstance(instruction, Fallback):
+            if not isinstance(instruction, KernelCall):
                 self.parts.append((start, len(words)))
-                self.parts.append(instruction)
+                self.parts.append(self.prepared(instruction))
                 start = len(words)
                 continue
             words += [address, instruction.extent, instruction.work, len(instruction.words)]
@@ -145,10 +145,7 @@ class Workspace:
         self.code = np.array(words, np.int64)
         code = self.code.ctypes.data
         self.parts = [
-            (code + 8 * p[0], code + 8 * p[1])
-            if type(p) is tuple
-            else PreparedFallback(p, self.arena, len(lowering.inputs))
-            for p in self.parts
+            (code + 8 * p[0], code + 8 * p[1]) if type(p) is tuple else p for p in self.parts
         ]
         end = code + 8 * len(words) if self.program.straight else code
         places = [*lowering.inputs, *lowering.outputs]
@@ -164,6 +161,10 @@ class Workspace:
             for at, offset in used:
                 header += [code + 8 * at, offset]
         self.header = np.array(header, np.int64)
+
+    def prepared(self, instruction: Fallback) -> Any:
+        """What is run from Python between two compiled stretches."""
+        return PreparedFallback(instruction, self.arena, len(self.program.lowering.inputs))
 
     def uses(self) -> tuple[int, int, list[list[tuple[int, int]]]]:
         """Code, its end, and for each argument and result the words with its address, and
@@ -189,5 +190,5 @@ class Workspace:
         for part in self.parts:
             if status:
                 return int(status)
-            status = part.run(arrays) if type(part) is PreparedFallback else sweep(*part)
+            status = sweep(*part) if type(part) is tuple else part.run(arrays)
         return int(status)

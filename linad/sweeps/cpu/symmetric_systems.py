@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.cpu.blas_lapack import INTEGER, LETTERS, fortran_place, invoke
+from linad.sweeps.cpu.blas_lapack import INTEGER, LETTERS, fortran_place
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place
 from linad.transforms.rewriting import number_of
@@ -148,8 +148,8 @@ def by_cholesky(lowering: Any, a: Place, flipped: bool, x: Place, found: Decompo
     # Fortran's upper triangle is what lies in the lower one, row by row.
     by_lower: list[Any] = ["U", n, count, lower, n, x, n, info]
     by_both: list[Any] = ["T" if flipped else "N", n, count, lu, n, pivots, x, n, info]
-    invoke(lowering, f"{first}potrs", *by_lower, only=(exact, True), label="potrs")
-    invoke(lowering, f"{first}getrs", *by_both, only=(exact, False), label="getrs")
+    lowering.target.invoke(lowering, f"{first}potrs", *by_lower, only=(exact, True), label="potrs")
+    lowering.target.invoke(lowering, f"{first}getrs", *by_both, only=(exact, False), label="getrs")
 
 
 def _factorised(lowering: Any, a: Place, exact: Place) -> tuple[Place, Place]:
@@ -172,5 +172,7 @@ def _factorised(lowering: Any, a: Place, exact: Place) -> tuple[Place, Place]:
     lowering.emit(text, n, [*places, n, *steps], "copy unless symmetric")
     first, info = LETTERS[d or ""], new_place((), INTEGER)
     arguments = n, n, lu, n, pivots, info
-    invoke(lowering, f"{first}getrf", *arguments, info=5, only=(exact, False), label="getrf")
+    lowering.target.invoke(
+        lowering, f"{first}getrf", *arguments, info=5, only=(exact, False), label="getrf"
+    )
     return lu, pivots

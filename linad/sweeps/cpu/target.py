@@ -9,6 +9,7 @@ from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.cpu import linear_routines, matrix_products, tile_programs, user_functions
+from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.program import CpuProgram
 from linad.sweeps.cpu.routines import ROUTINES
@@ -62,6 +63,9 @@ class CpuTarget(Target):
         if hasattr(primitive, "lower_into"):  # it knows how
             return bool(primitive.lower_into(lowering, eqn))
         return super().lower(lowering, eqn)
+
+    def invoke(self, lowering: Any, routine: str, *arguments: Any, **options: Any) -> None:
+        invoke(lowering, routine, *arguments, **options)
 
     def routine_of(self, primitive: str) -> Routine | None:
         return ROUTINES.get(primitive)

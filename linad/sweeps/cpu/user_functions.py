@@ -18,44 +18,53 @@ from linad.sweeps.cpu import native
 from linad.sweeps.data_movement import contiguous
 from linad.sweeps.instructions import NO_RESULT
 from linad.sweeps.kernel_dtypes import name_of_dtype
-from linad.sweeps.places import new_place
+from linad.sweeps.places import Place, new_place
 
 CALL = "def kernel(p, start, stop):\n    return call_kernel(operand(p, 0), p + 8, start, stop)\n"
 
 
-def lower(lowering: Any, eqn: Equation) -> bool:
-    """Add the instruction that calls the function, if it is compiled and its types are known."""
-    call = eqn.primitive
-    function = call.function  # type: ignore[attr-defined]
-    if not (hasattr(function, "source") or hasattr(function, "py_func")):
-        return False
+def operands_of(lowering: Any, eqn: Equation) -> tuple[list[Any], list[Place]] | None:
+    """The words of a call's operands, and where these are; None if kernels do not know some."""
+    call: Any = eqn.primitive
     places = [lowering.place_of(a) for a in eqn.inputs]
-    scratch = [new_place(a.shape, a.dtype) for a in call.scratch(places)]  # type: ignore[attr-defined]
+    scratch = [new_place(a.shape, a.dtype) for a in call.scratch(places)]
     shapes = [v.shape for v in eqn.outputs]
     if () in shapes or not all(size_of(p.shape) for p in (*places, *scratch)):
-        return False
+        return None
     if any(name_of_dtype(p.dtype) is None for p in (*places, *scratch)):
-        return False
+        return None
     arguments = [contiguous(lowering, p) for p in places]
-    for k, out in zip(call.overwrites, eqn.outputs, strict=True):  # type: ignore[attr-defined]
+    for k, out in zip(call.overwrites, eqn.outputs, strict=True):
         target = lowering.result(out)
         lowering.copy(target, places[k])
         arguments[k] = target
     arguments += scratch
-    dtypes = getattr(function, "dtypes", [place.dtype for place in arguments])
+    dtypes = getattr(call.function, "dtypes", [place.dtype for place in arguments])
     words: list[Any] = []
-    for place, dtype in zip(arguments, dtypes, strict=True):
-        if place.dtype != dtype:
-            cast = new_place(place.shape, dtype)
-            lowering.copy(cast, place)
-            place = cast
-        words += [(place.buffer, place.offset), *place.shape]
+    for k, dtype in enumerate(dtypes):
+        if arguments[k].dtype != dtype:
+            cast = new_place(arguments[k].shape, dtype)
+            lowering.copy(cast, arguments[k])
+            arguments[k] = cast
+        words += [(arguments[k].buffer, arguments[k].offset), *arguments[k].shape]
+    return words, arguments
+
+
+def lower(lowering: Any, eqn: Equation) -> bool:
+    """Add the instruction that calls the function, if it is compiled and its types are known."""
+    function = eqn.primitive.function  # type: ignore[attr-defined]
+    if not (hasattr(function, "source") or hasattr(function, "py_func")):
+        return False
+    found = operands_of(lowering, eqn)
+    if found is None:
+        return False
+    words, places = found
     if hasattr(function, "source"):
         source = function.source
     else:
-        described = tuple([(place.dtype, len(place.shape)) for place in arguments])
+        described = tuple([(place.dtype, len(place.shape)) for place in places])
         source, words = CALL, [_entry(function, described).address, *words]
-    lowering.emit(source, 1, words, f"call of {call.name}")
+    lowering.emit(source, 1, words, f"call of {eqn.primitive.name}")
     return True
 
 

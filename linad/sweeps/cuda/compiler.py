@@ -6,20 +6,34 @@ than zero goes to a word where whoever launched it looks afterwards.
 Needs the package numba-cuda: ``pip install linad[cuda]``.
 """
 
+import cmath
 import functools
 import importlib.util
+import math
 import re
 import types as python_types
 from typing import Any
 
 import numpy as np
 
-from linad.sweeps.cpu import complex_numbers, native, number_pairs, vector_math
+from linad.sweeps.cpu import complex_numbers, kernel_arrays, native, number_pairs, vector_math
+from linad.sweeps.cuda.complex_functions import WRITTEN
+from linad.sweeps.cuda.device_functions import (
+    SPECIAL,
+    complex_power,
+    of_complex,
+    of_real,
+    special,
+)
+from linad.sweeps.cuda.digamma import psi
 from linad.sweeps.cuda.grid_loops import HEAD, strided
 from linad.sweeps.kernel_dtypes import NAMES
 
 COMPUTE_CAPABILITY = (9, 0)
 """What kernels are compiled for: the H100, the H200 and what came after them."""
+
+OF_REALS = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log")
+"""Functions that those of complex numbers, and digamma, call by NumPy's names."""
 
 ROUNDING = ("floor", "ceil", "trunc", "rint", "sqrt", "copysign")
 """Functions of NumPy that kernels call by name."""
@@ -37,26 +51,33 @@ def entry_source(source: str) -> str:
     return re.sub(r"^( *)return (\d+)$", r"\1set_i8(status, 0, \2, -1)\n\1return", text, flags=re.M)
 
 
-def ptx_of(source: str) -> str:
+def check_packages() -> None:
+    """Raise ImportError where numba-cuda is not installed."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise ImportError("PTX needs the numba-cuda package: pip install 'linad[cuda]'")
+
+
+def ptx_of(source: str, capability: tuple[int, int] = COMPUTE_CAPABILITY) -> str:
     """Compile a kernel of a device program.
 
     Parameters
     ----------
     source : str
         Of a `linad.sweeps.instructions.KernelCall` for the target "CUDA".
+    capability : tuple of int
+        What it is for: the compute capability of a device.
 
     Returns
     -------
     str
-        PTX, for `COMPUTE_CAPABILITY`.
+        PTX.
 
     Raises
     ------
     ImportError
         If numba-cuda is not installed.
     """
-    if importlib.util.find_spec("numba_cuda") is None:
-        raise ImportError("PTX needs the numba-cuda package: pip install 'linad[cuda]'")
+    check_packages()
     from numba import cuda
     from numba.core import types
 
@@ -65,7 +86,7 @@ def ptx_of(source: str) -> str:
     made, _ = cuda.compile(
         scope["kernel"],
         types.void(*[types.int64] * 4),
-        cc=COMPUTE_CAPABILITY,
+        cc=capability,
         output="ptx",
         abi="numba",
         device=False,
@@ -82,6 +103,8 @@ def device_names() -> dict[str, Any]:
     names: dict[str, Any] = {f"to_{name}": kind for name, kind in kinds.items()}
     for name, kind in kinds.items():
         names[f"get_{name}"], names[f"set_{name}"] = _access(kind)
+    names |= {name: _array(maker.kind) for name, maker in kernel_arrays.MAKERS.items()}
+    names["math"] = math
     names["operand"], _ = _access(types.int64, word=True)
     names["number"], names["select"] = _number(), _select()
     names["accumulate"], names["accumulate_product"] = _combined("add"), _combined("mul")
@@ -90,16 +113,30 @@ def device_names() -> dict[str, Any]:
     numpy: Any = python_types.ModuleType("numpy_on_a_device")
     for name in ROUNDING:
         setattr(numpy, name, _library(name, 2 if name == "copysign" else 1))
+    for name in OF_REALS:
+        setattr(numpy, name, library[f"m_{name}"])
     numpy.isinf, numpy.isfinite = _of_plain(_is_infinite), _of_plain(_is_finite)
-    numpy.inf, numpy.nan = np.inf, np.nan
+    numpy.isnan, numpy.arccos = _of_plain(_is_nan), of_complex(cmath.acos)
+    numpy.inf, numpy.nan, numpy.pi, numpy.uint64 = np.inf, np.nan, np.pi, types.uint64
     names |= library | {"np": numpy}
+    names |= {f"s_{n}": special(symbol) for n, symbol in SPECIAL.items()}
     stand_ins = {native.select: names["select"], np: numpy}
     stand_ins |= {vector_math.FUNCTIONS[name]: made for name, made in library.items()}
+    names["s_psi"] = of_real(_inlined(psi, stand_ins))
+    stand_ins[complex_numbers._power] = complex_power()
+    for name, function in complex_numbers.LIBRARY.items():
+        written = WRITTEN.get(name)
+        used = getattr(cmath, name) if written is None else _inlined(written, stand_ins)
+        names[f"z_{name}"] = stand_ins[function] = of_complex(used)
     helpers = {"clipped": native.clipped, **number_pairs.NAMES}
     helpers |= {n: f for n, f in complex_numbers.NAMES.items() if hasattr(f, "py_func")}
     for name, function in helpers.items():
         names[name] = _inlined(function, stand_ins)
     return names
+
+
+def _is_nan(x: Any) -> Any:
+    return x != x
 
 
 def _is_infinite(x: Any) -> Any:
@@ -132,13 +169,13 @@ def _inlined(function: Any, stand_ins: dict[Any, Any]) -> Any:
 
     if function in stand_ins:
         return stand_ins[function]
-    plain = function.py_func
+    plain = getattr(function, "py_func", function)
     names = {}
     for name in plain.__code__.co_names:
         used = plain.__globals__.get(name)
         if used is None:
             continue
-        if hasattr(used, "py_func"):
+        if hasattr(used, "py_func") or isinstance(used, python_types.FunctionType):
             names[name] = _inlined(used, stand_ins)
         else:
             names[name] = stand_ins.get(used, used)
@@ -236,6 +273,40 @@ def _access(kind: Any, word: bool = False) -> tuple[Any, Any]:
         intrinsic(lambda context, a, i, k: (kind(i8, i8, k), load)),
         intrinsic(lambda context, a, i, value, k: (types.void(i8, i8, kind, k), save)),
     )
+
+
+def _array(kind: Any) -> Any:
+    """A function that makes an array in C order of an address and lengths."""
+    from numba.core import types
+    from numba.cuda.extending import intrinsic
+    from numba.cuda.np import arrayobj
+
+    known: Any = types  # the types of what is passed by *, as well
+
+    def typed(context: Any, address: Any, *shape: Any) -> Any:
+        return types.Array(kind, len(shape), "C")(address, known.StarArgTuple(shape)), generate
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        from llvmlite import ir
+
+        made = arrayobj.make_array(signature.return_type)(context, builder)
+        word = ir.IntType(64)
+        item = context.get_abi_sizeof(context.get_data_type(kind))
+        lengths = [builder.extract_value(args[1], k) for k in range(signature.return_type.ndim)]
+        strides = [ir.Constant(word, item)]
+        for n in reversed(lengths[1:]):
+            strides.insert(0, builder.mul(strides[0], n))
+        arrayobj.populate_array(
+            made,
+            data=builder.inttoptr(args[0], made.data.type),
+            shape=lengths,
+            strides=strides,
+            itemsize=ir.Constant(word, item),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return intrinsic(typed)
 
 
 def _number() -> Any:

@@ -16,6 +16,7 @@ are follows from sizes alone. So the result depends on no device, no grid and no
 and nothing has to be atomic.
 """
 
+import textwrap
 from typing import Any
 
 from linad.core.shapes import size_of
@@ -27,6 +28,7 @@ from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
 HEAD = "def kernel(p, start, stop, thread, threads):"
+ALL = "range(start, stop)"
 RANGE = "range(start + thread, stop, threads)"
 
 ALONE = 64
@@ -37,19 +39,28 @@ PARTIAL_RESULTS = 1 << 16
 
 
 def strided(source: str) -> str:
-    """A kernel that works through a range, as one of many threads that share the range.
+    """A kernel as one of many threads that share its range; without a loop over it, as the first.
 
     Raises
     ------
     ValueError
-        If its source is not of this kind.
+        If there is more than one such loop, or other kernels are called.
     """
-    head, loop = "def kernel(p, start, stop):", "range(start, stop)"
+    head, end = "def kernel(p, start, stop):\n", "    return 0\n"
     if source.startswith(HEAD):
         return source
-    if not source.startswith(head) or source.count(loop) != 1 or "call_" in source:
+    body = source.removeprefix(head)
+    if body == source or not body.endswith(end) or body.count(ALL) > 1 or "call_" in body:
         raise ValueError("the source of a kernel has one loop over its range, and calls no other")
-    return source.replace(head, HEAD).replace(loop, RANGE)
+    if ALL in body:
+        return f"{HEAD}\n{body.replace(ALL, RANGE)}"
+    alone = textwrap.indent(body.removesuffix(end), "    ")
+    return f"{HEAD}\n    if thread == 0:\n{alone}{end}"
+
+
+def is_shared(source: str) -> bool:
+    """Whether a kernel has a loop over its range, which threads can share."""
+    return ALL in source or source.startswith(HEAD)
 
 
 def pieces_of(terms: int, kept: int) -> int:

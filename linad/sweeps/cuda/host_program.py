@@ -4,11 +4,19 @@ The threads come in reverse order, and how many there are makes no difference: k
 threads depend on each other would show it. This is for tests; it is not fast.
 """
 
+import textwrap
+from typing import Any
+
+import numpy as np
+
 from linad.errors import FallbackError
-from linad.sweeps.cpu.program import CpuProgram
+from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cuda.grid_loops import HEAD, strided
-from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.cuda.host_loops import Copy, HostLoop, Put
+from linad.sweeps.fallbacks import array_at, array_of
+from linad.sweeps.instructions import Fallback, KernelCall, all_of
 from linad.sweeps.lower import Lowering
+from linad.sweeps.places import Place
 
 END = "    return 0\n"
 
@@ -31,10 +39,69 @@ class HostProgram(CpuProgram):
     def _source_of(self, call: KernelCall) -> str:
         return host_source(call.source, self.threads)
 
+    def new_workspace(self) -> "HostWorkspace":
+        return HostWorkspace(self)
+
+
+class InnerProgram(HostProgram):
+    """A program that a loop of another one runs, and that has been lowered with it."""
+
+    def __init__(self, lowering: Lowering, threads: int | None) -> None:
+        super().__init__(lowering.tape, lowering.target, lowering.chosen, lowering.owned)
+        self.ready, self.threads = lowering, threads
+
+    def _lowered(self) -> Lowering:
+        return self.ready
+
+
+class HostWorkspace(Workspace):
+    """Memory of one run, and of the programs in its loops."""
+
+    program: HostProgram
+
+    def prepared(self, instruction: Any) -> Any:
+        if isinstance(instruction, HostLoop):
+            return PreparedLoop(instruction, self)
+        return super().prepared(instruction)
+
+
+class PreparedLoop:
+    """A loop that the host runs, with workspaces for its programs."""
+
+    def __init__(self, loop: HostLoop, outer: HostWorkspace) -> None:
+        self.loop, self.arena = loop, outer.arena
+        self.inputs = len(outer.program.lowering.inputs)
+        programs = [InnerProgram(p, outer.program.threads) for p in loop.programs]
+        self.inner = [(p, p.borrow()) for p in programs]
+
+    def run(self, arrays: tuple[np.ndarray, ...]) -> int:
+        """Run it, with these arguments and results of the program around it."""
+
+        def at(place: Place) -> np.ndarray:
+            found: np.ndarray = array_of(array_at(place, self.arena, self.inputs), arrays)
+            return found
+
+        steps = self.loop.steps(lambda place: int(at(place)[()]))
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return int(end.value)
+            if isinstance(step, Copy):
+                at(step.target)[...] = 0 if step.source is None else at(step.source)
+            elif isinstance(step, Put):
+                at(step.target)[...] = step.value
+            else:
+                program, workspace = self.inner[step.program]
+                given, count = [at(p) for p in step.places], len(program.lowering.inputs)
+                status = program.run_in(workspace, given[:count], given[count:])
+                if status:
+                    return status
+
 
 def refuse_fallbacks(name: str, lowering: Lowering) -> None:
     """Refuse a program that NumPy has a part in: its arrays would go back and forth."""
-    found = [i for i in lowering.instructions if isinstance(i, Fallback)]
+    found = [i for i in all_of(lowering.instructions) if isinstance(i, Fallback)]
     if found:
         places = dict.fromkeys(f"{i.label} ({i.equation.source or 'no line'})" for i in found)
         raise FallbackError(f"cuda: {name} needs kernels that there are not: {'; '.join(places)}")
@@ -45,10 +112,11 @@ def host_source(source: str, threads: int | None = None) -> str:
     head, *lines = strided(source).removesuffix(END).splitlines()
     assert head == HEAD
     count = "max(stop - start, 1)" if threads is None else str(threads)
-    body = "".join([f"    {line}\n" for line in lines])
     return (
         "def kernel(p, start, stop):\n"
         f"    threads = {count}\n"
         "    for turn in range(threads):\n"
-        f"        thread = threads - 1 - turn\n{body}{END}"
+        "        thread = threads - 1 - turn\n"
+        + textwrap.indent("\n".join([*lines, ""]), "    ")
+        + END
     )

@@ -14,13 +14,13 @@ import numpy as np
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps import along_axis, data_movement, outer_sums
+from linad.sweeps import along_axis, assurances, data_movement, moving_entries, outer_sums
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, spread_over
 from linad.sweeps.routines import PORTABLE, Routines
 
-TOPICS = (along_axis, data_movement, outer_sums)
+TOPICS = (along_axis, assurances, data_movement, moving_entries, outer_sums)
 """Modules whose routines are for all targets; these register themselves."""
 
 ROUTINES = Routines(PORTABLE)

@@ -1,15 +1,20 @@
 """NVIDIA's GPUs as a target, and the same kernels on the CPU."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.cuda import user_kernels
 from linad.sweeps.cuda.compiler import ptx_of
-from linad.sweeps.cuda.grid_loops import GridLoop
+from linad.sweeps.cuda.cubins import Cubin, cubin_of
+from linad.sweeps.cuda.device_functions import HERE
+from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
+from linad.sweeps.expansions import expanded
 from linad.sweeps.loop_reductions import axes_of, is_reduction
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
@@ -27,9 +32,10 @@ class CudaTarget(Target):
     """
 
     name = "CUDA"
+    is_grid = True
 
     def has(self, primitive: str, row: Scalar) -> bool:
-        return not row.needs
+        return row.needs != "special" or primitive in HERE
 
     def parts(self, loop: Loop, stored: set[Var]) -> list[tuple[Loop, set[Var]]]:
         """A kernel for each set of axes that are summed; the stores go with the last one.
@@ -54,14 +60,22 @@ class CudaTarget(Target):
 
         return written(self.name, write, loop, places, stored)
 
+    def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
+        return expanded(tape), {}
+
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive = eqn.primitive
-        if hasattr(primitive, "overwrites") or hasattr(primitive, "lower_into"):
-            return False  # functions of the user's, and loops, for the CPU
+        if hasattr(primitive, "overwrites"):
+            return user_kernels.lower(lowering, eqn)
+        if hasattr(primitive, "lower_into"):  # it knows how
+            return bool(primitive.lower_into(lowering, eqn))
         return super().lower(lowering, eqn)
 
     def routine_of(self, primitive: str) -> Routine | None:
         return ROUTINES.get(primitive)
+
+    def shared(self, source: str, extent: int) -> tuple[str, int]:
+        return strided(source), extent if is_shared(source) else 1
 
     def scatter(
         self, lowering: Any, target: Place, numbers: np.ndarray, source: Place, add: bool
@@ -70,6 +84,9 @@ class CudaTarget(Target):
 
     def ptx_of(self, source: str) -> str:
         return ptx_of(source)
+
+    def cubin_of(self, source: str) -> Cubin:
+        return cubin_of(source)
 
     def compile(
         self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS

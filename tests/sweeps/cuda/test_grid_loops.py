@@ -22,10 +22,17 @@ def test_a_range_is_shared():
     assert strided(made) == made
 
 
+def test_without_a_range_the_first_thread_works():
+    made = strided(
+        "def kernel(p, start, stop):\n    set_i8(operand(p, 0), 0, 1, 0)\n    return 0\n"
+    )
+    assert "    if thread == 0:\n        set_i8(operand(p, 0), 0, 1, 0)\n    return 0\n" in made
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        "    return 0\n",
+        "    for i in range(start, stop):\n        pass\n",
         "    for i in range(start, stop):\n        call_by_address(operand(p, 0), (p,))\n",
         "    for i in range(start, stop):\n        pass\n" * 2,
     ],

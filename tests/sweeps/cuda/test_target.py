@@ -6,38 +6,15 @@ The memory of a run is full of NaN before it, and the number of threads must not
 import numpy as np
 import pytest
 from device_programs import CASES, RNG, X, Y, Z
+from device_runs import check, run_both
 from hypothesis import given
 from kernels_in_python import kernels_in_python
-from random_programs import assert_same, near_a_jump, programs, rounding
-from sweeps_of_examples import examples, inexact, poison
+from random_programs import near_a_jump, programs
+from sweeps_of_examples import examples, inexact
 
 import linad
-from linad.core import tree
 from linad.errors import FallbackError
 from linad.sweeps.cuda.target import CUDA
-from linad.transforms.simplify import simplify
-
-
-def run_both(f, *args):
-    """The results of one thread and of many, which are the same bits; and the program."""
-    with np.errstate(all="ignore"):
-        y, tape = linad.trace(f, *args)
-    tape, found = simplify(tape), []
-    for threads in (1, 3, None):
-        program = CUDA.compile(tape)
-        program.threads = threads
-        poison(program)
-        found.append(program.run([np.array(a, order="C") for a in tree.flatten(args)[0]]))
-    for other in found[1:]:
-        for a, b in zip(found[0], other, strict=True):
-            assert a.tobytes() == b.tobytes()
-    return found[0], y, program, tape
-
-
-def check(f, *args):
-    found, y, program, tape = run_both(f, *args)
-    assert_same(found, tree.flatten(y)[0], rounding(tape))
-    return [i.label for i in program.lowering.instructions]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -87,7 +64,10 @@ def test_a_plan_in_words():
     assert (report.target, report.kernels, report.fallbacks) == ("CUDA", 2, [])
     assert "planned for CUDA; not compiled, and not run" in str(report)
     report = linad.explain(np.linalg.inv, target="cuda")(np.eye(3))
-    assert [step.name for step in report.fallbacks] == ["inv"]
+    assert [step.name for step in report.library_calls] == ["getrf", "getrs"]
+    assert "2 calls of CUDA's libraries" in str(report)
+    report = linad.explain(np.linalg.eigvals, target="cuda")(np.eye(3))
+    assert [step.name for step in report.fallbacks] == ["eigvals"]
     with pytest.raises(linad.errors.LinadError, match="target"):
         linad.explain(np.sin, target="gpu")
 

@@ -1,0 +1,157 @@
+"""Device kernels as machine code, kept on disk: a second process compiles none.
+
+NVIDIA's linker makes cubins of PTX without a GPU and without a driver. They are kept in the folder
+of the CPU's kernels, and as those are (`linad.sweeps.cpu.kernel_cache`): under a hash of all that
+decides what they are, behind a digest, in files that only the user can write.
+
+Needs the packages numba-cuda and nvidia-nvjitlink: ``pip install linad[cuda]``.
+"""
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from linad.core.compiler_lock import compiling
+from linad.sweeps import kernel_dtypes
+from linad.sweeps.cpu import complex_numbers, kernel_cache as cache, native, number_pairs
+from linad.sweeps.cuda import compiler, complex_functions, device_functions, digamma, grid_loops
+
+PACKAGES = ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "llvmlite")
+
+WRITTEN_WITH = (
+    compiler,
+    complex_functions,
+    complex_numbers,
+    device_functions,
+    digamma,
+    grid_loops,
+    kernel_dtypes,
+    native,
+    number_pairs,
+)
+"""The modules on which the machine code of a kernel depends."""
+
+ENTRY = "kernel"
+"""What the entry of every cubin is called."""
+
+
+class Cubin(NamedTuple):
+    """A kernel as machine code.
+
+    Attributes
+    ----------
+    code : bytes
+        An ELF file, whose entry is called `ENTRY`.
+    registers : int
+        Of a thread.
+    spilled : int
+        Bytes that a thread writes and reads because there are too few registers.
+    stack : int
+        Bytes of a thread's stack.
+    """
+
+    code: bytes
+    registers: int
+    spilled: int
+    stack: int
+
+
+counts = cache.CompileCounts()
+"""What compiling for devices has cost in this process."""
+
+_cubins: dict[tuple[str, tuple[int, int]], Cubin] = {}
+
+
+def cubin_of(source: str, capability: tuple[int, int] = compiler.COMPUTE_CAPABILITY) -> Cubin:
+    """The machine code of a kernel, compiled or found.
+
+    Parameters
+    ----------
+    source : str
+        Of a `linad.sweeps.instructions.KernelCall` for the target "CUDA".
+    capability : tuple of int
+        What it is for: the compute capability of a device.
+
+    Raises
+    ------
+    ImportError
+        If a package that it needs is not installed.
+    """
+    compiler.check_packages()
+    found = _cubins.get((source, capability))
+    if found is None:
+        with compiling:
+            found = _cubins.get((source, capability))
+            if found is None:
+                found = _cubins[source, capability] = _load(source, capability)
+    return found
+
+
+def _load(source: str, capability: tuple[int, int]) -> Cubin:
+    text = f"{toolchain()} {capability}\n{source}"
+    home = cache.folder()
+    path = None
+    if home is not None:
+        path = home / f"g{hashlib.sha256(text.encode()).hexdigest()[:24]}.cubin"
+        kept = cache.read(path)
+        if kept is not None:
+            counts.loaded += 1
+            facts, _, code = kept.partition(b"\n")
+            return Cubin(code, **json.loads(facts))
+    made = linked(compiler.ptx_of(source, capability), capability)
+    counts.compiled += 1
+    if path is not None:
+        said = json.dumps({k: v for k, v in made._asdict().items() if k != "code"})
+        cache.write(path, said.encode() + b"\n" + made.code)
+    return made
+
+
+@functools.cache
+def toolchain() -> str:
+    """What, beside its source, a kernel's machine code depends on."""
+    parts = [f"python {sys.version_info[:2]}"]
+    for name in PACKAGES:
+        parts.append(f"{name} {importlib.metadata.version(name)}")
+    for module in WRITTEN_WITH:
+        assert module.__file__ is not None
+        parts.append(Path(module.__file__).read_text(encoding="utf-8"))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def linked(ptx: str, capability: tuple[int, int]) -> Cubin:
+    """PTX as machine code, with what the assembler says of it."""
+    from cuda.bindings import nvjitlink
+
+    (entry,) = re.findall(r"^\s*\.visible \.entry (\w+)", ptx, re.M)
+    text = re.sub(rf"\b{entry}\b", ENTRY, ptx).encode()
+    options = [f"-arch=sm_{capability[0]}{capability[1]}", "-verbose", "-Xptxas=-v"]
+    linker = nvjitlink.create(len(options), options)
+    try:
+        nvjitlink.add_data(linker, nvjitlink.InputType.PTX, text, len(text), ENTRY)
+        nvjitlink.complete(linker)
+        code = bytearray(nvjitlink.get_linked_cubin_size(linker))
+        nvjitlink.get_linked_cubin(linker, code)
+        log = bytearray(nvjitlink.get_info_log_size(linker))
+        nvjitlink.get_info_log(linker, log)
+    finally:
+        nvjitlink.destroy(linker)
+    return Cubin(bytes(code), **_facts(log.decode()))
+
+
+def _facts(log: str) -> dict[str, int]:
+    """Registers, spills and stack of a kernel with all functions that it calls."""
+    return {
+        "registers": max(_numbers(r"(?i)used (\d+) registers", log)),
+        "spilled": sum(_numbers(r"(\d+) bytes spill (?:stores|loads)", log)),
+        "stack": max(_numbers(r"(\d+) bytes stack frame", log)),
+    }
+
+
+def _numbers(pattern: str, log: str) -> list[int]:
+    found: list[Any] = re.findall(pattern, log)
+    return [int(n) for n in found]
