@@ -173,7 +173,7 @@ class Trace:
         yield self
         yield from running_traces()
 
-    def written_out(self) -> None:
+    def written_out(self, root: "Tracer") -> None:
         """Take note that a value of this trace is to be written into an array of another."""
 
     def looked_at(self, tracer: "Tracer") -> None:

@@ -10,7 +10,8 @@ the template. From then on an operation is carried out and compared with the one
                  to repetition; it is all that is written down
     result       its shape and dtype
 
-The first operation that differs, a write, a derivative that begins, or the end of the function ends
+A write into an array is such an operation too; what is written is the template's own meanwhile.
+The first operation that differs, a loop of linad's that begins, or the end of the function ends
 the loop. It becomes one operation of the traces around, what has been done of the next repetition
 is done there, and the values that somebody still holds are given what they are there. So no promise
 is needed, and what Python does besides is done as always.
@@ -21,9 +22,19 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, View, attach_view, root_of
+from linad.arrays.buffers import (
+    Storage,
+    View,
+    attach_view,
+    is_private,
+    lazy_view,
+    own_storage,
+    refresh_node,
+    root_of,
+)
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
+from linad.arrays.writes import write_value
 from linad.arrays.zero_dim import array, is_number, number
 from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
@@ -43,8 +54,10 @@ from linad.control.template_steps import (
     same_constant,
     same_plain,
 )
-from linad.core.memory_layouts import kept
+from linad.core.memory_layouts import copied, kept
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
+from linad.core.regions import Region, write_region
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
@@ -106,21 +119,17 @@ class TemplateTrace(ClosureTrace):
         self.here = self.at = self.repetitions = 0
         methods = {
             "apply": self.apply,
-            "constant": self._constant_around,
+            "constant": self.constant,
             "answer": self._answer_around,
             "looked_at": self._looked_at_around,
             "shown": self._shown_around,
             "detach": self._detach_around,
-            "write": self._write_around,
+            "write": self.write,
         }
         self.hooks = Hooks(around, methods)
         self.hooks.set()
 
     # What is asked of the traces around, and of this one, and ends the loop.
-
-    def _constant_around(self, value: Any) -> Tracer:
-        self.settle()
-        return self.around[0].constant(value)
 
     def _answer_around(self, tracer: Tracer, question: Any) -> Any:
         self.settle()
@@ -138,23 +147,15 @@ class TemplateTrace(ClosureTrace):
         self.settle()
         return tracer._trace.detach(tracer)
 
-    def _write_around(self, root: Tracer, region: Any, value: Any) -> None:
-        self.settle()
-        root._trace.write(root, region, value)
-
-    constant = _constant_around
     looked_at = _looked_at_around
     shown = _shown_around
     detach = _detach_around
-    write = _write_around
 
-    def check_alone(self, root: Tracer) -> None:
-        if root._buffer is not None:  # it is going to be written here and there
+    def written_out(self, root: Tracer) -> None:
+        if self.over or not self._may_adopt(root):
             self.settle()
-            root._trace.check_alone(root)
-
-    def written_out(self) -> None:
-        self.settle()
+        else:
+            self._adopt(root)
 
     def written_to(self) -> None:
         for trace in self.around:
@@ -183,9 +184,21 @@ class TemplateTrace(ClosureTrace):
         self.made.append(weakref.ref(result))
         return result
 
+    def constant(self, value: Any) -> Tracer:
+        if isinstance(value, Tracer):
+            self.settle()
+            return value if value._trace is self.around[0] else self.around[0].constant(value)
+        result = super().constant(value)
+        self.made.append(weakref.ref(result))
+        self.around[0].cut = True
+        return result
+
     def lifted(self, a: Any) -> Any:
         """What stands here for a value of a trace around."""
         if type(a) is not Tracer or a._trace is self:
+            return a
+        if a._buffer is not None and is_private(a) and self._may_adopt(root_of(a)):
+            self._adopt(root_of(a))
             return a
         found = self.stands.get(id(a))
         if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
@@ -201,12 +214,54 @@ class TemplateTrace(ClosureTrace):
             self.origin.setdefault(stand._node, a)
         return stand
 
-    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    # Arrays that are written.
+
+    def _may_adopt(self, root: Tracer) -> bool:
+        """Whether an array of the innermost trace around may be one of this trace from now on."""
+        if self.steps is not None or root._trace is not self.around[0] or id(root) in self.stands:
+            return False
+        return not any([t.arguments is not None and id(root) in t.arguments[0] for t in self.around])
+
+    def _adopt(self, root: Tracer) -> None:
+        """Take over an array that is written here and there, and the views of it."""
+        with self.hooks.away():
+            own_storage(root)
+            stand = super().lifted(root)
+        self.origin.setdefault(stand._node, root)
+        root._trace, root._node, root._square = self, stand._node, None
+        root._value = copied(stand._value)
+        root._buffer.private_node = False
+        self.made.append(weakref.ref(root))
+        for view in root._buffer.held_views():
+            view._buffer.where()
+            view._trace, view._node = self, None
+            view._buffer.version, view._buffer.base = -1, None
+            self.made.append(weakref.ref(view))
+
+    def write(self, root: Tracer, region: Region, value: Any) -> None:
+        self._look_if_due()
+        if not self.over:
+            if type(region) is Moving or (root._trace is not self and not self._may_adopt(root)):
+                self.settle()
+            elif root._trace is not self:
+                self._adopt(root)
+        if not self.over and self.steps is None:
+            RecordTrace.write(self, root, region, self.lifted(value))
+            self.applied += 1
+        elif self.over or not self._expected_write(root, region, value):
+            self.settle()
+            own_storage(root)
+            root._trace.write(root, region, value)
+
+    def _look_if_due(self) -> None:
         if not self.over:
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
             elif len(self.equations) == self.awaited:
                 self._begin_if_sound(self._flow(*self.expected))
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self._look_if_due()
         if self.over:
             return self._on_traces_around(primitive, args, params)
         if self.steps is None:
@@ -244,9 +299,13 @@ class TemplateTrace(ClosureTrace):
 
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
+        if primitive.view:
+            view = self._lazy_view(primitive, args[0], params)
+            if view is not None:
+                return view
         step = self.steps[self.at]  # type: ignore[index]
         if primitive is not step.primitive or len(args) != step.arity:
-            return self._on_traces_around(primitive, args, params)
+            return self._read_anew(primitive, args, params)
         self.errors.look()
         values: list[Any] = []
         moved: list[tuple[Any, Any]] | None = None
@@ -260,14 +319,24 @@ class TemplateTrace(ClosureTrace):
                     a = self.lifted(a)
                     if a is None:
                         return self._on_traces_around(primitive, args, params)
+                value = a._value
+                if a._buffer is not None:
+                    if _is_behind(a):
+                        return self._read_anew(primitive, args, params)
+                    if not primitive.view and is_private(a):
+                        value = kept(value)
                 node = a._node
-                if node is not x:  # which is what is fixed
+                if node is x:  # which is what is fixed
+                    values.append(value)
+                    continue
+                if type(node) is not np.ndarray:
                     if type(node) is not int:
                         node = self.number.get(node, 0)
                     if kind or here - node != x:
                         return self._on_traces_around(primitive, args, params)
-                values.append(a._value)
-                continue
+                    values.append(value)
+                    continue
+                a = node  # of an array that the repetition makes
             if kind == CONSTANT:
                 if a is not x and not same_constant(a, x):
                     return self._on_traces_around(primitive, args, params)
@@ -310,8 +379,64 @@ class TemplateTrace(ClosureTrace):
             attach_view(result, self.lifted(args[0]), primitive, params)
         return result
 
+    def _read_anew(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        """An operation on views of what has been written: they are read by operations before it."""
+        behind = [a for a in args if type(a) is Tracer and a._trace is self and _is_behind(a)]
+        for a in behind:
+            refresh_node(a)
+        if behind and not self.over:
+            return self._expected(primitive, args, params)
+        return self._on_traces_around(primitive, args, params)
+
+    def _lazy_view(self, primitive: Primitive, x: Any, params: dict[str, Any]) -> Any:
+        """A view of an array that is written, without an operation."""
+        if type(x) is not Tracer or x._buffer is None or x._trace is not self:
+            return None
+        return lazy_view(self, x, primitive, params)
+
+    def _expected_write(self, root: Tracer, region: Region, value: Any) -> bool:
+        """Whether a write is the one that the template has here; it is done then."""
+        if type(value) is Tracer:
+            value = self.lifted(value)
+            if value is None:
+                return False
+            refresh_node(value)
+            if self.over:
+                return False
+        else:
+            value = np.array(value)
+        assert self.steps is not None
+        step = self.steps[self.at]
+        if step.primitive is not write_region or not self._is_operand(root._node, step.operands[0]):
+            return False
+        kind, x = step.operands[1]
+        moved: list[tuple[Any, Any]] = []
+        node = value._node if type(value) is Tracer else value
+        if kind == MOVING:
+            if type(node) is not np.ndarray or not x.takes(node):
+                return False
+            moved.append((x.values, node))
+        elif not self._is_operand(node, (kind, x)):
+            return False
+        if step.place is None:
+            if not region.same(step.params["region"]):
+                return False
+        else:
+            place = window_of({"region": region}, root.shape)
+            if place is None or place[1].key != step.region.key:
+                return False
+            moved.append((step.place.values, place[0]))
+        write_value(root, region, value._value if type(value) is Tracer else value)
+        for rows, a in moved:
+            rows.append(a)
+        root._node = self.here << BITS
+        self._advance()
+        return True
+
     def answer(self, tracer: Tracer, question: Any) -> Any:
         # What is computed for the question may be what differs.
+        if tracer._buffer is not None:
+            refresh_node(tracer)
         if question is not np.array and tracer.shape:
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
@@ -322,7 +447,7 @@ class TemplateTrace(ClosureTrace):
             assert self.steps is not None
             step = self.steps[self.at]
             answer = question(tracer._value)
-            if step.primitive is guard and self._is_operand(tracer, step):
+            if step.primitive is guard and self._is_operand(tracer._node, step.operands[0]):
                 expected = step.params["expected"]
                 if type(answer) is type(expected) and np.array_equal(answer, expected):
                     self._advance()
@@ -330,11 +455,13 @@ class TemplateTrace(ClosureTrace):
             self.settle()
         return tracer._trace.answer(tracer, question)
 
-    def _is_operand(self, tracer: Tracer, step: ExpectedStep) -> bool:
-        ((kind, x),) = step.operands
-        node = tracer._node
+    def _is_operand(self, node: Any, operand: tuple[int, Any]) -> bool:
+        """Whether what stands for a value is the operand that is expected, if it does not move."""
+        kind, x = operand
         if kind == FIXED:
             return node is x
+        if type(node) is np.ndarray:
+            return kind == CONSTANT and same_constant(node, x)
         if type(node) is not int:
             node = self.number.get(node, 0)
         return kind == RELATIVE and (self.here << BITS) - node == x
@@ -467,7 +594,8 @@ class TemplateTrace(ClosureTrace):
         loops = self.steps is not None and self.repetitions > 0
         values = self._emitted(held) if loops else self._unrolled()
         for t in held:
-            self._give(t, values[t._node])
+            literal = type(t._node) is np.ndarray
+            self._give(t, t._node if literal else values[t._node])
         for t in views:
             t._trace = t._buffer.root._trace
         self.finished = True
@@ -495,6 +623,8 @@ class TemplateTrace(ClosureTrace):
         any_: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for t in held:
             node = t._node
+            if type(node) is np.ndarray:
+                continue
             if isinstance(node, Var):
                 if node in values:
                     continue
@@ -601,6 +731,8 @@ class TemplateTrace(ClosureTrace):
         """The values that somebody holds; and views, which are made anew of what they look into."""
         own = {id(t): t._node for _, t in self.captured}
         alive = [t for t in [r() for r in self.made] if t is not None]
+        stored = [t._buffer for t in alive if type(t._buffer) is Storage]
+        alive += [v for storage in stored for v in storage.held_views()]
         held = {id(t): t for t in alive if t._trace is self and id(t) not in own}
         views = [t for t in held.values() if type(t._buffer) is View]
         for t in views:
@@ -610,7 +742,7 @@ class TemplateTrace(ClosureTrace):
                 root = t._buffer.root = self.origin[own[id(root)]]
                 if root._buffer is None:
                     root._buffer = Storage()
-                root._buffer.viewed = True
+                root._buffer.looked_into_by(t)
             elif root._trace is self:
                 held[id(root)] = root
             t._node, t._buffer.version, t._buffer.base = None, -1, None
@@ -623,13 +755,15 @@ class TemplateTrace(ClosureTrace):
             value = self.around[0].constant(np.array(value)[()])
         if not t.shape:
             value = number(value) if is_number(t) else array(value)
-        viewed = t._buffer is not None and t._buffer.viewed
-        stored = t._buffer is not None
-        t._trace, t._node, t._value = value._trace, value._node, value._value
-        t._square, t._buffer = None, None
-        if stored:
-            t._buffer = Storage()
-            t._buffer.viewed = viewed
+        t._trace, t._node, t._value, t._square = value._trace, value._node, value._value, None
+        if t._buffer is not None:  # what it is given may be somebody else's as well
+            t._buffer.private = t._buffer.private_node = False
+
+
+def _is_behind(a: Tracer) -> bool:
+    """Whether an array is a view that has to be read anew."""
+    view = a._buffer
+    return type(view) is View and view.version != view.root._buffer.version
 
 
 def _fewest_carries(found: Stretch) -> int:
