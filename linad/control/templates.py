@@ -254,7 +254,7 @@ class TemplateTrace(ClosureTrace):
             root._trace.write(root, region, value)
 
     def _look_if_due(self) -> None:
-        if not self.over:
+        if not self.over and self.steps is None:
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
             elif len(self.equations) == self.awaited:

@@ -11,6 +11,7 @@ from linad.jit import specializations
 X = np.array([0.7, 0.3, 0.5])
 ROWS = np.random.default_rng(0).standard_normal((200, 3))
 N = 100
+M = 170
 
 
 def step(y, x):
@@ -118,9 +119,9 @@ def view_of_the_last_one(x):
 
 
 def row_to_row(x):
-    u = np.zeros((N + 1, 3), like=x)
+    u = np.zeros((M + 1, 3), like=x)
     u[0] = x
-    for i in range(N):
+    for i in range(M):
         u[i + 1] = u[i]
         u[i + 1, i % 3] = 0.9 * u[i, 0] + x[1]
     return np.sum(u * u)
@@ -137,7 +138,7 @@ def numbers_written(x):
 
 def snapshots(x):
     u, kept = x * 1.0, []
-    for i in range(N):
+    for i in range(M):
         u[i % 3] = 0.5 * u[i % 3] + x[0] * u[(i + 1) % 3]
         if i % 50 == 49:
             kept.append(u.copy())
@@ -156,16 +157,16 @@ def history(x):
 
 def parts_of_complex_numbers(x):
     z = x * (1.0 + 0.5j)
-    for i in range(N):
+    for i in range(M):
         z.real[i % 2] = 0.9 * z.imag[i % 2] + x[0]
         z = z * (0.9 + 0.1j)
     return np.sum(np.abs(z) ** 2)
 
 
 def positions(x):
-    u = np.zeros(2 * N, like=x)
-    for i in range(N):
-        u[[i, 2 * N - 1 - i]] = x[:2] * u[[i - 1, i - 2]] + x[1:]
+    u = np.zeros(2 * M, like=x)
+    for i in range(M):
+        u[[i, 2 * M - 1 - i]] = x[:2] * u[[i - 1, i - 2]] + x[1:]
     return np.sum(u * u)
 
 
@@ -188,17 +189,17 @@ def written_before(x):
 
 
 def other_array_late(x):
-    a, b = np.zeros(N + 1, like=x), np.zeros(N + 1, like=x)
-    for i in range(N):
-        (a if i < 80 else b)[i + 1] = 0.9 * a[i] + x[0] + b[i] * x[1]
+    a, b = np.zeros(M + 1, like=x), np.zeros(M + 1, like=x)
+    for i in range(M):
+        (a if i < 150 else b)[i + 1] = 0.9 * a[i] + x[0] + b[i] * x[1]
     return np.sum(a * x[0] + b)
 
 
 def other_region_late(x):
-    u = np.zeros(N + 2, like=x)
-    for i in range(N):
+    u = np.zeros(M + 2, like=x)
+    for i in range(M):
         y = 0.9 * u[i] + x[0] * x[1]
-        if i < 80:
+        if i < 150:
             u[i + 1] = y
         else:
             u[i + 1 : i + 2] = y
@@ -206,27 +207,27 @@ def other_region_late(x):
 
 
 def other_value_late(x):
-    u = np.zeros(N + 1, like=x)
-    for i in range(N):
+    u = np.zeros(M + 1, like=x)
+    for i in range(M):
         y = 0.9 * u[i] + x[0] * x[1]
-        u[i + 1] = y if i != 80 else u[0] + 1.0
+        u[i + 1] = y if i != 150 else u[0] + 1.0
     return np.sum(u * u)
 
 
 def no_write_late(x):
-    u = np.zeros(N + 1, like=x)
-    for i in range(N):
+    u = np.zeros(M + 1, like=x)
+    for i in range(M):
         y = 0.9 * u[i] + x[0] * x[1]
-        if i != 80:
+        if i != 150:
             u[i + 1] = y
     return np.sum(u * u)
 
 
 def bound_anew(x):
     u, old = x * 1.0, []
-    for i in range(N):
+    for i in range(M):
         u[1] = 0.5 * u[1] + x[0] * u[0]
-        if i == 70:
+        if i == 150:
             old.append(u)
             u = u * 1.0
     return np.sum(u) * np.sum(old[0])
@@ -234,26 +235,26 @@ def bound_anew(x):
 
 def swapped(x):
     a, b = x * 1.0, x * 2.0
-    for i in range(N):
+    for i in range(M):
         a[i % 3] = 0.5 * b[(i + 1) % 3] + x[0]
         a, b = b, a
     return np.sum(a) * np.sum(b)
 
 
 def left_in_the_middle(x):
-    u = np.zeros(N + 1, like=x)
-    for i in range(N):
+    u = np.zeros(M + 1, like=x)
+    for i in range(M):
         y = 0.9 * u[i] + x[0]
         u[i + 1] = y
-        if i == 77:
+        if i == 150:
             break
         u[i] = 0.5 * y
     return np.sum(u * u)
 
 
 def caught(x):
-    u, failures = np.zeros(N + 1, like=x), 0.0
-    for i in range(N + 5):
+    u, failures = np.zeros(M + 1, like=x), 0.0
+    for i in range(M + 5):
         try:
             u[i + 1] = 0.9 * u[i] + x[0]
         except IndexError:
@@ -262,10 +263,10 @@ def caught(x):
 
 
 def broadcast_values(x):
-    a = np.zeros((N, 3), like=x)
-    for i in range(N):
+    a = np.zeros((M, 3), like=x)
+    for i in range(M):
         a[i] = x[i % 3] + (a[i - 1, 1] if i else x[0]) * 0.5
-        a[i, :2] = ROWS[i, 0]
+        a[i, :2] = ROWS[i % 200, 0]
     return np.sum(a * a)
 
 
