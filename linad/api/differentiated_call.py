@@ -146,18 +146,15 @@ class DifferentiatedCall:
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
         around = running_trace()
+        rolls = isinstance(around, RecordTrace) and around.rolls and around.template is None
         mark, loops = 0, 0
-        if isinstance(around, RecordTrace) and around.rolls:
+        if rolls:
             # What f knows of the same values by another way has no derivative here; on a tape
             # they are told apart by their variables.
             self.values = [around.by_another_name(v) for v in self.values]
             mark, loops = len(around.equations), around.loops
         results, J = linearize_leaves(self, self.values, self.in_tree)
-        if (
-            isinstance(around, RecordTrace)
-            and around.rolls
-            and (len(around.equations) - mark >= LONG or around.loops > loops)
-        ):
+        if rolls and (len(around.equations) - mark >= LONG or around.loops > loops):
             results, J = self._rolled(around, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.

@@ -167,6 +167,20 @@ class Roller:
         return Stretch(self, start, period, count, carried, moving).checked()
 
 
+def periods(codes: np.ndarray, most: int) -> list[int]:
+    """With which periods codes repeat themselves, but for some at the beginning; the shortest
+    ones, of which there are repetitions enough."""
+    total, found = len(codes), list[int]()
+    same = np.flatnonzero(codes[:-1] == codes[-1])
+    for period in (total - 1 - same[::-1]).tolist():
+        if total // period < LEAST_REPETITIONS or len(found) == most:
+            break
+        begin = total % period
+        if np.array_equal(codes[begin + period :], codes[begin : total - period]):
+            found.append(period)
+    return found
+
+
 class Stretch:
     """Equal repetitions, and the loop that they are."""
 

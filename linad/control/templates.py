@@ -42,7 +42,7 @@ from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
 from linad.control.python_loop import run_equations
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, periods
 from linad.control.template_steps import (
     CONSTANT,
     FIXED,
@@ -61,12 +61,17 @@ from linad.core.regions import Region, write_region
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
-from linad.transforms.record import RecordTrace
+from linad.transforms.record import RecordTrace, may_raise
 
 _bare = object.__new__  # without the calls of a constructor
 
 BITS = 6
 """A value is known by its operation, shifted by so many bits, and its place among the results."""
+
+
+MOST_PERIODS = 8
+"""Periods that are tried where the shortest is none: some repetitions may do in turn what others do,
+or look further back than one."""
 
 
 class SharedOperands(PlainOperands):
@@ -104,6 +109,7 @@ class TemplateTrace(ClosureTrace):
     def __init__(self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int) -> None:
         super().__init__()
         self.watch, self.around, self.recorder, self.period = watch, around, recorder, period
+        recorder.template = self
         self.operands = SharedOperands(recorder.operands)
         self.errors = recorder.errors
         self.over = False
@@ -123,7 +129,7 @@ class TemplateTrace(ClosureTrace):
             "answer": self._answer_around,
             "looked_at": self._looked_at_around,
             "shown": self._shown_around,
-            "detach": self._detach_around,
+            "detach": self.detach,
             "write": self.write,
         }
         self.hooks = Hooks(around, methods)
@@ -143,13 +149,13 @@ class TemplateTrace(ClosureTrace):
         self.settle()
         tracer._trace.shown(tracer)
 
-    def _detach_around(self, tracer: Tracer) -> Any:
-        self.settle()
-        return tracer._trace.detach(tracer)
-
     looked_at = _looked_at_around
     shown = _shown_around
-    detach = _detach_around
+
+    def detach(self, tracer: Tracer) -> Any:
+        for trace in self.around:
+            trace.derives = True
+        return super().detach(tracer)
 
     def written_out(self, root: Tracer) -> None:
         if self.over or not self._may_adopt(root):
@@ -258,7 +264,7 @@ class TemplateTrace(ClosureTrace):
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
             elif len(self.equations) == self.awaited:
-                self._begin_if_sound(self._flow(*self.expected))
+                self._begin_if_sound(_to_the_end(self._roller(), *self.expected))
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         self._look_if_due()
@@ -484,33 +490,29 @@ class TemplateTrace(ClosureTrace):
     def _look(self) -> None:
         """See whether what was recorded repeats itself; if it does, find out where a repetition
         is best said to begin."""
-        count = self.looks.pop(0)
+        self.looks.pop(0)
         total = len(self.equations)
-        period, rest = divmod(total, count)
-        tries = [(0, period), (period, period)] if not rest else []
-        if tries and not self.looks:  # one repetition in two may swap what the other does
-            tries += [(total % (2 * period), 2 * period)]
-        for start, length in tries:
-            found = self._flow(start, length)
-            if found is not None:
+        roller = self._roller()
+        for period in periods(roller.codes, most=MOST_PERIODS if not self.looks else 1):
+            start = total % period
+            for first in (start, start + period):
+                found = _to_the_end(roller, first, period)
+                if found is None:
+                    continue
                 later = _fewest_carries(found)
                 if later:
                     self.looks = []
-                    self.awaited, self.expected = total + later, (start + later, length)
+                    self.awaited, self.expected = total + later, (first + later, period)
                 else:
                     self._begin_if_sound(found)
                 return
         if not self.looks:
             self.settle()
 
-    def _flow(self, start: int, period: int) -> Stretch | None:
-        """The repetitions from an equation to the end, if they are equal."""
+    def _roller(self) -> Roller:
         self.places = Places()
         stands = [t._node for _, t in self.captured]
-        tape = self.places.apart(tape_of("loop", stands, self.equations, []))
-        total = len(self.equations)
-        found = Roller(tape).flow(start, period, (total - start) // period)
-        return found if found is not None and found.start + found.size == total else None
+        return Roller(self.places.apart(tape_of("loop", stands, self.equations, [])))
 
     def _begin_if_sound(self, found: Stretch | None) -> None:
         if found is None or not self._is_sound(found):
@@ -527,9 +529,7 @@ class TemplateTrace(ClosureTrace):
         own = {v for e in one for v in e.outputs} | set(found.init)
         if any([isinstance(a, Var) and a in inside - own for e in one for a in e.inputs]):
             return False
-        return not any(
-            [e.primitive.partial and used.isdisjoint(e.outputs) for e in found.repetition(1)]
-        )
+        return not any([may_raise(e) and used.isdisjoint(e.outputs) for e in one])
 
     def _begin(self, found: Stretch) -> None:
         self.stretch = found
@@ -599,6 +599,7 @@ class TemplateTrace(ClosureTrace):
         for t in views:
             t._trace = t._buffer.root._trace
         self.finished = True
+        self.recorder.template = None
         self.recorder.loops += loops
         self.watch.template_ended(loops)
 
@@ -758,6 +759,13 @@ class TemplateTrace(ClosureTrace):
         t._trace, t._node, t._value, t._square = value._trace, value._node, value._value, None
         if t._buffer is not None:  # what it is given may be somebody else's as well
             t._buffer.private = t._buffer.private_node = False
+
+
+def _to_the_end(roller: Roller, start: int, period: int) -> Stretch | None:
+    """The repetitions from an equation to the end, if they are equal."""
+    total = len(roller.codes)
+    found = roller.flow(start, period, (total - start) // period)
+    return found if found is not None and found.start + found.size == total else None
 
 
 def _is_behind(a: Tracer) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.traces import Trace
+from linad.arrays.traces import Trace, interrupt_pending
 from linad.control.hooks import Hooks
 from linad.control.templates import TemplateTrace
 from linad.core.marks import running, running_traces
@@ -144,7 +144,7 @@ class LoopWatch:
     def _begin(self) -> Callable[..., Any]:
         self.hooks.remove()
         period = self.period
-        self._forget()
+        interrupt_pending()
         self.template = TemplateTrace(self, list(running_traces()), self.recorder, period)
         return self.template.apply
 
@@ -156,7 +156,7 @@ class LoopWatch:
             self._set_hooks()
 
     def interrupt(self) -> None:
-        """Another trace begins: what it does is not seen here."""
+        """Another recorder begins: what it does is not seen here."""
         if self.template is not None:
             self.template.settle()
         self._forget()
