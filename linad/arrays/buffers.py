@@ -159,6 +159,8 @@ def is_settled(buffer: Storage | View, for_view: bool) -> bool:
 
 def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
     """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
+    if isinstance(x._value, np.generic):
+        return  # a number has none
     new = y._value if type(y._value) is np.ndarray else concrete(y)
     root = root_of(x)
     base = root._value if type(root._value) is np.ndarray else concrete(root)

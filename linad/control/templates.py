@@ -305,8 +305,8 @@ class TemplateTrace(ClosureTrace):
 
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
-        if primitive.view:
-            view = self._lazy_view(primitive, args[0], params)
+        if primitive.view and args[0]._buffer is not None:
+            view = lazy_view(self, args[0], primitive, params)
             if view is not None:
                 return view
         step = self.steps[self.at]  # type: ignore[index]
@@ -322,9 +322,13 @@ class TemplateTrace(ClosureTrace):
             k += 1
             if type(a) is Tracer:
                 if a._trace is not self:
-                    a = self.lifted(a)
-                    if a is None:
-                        return self._on_traces_around(primitive, args, params)
+                    met = self.stands.get(id(a))
+                    if met is not None and met[1] is a._node and a._buffer is None:
+                        a = met[2]  # which is held here, so that it is still the same
+                    else:
+                        a = self.lifted(a)
+                        if a is None:
+                            return self._on_traces_around(primitive, args, params)
                 value = a._value
                 if a._buffer is not None:
                     if _is_behind(a):
@@ -380,7 +384,10 @@ class TemplateTrace(ClosureTrace):
         if moved is not None:
             for rows, a in moved:
                 rows.append(kept(a) if type(a) is np.ndarray else a)
-        self._advance()
+        self.here += 1
+        self.at += 1
+        if self.at == self.size:
+            self._begin_anew()
         if primitive.view and type(y) is np.ndarray:
             attach_view(result, self.lifted(args[0]), primitive, params)
         return result
@@ -393,12 +400,6 @@ class TemplateTrace(ClosureTrace):
         if behind and not self.over:
             return self._expected(primitive, args, params)
         return self._on_traces_around(primitive, args, params)
-
-    def _lazy_view(self, primitive: Primitive, x: Any, params: dict[str, Any]) -> Any:
-        """A view of an array that is written, without an operation."""
-        if type(x) is not Tracer or x._buffer is None or x._trace is not self:
-            return None
-        return lazy_view(self, x, primitive, params)
 
     def _expected_write(self, root: Tracer, region: Region, value: Any) -> bool:
         """Whether a write is the one that the template has here; it is done then."""
@@ -476,14 +477,15 @@ class TemplateTrace(ClosureTrace):
         self.here += 1
         self.at += 1
         if self.at == self.size:
-            self.at = 0
-            self.repetitions += 1
-            if len(self.made) > self.limit:
-                self._prune()
+            self._begin_anew()
 
-    def _prune(self) -> None:
-        self.made = [r for r in self.made if r() is not None]
-        self.limit = 1024 + 2 * len(self.made)
+    def _begin_anew(self) -> None:
+        """Expect the first operation of the next repetition."""
+        self.at = 0
+        self.repetitions += 1
+        if len(self.made) > self.limit:
+            self.made = [r for r in self.made if r() is not None]
+            self.limit = 1024 + 2 * len(self.made)
 
     # The template.
 
