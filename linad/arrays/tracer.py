@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, View, in_memory, is_private, read_at, refresh, refresh_node
+from linad.arrays.buffers import (
+    Storage,
+    View,
+    in_memory,
+    is_private,
+    read_at,
+    refresh,
+    refresh_node,
+)
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into

@@ -146,6 +146,8 @@ class Roller:
         if np.any(carried & (maker[1] < start << 6)):
             return None
         fixed = ~relative & (name[2] == name[1])
+        if np.any(fixed & within[2]):  # made by the first repetition, which is to be left out
+            return None
         moving = ~relative & ~fixed
         if np.any(moving & (name[1] > 0)):
             return None

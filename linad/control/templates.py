@@ -23,21 +23,19 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import (
-    Storage,
     View,
     attach_view,
     is_private,
     lazy_view,
     own_storage,
     refresh_node,
-    root_of,
 )
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
-from linad.arrays.zero_dim import array, is_number, number
+from linad.control.adopting import AdoptingTrace
 from linad.control.bodies import Body, known, tape_of
-from linad.control.closures import ClosureTrace, plain
+from linad.control.closures import plain
 from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
@@ -54,7 +52,7 @@ from linad.control.template_steps import (
     same_constant,
     same_plain,
 )
-from linad.core.memory_layouts import copied, kept
+from linad.core.memory_layouts import kept
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
@@ -70,8 +68,8 @@ BITS = 6
 
 
 MOST_PERIODS = 8
-"""Periods that are tried where the shortest is none: some repetitions may do in turn what others do,
-or look further back than one."""
+"""Periods that are tried where the shortest is none: repetitions may take turns, or look further
+back than one."""
 
 
 class SharedOperands(PlainOperands):
@@ -91,7 +89,7 @@ class SharedOperands(PlainOperands):
         return found[1]
 
 
-class TemplateTrace(ClosureTrace):
+class TemplateTrace(AdoptingTrace):
     """Takes the place of the traces around while a loop of Python's repeats itself.
 
     Parameters
@@ -107,16 +105,12 @@ class TemplateTrace(ClosureTrace):
     """
 
     def __init__(self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int) -> None:
-        super().__init__()
-        self.watch, self.around, self.recorder, self.period = watch, around, recorder, period
+        super().__init__(around)
+        self.watch, self.recorder, self.period = watch, recorder, period
         recorder.template = self
         self.operands = SharedOperands(recorder.operands)
         self.errors = recorder.errors
-        self.over = False
-        self.made: list[weakref.ref[Tracer]] = []
         self.limit = 1024  # of these, until those that are gone are left out
-        self.origin: dict[Var, Tracer] = {}  # by what stands for it: a value from outside
-        self.stands: dict[int, tuple[Tracer, Any, Tracer]] = {}
         self.applied = 0
         self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
         self.looks.append(2 * self.looks[0])
@@ -157,38 +151,11 @@ class TemplateTrace(ClosureTrace):
             trace.derives = True
         return super().detach(tracer)
 
-    def written_out(self, root: Tracer) -> None:
-        if self.over or not self._may_adopt(root):
-            self.settle()
-        else:
-            self._adopt(root)
-
     def written_to(self) -> None:
         for trace in self.around:
             trace.written_to()
 
-    def takes_over(self, x: Tracer) -> bool:
-        if self.over or x._trace not in self.around or x._buffer is not None:
-            return False
-        known_here = self.stands.get(id(x))
-        if known_here is not None and known_here[2]._buffer is not None:
-            self.settle()  # there are views of it
-            return False
-        if any([t.arguments is not None and id(x) in t.arguments[0] for t in self.around]):
-            return False
-        x._trace, x._square = self, None
-        self.made.append(weakref.ref(x))
-        return True
-
-    def aliased(self, made: Tracer) -> None:
-        self.made.append(weakref.ref(made))
-
     # Operations.
-
-    def _result(self, value: Any) -> Tracer:
-        result = super()._result(value)
-        self.made.append(weakref.ref(result))
-        return result
 
     def constant(self, value: Any) -> Tracer:
         if isinstance(value, Tracer):
@@ -199,52 +166,16 @@ class TemplateTrace(ClosureTrace):
         self.around[0].cut = True
         return result
 
-    def lifted(self, a: Any) -> Any:
-        """What stands here for a value of a trace around."""
-        if type(a) is not Tracer or a._trace is self:
-            return a
-        if a._buffer is not None and is_private(a) and self._may_adopt(root_of(a)):
-            self._adopt(root_of(a))
-            return a
-        found = self.stands.get(id(a))
-        if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
-            return found[2]
-        if self.steps is None:
-            # A copy of what a trace around holds is that trace's operation.
-            with self.hooks.away():
-                stand = super().lifted(a)
-        else:
-            stand = self._met_before(a)
-        if stand is not None:
-            self.stands[id(a)] = a, a._node, stand
-            self.origin.setdefault(stand._node, a)
-        return stand
-
-    # Arrays that are written.
-
-    def _may_adopt(self, root: Tracer) -> bool:
-        """Whether an array of the innermost trace around may be one of this trace from now on."""
-        if self.steps is not None or root._trace is not self.around[0] or id(root) in self.stands:
-            return False
-        return not any([t.arguments is not None and id(root) in t.arguments[0] for t in self.around])
-
-    def _adopt(self, root: Tracer) -> None:
-        """Take over an array that is written here and there, and the views of it."""
-        with self.hooks.away():
-            own_storage(root)
-            stand = super().lifted(root)
-        self.origin.setdefault(stand._node, root)
-        root._trace, root._node, root._square = self, stand._node, None
-        root._value = copied(stand._value)
-        root._buffer.private_node = False
-        self.made.append(weakref.ref(root))
-        for view in root._buffer.held_views():
-            view._buffer.where()
-            view._trace, view._node = self, None
-            view._buffer.version, view._buffer.base = -1, None
-            self.made.append(weakref.ref(view))
-
     def write(self, root: Tracer, region: Region, value: Any) -> None:
+        if (
+            id(root) in self.substitutes
+        ):  # through a view that was made here, of an array from outside
+            self.settle()
+            root = self.origin[root._node]
+            own_storage(root)
+            root._trace.write(root, region, value)
+            root._buffer.version += 1
+            return
         self._look_if_due()
         if not self.over:
             if type(region) is Moving or (root._trace is not self and not self._may_adopt(root)):
@@ -523,21 +454,17 @@ class TemplateTrace(ClosureTrace):
             self._begin(found)
 
     def _is_sound(self, found: Stretch) -> bool:
-        """Whether nothing in it might raise unnoticed, and all that is fixed is made before."""
+        """Whether nothing in it might raise unnoticed."""
         last = [*found.repetition(found.count - 2), *found.repetition(found.count - 1)]
         used = {a for e in last for a in e.inputs if isinstance(a, Var)}
-        inside = {v for j in range(found.count) for e in found.repetition(j) for v in e.outputs}
-        one = found.repetition(1)
-        own = {v for e in one for v in e.outputs} | set(found.init)
-        if any([isinstance(a, Var) and a in inside - own for e in one for a in e.inputs]):
-            return False
-        return not any([may_raise(e) and used.isdisjoint(e.outputs) for e in one])
+        return not any([may_raise(e) and used.isdisjoint(e.outputs) for e in found.repetition(1)])
 
     def _begin(self, found: Stretch) -> None:
         self.stretch = found
         equations = found.tape.equations
         self.size = found.period
         self.here, self.at, self.repetitions = len(equations), 0, 0
+        self.takes_up = False
         first = len(equations) - 2 * found.period
         self.number = {
             v: ((first + k) << BITS) + o
@@ -575,13 +502,6 @@ class TemplateTrace(ClosureTrace):
         return ExpectedStep(
             primitive, count, tuple(operands), params, plain_ones, results, first, place, region
         )
-
-    def _met_before(self, a: Tracer) -> Tracer | None:
-        """What stands for a value from outside, None if it is a new one."""
-        version = getattr(root_of(a)._buffer, "version", 0)
-        if type(a._buffer) is View and a._buffer.version != version:
-            return None
-        return self._known.get(("tracer", id(a._value), id(a._node), version))
 
     # The end.
 
@@ -729,38 +649,6 @@ class TemplateTrace(ClosureTrace):
                 made[here + o] = v
             here += 1 << BITS
         return made
-
-    def _held(self) -> tuple[list[Tracer], list[Tracer]]:
-        """The values that somebody holds; and views, which are made anew of what they look into."""
-        own = {id(t): t._node for _, t in self.captured}
-        alive = [t for t in [r() for r in self.made] if t is not None]
-        stored = [t._buffer for t in alive if type(t._buffer) is Storage]
-        alive += [v for storage in stored for v in storage.held_views()]
-        held = {id(t): t for t in alive if t._trace is self and id(t) not in own}
-        views = [t for t in held.values() if type(t._buffer) is View]
-        for t in views:
-            root = root_of(t)
-            t._buffer.where()
-            if id(root) in own:
-                root = t._buffer.root = self.origin[own[id(root)]]
-                if root._buffer is None:
-                    root._buffer = Storage()
-                root._buffer.looked_into_by(t)
-            elif root._trace is self:
-                held[id(root)] = root
-            t._node, t._buffer.version, t._buffer.base = None, -1, None
-            del held[id(t)]
-        return list(held.values()), views
-
-    def _give(self, t: Tracer, value: Any) -> None:
-        """Make a value stand for another."""
-        if not isinstance(value, Tracer):
-            value = self.around[0].constant(np.array(value)[()])
-        if not t.shape:
-            value = number(value) if is_number(t) else array(value)
-        t._trace, t._node, t._value, t._square = value._trace, value._node, value._value, None
-        if t._buffer is not None:  # what it is given may be somebody else's as well
-            t._buffer.private = t._buffer.private_node = False
 
 
 def _to_the_end(roller: Roller, start: int, period: int) -> Stretch | None:

@@ -1,4 +1,8 @@
-"""Loops of Python's that write into arrays are recorded by templates too."""
+"""Templates take over arrays that a loop writes, and give them back."""
+
+import gc
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -6,6 +10,7 @@ import pytest
 import linad
 from linad.control import control_primitive
 from linad.control.repeat import Repeat
+from linad.errors import TracerError
 from linad.jit import specializations
 
 X = np.array([0.7, 0.3, 0.5])
@@ -309,6 +314,7 @@ def by_numpy(monkeypatch):
     monkeypatch.setattr(control_primitive, "compiler_is_off", lambda: True)
 
 
+@pytest.mark.sweep(part=0.4)
 @pytest.mark.parametrize("f", LOOPS)
 def test_same_values_and_gradients(f):
     compiled, gradient = linad.jit(f), linad.jit(linad.grad(f))
@@ -316,3 +322,173 @@ def test_same_values_and_gradients(f):
     for _ in range(2):  # recorded, and run
         np.testing.assert_allclose(compiled(X), value, rtol=1e-10)
         np.testing.assert_allclose(gradient(X), expected, rtol=1e-8, atol=1e-13)
+
+
+def _operations(rng):
+    """Operations of a random body: functions of what is there, and of the repetition's number."""
+    a, b, c = rng.integers(0, 3, 3)
+    s, back = float(rng.uniform(0.2, 0.6)), int(rng.integers(1, 4))
+
+    def shift(v, k, x):
+        v["y"] = s * v["y"] + 0.1 * np.sin(v["y"] * x[a]) + 0.1
+
+    def write_row(v, k, x):
+        v["u"][k + 1] = s * v["u"][k] + v["y"] * 0.1
+
+    def write_entry(v, k, x):
+        v["u"][k, a] = v["y"][b] * s + v["u"][k - 1, c] * 0.5
+
+    def look_back(v, k, x):
+        v["y"] = v["y"] + 0.05 * v["u"][max(k - back, 0)]
+
+    def entry_in_place(v, k, x):
+        v["w"][a] += 0.1 * v["y"][b] - 0.2 * v["w"][c]
+
+    def moving_entry(v, k, x):
+        v["w"][k % 3] = s * v["w"][(k + 1) % 3] + 0.01 * k
+
+    def through_a_view(v, k, x):
+        row = v["u"][k]
+        row[a:] = row[: 3 - a] * s
+        v["row"] = row
+
+    def read_a_view(v, k, x):
+        v["y"] = v["y"] + 0.02 * v["row"]
+
+    def made_here(v, k, x):
+        d = np.zeros_like(v["y"])
+        d[a] = v["y"][b] * x[c]
+        d[1:] += s
+        v["y"] = 0.7 * v["y"] + 0.1 * d
+
+    def remember(v, k, x):
+        v["path"].append(v["y"][a])
+        v["y"] = v["y"] + 0.01 * v["path"][max(len(v["path"]) - back, 0)]
+
+    def forget(v, k, x):
+        v["old"], v["w"] = v["w"], v["w"] * 1.0
+
+    def derivative(v, k, x):
+        v["y"] = 0.8 * v["y"] - 0.05 * linad.grad(lambda z: np.sum(z * z * x) * z[a])(v["y"])
+
+    def decision(v, k, x):
+        if v["y"][a] > -100.0:
+            v["y"] = v["y"] * 0.9
+
+    found = [shift, write_row, write_entry, look_back, entry_in_place, moving_entry]
+    found += [through_a_view, read_a_view, made_here, remember, forget, derivative, decision]
+    return [found[k] for k in rng.integers(0, len(found), rng.integers(3, 7))]
+
+
+def _random_loop(seed):
+    rng = np.random.default_rng(seed)
+    body, other = _operations(rng), _operations(rng)[0]
+    n = 30 + 500 // len(body)
+    differs = int(rng.integers(n // 2, 2 * n))  # or in no repetition
+
+    def f(x):
+        v = {"y": x * 1.0, "w": x * 0.5, "u": np.zeros((n + 1, 3), like=x), "path": [x[0]]}
+        v["u"][0] = x
+        v["row"] = v["u"][1:][0]
+        v["old"] = v["w"]
+        for k in range(n):
+            for operation in body:
+                operation(v, k, x)
+            if k == differs:
+                other(v, k, x)
+        total = np.sum(v["y"] ** 2) + np.sum(v["w"] * x) + np.sum(v["u"]) + np.sum(v["row"])
+        return total + np.sum(v["old"] ** 2) + sum(v["path"][::5])
+
+    return f
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(6), *[pytest.param(s, marks=pytest.mark.full) for s in range(6, 120)]]
+)
+def test_random_loops(seed):
+    f = _random_loop(seed)
+    value, expected = f(X), linad.grad(f)(X)
+    compiled, gradient = linad.jit(f), linad.jit(linad.grad(f))
+    np.testing.assert_allclose(compiled(X), value, rtol=1e-10)
+    np.testing.assert_allclose(compiled(0.5 * X), f(0.5 * X), rtol=1e-10)
+    np.testing.assert_allclose(gradient(X), expected, rtol=1e-8, atol=1e-12)
+
+
+def test_one_loop_of_all_repetitions():
+    made = linad.jit(rows)
+    made(X)
+    ((variant,),) = made.variants.values()
+    (loop,) = [e for e in variant.tape.equations if isinstance(e.primitive, Repeat)]
+    assert loop.primitive.n > N // 3
+    (whole,) = [e for e in variant.rolled.equations if isinstance(e.primitive, Repeat)]
+    assert whole.primitive.n == N
+
+
+def test_memory_does_not_grow_with_the_repetitions():
+    def recorded(n):
+        def f(x):
+            u = np.zeros(n + 1, like=x)
+            u[0] = x[0]
+            for i in range(n):
+                u[i + 1] = 0.9 * u[i] + 0.1 * np.sin(u[i] * x[1])
+            return np.sum(u)
+
+        gc.collect()
+        tracemalloc.start()
+        made = linad.jit(f)
+        made(X)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        ((variant,),) = made.variants.values()
+        return found, len(variant.tape.equations)
+
+    recorded(150)  # with what is remembered of any loop
+    (short, few), (long, many) = recorded(150), recorded(350)
+    assert many == few
+    assert long - short < 200 * 400  # equations would take ten times as much
+
+
+def test_error_in_a_step_leaves_the_arrays_as_they_are():
+    seen = []
+
+    def f(x):
+        u = np.zeros(N + 1, like=x)
+        try:
+            for i in range(N + 1):
+                u[i] = 0.5 * u[i - 1] + x[0]
+                if i == N - 5:
+                    raise RuntimeError("no more")
+        except RuntimeError:
+            seen.append(i)
+        return np.sum(u * x[1])
+
+    np.testing.assert_allclose(linad.jit(linad.grad(f))(X), linad.grad(f)(X), rtol=1e-10)
+    assert seen == [N - 5] * 2
+    with pytest.raises(IndexError):
+        linad.jit(lambda x: [x.copy().__setitem__(i, x[0]) for i in range(200)])(X)
+
+
+def test_inner_values_are_refused_in_outer_arrays():
+    def f(x):
+        u = np.zeros(N, like=x)
+
+        def inner(z):
+            for i in range(N):
+                z = 0.9 * z + x[1] * np.sin(z)
+                u[i] = z
+            return z
+
+        return linad.grad(inner)(x[0])
+
+    with pytest.raises(TracerError, match="inner derivative"):
+        linad.jit(f)(X)
+
+
+def test_threads():
+    def run(k):
+        x = X + 0.1 * k
+        return linad.jit(linad.grad(rows))(x), linad.grad(rows)(x)
+
+    with ThreadPoolExecutor(3) as pool:
+        for found, expected in pool.map(run, range(3)):
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
