@@ -50,15 +50,17 @@ class Storage:
         self._most = 16  # of these, until those that are gone are left out
 
     def looked_into_by(self, view: Any) -> None:
-        """Take note of a view."""
+        """Take note of a view; of which one, if somebody follows the function and may ask."""
         self.viewed = True
+        if view._trace.pending is None:
+            return
         self._views.append(weakref.ref(view))
         if len(self._views) > self._most:
             self._views = [r for r in self._views if r() is not None]
             self._most = 16 + 2 * len(self._views)
 
     def held_views(self) -> list[Any]:
-        """The views that somebody holds."""
+        """The views that somebody holds, of those that were taken note of."""
         return [v for v in [r() for r in self._views] if v is not None]
 
 

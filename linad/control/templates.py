@@ -107,7 +107,7 @@ class TemplateTrace(AdoptingTrace):
     def __init__(self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int) -> None:
         super().__init__(around)
         self.watch, self.recorder, self.period = watch, recorder, period
-        recorder.template = self
+        recorder.template, self.pending = self, watch
         self.operands = SharedOperands(recorder.operands)
         self.errors = recorder.errors
         self.limit = 1024  # of these, until those that are gone are left out
