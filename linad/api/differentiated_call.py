@@ -193,7 +193,7 @@ def _rolling_recorder() -> RecordTrace | None:
     return None
 
 
-LONG = 1000
+LONG = 200
 """Equations of a function from which it is worth looking for loops before it is differentiated."""
 
 

@@ -23,7 +23,7 @@ from numpy._core import _ufunc_config
 
 from linad.core.error_state import INITIAL
 from linad.core.machine_code import kept
-from linad.core.settings import changed
+from linad.core.settings import changed, current
 from linad.sweeps.cpu.engine import IN_ROWS
 from linad.sweeps.cpu.made_results import (
     INPUTS,
@@ -57,8 +57,8 @@ Python's and NumPy's numbers are structs of the header and the value."""
 # outside or 0, how many arguments there are; and for each 0 or an array that a number is put into,
 # and the types of such numbers.
 LOOK_UP, CALL, ASK, CONTEXT_VALUE, HOLD, DROP = range(0, 48, 8)
-NAME, CONTEXT, STATE, CHANGED, NONE = range(48, 88, 8)
-FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, COUNT, ARGUMENTS = range(88, 144, 8)
+NAME, CONTEXT, STATE, CHANGED, CURRENT, CHOSEN, NONE = range(48, 104, 8)
+FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, COUNT, ARGUMENTS = range(104, 160, 8)
 
 TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 """Numbers of Python's stable interface: of the slot, and of a flag."""
@@ -66,9 +66,12 @@ TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 
 @njit
 def _fits(w, args):
-    """Whether nothing is changed that compiled code follows, and numbers are where they were."""
+    """Whether settings and error state are those of the program, and numbers where they were."""
     if word(word(w + CHANGED) + LIST_LENGTH) != 0:
-        return False
+        chosen = call_c(word(w + ASK), (word(w + CURRENT),))
+        call_c(word(w + DROP), (chosen,))
+        if chosen != word(w + CHOSEN):
+            return False
     call_c(word(w + CONTEXT_VALUE), (word(w + CONTEXT), 0, w + FOUND))
     state = word(w + FOUND)
     call_c(word(w + DROP), (state,))
@@ -166,7 +169,9 @@ def entry(
     functions += [python.PyContextVar_Get, python.Py_IncRef, python.Py_DecRef]
     words = [address_of_c(f) for f in functions]
     context = _ufunc_config._extobj_contextvar  # type: ignore[attr-defined]  # not in its stub
-    words += [id(METHOD), id(context), id(INITIAL), id(changed), id(None)]
+    words += [id(METHOD), id(context), id(INITIAL), id(changed)]
+    chosen = current()
+    words += [id(current), id(chosen), id(None)]
     boxes = [_number(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
     if plan is None:
         words += [0, 0, 0, 0, 0, -1]
@@ -175,7 +180,7 @@ def entry(
         words += [id(outside) if outside is not None else 0, len(numbers)]
     for kinds, box in zip(numbers, boxes, strict=True):
         words += [0, 0, 0] if box is None else [box.ctypes.data, id(kinds[0]), id(kinds[-1])]
-    return np.array(words, np.int64), plan, workspace, outside, boxes
+    return np.array(words, np.int64), plan, workspace, outside, boxes, chosen
 
 
 NO_ENTRY = entry()

@@ -132,8 +132,15 @@ def test_error_states_and_settings_count():
         jitted(np.zeros(2))
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal(jitted(np.zeros(2)), [np.inf, np.inf])
-    with linad.config(fast_math=True):
-        np.testing.assert_array_equal(jitted(np.full(2, 2.0)), [0.5, 0.5])
+    x = np.full(2, 2.0)
+    for _ in range(2):
+        with linad.config(fast_math=True):
+            for _ in range(4):
+                np.testing.assert_array_equal(jitted(x), [0.5, 0.5])
+            assert calls_of_python(jitted, x) == []
+        assert calls_of_python(jitted, x) != []
+        jitted(x)
+        assert calls_of_python(jitted, x) == []
 
 
 def test_keywords_and_wrong_numbers_of_arguments():
