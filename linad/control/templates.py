@@ -39,7 +39,7 @@ from linad.control.closures import plain
 from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
-from linad.control.python_loop import run_equations
+from linad.control.python_loop import exact_key, run_equations
 from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, periods
 from linad.control.template_steps import (
     CONSTANT,
@@ -56,6 +56,7 @@ from linad.core.memory_layouts import kept
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
+from linad.core.settings import settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
@@ -73,20 +74,31 @@ back than one."""
 
 
 class SharedOperands(PlainOperands):
-    """Plain arrays as a recorder keeps them; of one that has not changed there is one copy."""
+    """Plain arrays as a recorder keeps them; of equal ones there is one copy. A derivative that is
+    taken in each repetition makes copies of its own."""
 
-    __slots__ = ("_of", "_same")
+    __slots__ = ("_equal", "_of", "_same")
 
     def __init__(self, of: PlainOperands) -> None:
         super().__init__()
         self._of = of
         self._same: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._equal: dict[Any, np.ndarray] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
         found = self._same.get(id(a))
         if found is None or not same_bits(a, found[1]):
-            found = self._same[id(a)] = a, self._of.keep(a)
+            found = self._same[id(a)] = a, self._shared(a)
         return found[1]
+
+    def _shared(self, a: np.ndarray) -> np.ndarray:
+        if a.nbytes > settings().snapshot_bytes:
+            return self._of.keep(a)
+        key = exact_key(a)
+        copy = self._equal.get(key)
+        if copy is None:
+            copy = self._equal[key] = self._of.keep(a)
+        return copy
 
 
 class TemplateTrace(AdoptingTrace):
