@@ -137,9 +137,15 @@ def add_at_wrt_values(y: Array, values: Array, *, index: Any, shape: Any) -> Jac
 
 SIMPLE = {int, slice}
 
+NUMBERED = 64
+_numbered = [BasicIndex((k,)) for k in range(NUMBERED)]
+"""Indices of the first entries of a vector, which need not be made again."""
+
 
 @implements(np.ndarray.__getitem__)
 def getitem(x: Any, index: Any) -> Any:
+    if type(index) is int and 0 <= index < NUMBERED and x.ndim == 1:
+        return getitem_(x, index=_numbered[index])
     if in_a_body.get() and moves(index):
         return _moving(x, index)
     entries = index if type(index) is tuple else (index,)

@@ -107,8 +107,11 @@ def stack(
         raise ValueError(f"stack: all arrays must have the same shape, got {shapes}")
     axis = normalize_axis(axis, parts[0].ndim + 1, "stack")
     shape = parts[0].shape
-    parts = [reshape_(a, shape=(*shape[:axis], 1, *shape[axis:])) for a in parts]
-    return concatenate(parts, axis, out, dtype=dtype, casting=casting)
+    shape = (*shape[:axis], 1, *shape[axis:])
+    parts = [reshape_(a, shape=shape) for a in parts]
+    if out is not None:
+        refuse_out("stack", (out,))
+    return _cast(_join(parts, axis), dtype, casting, "stack")
 
 
 def _listed(result: Any) -> list[Any]:

@@ -69,6 +69,14 @@ def unrolled(p, n):
     return np.sum(y)
 
 
+def written(p, n):
+    y = np.zeros((n + 1, 2), like=p)
+    y[0] = START
+    for i in range(n):
+        y[i + 1] = step(y[i], p, 10.0 / n)
+    return np.sum(y[-1])
+
+
 FORMS = {
     "scan": lambda p: scanned(p, 1000),
     "scan, 100000 steps": lambda p: scanned(p, 100_000),
@@ -76,6 +84,7 @@ FORMS = {
     "while": lambda p: to_the_end(p, 1000),
     "while, 4 rows": lambda p: to_the_end_with_rows(p, 1000, 4),
     "Python": lambda p: unrolled(p, 1000),
+    "Python, states written": lambda p: written(p, 1000),
     "linad.loop, 100000 steps": lambda p: promised(p, 100_000),
     "ensemble of 1000, 100 steps": lambda p: ensemble(p, 100),
 }
@@ -170,7 +179,7 @@ class FirstCalls:
     """Processor time of the first two calls in a new process, with an empty folder of kernels and
     then with a full one."""
 
-    params = ["scan", "Python", "linad.loop, 100000 steps"]
+    params = ["scan", "Python", "Python, states written", "linad.loop, 100000 steps"]
     param_names = ["form"]
     timeout = 600
 

@@ -145,20 +145,18 @@ class DifferentiatedCall:
 
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
-        around = running_trace()
+        recorder = _rolling_recorder()
         mark, loops = 0, 0
-        if isinstance(around, RecordTrace) and around.rolls:
+        if recorder is not None:
             # What f knows of the same values by another way has no derivative here; on a tape
             # they are told apart by their variables.
-            self.values = [around.by_another_name(v) for v in self.values]
-            mark, loops = len(around.equations), around.loops
+            self.values = [recorder.by_another_name(v) for v in self.values]
+            mark, loops = len(recorder.equations), recorder.loops
         results, J = linearize_leaves(self, self.values, self.in_tree)
-        if (
-            isinstance(around, RecordTrace)
-            and around.rolls
-            and (len(around.equations) - mark >= LONG or around.loops > loops)
+        if recorder is not None and (
+            len(recorder.equations) - mark >= LONG or recorder.loops > loops
         ):
-            results, J = self._rolled(around, mark, results, J)
+            results, J = self._rolled(recorder, mark, results, J)
         if self.keep:
             # A result may be a residual, and it is the caller's to write into.
             results = [np.array(y) if type(y) is np.ndarray else y for y in results]
@@ -184,6 +182,15 @@ class DifferentiatedCall:
         return linearize_leaves(
             lambda leaves: tree.unflatten(out_tree, run(leaves)), self.values, self.in_tree
         )
+
+
+def _rolling_recorder() -> RecordTrace | None:
+    """The recorder in which a function runs, if it may find loops in what it records of it; where
+    a template records in its place, it will find them itself."""
+    around = running_trace()
+    if isinstance(around, RecordTrace) and around.rolls and around.template is None:
+        return around
+    return None
 
 
 LONG = 200

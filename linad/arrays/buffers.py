@@ -10,6 +10,7 @@ an operation that reads from it captures a copy of what it reads, no more. A vie
 nothing until it is read. So n writes of one entry cost O(n), and residuals never change.
 """
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,29 @@ class Storage:
         Whether there have been views of it.
     """
 
-    __slots__ = ("private", "private_node", "version", "viewed")
+    __slots__ = ("_most", "_views", "private", "private_node", "version", "viewed")
 
     def __init__(self) -> None:
         self.version = 0
         self.viewed = False
         self.private = False
         self.private_node = False
+        self._views: list[weakref.ref[Any]] = []
+        self._most = 16  # of these, until those that are gone are left out
+
+    def looked_into_by(self, view: Any) -> None:
+        """Take note of a view; of which one, if somebody follows the function and may ask."""
+        self.viewed = True
+        if view._trace.pending is None:
+            return
+        self._views.append(weakref.ref(view))
+        if len(self._views) > self._most:
+            self._views = [r for r in self._views if r() is not None]
+            self._most = 16 + 2 * len(self._views)
+
+    def held_views(self) -> list[Any]:
+        """The views that somebody holds, of those that were taken note of."""
+        return [v for v in [r() for r in self._views] if v is not None]
 
 
 class View:
@@ -144,6 +161,8 @@ def is_settled(buffer: Storage | View, for_view: bool) -> bool:
 
 def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> None:
     """Remember that ``y``, made by a view primitive from ``x``, shares its storage if it does."""
+    if isinstance(x._value, np.generic):
+        return  # a number has none
     new = y._value if type(y._value) is np.ndarray else concrete(y)
     root = root_of(x)
     base = root._value if type(root._value) is np.ndarray else concrete(root)
@@ -152,8 +171,8 @@ def attach_view(y: Any, x: Any, primitive: Primitive, params: dict[str, Any]) ->
     if type(new) is np.ndarray and _is_view_of_root(new, base):
         if root._buffer is None:
             root._buffer = Storage()
-        root._buffer.viewed = True
         y._buffer = View(root, root._buffer.version, ViewMemory(new, base, (primitive, x, params)))
+        root._buffer.looked_into_by(y)
 
 
 def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
@@ -186,8 +205,8 @@ def lazy_view(trace: Any, x: Any, primitive: Primitive, params: dict[str, Any]) 
     if type(new) is not np.ndarray or not _is_view_of_root(new, base):
         return None
     result = type(x)(x._trace, None, y)
-    root._buffer.viewed = True
     result._buffer = View(root, -1, ViewMemory(new, base, (primitive, x, params)))
+    root._buffer.looked_into_by(result)
     return result
 
 
@@ -238,8 +257,8 @@ def read_at(root: Any, region: Moving) -> Any:
     if type(concrete(y)) is np.ndarray:
         if root._buffer is None:
             root._buffer = Storage()
-        root._buffer.viewed = True
         y._buffer = View(root, root._buffer.version, region)
+        root._buffer.looked_into_by(y)
         y._buffer.base = None
         refresh(y)
     return y

@@ -62,10 +62,14 @@ def _binary(ufunc: np.ufunc) -> tuple[Any, Any]:
         function = UFUNCS[ufunc]
         if STANDING:
             other = stand_in(other)
-        if type(function) is Primitive and (
-            type(other) in _UNTRACED or (type(other) is type(self) and other._trace is self._trace)
-        ):
-            return self._trace.apply(function, (self, other), {})
+        if type(function) is Primitive:
+            trace = self._trace
+            if type(other) is type(self):
+                if other._trace.level > trace.level:
+                    trace = other._trace
+                return trace.apply(function, (self, other), {})
+            if type(other) in _UNTRACED:
+                return trace.apply(function, (self, other), {})
         known = operand(other)
         if known is NotImplemented:
             return foreign(ufunc, other, self, other)

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, in_memory, is_private, read_at, refresh, refresh_node
+from linad.arrays.buffers import (
+    Storage,
+    View,
+    in_memory,
+    is_private,
+    read_at,
+    refresh,
+    refresh_node,
+)
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
@@ -133,6 +141,8 @@ class Tracer(Arithmetic):
             new._buffer = None
         self._node, self._value, self._buffer = new._node, new._value, new._buffer
         self._square = None
+        if type(self._buffer) is View:
+            self._buffer.root._buffer.looked_into_by(self)
 
     @property
     def dtype(self) -> Any:

@@ -26,6 +26,13 @@ def running_trace() -> "Trace | None":
     return running.get()
 
 
+def interrupt_pending() -> None:
+    """Have done what the traces whose functions run have put off."""
+    for trace in running_traces():
+        if trace.pending is not None:
+            trace.pending.interrupt()
+
+
 def swallowed(mark: Mark) -> SwallowedError:
     """The error of a function that returned although one of its values was refused."""
     file, line, function = mark.place
@@ -90,9 +97,8 @@ class Trace:
         self._around: Token[Trace | None]
 
     def __enter__(self) -> "Trace":
-        around = running.get()
-        if around is not None and around.pending is not None:
-            around.pending.interrupt()
+        if self.records:
+            interrupt_pending()
         self._around = running.set(self)
         if WATCHERS:
             self.watcher = next(iter(WATCHERS), None)  # another thread may have ended it
@@ -173,7 +179,7 @@ class Trace:
         yield self
         yield from running_traces()
 
-    def written_out(self) -> None:
+    def written_out(self, root: "Tracer") -> None:
         """Take note that a value of this trace is to be written into an array of another."""
 
     def looked_at(self, tracer: "Tracer") -> None:

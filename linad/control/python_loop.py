@@ -24,7 +24,7 @@ import numpy as np
 
 from linad.arrays.buffers import Storage, View, root_of
 from linad.arrays.tracer import Tracer
-from linad.arrays.traces import Trace, running_trace
+from linad.arrays.traces import Trace, interrupt_pending, running_trace
 from linad.control.bodies import Body, known, tape_of
 from linad.control.closures import ClosureTrace, plain
 from linad.control.hooks import Hooks
@@ -100,8 +100,7 @@ def _repetitions(n: int) -> Iterator[Any]:
     if around is None or n <= FEWEST:
         yield from range(n)
         return
-    if around.pending is not None:
-        around.pending.interrupt()
+    interrupt_pending()
     recording = Recording(n)
     try:
         recording.start(sys._getframe(1))

@@ -147,6 +147,8 @@ class Roller:
         if np.any(carried & (maker[1] < start << 6)):
             return None
         fixed = ~relative & (name[2] == name[1])
+        if np.any(fixed & within[2]):  # made by the first repetition, which is to be left out
+            return None
         moving = ~relative & ~fixed
         if np.any(moving & (name[1] > 0)):
             return None
@@ -166,6 +168,20 @@ class Roller:
         if count < LEAST_REPETITIONS or count * period < LEAST_EQUATIONS:
             return None
         return Stretch(self, start, period, count, carried, moving).checked()
+
+
+def periods(codes: np.ndarray, most: int) -> list[int]:
+    """With which periods codes repeat themselves, but for some at the beginning; the shortest
+    ones, of which there are repetitions enough."""
+    total, found = len(codes), list[int]()
+    same = np.flatnonzero(codes[:-1] == codes[-1])
+    for period in (total - 1 - same[::-1]).tolist():
+        if total // period < LEAST_REPETITIONS or len(found) == most:
+            break
+        begin = total % period
+        if np.array_equal(codes[begin + period :], codes[begin : total - period]):
+            found.append(period)
+    return found
 
 
 class Stretch:

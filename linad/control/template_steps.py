@@ -11,6 +11,7 @@ import numpy as np
 from linad.control.python_loop import same_params
 from linad.control.rolling import fits
 from linad.core.primitive import Primitive
+from linad.core.regions import Region
 from linad.transforms.plain_operands import same_bits
 
 RELATIVE, FIXED, CONSTANT, MOVING = range(4)
@@ -94,7 +95,7 @@ def compared(params: dict[str, Any]) -> Any:
     return found
 
 
-_PLAIN = (int, bool, str, slice, np.dtype, type)
+_PLAIN = (int, bool, str, slice, np.dtype, type, Region)
 
 
 def same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
@@ -106,7 +107,12 @@ def same_plain(params: dict[str, Any], step: ExpectedStep) -> bool:
         found = params.get(name)
         if found is value:
             continue
-        if type(found) is not type(value) or found != value:
+        if type(found) is not type(value):
+            return False
+        if isinstance(value, Region):
+            if not value.same(found):  # type: ignore[arg-type]
+                return False
+        elif found != value:
             return False
         if types is not None and tuple(map(type, found)) != types:  # type: ignore[arg-type]
             return False

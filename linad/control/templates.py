@@ -10,7 +10,8 @@ the template. From then on an operation is carried out and compared with the one
                  to repetition; it is all that is written down
     result       its shape and dtype
 
-The first operation that differs, a write, a derivative that begins, or the end of the function ends
+A write into an array is such an operation too; what is written is the template's own meanwhile.
+The first operation that differs, a loop of linad's that begins, or the end of the function ends
 the loop. It becomes one operation of the traces around, what has been done of the next repetition
 is done there, and the values that somebody still holds are given what they are there. So no promise
 is needed, and what Python does besides is done as always.
@@ -21,17 +22,25 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.buffers import Storage, View, attach_view, root_of
+from linad.arrays.buffers import (
+    View,
+    attach_view,
+    is_private,
+    lazy_view,
+    own_storage,
+    refresh_node,
+)
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
-from linad.arrays.zero_dim import array, is_number, number
+from linad.arrays.writes import write_value
+from linad.control.adopting import AdoptingTrace
 from linad.control.bodies import Body, known, tape_of
-from linad.control.closures import ClosureTrace, plain
+from linad.control.closures import plain
 from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
-from linad.control.python_loop import run_equations
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch
+from linad.control.python_loop import exact_key, run_equations
+from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, periods
 from linad.control.template_steps import (
     CONSTANT,
     FIXED,
@@ -44,11 +53,14 @@ from linad.control.template_steps import (
     same_plain,
 )
 from linad.core.memory_layouts import kept
+from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
+from linad.core.regions import Region, write_region
+from linad.core.settings import settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
-from linad.transforms.record import RecordTrace
+from linad.transforms.record import RecordTrace, may_raise
 
 _bare = object.__new__  # without the calls of a constructor
 
@@ -56,24 +68,40 @@ BITS = 6
 """A value is known by its operation, shifted by so many bits, and its place among the results."""
 
 
-class SharedOperands(PlainOperands):
-    """Plain arrays as a recorder keeps them; of one that has not changed there is one copy."""
+MOST_PERIODS = 8
+"""Periods that are tried where the shortest is none: repetitions may take turns, or look further
+back than one."""
 
-    __slots__ = ("_of", "_same")
+
+class SharedOperands(PlainOperands):
+    """Plain arrays as a recorder keeps them; of equal ones there is one copy. A derivative that is
+    taken in each repetition makes copies of its own."""
+
+    __slots__ = ("_equal", "_of", "_same")
 
     def __init__(self, of: PlainOperands) -> None:
         super().__init__()
         self._of = of
         self._same: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._equal: dict[Any, np.ndarray] = {}
 
     def keep(self, a: np.ndarray) -> np.ndarray:
         found = self._same.get(id(a))
         if found is None or not same_bits(a, found[1]):
-            found = self._same[id(a)] = a, self._of.keep(a)
+            found = self._same[id(a)] = a, self._shared(a)
         return found[1]
 
+    def _shared(self, a: np.ndarray) -> np.ndarray:
+        if a.nbytes > settings().snapshot_bytes:
+            return self._of.keep(a)
+        key = exact_key(a)
+        copy = self._equal.get(key)
+        if copy is None:
+            copy = self._equal[key] = self._of.keep(a)
+        return copy
 
-class TemplateTrace(ClosureTrace):
+
+class TemplateTrace(AdoptingTrace):
     """Takes the place of the traces around while a loop of Python's repeats itself.
 
     Parameters
@@ -89,15 +117,12 @@ class TemplateTrace(ClosureTrace):
     """
 
     def __init__(self, watch: Any, around: list[Trace], recorder: RecordTrace, period: int) -> None:
-        super().__init__()
-        self.watch, self.around, self.recorder, self.period = watch, around, recorder, period
+        super().__init__(around)
+        self.watch, self.recorder, self.period = watch, recorder, period
+        recorder.template, self.pending = self, watch
         self.operands = SharedOperands(recorder.operands)
         self.errors = recorder.errors
-        self.over = False
-        self.made: list[weakref.ref[Tracer]] = []
         self.limit = 1024  # of these, until those that are gone are left out
-        self.origin: dict[Var, Tracer] = {}  # by what stands for it: a value from outside
-        self.stands: dict[int, tuple[Tracer, Any, Tracer]] = {}
         self.applied = 0
         self.looks = [max(LEAST_REPETITIONS + 1, -(-LEAST_EQUATIONS // period) + 1)]
         self.looks.append(2 * self.looks[0])
@@ -106,21 +131,17 @@ class TemplateTrace(ClosureTrace):
         self.here = self.at = self.repetitions = 0
         methods = {
             "apply": self.apply,
-            "constant": self._constant_around,
+            "constant": self.constant,
             "answer": self._answer_around,
             "looked_at": self._looked_at_around,
             "shown": self._shown_around,
-            "detach": self._detach_around,
-            "write": self._write_around,
+            "detach": self.detach,
+            "write": self.write,
         }
         self.hooks = Hooks(around, methods)
         self.hooks.set()
 
     # What is asked of the traces around, and of this one, and ends the loop.
-
-    def _constant_around(self, value: Any) -> Tracer:
-        self.settle()
-        return self.around[0].constant(value)
 
     def _answer_around(self, tracer: Tracer, question: Any) -> Any:
         self.settle()
@@ -134,79 +155,62 @@ class TemplateTrace(ClosureTrace):
         self.settle()
         tracer._trace.shown(tracer)
 
-    def _detach_around(self, tracer: Tracer) -> Any:
-        self.settle()
-        return tracer._trace.detach(tracer)
-
-    def _write_around(self, root: Tracer, region: Any, value: Any) -> None:
-        self.settle()
-        root._trace.write(root, region, value)
-
-    constant = _constant_around
     looked_at = _looked_at_around
     shown = _shown_around
-    detach = _detach_around
-    write = _write_around
 
-    def check_alone(self, root: Tracer) -> None:
-        if root._buffer is not None:  # it is going to be written here and there
-            self.settle()
-            root._trace.check_alone(root)
-
-    def written_out(self) -> None:
-        self.settle()
+    def detach(self, tracer: Tracer) -> Any:
+        for trace in self.around:
+            trace.derives = True
+        return super().detach(tracer)
 
     def written_to(self) -> None:
         for trace in self.around:
             trace.written_to()
 
-    def takes_over(self, x: Tracer) -> bool:
-        if self.over or x._trace not in self.around or x._buffer is not None:
-            return False
-        known_here = self.stands.get(id(x))
-        if known_here is not None and known_here[2]._buffer is not None:
-            self.settle()  # there are views of it
-            return False
-        if any([t.arguments is not None and id(x) in t.arguments[0] for t in self.around]):
-            return False
-        x._trace, x._square = self, None
-        self.made.append(weakref.ref(x))
-        return True
-
-    def aliased(self, made: Tracer) -> None:
-        self.made.append(weakref.ref(made))
-
     # Operations.
 
-    def _result(self, value: Any) -> Tracer:
-        result = super()._result(value)
+    def constant(self, value: Any) -> Tracer:
+        if isinstance(value, Tracer):
+            self.settle()
+            return value if value._trace is self.around[0] else self.around[0].constant(value)
+        result = super().constant(value)
         self.made.append(weakref.ref(result))
+        self.around[0].cut = True
         return result
 
-    def lifted(self, a: Any) -> Any:
-        """What stands here for a value of a trace around."""
-        if type(a) is not Tracer or a._trace is self:
-            return a
-        found = self.stands.get(id(a))
-        if found is not None and found[0] is a and found[1] is a._node and a._buffer is None:
-            return found[2]
-        if self.steps is None:
-            # A copy of what a trace around holds is that trace's operation.
-            with self.hooks.away():
-                stand = super().lifted(a)
-        else:
-            stand = self._met_before(a)
-        if stand is not None:
-            self.stands[id(a)] = a, a._node, stand
-            self.origin.setdefault(stand._node, a)
-        return stand
-
-    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def write(self, root: Tracer, region: Region, value: Any) -> None:
+        if (
+            id(root) in self.substitutes
+        ):  # through a view that was made here, of an array from outside
+            self.settle()
+            root = self.origin[root._node]
+            own_storage(root)
+            root._trace.write(root, region, value)
+            root._buffer.version += 1
+            return
+        self._look_if_due()
         if not self.over:
+            if type(region) is Moving or (root._trace is not self and not self._may_adopt(root)):
+                self.settle()
+            elif root._trace is not self:
+                self._adopt(root)
+        if not self.over and self.steps is None:
+            RecordTrace.write(self, root, region, self.lifted(value))
+            self.applied += 1
+        elif self.over or not self._expected_write(root, region, value):
+            self.settle()
+            own_storage(root)
+            root._trace.write(root, region, value)
+
+    def _look_if_due(self) -> None:
+        if not self.over and self.steps is None:
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
             elif len(self.equations) == self.awaited:
-                self._begin_if_sound(self._flow(*self.expected))
+                self._begin_if_sound(_to_the_end(self._roller(), *self.expected))
+
+    def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        self._look_if_due()
         if self.over:
             return self._on_traces_around(primitive, args, params)
         if self.steps is None:
@@ -244,9 +248,13 @@ class TemplateTrace(ClosureTrace):
 
     def _expected(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """Carry an operation out, if it is the one that the template has here."""
+        if primitive.view and args[0]._buffer is not None:
+            view = lazy_view(self, args[0], primitive, params)
+            if view is not None:
+                return view
         step = self.steps[self.at]  # type: ignore[index]
         if primitive is not step.primitive or len(args) != step.arity:
-            return self._on_traces_around(primitive, args, params)
+            return self._read_anew(primitive, args, params)
         self.errors.look()
         values: list[Any] = []
         moved: list[tuple[Any, Any]] | None = None
@@ -257,17 +265,31 @@ class TemplateTrace(ClosureTrace):
             k += 1
             if type(a) is Tracer:
                 if a._trace is not self:
-                    a = self.lifted(a)
-                    if a is None:
-                        return self._on_traces_around(primitive, args, params)
+                    met = self.stands.get(id(a))
+                    if met is not None and met[1] is a._node and a._buffer is None:
+                        a = met[2]  # which is held here, so that it is still the same
+                    else:
+                        a = self.lifted(a)
+                        if a is None:
+                            return self._on_traces_around(primitive, args, params)
+                value = a._value
+                if a._buffer is not None:
+                    if _is_behind(a):
+                        return self._read_anew(primitive, args, params)
+                    if not primitive.view and is_private(a):
+                        value = kept(value)
                 node = a._node
-                if node is not x:  # which is what is fixed
+                if node is x:  # which is what is fixed
+                    values.append(value)
+                    continue
+                if type(node) is not np.ndarray:
                     if type(node) is not int:
                         node = self.number.get(node, 0)
                     if kind or here - node != x:
                         return self._on_traces_around(primitive, args, params)
-                values.append(a._value)
-                continue
+                    values.append(value)
+                    continue
+                a = node  # of an array that the repetition makes
             if kind == CONSTANT:
                 if a is not x and not same_constant(a, x):
                     return self._on_traces_around(primitive, args, params)
@@ -305,13 +327,66 @@ class TemplateTrace(ClosureTrace):
         if moved is not None:
             for rows, a in moved:
                 rows.append(kept(a) if type(a) is np.ndarray else a)
-        self._advance()
+        self.here += 1
+        self.at += 1
+        if self.at == self.size:
+            self._begin_anew()
         if primitive.view and type(y) is np.ndarray:
             attach_view(result, self.lifted(args[0]), primitive, params)
         return result
 
+    def _read_anew(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
+        """An operation on views of what has been written: they are read by operations before it."""
+        behind = [a for a in args if type(a) is Tracer and a._trace is self and _is_behind(a)]
+        for a in behind:
+            refresh_node(a)
+        if behind and not self.over:
+            return self._expected(primitive, args, params)
+        return self._on_traces_around(primitive, args, params)
+
+    def _expected_write(self, root: Tracer, region: Region, value: Any) -> bool:
+        """Whether a write is the one that the template has here; it is done then."""
+        if type(value) is Tracer:
+            value = self.lifted(value)
+            if value is None:
+                return False
+            refresh_node(value)
+            if self.over:
+                return False
+        else:
+            value = np.array(value)
+        assert self.steps is not None
+        step = self.steps[self.at]
+        if step.primitive is not write_region or not self._is_operand(root._node, step.operands[0]):
+            return False
+        kind, x = step.operands[1]
+        moved: list[tuple[Any, Any]] = []
+        node = value._node if type(value) is Tracer else value
+        if kind == MOVING:
+            if type(node) is not np.ndarray or not x.takes(node):
+                return False
+            moved.append((x.values, node))
+        elif not self._is_operand(node, (kind, x)):
+            return False
+        if step.place is None:
+            if not region.same(step.params["region"]):
+                return False
+        else:
+            place = window_of({"region": region}, root.shape)
+            if place is None or place[1].key != step.region.key:
+                return False
+            moved.append((step.place.values, place[0]))
+        write_value(root, region, value._value if type(value) is Tracer else value)
+        for rows, a in moved:
+            rows.append(a)
+        root._node = self.here << BITS
+        self._advance()
+        return True
+
     def answer(self, tracer: Tracer, question: Any) -> Any:
         # What is computed for the question may be what differs.
+        if tracer._buffer is not None:
+            refresh_node(tracer)
         if question is not np.array and tracer.shape:
             tracer = tracer.reshape(())
         if question is bool and tracer.dtype.kind != "b":
@@ -322,7 +397,7 @@ class TemplateTrace(ClosureTrace):
             assert self.steps is not None
             step = self.steps[self.at]
             answer = question(tracer._value)
-            if step.primitive is guard and self._is_operand(tracer, step):
+            if step.primitive is guard and self._is_operand(tracer._node, step.operands[0]):
                 expected = step.params["expected"]
                 if type(answer) is type(expected) and np.array_equal(answer, expected):
                     self._advance()
@@ -330,11 +405,13 @@ class TemplateTrace(ClosureTrace):
             self.settle()
         return tracer._trace.answer(tracer, question)
 
-    def _is_operand(self, tracer: Tracer, step: ExpectedStep) -> bool:
-        ((kind, x),) = step.operands
-        node = tracer._node
+    def _is_operand(self, node: Any, operand: tuple[int, Any]) -> bool:
+        """Whether what stands for a value is the operand that is expected, if it does not move."""
+        kind, x = operand
         if kind == FIXED:
             return node is x
+        if type(node) is np.ndarray:
+            return kind == CONSTANT and same_constant(node, x)
         if type(node) is not int:
             node = self.number.get(node, 0)
         return kind == RELATIVE and (self.here << BITS) - node == x
@@ -343,47 +420,44 @@ class TemplateTrace(ClosureTrace):
         self.here += 1
         self.at += 1
         if self.at == self.size:
-            self.at = 0
-            self.repetitions += 1
-            if len(self.made) > self.limit:
-                self._prune()
+            self._begin_anew()
 
-    def _prune(self) -> None:
-        self.made = [r for r in self.made if r() is not None]
-        self.limit = 1024 + 2 * len(self.made)
+    def _begin_anew(self) -> None:
+        """Expect the first operation of the next repetition."""
+        self.at = 0
+        self.repetitions += 1
+        if len(self.made) > self.limit:
+            self.made = [r for r in self.made if r() is not None]
+            self.limit = 1024 + 2 * len(self.made)
 
     # The template.
 
     def _look(self) -> None:
         """See whether what was recorded repeats itself; if it does, find out where a repetition
         is best said to begin."""
-        count = self.looks.pop(0)
+        self.looks.pop(0)
         total = len(self.equations)
-        period, rest = divmod(total, count)
-        tries = [(0, period), (period, period)] if not rest else []
-        if tries and not self.looks:  # one repetition in two may swap what the other does
-            tries += [(total % (2 * period), 2 * period)]
-        for start, length in tries:
-            found = self._flow(start, length)
-            if found is not None:
+        roller = self._roller()
+        for period in periods(roller.codes, most=MOST_PERIODS if not self.looks else 1):
+            start = total % period
+            for first in (start, start + period):
+                found = _to_the_end(roller, first, period)
+                if found is None:
+                    continue
                 later = _fewest_carries(found)
                 if later:
                     self.looks = []
-                    self.awaited, self.expected = total + later, (start + later, length)
+                    self.awaited, self.expected = total + later, (first + later, period)
                 else:
                     self._begin_if_sound(found)
                 return
         if not self.looks:
             self.settle()
 
-    def _flow(self, start: int, period: int) -> Stretch | None:
-        """The repetitions from an equation to the end, if they are equal."""
+    def _roller(self) -> Roller:
         self.places = Places()
         stands = [t._node for _, t in self.captured]
-        tape = self.places.apart(tape_of("loop", stands, self.equations, []))
-        total = len(self.equations)
-        found = Roller(tape).flow(start, period, (total - start) // period)
-        return found if found is not None and found.start + found.size == total else None
+        return Roller(self.places.apart(tape_of("loop", stands, self.equations, [])))
 
     def _begin_if_sound(self, found: Stretch | None) -> None:
         if found is None or not self._is_sound(found):
@@ -392,23 +466,17 @@ class TemplateTrace(ClosureTrace):
             self._begin(found)
 
     def _is_sound(self, found: Stretch) -> bool:
-        """Whether nothing in it might raise unnoticed, and all that is fixed is made before."""
+        """Whether nothing in it might raise unnoticed."""
         last = [*found.repetition(found.count - 2), *found.repetition(found.count - 1)]
         used = {a for e in last for a in e.inputs if isinstance(a, Var)}
-        inside = {v for j in range(found.count) for e in found.repetition(j) for v in e.outputs}
-        one = found.repetition(1)
-        own = {v for e in one for v in e.outputs} | set(found.init)
-        if any([isinstance(a, Var) and a in inside - own for e in one for a in e.inputs]):
-            return False
-        return not any(
-            [e.primitive.partial and used.isdisjoint(e.outputs) for e in found.repetition(1)]
-        )
+        return not any([may_raise(e) and used.isdisjoint(e.outputs) for e in found.repetition(1)])
 
     def _begin(self, found: Stretch) -> None:
         self.stretch = found
         equations = found.tape.equations
         self.size = found.period
         self.here, self.at, self.repetitions = len(equations), 0, 0
+        self.takes_up = False
         first = len(equations) - 2 * found.period
         self.number = {
             v: ((first + k) << BITS) + o
@@ -447,13 +515,6 @@ class TemplateTrace(ClosureTrace):
             primitive, count, tuple(operands), params, plain_ones, results, first, place, region
         )
 
-    def _met_before(self, a: Tracer) -> Tracer | None:
-        """What stands for a value from outside, None if it is a new one."""
-        version = getattr(root_of(a)._buffer, "version", 0)
-        if type(a._buffer) is View and a._buffer.version != version:
-            return None
-        return self._known.get(("tracer", id(a._value), id(a._node), version))
-
     # The end.
 
     def settle(self) -> None:
@@ -467,10 +528,12 @@ class TemplateTrace(ClosureTrace):
         loops = self.steps is not None and self.repetitions > 0
         values = self._emitted(held) if loops else self._unrolled()
         for t in held:
-            self._give(t, values[t._node])
+            literal = type(t._node) is np.ndarray
+            self._give(t, t._node if literal else values[t._node])
         for t in views:
             t._trace = t._buffer.root._trace
         self.finished = True
+        self.recorder.template = None
         self.recorder.loops += loops
         self.watch.template_ended(loops)
 
@@ -495,6 +558,8 @@ class TemplateTrace(ClosureTrace):
         any_: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for t in held:
             node = t._node
+            if type(node) is np.ndarray:
+                continue
             if isinstance(node, Var):
                 if node in values:
                     continue
@@ -597,39 +662,18 @@ class TemplateTrace(ClosureTrace):
             here += 1 << BITS
         return made
 
-    def _held(self) -> tuple[list[Tracer], list[Tracer]]:
-        """The values that somebody holds; and views, which are made anew of what they look into."""
-        own = {id(t): t._node for _, t in self.captured}
-        alive = [t for t in [r() for r in self.made] if t is not None]
-        held = {id(t): t for t in alive if t._trace is self and id(t) not in own}
-        views = [t for t in held.values() if type(t._buffer) is View]
-        for t in views:
-            root = root_of(t)
-            t._buffer.where()
-            if id(root) in own:
-                root = t._buffer.root = self.origin[own[id(root)]]
-                if root._buffer is None:
-                    root._buffer = Storage()
-                root._buffer.viewed = True
-            elif root._trace is self:
-                held[id(root)] = root
-            t._node, t._buffer.version, t._buffer.base = None, -1, None
-            del held[id(t)]
-        return list(held.values()), views
 
-    def _give(self, t: Tracer, value: Any) -> None:
-        """Make a value stand for another."""
-        if not isinstance(value, Tracer):
-            value = self.around[0].constant(np.array(value)[()])
-        if not t.shape:
-            value = number(value) if is_number(t) else array(value)
-        viewed = t._buffer is not None and t._buffer.viewed
-        stored = t._buffer is not None
-        t._trace, t._node, t._value = value._trace, value._node, value._value
-        t._square, t._buffer = None, None
-        if stored:
-            t._buffer = Storage()
-            t._buffer.viewed = viewed
+def _to_the_end(roller: Roller, start: int, period: int) -> Stretch | None:
+    """The repetitions from an equation to the end, if they are equal."""
+    total = len(roller.codes)
+    found = roller.flow(start, period, (total - start) // period)
+    return found if found is not None and found.start + found.size == total else None
+
+
+def _is_behind(a: Tracer) -> bool:
+    """Whether an array is a view that has to be read anew."""
+    view = a._buffer
+    return type(view) is View and view.version != view.root._buffer.version
 
 
 def _fewest_carries(found: Stretch) -> int:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.traces import Trace
+from linad.arrays.traces import Trace, interrupt_pending
 from linad.control.hooks import Hooks
 from linad.control.templates import TemplateTrace
 from linad.core.marks import running, running_traces
 from linad.core.primitive import Primitive
+from linad.core.regions import write_region
 from linad.transforms.record import RecordTrace
 
 LEAST_SEEN = 400
@@ -82,18 +83,25 @@ class LoopWatch:
         if n == self.begins:
             if running.get() is self.trace:
                 return self._begin()(primitive, args, params)
-            self._forget()
+            self.begins += 1  # not within a derivative that the function takes
         elif n == self.due:
             self._consider()
-        code = self.codes.get(primitive)
-        if code is None:
-            code = self.codes[primitive] = len(self.codes) & 255
-        log.append(code)
+        self._note(primitive)
         return self.apply(primitive, args, params)
 
     def _written(self, root: Any, region: Any, value: Any) -> None:
-        self._forget()
+        if len(self.log) == self.begins:
+            self.begins += 1
+        elif len(self.log) == self.due:
+            self._consider()
+        self._note(write_region)
         self.write(root, region, value)
+
+    def _note(self, primitive: Primitive) -> None:
+        code = self.codes.get(primitive)
+        if code is None:
+            code = self.codes[primitive] = len(self.codes) & 255
+        self.log.append(code)
 
     def _forget(self) -> None:
         self.log.clear()
@@ -136,7 +144,7 @@ class LoopWatch:
     def _begin(self) -> Callable[..., Any]:
         self.hooks.remove()
         period = self.period
-        self._forget()
+        interrupt_pending()
         self.template = TemplateTrace(self, list(running_traces()), self.recorder, period)
         return self.template.apply
 
@@ -148,7 +156,7 @@ class LoopWatch:
             self._set_hooks()
 
     def interrupt(self) -> None:
-        """Another trace begins: what it does is not seen here."""
+        """Another recorder begins: what it does is not seen here."""
         if self.template is not None:
             self.template.settle()
         self._forget()

@@ -36,7 +36,8 @@ CAUGHT = (np.linalg.LinAlgError, ArithmeticError)
 """What values make an operation raise, and not shapes: a function may catch it and go on."""
 
 
-def _may_raise(e: Equation) -> bool:
+def may_raise(e: Equation) -> bool:
+    """Whether an operation raises for some values of its operands."""
     if not e.primitive.partial:
         return False
     if e.primitive.stumbles is None:
@@ -63,6 +64,7 @@ class RecordTrace(Trace):
         self.texts: list[tuple[Var, Any, Source | None]] = []  # and what it has printed
         self.rolls = True  # whether loops that are differentiated may be kept as loops
         self.loops = 0  # that were recorded by templates
+        self.template: RecordTrace | None = None  # which records in its place, for a while
         self.other_names: dict[Var, Var] = {}
         self.errors = Watch()
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
@@ -122,7 +124,7 @@ class RecordTrace(Trace):
         known = {_demand(e) for e in kept}
         found = []
         for e in self.equations:
-            if id(e) in live or not _may_raise(e):
+            if id(e) in live or not may_raise(e):
                 found.append(e)
             elif _demand(e) not in known:
                 known.add(_demand(e))

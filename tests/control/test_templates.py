@@ -125,6 +125,38 @@ def two_back(x):
     return np.sum(a * b)
 
 
+def nine_back(x):
+    path = [x] * 10
+    for _ in range(200):
+        path.append(step(path[-1] + 0.1 * path[-9], x))
+    return np.sum(path[-1] * path[50])
+
+
+def first_and_previous(x):
+    y, previous, first = x, x, None
+    for _ in range(N):
+        v = np.sin(y)
+        first = v if first is None else first
+        y = v * 0.3 + y * 0.5 + 0.1 * v * first + 0.05 * previous + x[2]
+        previous = v
+    return np.sum(y * y)
+
+
+def made_in_the_loop(x):
+    y = x
+    for k in range(N):
+        d = np.zeros_like(y) if k % 2 else np.full_like(y, 0.1 * k)
+        y = step(y, x) + d
+    return np.sum(y) + np.sum(d)
+
+
+def stopped_gradients(x):
+    y = x
+    for _ in range(N):
+        y = step(y, x) + 0.1 * linad.stop_gradient(y * x)
+    return np.sum(y)
+
+
 def in_place(x):
     y = x * 1.0
     for _ in range(N):
@@ -267,6 +299,10 @@ LOOPS = [
     held_one_used,
     held_from_the_first,
     two_back,
+    nine_back,
+    first_and_previous,
+    made_in_the_loop,
+    stopped_gradients,
     in_place,
     seen_by_a_view,
     written_later,
