@@ -120,7 +120,6 @@ copysign.zero_slope_args = frozenset({1})
 # Where and its relatives.
 
 where_ = Primitive("where", np.where)
-where_indices = Primitive("where_indices", np.where, constant=True)
 
 
 @where_.jacobian(wrt=1)
@@ -136,7 +135,7 @@ def where_wrt_b(y: Array, condition: Array, a: Array, b: Array) -> JacobianOpera
 @implements(np.where)
 def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
     if x is _UNSET and y is _UNSET:
-        return where_indices(condition)
+        return np.nonzero(condition)
     if x is _UNSET or y is _UNSET:
         raise ValueError("either both or neither of x and y should be given")
     return where_(_mask(condition), x, y)

@@ -28,7 +28,7 @@ from linad.core.memory_layouts import kept, laid_like, layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Equation, Tape, Var, guard, stop, unchanged
+from linad.core.tape import GUARDS, Equation, Tape, Var, stop, unchanged
 from linad.errors import GuardError, OutputError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.process_state import warn_of_process_state
@@ -460,7 +460,7 @@ def _course(variant: Variant) -> list[Any]:
             e.primitive,
             [value_key(a) for a in e.inputs if not isinstance(a, Var)],
             [(v.shape, v.dtype) for v in e.outputs],
-            Static(e.params["expected"]) if e.primitive in (guard, unchanged) else None,
+            Static(e.params["expected"]) if e.primitive in GUARDS else None,
         )
         for e in variant.tape.equations
     ]
