@@ -259,13 +259,13 @@ class Trial:
         if len(args) != len(leaves(args)) or not moving:
             return
         numbers = tuple(moving)
-        if "gradient" not in kept:
-            kept["gradient"] = linad.jit(linad.grad(scalar(f), numbers))
+        if numbers not in kept:
+            kept[numbers] = linad.jit(linad.grad(scalar(f), numbers))
         expected = self.attempt(f"grad {k}", linad.grad(scalar(f), numbers), *copied(args))
         if expected is REFUSED:
             return
         for name, function in (
-            ("jit(grad(f))", kept["gradient"]),
+            ("jit(grad(f))", kept[numbers]),
             ("grad(jit(f))", linad.grad(scalar(kept["jit"]), numbers)),
         ):
             found = self.attempt(f"{name} {k}", function, *copied(args))
