@@ -107,7 +107,13 @@ class Methods(MemoryMethods):
         if is_number(self):
             kind = type(self.concrete).__name__
             raise TypeError(f"{kind!r} object does not support assignment to its flat")
-        Flat(self)[...] = value
+        flat = Flat(self)
+        if flat.reads_itself(value):
+            raise UnsupportedError(
+                "x.flat = y, with y in the memory of x: whether NumPy reads what it has just "
+                "written hangs on how they lie in memory; use x.flat = y.copy()"
+            )
+        flat[...] = value
 
     # Methods of ndarray.
 

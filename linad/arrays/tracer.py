@@ -254,7 +254,11 @@ class Tracer(Arithmetic):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.dtype.kind in "biu":
-            return self._trace.answer(self, np.array)
+            found = self._trace.answer(self, np.array)
+            if copy:
+                return found.copy()
+            found.flags.writeable = False  # writes, which plain NumPy would see in self, are lost
+            return found
         caller = sys._getframe(1)
         if caller.f_code.co_name == "_matmul_dispatch":
             # SciPy's sparse arrays ask whether an operand is an array before they multiply.

@@ -29,7 +29,7 @@ from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
 from linad.core.tape import GUARDS, Equation, Tape, Var, stop, unchanged
-from linad.errors import GuardError, OutputError
+from linad.errors import GuardError, OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
@@ -289,6 +289,11 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
                 arguments.arrays[k][...] = tracers[k]._value
             raise
         leaves, out_tree = tree.flatten(result)
+        if [t.shape for t in tracers] != [a.shape for a in given]:
+            raise UnsupportedError(
+                f"jit: {name_of(f)} sets the shape of an argument, which NumPy would do to the "
+                f"caller's array; use y = x.reshape(shape), a view"
+            )
         written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
         if not leaves and not written:
             raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
