@@ -53,7 +53,7 @@ def call_into(
         _take_dtype(args[0], target, kwargs)
     if numpy_function in DIVIDING and getattr(target, "dtype", float) in INTEGERS:
         raise UnsupportedError(
-            f"{name}: NumPy rounds the sum to {target.dtype}, the dtype of out=, before it divides; "
+            f"{name}: NumPy rounds the sum to {target.dtype}, as out= has it, before it divides; "
             f"use an array of floating numbers"
         )
     result = function(*args, **kwargs)

@@ -400,7 +400,7 @@ PEOPLES_WRITES = (
     "np.einsum('i,i->i', {v}, {w}, out={v})",
     "np.dot({v}, {w}, out={v})",
     "np.clip({v}, -1, 1, out={v})",
-    "np.cumsum({v}, out={v})",
+    "np.cumsum({v}, axis=-1, out={v})",
     "np.take({v}, [0, 0, 0], out={v}, mode='clip')",
     "np.sum({v}, axis=0, out={v}[0])",
     "np.max({v}, axis=0, out={v}[0])",
@@ -498,7 +498,7 @@ except OwnError:
 for t in {r}.ravel():
     if best is None or t > best:
         best = t
-{n} = best * {v}""",
+{n} = {v} if best is None else best * {v}""",
     """memo = {{}}
 def fib(k):
     if k not in memo:

@@ -87,10 +87,10 @@ def test_errors(call, match):
 def test_dtypes_are_numpys(end, dtype):
     """A Python number takes the dtype of the other end."""
     for x in (np.array(2.0, dtype), np.array([2.0, 3.0], dtype)):
-        for name in ("linspace", "logspace", "geomspace"):
+        for function in (np.linspace, np.logspace, np.geomspace):
             for f in (
-                lambda x, f=getattr(np, name): f(x, end, 3),
-                lambda x, f=getattr(np, name): f(end, x, 3),
+                lambda x, f=function: f(x, end, 3),
+                lambda x, f=function: f(end, x, 3),
             ):
                 expected, found = f(x), linad.linearize(f, x)[0]
                 assert found.dtype == expected.dtype
