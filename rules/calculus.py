@@ -199,8 +199,8 @@ def interp(
     if not xp.size:
         raise ValueError("array of sample points is empty")
     for name, end in (("left", left), ("right", right)):
-        if np.ndim(end):
-            raise TypeError(f"interp: {name} must be a number, got shape {np.shape(end)}")
+        if end is not None and (np.ndim(end) or as_array(end).dtype.kind not in "biufc"):
+            raise TypeError(f"interp: {name} must be a number, got {end!r:.80}")
     if period is not None:
         x, xp, fp = _unrolled(x, xp, fp, period)
         left = right = None
