@@ -59,6 +59,7 @@ OF_ONE = {
     ("nan_to_num", "nan"): NUMBERS,
     ("polyfit", "w"): WEIGHTS.optional,
     ("vander", "N"): COUNT.optional,
+    ("vector_norm", "axis"): AXES,
 }
 """By the names of a function and of its option, where the name alone does not tell."""
 

@@ -8,7 +8,6 @@ where the plain function has none.
 
 import inspect
 
-import numpy as np
 import pytest
 
 from linad.errors import InternalError, LinadError
@@ -56,7 +55,9 @@ def judged(plain, traced):
     if isinstance(traced, Exception):
         if isinstance(traced, INSIDE) and not isinstance(traced, type(plain)):
             return f"{type(traced).__name__} from inside: {traced}"
-        return None if isinstance(traced, ORDINARY) or isinstance(plain, Exception) else repr(traced)
+        return (
+            None if isinstance(traced, ORDINARY) or isinstance(plain, Exception) else repr(traced)
+        )
     if isinstance(plain, Exception):
         return f"a result, where plainly {plain!r}"
     same = len(plain) == len(traced) and all(map(survey._same, traced, plain))
@@ -65,6 +66,7 @@ def judged(plain, traced):
 
 KNOWN = {
     ("numpy.require", "requirements"),  # a name that NumPy does not know, of a copy that is made
+    ("numpy.geomspace", "dtype"),  # one without fields
     ("scipy.integrate.odeint", "rtol"),  # with NaN for a tolerance the steps have no end
 }
 """What is not asked."""
