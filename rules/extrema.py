@@ -88,8 +88,8 @@ def clip(
         raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
     if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
-    low = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
-    high = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
+    low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
+    high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
     if (low is None or high is None) and np.result_type(a).kind in "biu":  # infinity is no integer
         if low is high:
             y = np.positive(a)

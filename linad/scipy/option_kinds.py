@@ -113,6 +113,11 @@ BY_FUNCTION: dict[tuple[str, str], Kind] = {
     },
     **{(name, "fill_value"): NUMERIC.optional for name in ("interpn", "RegularGridInterpolator")},
     **{("eig", key): FLAG for key in ("left", "right")},
+    **{(name, "lapack_driver"): choice("gesdd", "gesvd") for name in ("null_space", "svd")},
+    **{
+        (name, "lapack_driver"): choice("auto", "stemr", "stebz", "sterf", "stev")
+        for name in ("eigh_tridiagonal", "eigvalsh_tridiagonal")
+    },
     **{
         (name, "w"): ENTRIES.optional
         for name in ("make_lsq_spline", "LSQUnivariateSpline", "UnivariateSpline")

@@ -1,8 +1,8 @@
-"""Wrong options of every public function of linad's that has some: refused in words, never in part.
+"""Wrong options of every function of NumPy's that linad traces: refused in words, never in part.
 
 The names are those of the table, the options those of the signatures. With a traced argument each
 gets values of wrong kinds. What comes back must be an error of linad's own, or of the kind that
-NumPy or SciPy raises for plain numbers, or the plain result: no error from inside, and no result
+NumPy raises for plain numbers, or the plain result: no error from inside, and no result
 where the plain function has none.
 """
 
@@ -67,7 +67,6 @@ def judged(plain, traced):
 KNOWN = {
     ("numpy.require", "requirements"),  # a name that NumPy does not know, of a copy that is made
     ("numpy.geomspace", "dtype"),  # one without fields
-    ("scipy.integrate.odeint", "rtol"),  # with NaN for a tolerance the steps have no end
 }
 """What is not asked."""
 
@@ -88,7 +87,6 @@ TITLES = [
     *("numpy.linalg", "numpy.fft", "Other modules of NumPy"),
     pytest.param("numpy", marks=pytest.mark.full),
     pytest.param("linad.numpy.polynomial", marks=pytest.mark.full),
-    pytest.param("linad.scipy", marks=pytest.mark.full),
 ]
 
 
