@@ -9,7 +9,7 @@ from fuzz.program import Program
 from fuzz.smaller import smaller
 from fuzz.writer import write
 
-SAMPLE = 12
+SAMPLE = 8
 """Programs in the default run; about ten a second."""
 
 

@@ -84,12 +84,11 @@ def wrong(entry, option):
 
 
 TITLES = [
-    *("numpy.linalg", "numpy.fft", "Other modules of NumPy"),
-    pytest.param("numpy", marks=pytest.mark.full),
-    pytest.param("linad.numpy.polynomial", marks=pytest.mark.full),
+    *("numpy", "numpy.linalg", "numpy.fft", "Other modules of NumPy", "linad.numpy.polynomial"),
 ]
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("title", TITLES)
 def test_wrong_options(title):
