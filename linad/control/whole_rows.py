@@ -17,6 +17,7 @@ earlier or by the same. What is written twice is written in the order of the rep
 """
 
 import itertools
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,8 +107,10 @@ class _Use(NamedTuple):
 
 
 class _Update(NamedTuple):
+    """A writing: ``y[i] = value``, or ``y[i] = operation(y[i], value)``."""
+
     use: _Use
-    adds: bool
+    operation: str
     value: _Value
 
 
@@ -157,9 +160,56 @@ class _WholeRows:
         for j in sorted(chained):
             if tape.outputs[j] is not tape.inputs[j]:
                 self.chains[tape.inputs[j]] = _Chain(j, self.inputs[j]), 0
+        self.additions, self.parts = self._read_and_written()
         for e in tape.equations:
-            self._add(e)
+            if self._chain_of(self.parts.get(e)) is None:
+                self._add(e)
         self._check_chains()
+
+    def _read_and_written(self) -> tuple[dict[Equation, Equation], dict[Equation, Var]]:
+        """Where the body says ``y[i] += v`` or ``y[i] -= v``.
+
+        Returns
+        -------
+        additions : dict
+            The addition, by the writing after it.
+        parts : dict
+            The arrays, by the reading and the addition, which nothing else needs.
+        """
+        equations = self.body.tape.equations
+        read = Counter([a for e in equations for a in e.inputs if isinstance(a, Var)])
+        read.update([a for a in self.body.tape.outputs if isinstance(a, Var)])
+        made = {v: e for e in equations for v in e.outputs}
+        additions: dict[Equation, Equation] = {}
+        parts: dict[Equation, Var] = {}
+        for e in equations:
+            if e.primitive.name != "write_moving" or not isinstance(e.inputs[1], Var):
+                continue
+            both = made.get(e.inputs[1])
+            if both is None or both.primitive.name not in ("add", "subtract"):
+                continue
+            old = both.inputs[0]
+            reading = made.get(old) if isinstance(old, Var) else None
+            if reading is None or reading.primitive.name != "read_moving":
+                continue
+            alone = read[old] == 1 == read[both.outputs[0]]
+            there = reading.inputs[0] is e.inputs[0] and self._same_place(reading, e)
+            if alone and there and both.outputs[0].dtype == old.dtype == e.outputs[0].dtype:
+                additions[e] = both
+                parts[reading] = parts[both] = e.inputs[0]
+        return additions, parts
+
+    def _same_place(self, a: Equation, b: Equation) -> bool:
+        first, second = (
+            self.constants.get(e.inputs[-1]) if isinstance(e.inputs[-1], Var) else e.inputs[-1]
+            for e in (a, b)
+        )
+        if first is None or second is None or not np.array_equal(first, second):
+            return False
+        here, there = a.params["region"], b.params["region"]
+        if not (type(here) is type(there) is Window):
+            return False
+        return np.array_equal(numbers_at_zero(here), numbers_at_zero(there))
 
     # Equation by equation.
 
@@ -167,6 +217,8 @@ class _WholeRows:
         name = eqn.primitive.name
         chain = self._chain_of(eqn.inputs[0]) if eqn.inputs else None
         others = eqn.inputs[1:] if chain is not None else eqn.inputs
+        if chain is not None and eqn in self.additions:
+            others = self.additions[eqn].inputs[1], eqn.inputs[-1]
         for a in others:
             if isinstance(a, Var) and a in self.chains:  # the array itself is used
                 self._fail(self.chains[a][0])
@@ -297,8 +349,12 @@ class _WholeRows:
             return True
         if not place.moves or len(chain.updates) != version:  # else two versions of it go on
             return False
-        value = self._value(eqn.inputs[1])
-        chain.updates.append(_Update(use, eqn.primitive.name == "add_moving", value))
+        both = self.additions.get(eqn)
+        operation = "add" if eqn.primitive.name == "add_moving" else ""
+        if both is not None:
+            operation = both.primitive.name
+        value = self._value(eqn.inputs[1] if both is None else both.inputs[1])
+        chain.updates.append(_Update(use, operation, value))
         self.chains[eqn.outputs[0]] = chain, version + 1
         return True
 
@@ -418,9 +474,9 @@ class _WholeRows:
         for update in self._sorted(chain.updates) or []:
             region = update.use.place.region
             value = self._aligned(update.value, len(region.shape) - len(self.lead))
-            if update.adds:
+            if update.operation:
                 before = self._emit("read_region", [array], region.shape, dtype, region=region)
-                value = self._emit("add", [before, value], region.shape, dtype)
+                value = self._emit(update.operation, [before, value], region.shape, dtype)
             array = self._emit("write_region", [array, value], shape, dtype, region=region)
         return array
 

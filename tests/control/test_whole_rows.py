@@ -74,6 +74,7 @@ def added(x):
     y = x * 0.5
     for i in range(N):
         y[i + 2] += x[i] * x[i + 1]
+        y[i] -= np.exp(-x[i])
     return np.sum(y**2)
 
 
@@ -118,17 +119,28 @@ def three_loops(x):
     return np.sum(v**2)
 
 
+def assembled(x):
+    """A row of finite elements: neighbours add to a node in common."""
+    r = np.zeros_like(x)
+    for e in range(N):
+        force = (x[e + 1] - x[e]) ** 3
+        r[e] -= force
+        r[e + 1] += force
+    return np.sum(r**2)
+
+
 WHOLE = {
     f.__name__: f
     for f in (
         *(entries, backwards, by_a_permutation, in_place, two_writes, added, listed, scanned),
-        *(mapped, with_the_counter, grid),
+        *(mapped, with_the_counter, grid, assembled),
     )
 }
 
 
-WAY_BACK_IN_A_LOOP = ("scanned", "by_a_permutation", "two_writes")
-"""A sum over repetitions, or cotangents of one entry that come now in this order, now in that."""
+WAY_BACK_IN_A_LOOP = ("scanned", "by_a_permutation", "two_writes", "added", "assembled")
+"""A sum over repetitions; cotangents of one entry that come now in this order, now in that, or
+that are set to zero before the repetition adds to them."""
 
 
 @pytest.mark.parametrize("name", WHOLE)
