@@ -128,7 +128,9 @@ class Tracer(Arithmetic):
         # A written array becomes a view of storage that nobody else knows.
         new = (self if type(buffer) is not Storage else self.copy("K")).reshape(shape)
         if new._buffer is None:
-            raise AttributeError("the shape cannot be set without a copy; use reshape")
+            raise UnsupportedError(
+                "the shape cannot be set without a copy; use y = x.reshape(shape)"
+            )
         if buffer is None:
             new._buffer = None
         self._node, self._value, self._buffer = new._node, new._value, new._buffer
