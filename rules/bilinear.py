@@ -5,6 +5,7 @@ cross      y = a × b in three dimensions      <w, a × b> = <a, b × w> = <b, w
 """
 
 import string
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -129,4 +130,4 @@ def cross(
 
 @implements(np.linalg.cross)
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return cross(x1, x2, axis=axis)
+    return cross(x1, x2, axis=as_index(axis))

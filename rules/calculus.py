@@ -80,7 +80,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    f = as_floats(not_boolean(as_array(f), "gradient"))
+    f = as_array(f)
+    f = as_floats(not_boolean(f, "gradient") if f.ndim else f)  # a number has no neighbours
     varargs = tuple([as_floats(h) for h in varargs])
     axes = _gradient_axes(axis, f.ndim)
     if edge_order not in (1, 2):
@@ -197,6 +198,9 @@ def interp(
         raise ValueError("fp and xp are not of the same length.")
     if not xp.size:
         raise ValueError("array of sample points is empty")
+    for name, end in (("left", left), ("right", right)):
+        if end is not None and (np.ndim(end) or as_array(end).dtype.kind not in "biufc"):
+            raise TypeError(f"interp: {name} must be a number, got {end!r:.80}")
     if period is not None:
         x, xp, fp = _unrolled(x, xp, fp, period)
         left = right = None

@@ -33,6 +33,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if weights is None:
         return counts
     weights = _weights(weights, np.shape(x))
+    if not weights.size:
+        return counts  # integers, as NumPy gives of nothing
     return tally(np.astype(weights, np.float64), np.array(x, np.intp), counts.size)
 
 
@@ -55,7 +57,7 @@ def _counted(x: Any, weights: Any, minlength: int) -> Any:
         raise ValueError("'list' argument must have no negative elements")
     n = max(minlength, int(np.max(x)) + 1 if x.size else 0)
     x = np.astype(x, np.intp)  # booleans are numbers here, and no mask
-    if weights is None:
+    if weights is None or not x.size:  # integers of nothing, as NumPy's
         counts = np.zeros_like(x, np.intp, shape=(n,))
         np.add.at(counts, x, 1)
         return counts

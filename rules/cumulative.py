@@ -27,7 +27,7 @@ from linad.operators.linear_solves import solution_rules
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
-from linad.rules.reductions import cast
+from linad.rules.reductions import as_first, cast
 from linad.rules.shaping import laid_as, laid_out, replaced
 
 # The linear recurrence.
@@ -214,7 +214,8 @@ def _method(ufunc: Any, run: Any) -> None:
     def accumulate(a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         if not a.ndim:
             raise TypeError("cannot accumulate on a scalar")
-        return function(a, axis, dtype, out)
+        y = function(a, axis, dtype, out)
+        return as_first(ufunc, y, a) if dtype is None else y
 
     accumulate.__name__ = f"{ufunc.__name__}_accumulate"
 

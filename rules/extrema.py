@@ -88,9 +88,15 @@ def clip(
         raise UnsupportedError(f"clip: the keyword {sorted(keywords)[0]!r} is not traced by linad")
     if (a_min is not _UNSET or a_max is not _UNSET) and (min is not _UNSET or max is not _UNSET):
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
-    low = next((v for v in (a_min, min) if v is not _UNSET and v is not None), -np.inf)
-    high = next((v for v in (a_max, max) if v is not _UNSET and v is not None), np.inf)
-    y = clip_(a, low, high)
+    low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
+    high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
+    if (low is None or high is None) and np.result_type(a).kind in "biu":  # infinity is no integer
+        if low is high:
+            y = np.positive(a)
+        else:
+            y = np.minimum(a, high) if low is None else np.maximum(a, low)
+    else:
+        y = clip_(a, -np.inf if low is None else low, np.inf if high is None else high)
     if not np.can_cast(given := getattr(a, "dtype", y.dtype), y.dtype, casting):
         raise TypeError(f"clip: cannot cast {given} to {y.dtype} by the rule {casting!r}")
     return y
@@ -120,7 +126,6 @@ copysign.zero_slope_args = frozenset({1})
 # Where and its relatives.
 
 where_ = Primitive("where", np.where)
-where_indices = Primitive("where_indices", np.where, constant=True)
 
 
 @where_.jacobian(wrt=1)
@@ -136,7 +141,7 @@ def where_wrt_b(y: Array, condition: Array, a: Array, b: Array) -> JacobianOpera
 @implements(np.where)
 def where(condition: Any, x: Any = _UNSET, y: Any = _UNSET, /) -> Any:
     if x is _UNSET and y is _UNSET:
-        return where_indices(condition)
+        return np.nonzero(condition)
     if x is _UNSET or y is _UNSET:
         raise ValueError("either both or neither of x and y should be given")
     return where_(_mask(condition), x, y)

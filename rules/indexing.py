@@ -299,12 +299,12 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     condition = as_array(condition)
     if condition.ndim != 1:
         raise ShapeError(f"compress: the condition must have one axis, got {condition.shape}")
-    return take(a, flatnonzero(condition), axis)
+    return take(a, np.flatnonzero(condition), axis)
 
 
 @implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    return take(ravel(arr), flatnonzero(as_array(condition)))
+    return take(ravel(arr), np.flatnonzero(as_array(condition)))
 
 
 # Where entries are nonzero: integers, which do not move with x.
@@ -318,9 +318,20 @@ count_nonzero_ = Primitive(
     constant=True,
 )
 
-implements(np.nonzero)(nonzero)
-implements(np.flatnonzero)(flatnonzero)
-implements(np.argwhere)(argwhere)
+
+def _places(function: Any, primitive: Primitive) -> None:
+    @implements(function)
+    def places(a: Any) -> Any:
+        # How many there are is the length of the result, which anybody may read: a decision.
+        int(np.count_nonzero(a))
+        return primitive(a)
+
+    places.__name__ = places.__qualname__ = primitive.name
+
+
+_places(np.nonzero, nonzero)
+_places(np.flatnonzero, flatnonzero)
+_places(np.argwhere, argwhere)
 
 
 @implements(np.count_nonzero)

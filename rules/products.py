@@ -146,7 +146,7 @@ def vecdot(
 
 @implements(np.linalg.vecdot)
 def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return vecdot(x1, x2, axis=axis)
+    return vecdot(x1, x2, axis=as_index(axis))
 
 
 def _matvec(a: Any, b: Any) -> Any:

@@ -67,6 +67,10 @@ DISCRETE = {
 }
 
 
+ENTRIES = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
+"""Methods that give an entry as it is; the others are computed in the dtype of entries and q."""
+
+
 def _position(method: str, n: Any, q: Any) -> Any:
     """h(q); traced when ``q`` is and the method is continuous."""
     if method == "linear":
@@ -108,6 +112,10 @@ def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_
     # An entry that is NaN makes the result NaN; sorted, it is the last.
     spoiled = n == 0 if ignore_nan else missing.any(axis=-1)
     low, high = (np.where(spoiled, total - 1, k) for k in (low, high))
+    if type(q) is float or method in ENTRIES or (method == "linear" and q.dtype.kind in "iu"):
+        dtype = a.dtype
+    else:
+        dtype = np.result_type(a.dtype, q.dtype if q.dtype.kind == "f" else float)
     if ignore_nan:
         order = np.argsort(x, axis=-1)
     else:
@@ -122,9 +130,8 @@ def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_
 
     first = entry(low)
     if (low == high).all():
-        return first
-    g = np.asarray(h - low, a.dtype) if isinstance(q, float) else h - low.astype(h.dtype)
-    return first + (entry(high) - first) * g
+        return first.astype(dtype, copy=False)
+    return first + (entry(high) - first) * (h - low).astype(dtype)
 
 
 def _quantile(
@@ -143,7 +150,7 @@ def _quantile(
     not_boolean(a, name)
     if a.dtype.kind in "biu":
         a = a.astype(float)
-    q = q if isinstance(q, float) else as_array(q)
+    q = q if type(q) is float else as_array(q)
     values = still(q if isinstance(q, Traced) else np.asarray(q))
     if values.ndim > 2:
         raise ValueError("q must be a scalar or 1d")

@@ -26,7 +26,7 @@ from linad.operators.placement import Roll
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
 from linad.operators.reordering import Broadcast
-from linad.rules.indexing import argwhere, getitem, take
+from linad.rules.indexing import getitem, take
 from linad.rules.shaping import (
     as_array,
     as_shape,
@@ -153,7 +153,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if where not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros: trim must be made of 'f' and 'b', got {trim!r}")
     axes = normalize_axes(axis, filt.ndim, "trim_zeros")
-    found = np.asarray(argwhere(filt))
+    found = np.asarray(np.argwhere(filt))
     index = [slice(None)] * filt.ndim
     for k in axes:
         if not len(found):

@@ -332,6 +332,11 @@ _method(np.logaddexp, _logaddexp)
 _method(np.logaddexp2, _logaddexp2)
 
 
+def as_first(ufunc: Any, y: Any, x: Any) -> Any:
+    """Differences of small integers as such; of their sums, which are wider, they are made here."""
+    return y.astype(x.dtype) if ufunc is np.subtract and x.dtype.kind in "iu" else y
+
+
 def _first_against_rest(ufunc: Any, rest: Any) -> None:
     """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
     name = f"{ufunc.__name__}.reduce"
@@ -346,7 +351,8 @@ def _first_against_rest(ufunc: Any, rest: Any) -> None:
         if len(axes) != 1 or not a.shape[axes[0]]:
             raise ValueError(f"{name}: expected exactly one axis with entries, got axis={axis!r}")
         lanes = np.moveaxis(cast(a, dtype), axes[0], 0)
-        return kept(ufunc(lanes[0], rest(lanes[1:], 0)), a.shape, axes, keepdims)
+        y = kept(ufunc(lanes[0], rest(lanes[1:], 0)), a.shape, axes, keepdims)
+        return as_first(ufunc, y, lanes)
 
     reduce.__name__ = f"{ufunc.__name__}_reduce"
 

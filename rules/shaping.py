@@ -261,7 +261,7 @@ def _distinct(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
 
 @implements(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    axis = normalize_axis(axis, a.ndim, "rollaxis")
+    axis, start = normalize_axis(axis, a.ndim, "rollaxis"), as_index(start)
     if not -a.ndim <= start <= a.ndim:
         raise np.exceptions.AxisError(f"rollaxis: start {start} for an array of {a.ndim} axes")
     start += a.ndim if start < 0 else 0

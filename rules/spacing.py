@@ -18,17 +18,21 @@ from linad.core.shapes import normalize_axis
 from linad.rules.shaping import as_array
 
 
+def _dtype(*ends: Any) -> Any:
+    """What numbers between the ends are of: a Python number takes the kind of the other end."""
+    known = [v if type(v) in (int, float, complex) else as_array(v).dtype for v in ends]
+    dtype = np.result_type(*known)
+    return np.dtype(float) if dtype.kind in "biu" else dtype
+
+
 def _weights(start: Any, stop: Any, num: Any, endpoint: bool, axis: int) -> tuple[Any, int]:
     """The weights t, shaped to broadcast, and where their axis goes."""
     num = as_index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    real = np.finfo(_dtype(start, stop)).dtype
     start, stop = as_array(start), as_array(stop)
-    dtype = np.result_type(start.dtype, stop.dtype, 1.0)
-    if dtype.kind in "biu":
-        dtype = np.dtype(float)
     parts = num - 1 if endpoint else num
-    real = np.finfo(dtype).dtype
     t = (np.arange(num) / max(parts, 1)).astype(real)
     ndim = max(start.ndim, stop.ndim)
     axis = normalize_axis(axis, ndim + 1, "linspace")
@@ -53,7 +57,8 @@ def linspace(
     device: Any = None,
 ) -> Any:
     t, axis = _weights(start, stop, num, endpoint, axis)
-    start, stop = as_array(start), as_array(stop)
+    ends = _dtype(start, stop)
+    start, stop = (np.astype(as_array(v), ends, copy=False) for v in (start, stop))
     y = _placed((1 - t) * start + t * stop, axis, dtype)
     if not retstep:
         return y

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import in_memory, share_storage
+from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
 
@@ -24,13 +26,16 @@ class Flat:
         # What is written to the entry of a number stays in this array.
         self.base: Any = base if base.ndim else np.reshape(base, (1,))
 
-    def _places(self, key: Any) -> Any:
-        """The index into the array for an index into its entries."""
+    def _numbers(self, key: Any) -> Any:
+        """Which entries an index means, by their numbers."""
         if np.ndim(key) == 0 and isinstance(key, (bool, np.bool_, np.ndarray)):
             key = np.asarray(key)
             if key.dtype.kind == "b":  # NumPy takes the first entry, or none
                 key = 0 if key else slice(0)
-        numbers = np.arange(size_of(self.base.shape))[key]
+        return np.arange(size_of(self.base.shape))[key]
+
+    def _places(self, numbers: Any) -> Any:
+        """The index into the array for entries with these numbers."""
         return np.unravel_index(numbers, self.base.shape)
 
     def __len__(self) -> int:
@@ -41,11 +46,20 @@ class Flat:
 
     def __getitem__(self, key: Any) -> Any:
         key = _alone(key)
-        return self.base.flatten() if key is Ellipsis else self.base[self._places(key)]
+        return (
+            self.base.flatten() if key is Ellipsis else self.base[self._places(self._numbers(key))]
+        )
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = _alone(key)
-        places = self._places(slice(None) if key is Ellipsis else key)
+        numbers = self._numbers(slice(None) if key is Ellipsis else key)
+        if self.reads_itself(value):
+            # NumPy reads as it writes: what it has written is what it reads later on.
+            entries = Flat(value)
+            for i, number in enumerate(np.ravel(numbers)):
+                self.base[self._places(number)] = entries[i % len(entries)]
+            return
+        places = self._places(numbers)
         count = np.size(places[0])
         value = np.ravel(value)
         if value.size > 1 and value.size != count:
@@ -53,6 +67,13 @@ class Flat:
         if np.ndim(places[0]) == 0 or (count and value.size == 1):
             value = value[0]
         self.base[places] = value
+
+    def reads_itself(self, value: Any) -> bool:
+        """Whether a value of several entries stands in the same memory, in the same dtype."""
+        base = self.base
+        if not isinstance(value, Traced) or value.size < 2 or value.dtype != base.dtype:
+            return False
+        return share_storage(value, base) and share_storage(in_memory(value), in_memory(base))
 
     def copy(self) -> Any:
         """The entries as an array of one axis."""

@@ -10,6 +10,7 @@ from linad.arrays.out_argument import call_into, output_position
 from linad.arrays.writes import write
 from linad.arrays.zero_dim import is_number, like_its_methods
 from linad.core.dispatch import FUNCTIONS, remedy
+from linad.core.numpy_options import check_options
 from linad.core.stand_ins import STANDING, stand_in
 from linad.errors import UnsupportedError
 
@@ -17,6 +18,8 @@ from linad.errors import UnsupportedError
 def called(numpy_function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the traced form of a NumPy function, and write its result where ``out`` says."""
     function = traced_function(numpy_function)
+    if kwargs:
+        check_options(numpy_function, kwargs)
     if STANDING:
         args = tuple([stand_in(x) for x in args])
     if kwargs.get("out") is not None or len(args) > output_position(numpy_function, function):
@@ -107,7 +110,13 @@ class Methods(MemoryMethods):
         if is_number(self):
             kind = type(self.concrete).__name__
             raise TypeError(f"{kind!r} object does not support assignment to its flat")
-        Flat(self)[...] = value
+        flat = Flat(self)
+        if flat.reads_itself(value):
+            raise UnsupportedError(
+                "x.flat = y, with y in the memory of x: whether NumPy reads what it has just "
+                "written hangs on how they lie in memory; use x.flat = y.copy()"
+            )
+        flat[...] = value
 
     # Methods of ndarray.
 

@@ -51,6 +51,11 @@ def call_into(
     target = out[0] if isinstance(out, tuple) else out
     if numpy_function in ADDING and len(args) < 3:
         _take_dtype(args[0], target, kwargs)
+    if numpy_function in DIVIDING and getattr(target, "dtype", float) in INTEGERS:
+        raise UnsupportedError(
+            f"{name}: NumPy rounds the sum to {target.dtype}, as out= has it, before it divides; "
+            f"use an array of floating numbers"
+        )
     result = function(*args, **kwargs)
     if target is None:
         return result
@@ -67,6 +72,9 @@ def call_into(
 
 ADDING = {np.sum, np.prod, np.cumsum, np.cumprod}
 """Functions that calculate in a dtype which ``out`` has a say in unless they are given another."""
+
+DIVIDING = {np.mean, np.var}
+INTEGERS = {np.dtype(letter) for letter in np.typecodes["AllInteger"] + "?"}
 
 PICKING = {np.take, np.compress}
 COPIES = np.lib.NumpyVersion(np.__version__) < "2.5.0"

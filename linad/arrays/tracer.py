@@ -136,7 +136,9 @@ class Tracer(Arithmetic):
         # A written array becomes a view of storage that nobody else knows.
         new = (self if type(buffer) is not Storage else self.copy("K")).reshape(shape)
         if new._buffer is None:
-            raise AttributeError("the shape cannot be set without a copy; use reshape")
+            raise UnsupportedError(
+                "the shape cannot be set without a copy; use y = x.reshape(shape)"
+            )
         if buffer is None:
             new._buffer = None
         self._node, self._value, self._buffer = new._node, new._value, new._buffer
@@ -264,7 +266,11 @@ class Tracer(Arithmetic):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.dtype.kind in "biu":
-            return self._trace.answer(self, np.array)
+            found = self._trace.answer(self, np.array)
+            if copy:
+                return found.copy()
+            found.flags.writeable = False  # writes, which plain NumPy would see in self, are lost
+            return found
         caller = sys._getframe(1)
         if caller.f_code.co_name == "_matmul_dispatch":
             # SciPy's sparse arrays ask whether an operand is an array before they multiply.

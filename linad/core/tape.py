@@ -166,6 +166,8 @@ def _as_bytes(x: Any) -> Any:
 unchanged = Primitive("unchanged", _unchanged, constant=True)
 """Checks that an array has the recorded entries, to the bit."""
 
+GUARDS = (guard, unchanged)
+
 
 def _raises(*args: Any, primitive: Primitive, params: dict[str, Any]) -> Any:
     try:
@@ -292,7 +294,7 @@ def needed(equations: Sequence[Equation], outputs: Iterable[Any]) -> list[Equati
     live = {a for a in outputs if isinstance(a, Var)}
     kept = []
     for eqn in reversed(equations):
-        if eqn.primitive in (guard, unchanged) or not live.isdisjoint(eqn.outputs):
+        if eqn.primitive in GUARDS or not live.isdisjoint(eqn.outputs):
             live.update(a for a in eqn.inputs if isinstance(a, Var))
             kept.append(eqn)
     kept.reverse()

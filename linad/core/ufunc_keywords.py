@@ -1,4 +1,4 @@
-"""The keywords of a ufunc call: ``where``, ``dtype``, written in traced NumPy.
+"""The keywords of a ufunc call: ``where``, ``dtype``, ``casting``, written in traced NumPy.
 
 NumPy hands a ufunc call with its keywords to the traced argument; a primitive has none of
 them, so they are taken apart here.
@@ -11,7 +11,11 @@ import numpy as np
 
 from linad.errors import TracerError, UnsupportedError
 
-_HARMLESS = {"casting", "order", "subok"}
+_HARMLESS = {"order", "subok"}
+
+
+_STRICT = {"no", "equiv", "safe"}
+"""Casts that may forbid what the operands need; the others only count beside a dtype."""
 
 
 def call_with_keywords(
@@ -36,12 +40,13 @@ def call_with_keywords(
     keywords = {k: v for k, v in keywords.items() if k not in _HARMLESS}
     where = keywords.pop("where", True)
     dtype = keywords.pop("dtype", None)
+    casting = keywords.pop("casting", "same_kind")
     if ufunc.signature is None and keywords:
         raise UnsupportedError(
             f"{ufunc.__name__}: the keyword {sorted(keywords)[0]!r} is not traced by linad"
         )
-    if dtype is not None:
-        inputs = _cast(ufunc, inputs, dtype)
+    if dtype is not None or casting in _STRICT:
+        inputs = _cast(ufunc, inputs, dtype, casting)
     if where is True:
         return function(*inputs, **keywords)
     return _where(function, inputs, where, ufunc.__name__)
@@ -76,11 +81,17 @@ def scatter(values: Any, mask: Any) -> Any:
     return values[np.maximum(position, 0)]
 
 
-def _cast(ufunc: Any, inputs: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
+def _cast(ufunc: Any, inputs: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[Any, ...]:
     """The inputs in the types of the loop that computes in ``dtype``, as NumPy casts them."""
     given = tuple([getattr(x, "dtype", type(x)) for x in inputs])
-    signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
-    wanted = ufunc.resolve_dtypes(given + (None,) * ufunc.nout, signature=signature)
+    result = None if dtype is None else np.dtype(dtype)
+    signature = (None,) * ufunc.nin + (result,) * ufunc.nout
+    # NumPy says what it refuses; to be told so of a Python number, resolve_dtypes crashes.
+    like = [np.empty((0, 0), x.dtype) if hasattr(x, "dtype") else x for x in inputs]
+    ufunc(*like, dtype=result, casting=casting)
+    wanted = ufunc.resolve_dtypes(
+        given + (None,) * ufunc.nout, signature=signature, casting=casting
+    )
     return tuple(
         [
             x.astype(t) if hasattr(x, "dtype") else t.type(x)

@@ -57,7 +57,9 @@ PAIRS = {
 GIVING = {np.sum, np.mean, np.prod, np.where, np.trace, np.transpose, np.clip, abs} | PRODUCTS
 """Functions that give a traced value for a traced one; so do ufuncs."""
 
-OF_ARRAYS = {"T", "mT", "real", "imag"}
+OF_ARRAYS = {"T", "mT", "real"}
+"""What is traced of a traced value. The imaginary part of a real array is zeros of NumPy's."""
+
 NUMBERS_OF = {"shape", "ndim", "size", "dtype", "itemsize", "nbytes"}
 METHODS = {"sum", "mean", "dot", "reshape", "ravel", "copy", "transpose", "conj", "prod"}
 TRANSFORMS = {"grad", "value_and_grad", "jacobian", "hessian", "derivative", "jit"}
@@ -559,7 +561,7 @@ class _Run:
         if not isinstance(f, KnownValue):
             return self._lost(args)
         value = f.value
-        giving = (isinstance(value, np.ufunc) and value.nout == 1) or _is_in(value, GIVING)
+        giving = _gives_one(value) or _is_in(value, GIVING)
         if giving:
             pair = len(args) == 2 and _is_in(value, PAIRS) and not keywords
             return self._met(list(args), pair)
@@ -625,6 +627,11 @@ def _is_derivative(f: types.FunctionType) -> bool:
 def _is_linads(f: types.FunctionType) -> bool:
     """Whether a function is a public one of linad's."""
     return getattr(sys.modules.get("linad"), f.__name__, None) is f
+
+
+def _gives_one(value: Any) -> bool:
+    """Whether a value is a ufunc of one result; since NumPy 2.5 np.imag is one, see above."""
+    return isinstance(value, np.ufunc) and value.nout == 1 and value is not np.imag
 
 
 def _is_in(value: Any, functions: set[Any]) -> bool:

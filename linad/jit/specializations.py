@@ -28,8 +28,8 @@ from linad.core.memory_layouts import kept, laid_like, layout_of
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
-from linad.core.tape import Equation, Tape, Var, guard, stop, unchanged
-from linad.errors import GuardError, OutputError
+from linad.core.tape import GUARDS, Equation, Tape, Var, stop, unchanged
+from linad.errors import GuardError, OutputError, UnsupportedError
 from linad.jit.identity import compares_objects, first_of_each, memory_of_all
 from linad.jit.process_state import warn_of_process_state
 from linad.jit.random_draws import Draws
@@ -307,6 +307,11 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
                 arguments.arrays[k][...] = tracers[k]._value
             raise
         leaves, out_tree = tree.flatten(result)
+        if [t.shape for t in tracers] != [a.shape for a in given]:
+            raise UnsupportedError(
+                f"jit: {name_of(f)} sets the shape of an argument, which NumPy would do to the "
+                f"caller's array; use y = x.reshape(shape), a view"
+            )
         written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
         if not leaves and not written:
             raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
@@ -478,7 +483,7 @@ def _course(variant: Variant) -> list[Any]:
             e.primitive,
             [value_key(a) for a in e.inputs if not isinstance(a, Var)],
             [(v.shape, v.dtype) for v in e.outputs],
-            Static(e.params["expected"]) if e.primitive in (guard, unchanged) else None,
+            Static(e.params["expected"]) if e.primitive in GUARDS else None,
         )
         for e in variant.tape.equations
     ]

@@ -22,6 +22,13 @@ from linad.operators.rewrites import product
 from linad.operators.structured import Diagonal
 
 
+def _as_wide(array: Any, dtype: Any) -> Any:
+    """An operand of no less precision than the result."""
+    real = np.empty(0, dtype).real.dtype
+    narrow = array.dtype.kind == "f" and array.dtype.itemsize < real.itemsize
+    return array.astype(real) if narrow or array.dtype.kind in "biu" else array
+
+
 class Contraction(JacobianOperator):
     """y = einsum of x with fixed arrays: linear in the one operand left open.
 
@@ -30,7 +37,7 @@ class Contraction(JacobianOperator):
     in_labels, out_labels : str
         One letter an axis of x and y, no letter twice.
     fixed : list of (labels, array)
-        The other operands, kept by reference.
+        The other operands, kept by reference unless they are integers or of less precision.
     out_shape, in_shape : tuple of int
     dtype : numpy.dtype
 
@@ -51,7 +58,9 @@ class Contraction(JacobianOperator):
         in_shape: Shape,
         dtype: Any,
     ) -> None:
-        self.in_labels, self.out_labels, self.fixed = in_labels, out_labels, list(fixed)
+        self.in_labels, self.out_labels = in_labels, out_labels
+        # An optimised order may sum an operand by itself: images of bytes would overflow.
+        self.fixed = [(labels, _as_wide(array, dtype)) for labels, array in fixed]
         # An einsum of one operand may be a view of it.
         self.owns_result = bool(self.fixed)
         known = set(out_labels).union(*[labels for labels, _ in self.fixed])

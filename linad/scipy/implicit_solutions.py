@@ -21,7 +21,8 @@ from linad.arrays.traces import running_trace
 from linad.core.primitive import Traced
 from linad.errors import ConvergenceError
 from linad.rules.creation import asarray
-from linad.scipy.mirror import arguments_of, holds_traced
+from linad.scipy.mirror import arguments_of, full_name, holds_traced
+from linad.scipy.option_kinds import check_options
 
 Function = Callable[..., Any]
 STEPS = 2
@@ -142,6 +143,7 @@ def while_tracing(original: Function) -> Callable[[Function], Function]:
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is None:
                 return original(*args, **kwargs)
+            check_options(full_name(original), original.__name__, kwargs)
             return form(**arguments(*args, **kwargs))
 
         return function

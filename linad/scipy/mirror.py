@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import numbers
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -10,12 +9,12 @@ import numpy as np
 
 from linad.arrays.traces import running_trace
 from linad.core.frames import package_of
-from linad.core.options import FLAG, Kind, choice, is_integer
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
 from linad.errors import ArgumentError, DTypeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, require_finite
+from linad.scipy.option_kinds import check_options
 
 Function = Callable[..., Any]
 
@@ -29,22 +28,6 @@ def holds_traced(value: Any) -> bool:
     # A sparse array of `linad.scipy.sparse` says so itself, and an object of a twin of a class.
     return isinstance(value, Traced) or getattr(type(value), "holds_traced", False)
 
-
-NUMERIC = Kind("a number", lambda v: isinstance(v, (Traced, numbers.Number)))
-
-OPTIONS = {
-    **dict.fromkeys(("lower", "unit_diagonal", "full_matrices", "compute_uv"), FLAG),
-    **dict.fromkeys(("check_finite", "overwrite_a", "overwrite_b", "overwrite_x"), FLAG),
-    "orthogonalize": FLAG.optional,
-    "plan": Kind("None", lambda value: value is None),
-    "workers": Kind("an integer other than 0", lambda v: is_integer(v) and v != 0).optional,
-    "cval": NUMERIC,
-    "driver": choice("ev", "evd", "evr", "evx", "gv", "gvd", "gvx").optional,
-    "lapack_driver": choice("gelsd", "gelsy", "gelss", "gesdd", "gesvd").optional,
-    "lwork": Kind("an integer", is_integer).optional,
-    "trans": Kind("0, 1, 2, 'N', 'T' or 'C'", lambda v: str(v) in ("0", "1", "2", "N", "T", "C")),
-}
-"""What SciPy's options may be that traced forms do not look at, by their names."""
 
 WITHOUT_EFFECT = (
     *("overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_a_band", "overwrite_x"),
@@ -92,8 +75,7 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
-                for key in kwargs.keys() & OPTIONS.keys():
-                    OPTIONS[key].check(full_name(scipy_function), key, kwargs[key])
+                check_options(full_name(scipy_function), scipy_function.__name__, kwargs)
                 try:
                     return traced(*args, **kwargs)
                 except PLAIN_ERRORS as error:
@@ -195,7 +177,12 @@ class TracedClass:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if holds_traced((args, kwargs)):
-            return cls._made(*args, **kwargs)
+            check_options(cls.__name__, cls.__name__, kwargs)
+            try:
+                return cls._made(*args, **kwargs)
+            except PLAIN_ERRORS as error:
+                _in_own_words(cls, error)
+                raise
         return super().__new__(cls)
 
 

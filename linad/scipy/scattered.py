@@ -22,6 +22,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import TracedClass, holds_traced, inexact, traced_form
+from linad.scipy.option_kinds import NUMERIC
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
 
@@ -168,6 +169,7 @@ class Triangulated:
     """Traced values at the corners of simplices: what `LinearNDInterpolator` makes of them."""
 
     def __init__(self, points: Any, values: Any, fill_value: Any, rescale: bool) -> None:
+        NUMERIC.check("LinearNDInterpolator", "fill_value", fill_value)
         self.points = astype(_joined(points), float, copy=False)
         self.values, self.fill_value = inexact(values), fill_value
         plain = still(self.points)

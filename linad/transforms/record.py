@@ -20,7 +20,7 @@ from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
 from linad.core.shapes import check_function, is_inexact, name_of
-from linad.core.tape import Equation, Source, Tape, Var, guard, needed, raises, stop
+from linad.core.tape import GUARDS, Equation, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
 from linad.transforms.plain_operands import PlainOperands
@@ -119,16 +119,20 @@ class RecordTrace(Trace):
 
     def program(self, outputs: list[Any]) -> list[Equation]:
         """The equations that outputs need, and what else would have raised."""
-        kept = needed(self.equations, outputs)
-        live = set(map(id, kept))
-        known = {_demand(e) for e in kept}
-        found = []
-        for e in self.equations:
-            if id(e) in live or not may_raise(e):
-                found.append(e)
-            elif _demand(e) not in known:
+        known = {_demand(e) for e in needed(self.equations, outputs)}
+        read = {a for a in outputs if type(a) is Var}
+        found: list[Equation] = []
+        for e in reversed(self.equations):  # what is tried may need what was not needed before
+            if e.primitive in GUARDS or not read.isdisjoint(e.outputs):
+                kept = [e]
+            elif may_raise(e) and _demand(e) not in known:
                 known.add(_demand(e))
-                found += self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
+                kept = self._tried(e.primitive, e.inputs, e.params, np.False_, e.source)
+            else:
+                continue
+            read.update([a for a in e.inputs if type(a) is Var])
+            found += reversed(kept)
+        found.reverse()
         return needed(self._by_first_names(found, outputs), outputs)
 
     def _by_first_names(self, equations: list[Equation], outputs: list[Any]) -> list[Equation]:

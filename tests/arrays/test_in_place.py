@@ -1066,3 +1066,72 @@ def test_what_numpy_takes_for_one_entry(place, name):
                 transform(g)(x)
         else:
             np.testing.assert_array_equal(transform(g)(x), expected)
+
+
+OVERLAPS = [
+    "x.flat[::2] = x",
+    "x.flat[1:] = x",
+    "x.T.flat[1:] = x",
+    "x.flat[[3, 2, 1]] = x[0]",
+    "x.flat[5:0:-1] = x",
+    "x.flat[2:] = x.ravel()[:2]",
+    "x.flat[...] = x[1]",
+    "x.flat[1:4] = x.astype('f4')",
+    "x.flat[1:] = x * 1",
+    "x[0].flat = x[1]",
+    "x.real.flat[1:] = x",
+]
+
+
+@pytest.mark.parametrize("statement", OVERLAPS)
+def test_entries_are_written_one_by_one_into_what_is_read(statement):
+    """NumPy's ``x.flat[key] = y`` reads as it writes, where other assignments copy first."""
+    scope = {}
+    exec(f"def f(x):\n    x = x * 1.0\n    {statement}\n    return x", scope)
+    f = scope["f"]
+    for x in (np.arange(1.0, 7).reshape(2, 3), np.arange(6.0).reshape(3, 2).T):
+        expected = f(x)
+        np.testing.assert_array_equal(linad.linearize(f, x)[0], expected)
+        compiled = linad.jit(f)
+        for _ in range(3):
+            np.testing.assert_array_equal(compiled(x), expected)
+
+
+def test_all_entries_from_the_same_memory_are_refused():
+    def f(x):
+        y = x * 1.0
+        y.flat = y[::-1]
+        return y
+
+    with pytest.raises(UnsupportedError, match=r"x.flat = y.copy\(\)"):
+        linad.linearize(f, np.ones((2, 3)))
+
+
+def test_integers_as_a_plain_array_cannot_be_written():
+    """Plain NumPy would write into the traced array as well."""
+
+    def f(i, x):
+        plain = np.asarray(i)
+        plain[0] = 2
+        return x * i
+
+    def copied(i, x):
+        plain = np.array(i)
+        plain[0] = 2
+        return x * plain + i
+
+    i, x = np.array([5, 3]), np.array([1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        linad.jit(f)(i, x)
+    compiled = linad.jit(copied)
+    for k in (i, i, i[::-1], i):
+        np.testing.assert_array_equal(compiled(k, x), copied(k, x))
+
+
+def test_the_shape_of_an_argument_is_its_callers():
+    def f(x):
+        x.shape = (3, 2)
+        return x * 2.0
+
+    with pytest.raises(UnsupportedError, match=r"^jit: f sets the shape .*x.reshape\(shape\)"):
+        linad.jit(f)(np.ones((2, 3)))

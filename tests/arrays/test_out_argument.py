@@ -165,3 +165,16 @@ def test_a_dtype_that_no_loop_computes_in(ufunc, method):
     for g in (f, linad.jit(f), linad.jacobian(f)):
         with pytest.raises(TypeError, match="loop"):
             g(x)
+
+
+@pytest.mark.parametrize("function", [np.mean, np.var])
+def test_a_mean_into_integers_is_refused(function):
+    """NumPy rounds the sum on the way: of large entries it is another number then."""
+
+    def into(x):
+        y = x.astype(np.uint16)
+        function(y, axis=0, out=y[0])
+        return y
+
+    with pytest.raises(UnsupportedError, match=f"^{function.__name__}: NumPy rounds the sum"):
+        linad.jit(into)(np.full((2, 3), 65535.0))

@@ -1,5 +1,7 @@
 """The keywords of ufuncs: where=, dtype=, out= and the harmless ones."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,25 @@ def test_harmless_and_unknown_keywords():
     assert np.array_equal(y, np.sin(X))
     with pytest.raises(UnsupportedError, match="'signature'"):
         linad.linearize(lambda x: np.sin(x, signature="d->d"), X)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("casting", ["no", "equiv", "safe", "same_kind", "unsafe"])
+@pytest.mark.parametrize("dtype", [None, "f4", "f8", "c16", "i4"])
+def test_casting_is_numpys(casting, dtype):
+    for dtypes in (("f4", "f8"), ("f8", "f8"), ("c16", "f8"), ("f4", None)):
+        arrays = [2.5 if d is None else np.array([1.5, 2.5], d) for d in dtypes]
+        for f in (
+            lambda x, b=arrays[1]: np.add(x, b, dtype=dtype, casting=casting),
+            lambda x, b=arrays[1]: np.multiply(b, x, dtype=dtype, casting=casting),
+            lambda x: np.negative(x, dtype=dtype, casting=casting),
+        ):
+            try:
+                expected = f(arrays[0])
+            except TypeError as refused:
+                with pytest.raises(TypeError, match=re.escape(str(refused))):
+                    linad.linearize(f, arrays[0])
+                continue
+            found = linad.linearize(lambda x, f=f: (x, f(x)), arrays[0])[0][1]
+            assert found.dtype == expected.dtype
+            assert np.array_equal(found, expected)

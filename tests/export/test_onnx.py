@@ -36,7 +36,7 @@ mathieu_modsem2 mathieu_sem matrix_rank modfresnelm modfresnelp modstruve nbdtr 
 ndtri_exp nextafter nonzero nrdtrimn nrdtrisd owens_t packbits pbdv pbvv pbwa pdtri poisson_pmf
 qr_rest raises ravel_multi_index right_shift roots shichi sici sinm spacing spence spherical_in
 spherical_jn spherical_kn spherical_yn sqrtm stdtrit struve tanm tklmbda unique_positions
-unpackbits unravel_index unsorted_positions voigt_profile where_indices wofz wright_bessel
+unpackbits unravel_index unsorted_positions voigt_profile wofz wright_bessel
 wrightomega yve
 """
 """Primitives that raise ExportError, whatever their operands."""

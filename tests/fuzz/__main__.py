@@ -7,8 +7,13 @@ import time
 from collections import Counter
 
 from fuzz.checks import DifferenceError, check
+from fuzz.people_words import PEOPLE
+from fuzz.plain_words import PLAIN
 from fuzz.smaller import smaller
 from fuzz.writer import write
+
+WORDS = {"plain": (PLAIN, PLAIN), "people": (PEOPLE, PEOPLE), "both": (PLAIN, PEOPLE)}
+"""What programs of even and of odd seeds are written with."""
 
 
 def parsed(arguments):
@@ -23,9 +28,16 @@ def parsed(arguments):
         help="whether kernels are run by Python (quick), or compiled (with NUMBA_DISABLE_JIT=1 "
         "in the environment there are none, and NumPy runs the tapes)",
     )
+    parser.add_argument(
+        "--words",
+        choices=list(WORDS),
+        default="both",
+        help="programs of arrays and views, or with all that people write around them, or a "
+        "program of each in turn",
+    )
     parser.add_argument("--fixed", action="store_true", help="nothing changes between calls")
     parser.add_argument("--large", action="store_true", help="print programs as they were found")
-    parser.add_argument("--refusals", action="store_true", help="count refusals by words")
+    parser.add_argument("--refusals", action="store_true", help="count refusals by what they say")
     parser.add_argument("--progress", type=int, default=250, help="a line after so many programs")
     return parser.parse_args(arguments)
 
@@ -45,10 +57,11 @@ def main(arguments=None):
     options = parsed(arguments)
     end = time.monotonic() + options.seconds
     ran = asked = refused = 0
-    words, failed = Counter(), []
+    reasons, failed = Counter(), []
     seed = options.seed
     while time.monotonic() < end and ran < options.programs:
-        program = write(seed, not options.fixed)
+        words = WORDS[options.words][seed % 2]
+        program = write(seed, not options.fixed, words)
         try:
             with backend(options.kernels):
                 trial = check(program)
@@ -62,14 +75,14 @@ def main(arguments=None):
         else:
             asked += trial.asked
             refused += len(trial.refused)
-            words.update(str(error).split("\n")[0][:90] for _, error in trial.refused)
+            reasons.update(str(error).split("\n")[0][:90] for _, error in trial.refused)
         ran += 1
         seed += 1
         if ran % options.progress == 0:
             print(f"# so far {ran} programs, {asked} questions, {len(failed)} differ", flush=True)
     print(f"{ran} programs, {asked} questions, {refused} refused with an error of linad's own")
     if options.refusals:
-        for text, count in words.most_common(40):
+        for text, count in reasons.most_common(40):
             print(f"{count:6d}  {text}")
     print(f"{len(failed)} programs differ: seeds {failed[:100]}")
     return len(failed)

@@ -127,6 +127,7 @@ class Trial:
         self.rng = np.random.default_rng(program.seed)
         self.refused, self.asked = [], 0
         text = program.source() + repr(program.points)
+        self.derives = "linad." in program.result + " ".join(program.body)
         self.single = "'f4'" in text or "'c8'" in text
 
     def attempt(self, where, function, *args):
@@ -166,7 +167,8 @@ class Trial:
             found = self.attempt(f"call {k} of jit(f)", jitted, *given)
             if found is not REFUSED:
                 same(found, expected, f"call {k} of jit(f)", self.single)
-                lie_alike(found, expected, f"call {k} of jit(f)")
+                if not self.derives:
+                    lie_alike(found, expected, f"call {k} of jit(f)")
                 same(given, after, f"arguments after call {k} of jit(f)", self.single)
             if self.derivatives and k != 1:
                 self.differentiate(f, args, expected, kept, k)
@@ -186,10 +188,13 @@ class Trial:
                 raise DifferenceError(f"call {k}: {own}") from own
             if isinstance(own, LinadError):
                 return
-            same(given, after, f"arguments after call {k}, which raised", self.single)
+            if not isinstance(problem, OverflowError):
+                same(given, after, f"arguments after call {k}, which raised", self.single)
         else:
             if "read-only" in str(problem) and close_leaves(given, args):
                 return  # NumPy refuses a write that changes nothing
+            if isinstance(problem, OverflowError):
+                return  # of a NumPy integer too large for a signed array, not for an unsigned one
             raise DifferenceError(f"call {k} gave {found!r}, where NumPy raises {problem!r}")
 
     def differentiate(self, f, args, expected, kept, k):
@@ -259,13 +264,13 @@ class Trial:
         if len(args) != len(leaves(args)) or not moving:
             return
         numbers = tuple(moving)
-        if "gradient" not in kept:
-            kept["gradient"] = linad.jit(linad.grad(scalar(f), numbers))
+        if numbers not in kept:
+            kept[numbers] = linad.jit(linad.grad(scalar(f), numbers))
         expected = self.attempt(f"grad {k}", linad.grad(scalar(f), numbers), *copied(args))
         if expected is REFUSED:
             return
         for name, function in (
-            ("jit(grad(f))", kept["gradient"]),
+            ("jit(grad(f))", kept[numbers]),
             ("grad(jit(f))", linad.grad(scalar(kept["jit"]), numbers)),
         ):
             found = self.attempt(f"{name} {k}", function, *copied(args))

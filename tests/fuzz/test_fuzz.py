@@ -3,20 +3,23 @@
 import pytest
 
 from fuzz.checks import DifferenceError, check, difference
+from fuzz.people_words import PEOPLE
+from fuzz.plain_words import AROUND, PLAIN
 from fuzz.program import Program
 from fuzz.smaller import smaller
-from fuzz.writer import AROUND, write
+from fuzz.writer import write
 
-SAMPLE = 12
+SAMPLE = 8
 """Programs in the default run; about ten a second."""
 
 
+@pytest.mark.parametrize("words", [PLAIN, PEOPLE], ids=["plain", "people"])
 @pytest.mark.parametrize(
     "seed",
     [*range(SAMPLE), *[pytest.param(s, marks=pytest.mark.full) for s in range(SAMPLE, 200)]],
 )
-def test_random_programs(seed, kernels):
-    check(write(seed))
+def test_random_programs(seed, words, kernels):
+    check(write(seed, words=words))
 
 
 def test_a_program_of_a_seed_is_always_the_same():

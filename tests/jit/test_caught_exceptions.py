@@ -147,6 +147,25 @@ def test_gradients_check_no_system_twice():
     assert "raises" not in [e.primitive.name for e in tape.equations]
 
 
+def test_what_is_not_needed_may_raise_by_what_is_not_needed():
+    """An equation that is only tried reads another one that was only to be tried."""
+
+    def f(x, a):
+        y = np.linalg.solve(x * np.eye(2) + 1.0, x)
+        np.linalg.inv(np.outer(y, y) + np.eye(2))
+        return a * 2.0
+
+    x, a = np.array([1.0, 2.0]), np.array([0.5, 1.5])
+    y, tape = linad.trace(f, x, a)
+    tape.check()
+    np.testing.assert_array_equal(tape(x, a), y)
+    with kernels_in_python():
+        for g in (f, linad.jit(f)):
+            np.testing.assert_array_equal(linad.jvp(g, (x, a), (a, x))[1], 2.0 * x)
+    with pytest.raises((GuardError, FAILURE)):
+        tape(np.array([-2.0, -2.0]), a)
+
+
 def test_an_array_copied_into_another_that_is_written():
     def f(x, p):
         np.copyto(x, p)

@@ -110,6 +110,8 @@ def test_interpolation_of_nan():
         (lambda x: np.gradient(x, GRID), ValueError, "match the length"),
         (lambda x: np.interp(x, KNOTS, HEIGHTS[:3]), ValueError, "same length"),
         (lambda x: np.interp(x, [], []), ValueError, "empty"),
+        (lambda x: np.interp(x, KNOTS, HEIGHTS, left=x), TypeError, "left must be a number"),
+        (lambda x: np.interp(x, KNOTS, HEIGHTS, right=[1.0]), TypeError, "right must be a number"),
         (lambda x: np.interp(x, KNOTS, HEIGHTS, period=0), ValueError, "non-zero"),
     ],
 )

@@ -144,3 +144,15 @@ ERRORS = [
 def test_errors(call, error, match):
     with pytest.raises(error, match=match):
         linad.linearize(call, WEIGHTS)
+
+
+def test_weighted_counts_of_nothing_are_integers():
+    nothing = np.zeros(0, int)
+    f = linad.jit(lambda x, i: np.bincount(i, x, 3))
+    expected = np.bincount(nothing, np.zeros(0), 3)
+    for found in (
+        linad.linearize(lambda x: (x, np.bincount(nothing, x, 3)), np.zeros(0))[0][1],
+        *[f(np.zeros(0), nothing) for _ in range(3)],
+    ):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

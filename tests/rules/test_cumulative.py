@@ -138,3 +138,13 @@ def test_cumulative_sum_needs_an_axis():
 def test_reduceat_checks_its_indices():
     with pytest.raises(IndexError, match="reduceat"):
         linad.jacobian(lambda x: np.add.reduceat(x, [0, 9]))(VECTOR)
+
+
+@pytest.mark.parametrize("method", ["accumulate", "reduce"])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i4", "i8"])
+def test_differences_of_small_integers_are_small(method, dtype):
+    x = np.array([1, 5, 200, 3]).astype(dtype)
+    f = linad.jit(lambda x: getattr(np.subtract, method)(x))
+    expected = getattr(np.subtract, method)(x)
+    assert f(x).dtype == expected.dtype
+    np.testing.assert_array_equal(f(x), expected)

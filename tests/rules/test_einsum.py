@@ -110,3 +110,26 @@ def test_errors_are_numpys(name):
 def test_out_is_refused():
     with pytest.raises(TracerError):
         linad.linearize(lambda x: np.einsum("i,i", x, x, out=np.zeros(())), np.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i4", "?", "f4"])
+def test_derivatives_do_not_sum_in_the_dtype_of_an_operand(dtype):
+    """An optimised order sums an image of bytes by itself, and 200 + 100 is 44 there."""
+    image = np.array([[200, 100, 255], [90, 120, 250]]).astype(dtype)
+    wide = image.astype(float)
+    x, v = np.array([0.5]), np.array([0.1, 0.2, 0.3])
+    for f in (
+        lambda x, a: np.einsum("i,jk->j", x, a),
+        lambda x, a: np.einsum("jk,i->", a, x),
+        lambda x, a: np.einsum("...i,...i", x, a),
+        lambda x, a: np.einsum("jk,i,k->j", a, x, v),
+        lambda x, a: np.einsum("jk,i->", a, x, optimize=True),
+        lambda x, a: np.kron(a, x[:, None]).sum(0),
+        lambda x, a: np.tensordot(a, x, axes=0).sum((0, 1)),
+    ):
+        expected = linad.jacobian(lambda x, f=f: f(x, wide))(x)
+        np.testing.assert_allclose(linad.jacobian(lambda x, f=f: f(x, image))(x), expected)
+        pushed = linad.jvp(lambda x, f=f: f(x, image), (x,), (np.ones(1),))[1]
+        np.testing.assert_allclose(pushed, expected.reshape(np.shape(pushed)))
+        total = linad.jit(linad.grad(lambda x, a, f=f: np.sum(f(x, a))))
+        np.testing.assert_allclose(total(x, image), np.sum(expected).reshape(1))

@@ -209,3 +209,14 @@ def test_recorded_programs_run_again(f):
     y, tape = trace(f, A)
     assert np.array_equal(y, f(A))
     assert np.array_equal(tape(A), y)
+
+
+@pytest.mark.parametrize(
+    "low, high", [(None, 2), (1, None), (None, np.uint16(2)), (np.int64(1), None), (None, 2.5)]
+)
+def test_integers_are_clipped_to_integers(low, high):
+    for a in (np.arange(-2, 3, dtype=np.int8), np.arange(5, dtype=np.uint16), np.array(3)):
+        expected = np.clip(a, low, high)
+        found = linad.jit(lambda a: np.clip(a, low, high))(a)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)

@@ -1,5 +1,7 @@
 """Median, percentile, quantile and their relatives that leave NaN out."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,23 @@ def test_infinite_entries():
     y, J = linad.linearize(np.median, x)
     assert y == 2.0
     np.testing.assert_array_equal(J.pullback(1.0), [0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["quantile", "nanquantile", "percentile", "nanpercentile"])
+def test_dtypes_are_numpys(method, name):
+    scale = 100 if "percentile" in name else 1
+    for q in (0.5, 1, [0.25, 0.75], [0, 1], np.float64(0.5), np.float32(0.5)):
+        at = [scale * v for v in q] if isinstance(q, list) else scale * q
+
+        def f(x, at=at):
+            return getattr(np, name)(x, at, method=method)
+
+        for n, dtype in itertools.product((1, 2, 3), ("f2", "f4", "f8")):
+            x = np.arange(1.0, 1 + n, dtype=dtype)
+            expected, y = f(x), linad.linearize(f, x)[0]
+            assert (y.dtype, type(y)) == (expected.dtype, type(expected))
+            np.testing.assert_allclose(y, expected, rtol=1e-3 if dtype == "f2" else 1e-6)
 
 
 @pytest.mark.parametrize(

@@ -78,3 +78,20 @@ def test_lanes_see_tracers():
 def test_errors(call, match):
     with pytest.raises(ValueError, match=match):
         linad.linearize(call, LOW)
+
+
+@pytest.mark.parametrize(
+    "end", [1.0, 2, 2j, np.float32(1.5), np.float64(3.0), np.array(1.0), [1, 2]], ids=repr
+)
+@pytest.mark.parametrize("dtype", ["f4", "c8", "f8"])
+def test_dtypes_are_numpys(end, dtype):
+    """A Python number takes the dtype of the other end."""
+    for x in (np.array(2.0, dtype), np.array([2.0, 3.0], dtype)):
+        for function in (np.linspace, np.logspace, np.geomspace):
+            for f in (
+                lambda x, f=function: f(x, end, 3),
+                lambda x, f=function: f(end, x, 3),
+            ):
+                expected, found = f(x), linad.linearize(f, x)[0]
+                assert found.dtype == expected.dtype
+                np.testing.assert_allclose(found, expected, rtol=1e-5)

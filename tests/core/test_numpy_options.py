@@ -1,0 +1,40 @@
+"""Options of NumPy's functions at the door; `tests/survey/test_options.py` tries all functions."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import OptionError
+
+X = np.array([[0.5, 1.5], [2.0, 0.25]])
+
+WRONG = {
+    "sum: keepdims": lambda x: np.sum(x, axis=0, keepdims="x"),
+    "mean: where": lambda x: np.mean(x, where=2.5),
+    "max: axis": lambda x: np.max(x, axis=[]),
+    "max: initial": lambda x: np.max(x, initial=[]),
+    "concatenate: casting": lambda x: np.concatenate([x, x], casting="x"),
+    "linspace: device": lambda x: np.linspace(x, 1.0, device=1),
+    "zeros_like: subok": lambda x: np.zeros_like(x, subok="x") + x,
+    "cov: bias": lambda x: np.cov(x, bias=None),
+    "cov: aweights": lambda x: np.cov(x, aweights="x"),
+    "nanvar: ddof": lambda x: np.nanvar(x, ddof=None),
+    "vander: N": lambda x: np.vander(x[0], N=-1),
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_wrong_options(said):
+    for transform in (linad.jit, linad.grad):
+        with pytest.raises(OptionError, match=f"^{said} must be"):
+            transform(lambda x: np.sum(WRONG[said](x)))(X)
+
+
+def test_right_options():
+    def f(x, mask):
+        y = np.sum(x, axis=(0,), keepdims=1, where=mask, initial=np.float64(1))
+        return y + np.std(x, ddof=1) + np.cov(x, ddof=None).sum() + np.max(x, axis=None)
+
+    mask = X > 0.3
+    for g in (linad.jit(f), lambda x, mask: linad.linearize(f, x, mask, argnums=0)[0]):
+        np.testing.assert_allclose(g(X, mask), f(X, mask))
