@@ -281,7 +281,7 @@ class AdjointMaker(Cotangents):
             array = run.parts[k].array  # type: ignore[attr-defined]
             if [p.array for p in run.parts if isinstance(p, Put)].count(array) == 1:
                 values.known[get(array, *places[k])] = old[k]
-        derivative = Derivative(values, self.varied)
+        derivative = Derivative(values, self.varied, reused=bool(self.seed))
         versions: dict[str, Expr] = {}
         undone: list[int] = []
         work: list[Planned] = []

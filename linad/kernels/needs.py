@@ -211,7 +211,7 @@ class BackwardNeeds:
 
     def live_names(self) -> set[str]:
         """Names whose values the forward sweep computes."""
-        live = set(self.needed)
+        live = self.needed - self.local  # runs compute these again, going backward
         for s in walk_runs(self.body):
             if isinstance(s, (For, WhileLoop, If, Check, New)):
                 live |= reads(s)
