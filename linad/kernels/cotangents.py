@@ -4,7 +4,6 @@ For several seeds, arrays of cotangents have an axis in front, and what hands th
 the seeds inside of that what computes values again: these are the same for all seeds.
 """
 
-import itertools
 from collections.abc import Sequence
 
 from linad.kernels.analysis import KernelProgram
@@ -20,6 +19,7 @@ from linad.kernels.expressions import (
     names,
     var,
 )
+from linad.kernels.fresh_names import FreshNames
 from linad.kernels.needs import BackwardNeeds
 from linad.kernels.partials import Derivative
 from linad.kernels.statements import For, Let, New, Put, Statement
@@ -45,7 +45,7 @@ class Cotangents(BackwardNeeds):
     def __init__(self, program: KernelProgram, active: Sequence[str], seeded: bool = False) -> None:
         super().__init__(program, active)
         self.level = program.level + 1
-        self.numbers = itertools.count()
+        self.names = FreshNames(program, f"_b{self.level}")
         self.versions: dict[str, str] = {}  # the scalar of which a name is a version
         self.seed: tuple[Expr, ...] = ()
         if seeded:
@@ -67,7 +67,7 @@ class Cotangents(BackwardNeeds):
 
     def fresh(self, name: str) -> str:
         """A name for a value."""
-        return f"{name}{next(self.numbers)}_b{self.level}"
+        return self.names.make(name)
 
     def kind_of_bar(self, name: str) -> str | ArrayKind:
         """The kind of a cotangent."""
