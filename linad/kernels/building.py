@@ -294,10 +294,10 @@ class StatementBuilder:
         self.emit(New(found, tuple(sizes), dtype, zeros))
         return whole(found, len(dims))
 
-    def copied(self, a: Array) -> ArrayWindow:
-        """An array of its own with these entries."""
+    def copied(self, a: Array, dtype: str = "") -> ArrayWindow:
+        """An array of its own with these entries, of the same dtype if none is given."""
         kind = self.kinds.get(a.array) if isinstance(a, ArrayWindow) else None
-        dtype = kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a)
+        dtype = dtype or (kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a))
         new = self.new(a.dims, dtype, zeros=False)
         with self.loops_over(a.dims) as indices:
             self.emit(Put(new.array, indices, a.at(*indices)))

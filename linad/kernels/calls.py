@@ -247,7 +247,8 @@ class ProgramCall(Primitive):
         self, values: Sequence[Any], cotangents: dict[str, Any], active: tuple[str, ...]
     ) -> dict[str, Any]:
         """The adjoint for several seeds is the one for one seed, several times."""
-        assert self.primal is not None and self.one_seed is not None
+        assert self.primal is not None
+        assert self.one_seed is not None
         inner = self.primal[0].program.arguments
         bars = self.program.arguments[len(inner) :]
         slots = {b for b in bars if b.endswith(f"_slot_b{self.program.level}")}

@@ -1,7 +1,7 @@
 """Names for values in a derivative, which nothing else there has.
 
-The derivative of ``w1`` is ``w1_b1``, and ``w1_b1`` could also be the second name that is made for a
-value called ``w``.
+The derivative of ``w1`` is ``w1_b1``, and ``w1_b1`` could also be the second name that is made for
+a value called ``w``.
 """
 
 import itertools
