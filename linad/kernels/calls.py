@@ -20,6 +20,7 @@ from linad.kernels.adjoint import adjoint_of
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.compiling import compiled
 from linad.kernels.expressions import ArrayKind, text
+from linad.kernels.split_loops import with_split_loops
 from linad.kernels.tangent import tangent_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -45,6 +46,11 @@ class ProgramCall(Primitive):
         Of an adjoint for several seeds: the one for one seed.
     error_model : str
         Numba's, for the values.
+
+    Attributes
+    ----------
+    compilable : KernelProgram
+        The program as it is compiled.
     """
 
     def __init__(
@@ -56,10 +62,11 @@ class ProgramCall(Primitive):
     ) -> None:
         self.program, self.primal, self.error_model = program, primal, error_model
         self.one_seed = one_seed
+        self.compilable = with_split_loops(program)
         self.writes = program.writes
         self.overwrites = tuple([program.arguments.index(a) for a in self.writes])
         self.lock = threading.RLock()
-        self.sizes = [SMALLEST] * len(program.stacks)
+        self.sizes = [SMALLEST] * len(self.compilable.stacks)
         self._free: dict[tuple[Shape, ...], list[tuple[np.ndarray, ...]]] = {}
         self._function: Any = None
         self._derivatives: dict[Any, ProgramCall] = {}
@@ -75,7 +82,7 @@ class ProgramCall(Primitive):
             # Not with a lock of its own: who compiles a program around it asks for it, too.
             with compiling:
                 if self._function is None:
-                    self._function = compiled(self.program, self.error_model)
+                    self._function = compiled(self.compilable, self.error_model)
         return self._function
 
     def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
@@ -85,7 +92,7 @@ class ProgramCall(Primitive):
         these sizes. A stack that is too small grows in the compiled function; its size is told
         afterwards.
         """
-        p = self.program
+        p = self.compilable
         made = [
             np.empty(shape, self._dtype(name))
             for name, shape in zip(p.rooms, self.shapes_of_rooms(*arguments), strict=True)

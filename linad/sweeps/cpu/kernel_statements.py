@@ -138,7 +138,10 @@ class Scope(Expressions):
             builder.store(builder.sub(builder.load(left), one), left)
         builder.branch(test)
         builder.position_at_end(body)
-        self._assign_to(statement.target, Number(builder.load(at), types.int64))
+        counter = builder.load(at)
+        if sign == ">" and _has_loops(statement):
+            counter = unrelated(builder, counter)
+        self._assign_to(statement.target, Number(counter, types.int64))
         self._body(statement.body, Loop(following, after))
 
     def _body(self, statements: Sequence[ast.stmt], loop: Loop) -> None:
@@ -150,3 +153,17 @@ class Scope(Expressions):
         if not builder.block.is_terminated:
             builder.branch(loop.following)
         builder.position_at_end(loop.after)
+
+
+def _has_loops(statement: ast.For) -> bool:
+    return any([isinstance(n, ast.For) for s in statement.body for n in ast.walk(s)])
+
+
+def unrelated(builder: Any, number: Any) -> Any:
+    """A number of which the optimiser does not know what it was the turn before.
+
+    LLVM takes the comparisons that tell whether arrays overlap out of the loop around a loop, and
+    there it takes arrays that are gone through from their end for arrays that overlap.
+    """
+    same = ir.FunctionType(number.type, [number.type])
+    return builder.asm(same, "", "=r,0", [number], side_effect=False)
