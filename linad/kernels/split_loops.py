@@ -29,6 +29,7 @@ from linad.kernels.expressions import (
     get,
     mul,
     names,
+    negative,
     num,
     sub,
     var,
@@ -106,10 +107,18 @@ class LoopSplitter:
         low = loop.start if up else add(loop.stop, ONE)
         turns = self.scalar("turns", "i")
         assigned_once = {n for n, k in _assignments(loop).items() if k == 1}
+        totals = sums(loop)
         parts: list[Expr] = []  # values to be kept, at the end of a turn
         part_of: dict[Place, int] = {}
         first: list[Statement] = []
+        summed: list[tuple[str, int]] = []
         for s in loop.body:
+            if isinstance(s, Let) and s.name in totals:
+                part = self.scalar("part", "f")
+                first.append(Let(part.parts[0], totals[s.name], comment=s.comment))
+                summed.append((s.name, len(parts)))
+                parts.append(part)
+                continue
             if not isinstance(s, Put) or (s.array, s.index) not in places:
                 first.append(s)
                 continue
@@ -119,13 +128,13 @@ class LoopSplitter:
                     parts.append(s.value)
                 part_of[place] = parts.index(s.value)
             elif place in part_of:
-                total = parts[part_of[place]]
-                first.append(Let(total.parts[0], add(total, s.value), comment=s.comment))
+                part = parts[part_of[place]]
+                first.append(Let(part.parts[0], add(part, s.value), comment=s.comment))
             else:
-                total = self.scalar("part", "f")
-                first.append(Let(total.parts[0], s.value, comment=s.comment))
+                part = self.scalar("part", "f")
+                first.append(Let(part.parts[0], s.value, comment=s.comment))
                 part_of[place] = len(parts)
-                parts.append(total)
+                parts.append(part)
         here = sub(var(loop.name), low)
         kept = [(call("unsigned", add(mul(num(k), turns), here)),) for k in range(len(parts))]
         first += [Put(PARTS, i, part) for i, part in zip(kept, parts, strict=True)]
@@ -139,7 +148,11 @@ class LoopSplitter:
         for (array, index), k in part_of.items():
             put = Put(array, index, get(PARTS, *kept[k]), adds=True)
             rows.setdefault((array, index[-1:]), []).append(put)
-        return [*out, *[replace(loop, body=puts) for puts in rows.values()]]
+        out += [replace(loop, body=puts) for puts in rows.values()]
+        for name, k in summed:
+            total: list[Statement] = [Let(name, add(var(name), get(PARTS, *kept[k])))]
+            out.append(replace(loop, body=total))
+        return out
 
     def scalar(self, name: str, kind: str) -> Expr:
         """A new scalar."""
@@ -151,14 +164,14 @@ class LoopSplitter:
 def places_to_split(loop: For) -> dict[Place, int]:
     """The entries to which a loop adds that can be added to later, and how often it does.
 
-    None if the loop has others inside, if its turns hand scalars on, or if the compiler can make
-    vector instructions of it as it is.
+    None if the loop has others inside, if its turns hand scalars on that are not sums, or if the
+    compiler can make vector instructions of it as it is.
     """
     if loop.step not in (ONE, num(-1)):
         return {}
     if not all([isinstance(s, (Let, Put, PopValue)) for s in loop.body]):
         return {}
-    if _handed_on(loop):
+    if _handed_on(loop) - set(sums(loop)):
         return {}
     assigned = set(_assignments(loop))
     read = set().union(*[names(e) for s in loop.body for e in expressions(s)])
@@ -173,6 +186,21 @@ def places_to_split(loop: For) -> dict[Place, int]:
     )
     several = Counter([array for array, _ in places])
     return dict(places) if max(several.values(), default=0) > 1 else {}
+
+
+def sums(loop: For) -> dict[str, Expr]:
+    """Scalars that a loop only adds to, once a turn, and what it adds."""
+    reads = Counter([n for s in loop.body for e in expressions(s) for n in names(e)])
+    assignments = _assignments(loop)
+    found = {}
+    for s in loop.body:
+        if not isinstance(s, Let) or s.value.op not in ("+", "-"):
+            continue
+        before, added = s.value.parts
+        once = reads[s.name] == assignments[s.name] == 1 and s.name not in names(added)
+        if before == var(s.name) and once:
+            found[s.name] = added if s.value.op == "+" else negative(added)
+    return found
 
 
 def _assignments(loop: For) -> Counter[str]:
