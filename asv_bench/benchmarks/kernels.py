@@ -187,6 +187,7 @@ KERNELS = {
     "cg": (conjugate_gradients, (2.5 + RNG.random(200), RNG.random(200), 1e-20), ("d", "b")),
     "newton": (newton, (1 + RNG.random(1000),), ("a",)),
     "heat": (heat, (RNG.random((50, 50)), 0.05, 1000), ("u",)),
+    "heat_exchanged": (heat_exchanged, (RNG.random((50, 50)), 0.05, 200), ("u",)),
 }
 CHECKPOINTS = {"heat": 32}
 
@@ -200,9 +201,10 @@ class Adjoint:
         function, self.arguments, active = KERNELS[name]
         self.plain = njit(error_model="numpy")(function)
         kernel = linad.kernel(checkpoints=CHECKPOINTS.get(name, 0))(function)
-        call = kernel.specialized(self.arguments).call
-        self.adjoint = call.adjoint(active)
-        values = dict(zip(call.program.arguments, self.arguments, strict=False))
+        made = kernel.specialized(self.arguments)
+        self.adjoint = made.call.adjoint(active)
+        self.results = made.slot_arrays(self.arguments)
+        values = dict(zip(made.parameters, self.arguments, strict=True))
         self.bars = [values[a] for a in active]
 
     def fresh(self):
@@ -213,7 +215,8 @@ class Adjoint:
 
     def pull(self):
         bars = [np.zeros_like(b) for b in self.bars]
-        self.adjoint.call_with_scratch([*self.fresh(), np.zeros(1), *bars, np.ones(1)])
+        seeds = [np.ones_like(r) for r in self.results]
+        self.adjoint.call_with_scratch([*self.fresh(), *self.results, *bars, *seeds])
 
     def track_adjoint_over_value(self, name):
         pull, value = median_seconds(self.pull, self.value)

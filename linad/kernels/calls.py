@@ -245,7 +245,9 @@ class ProgramCall(Primitive):
         for name in active:
             slot = f"{name}_slot{suffix}"
             if slot in found:
-                result[name] = found[slot] if lead else found[slot][0]
+                number = found[slot] if lead else found[slot][0]
+                dtype = getattr(known[name], "dtype", number.dtype)
+                result[name] = number if dtype == number.dtype else number.astype(dtype)
             else:
                 result[name] = found[name + suffix]
         return result
