@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.expressions import (
+    NONE,
     ONE,
     ArrayKind,
     Expr,
@@ -184,8 +185,11 @@ def places_to_split(loop: For) -> dict[Place, int]:
             if s.array not in fixed and not set().union(*map(names, s.index)) & assigned
         ]
     )
-    several = Counter([array for array, _ in places])
-    return dict(places) if max(several.values(), default=0) > 1 else {}
+    moving: dict[str, set[tuple[Expr, ...]]] = {}  # indices that another turn may have, too
+    for array, index in places:
+        here = tuple([i if loop.name in names(i) else NONE for i in index])
+        moving.setdefault(array, set()).add(here)
+    return dict(places) if any([len(found) > 1 for found in moving.values()]) else {}
 
 
 def sums(loop: For) -> dict[str, Expr]:

@@ -45,6 +45,11 @@ def read_in_the_loop(x):
         x[i] = x[i - 1] * x[i + 1] + x[i]
 
 
+def in_columns(x, y):
+    for i in range(len(x)):
+        y[i] = x[i, 0] * x[i, 1] * x[i, 2]
+
+
 RNG = np.random.default_rng(0)
 ORDER = np.array([3, 3, 0, 6, 1, 2, 2])
 CASES = {
@@ -77,6 +82,12 @@ def test_split(function):
 @pytest.mark.parametrize("function", [with_a_number_handed_on, read_in_the_loop])
 def test_not_split(function):
     call = adjoint_of(function, CASES[function])
+    assert call.compilable is call.program
+
+
+def test_a_loop_over_seeds_is_not_split():
+    made = linad.kernel(in_columns).specialized((RNG.random((4, 3)), np.zeros(4)))
+    call = made.call.adjoint_for_seeds(made.floats())
     assert call.compilable is call.program
 
 

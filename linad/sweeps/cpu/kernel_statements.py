@@ -139,8 +139,9 @@ class Scope(Expressions):
         builder.branch(test)
         builder.position_at_end(body)
         counter = builder.load(at)
-        if sign == ">" and _has_loops(statement):
+        if sign == ">" and any([_goes_down(s) for s in statement.body]):
             counter = unrelated(builder, counter)
+            builder.assume(builder.icmp_signed(sign, counter, high))
         self._assign_to(statement.target, Number(counter, types.int64))
         self._body(statement.body, Loop(following, after))
 
@@ -155,8 +156,17 @@ class Scope(Expressions):
         builder.position_at_end(loop.after)
 
 
-def _has_loops(statement: ast.For) -> bool:
-    return any([isinstance(n, ast.For) for s in statement.body for n in ast.walk(s)])
+def _goes_down(statement: ast.stmt) -> bool:
+    """Whether a statement is, or holds, a loop with a step of -1."""
+    return any(
+        [
+            isinstance(n, ast.For)
+            and isinstance(n.iter, ast.Call)
+            and len(n.iter.args) == 3
+            and ast.unparse(n.iter.args[2]) == "-1"
+            for n in ast.walk(statement)
+        ]
+    )
 
 
 def unrelated(builder: Any, number: Any) -> Any:
