@@ -241,6 +241,14 @@ def check_billiards(s):
     assert_allclose(linad.grad(s["miss"])(shot) @ d, expected, rtol=1e-4)
 
 
+def check_growth(s):
+    assert s["fit"].fun < 1e-2 * s["flat"](s["guess"])[0]
+    assert s["error"] < 0.1
+    d = np.random.default_rng(1).standard_normal((s["n"], s["n"]))
+    expected = slope(s["misfit"], s["true_rate"], d, h=1e-7)
+    assert_allclose(np.vdot(linad.grad(s["misfit"])(s["true_rate"]), d), expected, rtol=1e-5)
+
+
 def check_stiff_kinetics(s):
     assert_allclose(s["found"].y[:, -1], s["reference"], rtol=1e-4)
     assert_allclose(s["slope"], s["difference"], atol=1e-4 * np.abs(s["slope"]).max())

@@ -99,6 +99,85 @@ def heat_exchanged(u, r, steps):
     return u
 
 
+def reproject(cameras, points, pixels):
+    """Where each camera sees its point: rotation after Rodrigues, perspective, distortion."""
+    for n in range(pixels.shape[0]):
+        a, b, c = cameras[n, 0], cameras[n, 1], cameras[n, 2]
+        x, y, z = points[n, 0], points[n, 1], points[n, 2]
+        t2 = a * a + b * b + c * c
+        t = np.sqrt(t2)
+        cos, s, q = np.cos(t), np.sin(t) / t, (1.0 - np.cos(t)) / t2
+        along = q * (a * x + b * y + c * z)
+        u = cos * x + s * (b * z - c * y) + along * a + cameras[n, 3]
+        v = cos * y + s * (c * x - a * z) + along * b + cameras[n, 4]
+        w = cos * z + s * (a * y - b * x) + along * c + cameras[n, 5]
+        p, r = -u / w, -v / w
+        r2 = p * p + r * r
+        scale = cameras[n, 6] * (1.0 + r2 * (cameras[n, 7] + cameras[n, 8] * r2))
+        pixels[n, 0] = scale * p
+        pixels[n, 1] = scale * r
+
+
+@njit(error_model="numpy")
+def blocks_by_hand(cameras, points, pixels, of_camera, of_point):
+    """The pixels, and the blocks of their Jacobian of shapes (2, 9) and (2, 3)."""
+    for n in range(pixels.shape[0]):
+        a, b, c = cameras[n, 0], cameras[n, 1], cameras[n, 2]
+        x, y, z = points[n, 0], points[n, 1], points[n, 2]
+        f, k1, k2 = cameras[n, 6], cameras[n, 7], cameras[n, 8]
+        t2 = a * a + b * b + c * c
+        t = np.sqrt(t2)
+        cos, sin = np.cos(t), np.sin(t)
+        s, q = sin / t, (1.0 - cos) / t2
+        ds, dq = (cos - s) / t2, (s - 2.0 * q) / t2
+        d = a * x + b * y + c * z
+        along = q * d
+        cx, cy, cz = b * z - c * y, c * x - a * z, a * y - b * x
+        u = cos * x + s * cx + along * a + cameras[n, 3]
+        v = cos * y + s * cy + along * b + cameras[n, 4]
+        w = cos * z + s * cz + along * c + cameras[n, 5]
+        p, r = -u / w, -v / w
+        r2 = p * p + r * r
+        distortion = 1.0 + r2 * (k1 + k2 * r2)
+        scale = f * distortion
+        pixels[n, 0] = scale * p
+        pixels[n, 1] = scale * r
+        # pixels by the point in the frame of the camera
+        slope = 2.0 * f * (k1 + 2.0 * k2 * r2)
+        pp, pr, rr = scale + slope * p * p, slope * p * r, scale + slope * r * r
+        i = -1.0 / w
+        g00, g01, g02 = pp * i, pr * i, (pp * p + pr * r) * i
+        g10, g11, g12 = pr * i, rr * i, (pr * p + rr * r) * i
+        # that point by the point: the rotation
+        r00, r01, r02 = cos + q * a * a, q * a * b - s * c, q * a * c + s * b
+        r10, r11, r12 = q * a * b + s * c, cos + q * b * b, q * b * c - s * a
+        r20, r21, r22 = q * a * c - s * b, q * b * c + s * a, cos + q * c * c
+        of_point[n, 0, 0] = g00 * r00 + g01 * r10 + g02 * r20
+        of_point[n, 0, 1] = g00 * r01 + g01 * r11 + g02 * r21
+        of_point[n, 0, 2] = g00 * r02 + g01 * r12 + g02 * r22
+        of_point[n, 1, 0] = g10 * r00 + g11 * r10 + g12 * r20
+        of_point[n, 1, 1] = g10 * r01 + g11 * r11 + g12 * r21
+        of_point[n, 1, 2] = g10 * r02 + g11 * r12 + g12 * r22
+        # that point by the rotation vector: what changes with its length, and with its parts
+        lx = -s * x + ds * cx + dq * d * a
+        ly = -s * y + ds * cy + dq * d * b
+        lz = -s * z + ds * cz + dq * d * c
+        for k in range(2):
+            g, h, m = (g00, g01, g02) if k == 0 else (g10, g11, g12)
+            length = g * lx + h * ly + m * lz
+            e = q * (g * a + h * b + m * c)
+            of_camera[n, k, 0] = length * a + e * x + along * g + s * (m * y - h * z)
+            of_camera[n, k, 1] = length * b + e * y + along * h + s * (g * z - m * x)
+            of_camera[n, k, 2] = length * c + e * z + along * m + s * (h * x - g * y)
+            of_camera[n, k, 3] = g
+            of_camera[n, k, 4] = h
+            of_camera[n, k, 5] = m
+            o = p if k == 0 else r
+            of_camera[n, k, 6] = distortion * o
+            of_camera[n, k, 7] = f * r2 * o
+            of_camera[n, k, 8] = f * r2 * r2 * o
+
+
 RNG = np.random.default_rng(0)
 THETA = np.array([0.55, 0.028, 0.8, 0.024, 30.0, 4.0])
 
@@ -108,6 +187,7 @@ KERNELS = {
     "cg": (conjugate_gradients, (2.5 + RNG.random(200), RNG.random(200), 1e-20), ("d", "b")),
     "newton": (newton, (1 + RNG.random(1000),), ("a",)),
     "heat": (heat, (RNG.random((50, 50)), 0.05, 1000), ("u",)),
+    "heat_exchanged": (heat_exchanged, (RNG.random((50, 50)), 0.05, 200), ("u",)),
 }
 CHECKPOINTS = {"heat": 32}
 
@@ -121,9 +201,10 @@ class Adjoint:
         function, self.arguments, active = KERNELS[name]
         self.plain = njit(error_model="numpy")(function)
         kernel = linad.kernel(checkpoints=CHECKPOINTS.get(name, 0))(function)
-        call = kernel.specialized(self.arguments).call
-        self.adjoint = call.adjoint(active)
-        values = dict(zip(call.program.arguments, self.arguments, strict=False))
+        made = kernel.specialized(self.arguments)
+        self.adjoint = made.call.adjoint(active)
+        self.results = made.slot_arrays(self.arguments)
+        values = dict(zip(made.parameters, self.arguments, strict=True))
         self.bars = [values[a] for a in active]
 
     def fresh(self):
@@ -134,8 +215,51 @@ class Adjoint:
 
     def pull(self):
         bars = [np.zeros_like(b) for b in self.bars]
-        self.adjoint.call_with_scratch([*self.fresh(), np.zeros(1), *bars, np.ones(1)])
+        seeds = [np.ones_like(r) for r in self.results]
+        self.adjoint.call_with_scratch([*self.fresh(), *self.results, *bars, *seeds])
 
     def track_adjoint_over_value(self, name):
         pull, value = median_seconds(self.pull, self.value)
         return pull / value
+
+
+class JacobianBlocks:
+    """Of bundle adjustment: two seeds for each observation, against blocks written by hand."""
+
+    unit = "ratio"
+    observations = 2000
+
+    def setup(self):
+        n = self.observations
+        self.cameras = 0.1 * RNG.standard_normal((n, 9))
+        self.cameras[:, 5] -= 10.0
+        self.cameras[:, 6] += 500.0
+        self.points = RNG.standard_normal((n, 3))
+        self.pixels = np.zeros((n, 2))
+        call = linad.kernel(reproject).specialized(self.inputs()).call
+        self.adjoint = call.adjoint_for_seeds(("cameras", "points"))
+        self.bars = [np.zeros((2, n, k)) for k in (9, 3, 2)]
+        self.blocks = [np.zeros((n, 2, k)) for k in (9, 3)]
+        self.linad()
+        self.by_hand()
+        for ours, theirs in zip(self.bars, self.blocks, strict=False):
+            np.testing.assert_allclose(ours.swapaxes(0, 1), theirs, rtol=1e-9, atol=1e-9)
+
+    def inputs(self):
+        return self.cameras, self.points, self.pixels
+
+    def linad(self):
+        for bar in self.bars:
+            bar[...] = 0.0
+        for k in range(2):
+            self.bars[-1][k, :, k] = 1.0
+        self.adjoint.call_with_scratch([*self.inputs(), *self.bars])
+
+    def by_hand(self):
+        blocks_by_hand(*self.inputs(), *self.blocks)
+
+    def track_blocks_over_those_by_hand(self):
+        ours, theirs = median_seconds(self.linad, self.by_hand)
+        return ours / theirs
+
+    track_blocks_over_those_by_hand.unit = "ratio"

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -29,8 +30,26 @@ from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
 
-CALLED = {"np", "math", "grown", "len", "range", "min", "max"}
-"""Names that generated functions use, besides those of functions of numbers."""
+CALLED = {"np", "math", "grown", "len", "range", "min", "max", "sizes", "reals", "integers"}
+"""Names that generated functions use, or that begin those of their stacks, besides those of
+functions of numbers."""
+
+
+@functools.cache
+def reserved_names() -> frozenset[str]:
+    """Names of the language that programs are compiled in, and those of which such a name could be
+    that of a derivative: the cotangent of ``array`` would be ``array_b1``, an array of booleans.
+    """
+    from linad.sweeps.cpu.kernel_cache import NAMESPACE  # what imports Numba comes late
+
+    return frozenset(NAMESPACE) | {n.rpartition("_")[0] for n in NAMESPACE if DERIVED.search(n)}
+
+
+MADE = re.compile(r"_(n|slot|axis\d+)$")
+"""How names end that generated functions make of others, for what is beside these."""
+
+DERIVED = re.compile(r"(?<=.)_([bd])(\d+)(?=_|$)")
+"""What names of derivatives end in."""
 
 DTYPES = {"f": "float64", "i": "int64", "b": "bool"}
 """Of arrays of scalars of a kind."""
@@ -97,7 +116,7 @@ class StatementBuilder:
         self.parameters: list[str] = []
         self.kinds: dict[str, Kind] = {}
         self.constants: dict[str, np.ndarray] = {}
-        self.taken: set[str] = set(CANONICAL) | CALLED
+        self.taken: set[str] = set(CANONICAL) | CALLED | reserved_names()
         self.out: list[Statement] = []
         self.depth = 0
         self.calling: list[Any] = []
@@ -123,9 +142,10 @@ class StatementBuilder:
 
     def fresh(self, name: str) -> str:
         """A name that nothing else has."""
-        name = name if name.isascii() and not name.endswith("_n") else f"{name}_"
+        name = name if name.isascii() and not MADE.search(name) else f"{name}_"
+        name = DERIVED.sub(r"_\1_\2", name)
         found, k = name, 1
-        while found in self.taken or _is_derived(found):
+        while found in self.taken:
             found, k = f"{name}_{k}", k + 1
         self.taken.add(found)
         return found
@@ -274,10 +294,10 @@ class StatementBuilder:
         self.emit(New(found, tuple(sizes), dtype, zeros))
         return whole(found, len(dims))
 
-    def copied(self, a: Array) -> ArrayWindow:
-        """An array of its own with these entries."""
+    def copied(self, a: Array, dtype: str = "") -> ArrayWindow:
+        """An array of its own with these entries, of the same dtype if none is given."""
         kind = self.kinds.get(a.array) if isinstance(a, ArrayWindow) else None
-        dtype = kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a)
+        dtype = dtype or (kind.dtype if isinstance(kind, ArrayKind) else self.dtype_of(a))
         new = self.new(a.dims, dtype, zeros=False)
         with self.loops_over(a.dims) as indices:
             self.emit(Put(new.array, indices, a.at(*indices)))
@@ -298,11 +318,6 @@ class StatementBuilder:
                 value = ZERO if kind.scalar == "i" else num(False)
             with self.loops_over(a.dims) as indices:
                 self.emit(Put(a.array, indices, value))
-
-
-def _is_derived(name: str) -> bool:
-    head, _, tail = name.rpartition("_")
-    return bool(head) and tail[:1] in ("b", "d") and tail[1:].isdigit()
 
 
 def all_of(tests: list[Expr]) -> Expr:

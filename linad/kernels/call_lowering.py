@@ -30,7 +30,14 @@ from linad.kernels.expressions import (
     sub,
     var,
 )
-from linad.kernels.numpy_functions import METHOD_NAMES, WRITTEN, diagonal, diagonal_matrix
+from linad.kernels.numpy_functions import (
+    METHOD_NAMES,
+    OF_VECTORS,
+    WRITTEN,
+    diagonal,
+    diagonal_matrix,
+)
+from linad.kernels.remedies import remedy_for
 from linad.kernels.source import FunctionSource, is_kernel, is_mapped, name_of_function
 from linad.kernels.statements import Check, Let, Put, assigned
 
@@ -43,6 +50,20 @@ REDUCTIONS |= {"amax": "max", "amin": "min"}
 """What makes a number of the entries of an array, by its name in NumPy."""
 
 ARRAY_METHODS = {f.__name__: f for f in WRITTEN.values() if f.__name__ in METHOD_NAMES}
+
+ARGUMENTS = {
+    "len": (1, 1),
+    "logical_not": (1, 1),
+    "negative": (1, 1),
+    "clip": (3, 3),
+    "where": (3, 3),
+    "arange": (1, 3),
+    "diag": (1, 1),
+    "transpose": (1, 1),
+    "array": (1, 2),
+    "dot": (2, 3),
+}
+"""How many arguments functions take that are written out."""
 
 METHODS = ("copy", "fill", "dot", "transpose", *REDUCTIONS, *ARRAY_METHODS)
 
@@ -86,11 +107,12 @@ class CallLowering(ExpressionLowering):
         if name in MAKERS:
             return self.made(name, node)
         if handler is None:
-            raise self.error(
-                node,
-                f"{ast.unparse(node.func)} is not in the language of kernels",
-                "write the loop",
-            )
+            what = ast.unparse(node.func)
+            raise self.error(node, f"{what} is not in the language of kernels", remedy_for(what))
+        least, most = ARGUMENTS[name]
+        if not least <= len(node.args) <= most:
+            count = f"{least}" if least == most else f"{least} to {most}"
+            raise self.error(node, f"{name} of {len(node.args)} arguments", f"pass {count}")
         return handler(node, [self.value(a) for a in node.args])
 
     def function_of_numbers(self, name: str, node: ast.Call) -> Any:
@@ -117,17 +139,12 @@ class CallLowering(ExpressionLowering):
     def call_negative(self, node: ast.Call, values: list[Any]) -> Any:
         return self.elementwise(negative, *values, node=node)
 
-    def call_fmod(self, node: ast.Call, values: list[Any]) -> Any:
-        raise self.error(node, "fmod", "use %")
-
     def call_clip(self, node: ast.Call, values: list[Any]) -> Any:
         return self.elementwise(
             lambda a, low, high: call("min", call("max", a, low), high), *values, node=node
         )
 
     def call_where(self, node: ast.Call, values: list[Any]) -> Any:
-        if len(values) != 3:
-            raise self.error(node, "np.where of one argument", "write a loop")
         return self.elementwise(lambda *x: Expr("if", x), *values, node=node)
 
     def call_arange(self, node: ast.Call, values: list[Any]) -> Any:
@@ -153,14 +170,20 @@ class CallLowering(ExpressionLowering):
         if isinstance(values[0], list):
             dtype = self.dtype(node.args[1]) if len(node.args) > 1 else ""
             return self.array_from(values[0], node, dtype)
-        return self.copied(values[0])
+        return self.copied(values[0], self.dtype(node.args[1]) if len(node.args) > 1 else "")
 
     def call_dot(self, node: ast.Call, values: list[Any]) -> Any:
-        return self.product(values[0], values[1], node)
+        product = self.product(values[0], values[1], node)
+        if len(values) < 3:
+            return product
+        if not isinstance(values[2], ArrayWindow) or isinstance(product, Expr):
+            raise self.error(node, "a place for the product that is no array", "pass an array")
+        self.fill(values[2], product, ast.Pass())
+        return values[2]
 
     def made(self, name: str, node: ast.Call) -> Any:
         """np.zeros and its kin."""
-        given = dict(zip(("first", "second"), node.args, strict=False))
+        given = dict(zip(("first", "second", "third"), node.args, strict=False))
         for k in node.keywords:
             if k.arg not in ("dtype", "shape", "fill_value"):
                 raise self.error(node, f"{name} with {k.arg}", "pass the shape and the dtype")
@@ -168,11 +191,12 @@ class CallLowering(ExpressionLowering):
         base = self.value(given["first"])
         if name == "copy":
             return self.copied(base)
-        second = given.get("second")
-        if name.startswith("full"):
-            given.setdefault("fill", second)  # type: ignore[arg-type]
-        elif second is not None:
-            given.setdefault("dtype", second)
+        rest = [given[n] for n in ("second", "third") if n in given]
+        for meaning in ("fill", "dtype") if name.startswith("full") else ("dtype",):
+            if rest and meaning not in given:
+                given[meaning] = rest.pop(0)
+        if rest or len(node.args) > 3 or (name.startswith("full") and "fill" not in given):
+            raise self.error(node, f"{name} with such arguments", "pass the shape and the dtype")
         if name in LIKE:
             dims = base.dims
             kind = self.kinds.get(getattr(base, "array", ""))
@@ -198,9 +222,13 @@ class CallLowering(ExpressionLowering):
     def dtype(self, node: ast.expr) -> str:
         """The dtype that an expression names."""
         try:
-            return np.dtype(self.frame.source.resolved(node)).name
+            known = np.dtype(self.frame.source.resolved(node))
         except (KeyError, TypeError):
             pass
+        else:
+            if known.kind not in "fiub" or known in (np.float16, np.longdouble):
+                raise self.error(node, f"an array of {known}", "use float64, float32 or integers")
+            return known.name
         if isinstance(node, ast.Attribute) and node.attr == "dtype":
             base = self.value(node.value)
             if isinstance(base, ArrayWindow):
@@ -226,7 +254,7 @@ class CallLowering(ExpressionLowering):
             if f.attr == "fill" and len(values) == 1 and isinstance(base, ArrayWindow):
                 self.fill(base, self.held(self.number(values[0], node)), ast.Pass())
                 return None
-        raise self.error(node, f"the method {f.attr}", "write the loop")
+        raise self.error(node, f"the method {f.attr}", remedy_for(f".{f.attr}"))
 
     def reduced(self, node: ast.Call, given: list[ast.expr]) -> tuple[list[Any], Expr | None]:
         """The array that is summed up, if it is named, and the axis along which."""
@@ -331,6 +359,13 @@ class CallLowering(ExpressionLowering):
     def inlined_with(self, node: ast.Call, function: Any, values: dict[str, Any]) -> Any:
         """The body of a function in the place of its call, with these arguments."""
         source = FunctionSource(function)
+        if function in OF_VECTORS:
+            for value in values.values():
+                if isinstance(value, (ArrayWindow, Computed)) and len(value.dims) > 1:
+                    what = ast.unparse(node.func)
+                    raise self.error(
+                        node, f"{what} of an array with several axes", "write the loop"
+                    )
         frame = Frame(source, self.depth)
         sole = self.sole is node
         defaults = function.__defaults__ or ()
@@ -388,7 +423,8 @@ def check_calls(source: FunctionSource) -> None:
             head = head.value
         if not isinstance(head, ast.Name) or head.id in local:
             if isinstance(node.func, ast.Attribute) and node.func.attr not in METHODS:
-                raise source.error(node, f"the method {node.func.attr}", "write the loop")
+                what = node.func.attr
+                raise source.error(node, f"the method {what}", remedy_for(f".{what}"))
             continue
         try:
             function = source.resolved(node.func)
@@ -396,7 +432,7 @@ def check_calls(source: FunctionSource) -> None:
             continue  # defined later, or a method of an array from outside
         if not _is_known(function):
             what = ast.unparse(node.func)
-            raise source.error(node, f"{what} is not in the language of kernels", "write the loop")
+            raise source.error(node, f"{what} is not in the language of kernels", remedy_for(what))
 
 
 def _is_store(n: ast.Name) -> bool:

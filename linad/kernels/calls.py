@@ -20,6 +20,7 @@ from linad.kernels.adjoint import adjoint_of
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.compiling import compiled
 from linad.kernels.expressions import ArrayKind, text
+from linad.kernels.split_loops import with_split_loops
 from linad.kernels.tangent import tangent_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -41,8 +42,15 @@ class ProgramCall(Primitive):
     program : Program
     primal : tuple of ProgramCall and tuple of str, optional
         Of an adjoint: what it is the adjoint of, and with respect to which arguments.
+    one_seed : ProgramCall, optional
+        Of an adjoint for several seeds: the one for one seed.
     error_model : str
         Numba's, for the values.
+
+    Attributes
+    ----------
+    compilable : KernelProgram
+        The program as it is compiled.
     """
 
     def __init__(
@@ -50,12 +58,15 @@ class ProgramCall(Primitive):
         program: KernelProgram,
         primal: tuple["ProgramCall", tuple[str, ...]] | None = None,
         error_model: str = "numpy",
+        one_seed: "ProgramCall | None" = None,
     ) -> None:
         self.program, self.primal, self.error_model = program, primal, error_model
+        self.one_seed = one_seed
+        self.compilable = with_split_loops(program)
         self.writes = program.writes
         self.overwrites = tuple([program.arguments.index(a) for a in self.writes])
         self.lock = threading.RLock()
-        self.sizes = [SMALLEST] * len(program.stacks)
+        self.sizes = [SMALLEST] * len(self.compilable.stacks)
         self._free: dict[tuple[Shape, ...], list[tuple[np.ndarray, ...]]] = {}
         self._function: Any = None
         self._derivatives: dict[Any, ProgramCall] = {}
@@ -71,7 +82,7 @@ class ProgramCall(Primitive):
             # Not with a lock of its own: who compiles a program around it asks for it, too.
             with compiling:
                 if self._function is None:
-                    self._function = compiled(self.program, self.error_model)
+                    self._function = compiled(self.compilable, self.error_model)
         return self._function
 
     def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
@@ -81,7 +92,7 @@ class ProgramCall(Primitive):
         these sizes. A stack that is too small grows in the compiled function; its size is told
         afterwards.
         """
-        p = self.program
+        p = self.compilable
         made = [
             np.empty(shape, self._dtype(name))
             for name, shape in zip(p.rooms, self.shapes_of_rooms(*arguments), strict=True)
@@ -148,16 +159,24 @@ class ProgramCall(Primitive):
         """The adjoint with respect to some arguments."""
         return self._derivative("adjoint", active)
 
+    def adjoint_for_seeds(self, active: tuple[str, ...]) -> "ProgramCall":
+        """The adjoint for several seeds, whose cotangents have an axis in front."""
+        return self._derivative("adjoint for seeds", active)
+
     def _derivative(self, kind: str, active: tuple[str, ...]) -> "ProgramCall":
         with self.lock:
             found = self._derivatives.get((kind, active))
             if found is None:
-                if kind == "tangent":
-                    found = ProgramCall(tangent_of(self.program, active))
-                else:
-                    found = ProgramCall(adjoint_of(self.program, active), (self, active))
-                self._derivatives[kind, active] = found
+                found = self._derivatives[kind, active] = self._made(kind, active)
         return found
+
+    def _made(self, kind: str, active: tuple[str, ...]) -> "ProgramCall":
+        if kind == "tangent":
+            return ProgramCall(tangent_of(self.program, active))
+        if kind == "adjoint":
+            return ProgramCall(adjoint_of(self.program, active), (self, active))
+        program = adjoint_of(self.program, active, seeded=True)
+        return ProgramCall(program, (self, active), one_seed=self.adjoint(active))
 
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
         y = self(*values)
@@ -186,9 +205,18 @@ class ProgramCall(Primitive):
         return {n.removesuffix(suffix): found[n] for n in names}
 
     def pull(
-        self, values: Sequence[Any], cotangents: dict[str, Any], active: tuple[str, ...]
+        self,
+        values: Sequence[Any],
+        cotangents: dict[str, Any],
+        active: tuple[str, ...],
+        seeds: int | None = None,
     ) -> dict[str, Any]:
-        """Cotangents of the active arguments, from those of arrays afterwards, by name."""
+        """Cotangents of the active arguments, from those of arrays afterwards, by name.
+
+        For a number of seeds they have an axis in front.
+        """
+        if self.one_seed is not None:
+            return self._pull_of_seeds(values, cotangents, active)
         if self.primal is not None:
             return self._pull_of_adjoint(values, cotangents, active)
         if self.program.stacks:
@@ -196,7 +224,8 @@ class ProgramCall(Primitive):
                 f"{self.name} has no third derivative in reverse mode; take the outer derivative "
                 f"with linad.jvp"
             )
-        call = self.adjoint(active)
+        call = self.adjoint(active) if seeds is None else self.adjoint_for_seeds(active)
+        lead = () if seeds is None else (seeds,)
         p = self.program
         suffix = f"_b{p.level + 1}"
         known = dict(zip(p.arguments, values, strict=True))
@@ -206,17 +235,48 @@ class ProgramCall(Primitive):
             of = name.removesuffix(suffix)
             c = cotangents.get(of)
             if name.endswith(f"_slot{suffix}"):
-                given.append(np.zeros(1))
+                given.append(np.zeros(lead or 1))
             elif c is None:
-                given.append(_zeros(known[of]))
+                given.append(_zeros(known[of], lead))
             else:
                 given.append(c)
         found = call.with_results(given)
         result = {}
         for name in active:
             slot = f"{name}_slot{suffix}"
-            result[name] = found[slot][0] if slot in found else found[name + suffix]
+            if slot in found:
+                number = found[slot] if lead else found[slot][0]
+                dtype = getattr(known[name], "dtype", number.dtype)
+                result[name] = number if dtype == number.dtype else number.astype(dtype)
+            else:
+                result[name] = found[name + suffix]
         return result
+
+    def _pull_of_seeds(
+        self, values: Sequence[Any], cotangents: dict[str, Any], active: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """The adjoint for several seeds is the one for one seed, several times."""
+        assert self.primal is not None
+        assert self.one_seed is not None
+        inner = self.primal[0].program.arguments
+        bars = self.program.arguments[len(inner) :]
+        slots = {b for b in bars if b.endswith(f"_slot_b{self.program.level}")}
+        parts = []
+        for k in range(np.shape(values[-1])[0]):
+            one = [
+                a if n in inner else a[k : k + 1] if n in slots else a[k]
+                for n, a in zip(self.program.arguments, values, strict=True)
+            ]
+            along = {
+                n: c[k : k + 1] if n in slots else c[k] for n, c in cotangents.items() if n in bars
+            }
+            parts.append(self.one_seed.pull(one, along, active))
+        return {
+            n: sum([part[n] for part in parts])
+            if n in inner
+            else np.stack([part[n][0] if n in slots else part[n] for part in parts])
+            for n in active
+        }
 
     def _pull_of_adjoint(
         self, values: Sequence[Any], cotangents: dict[str, Any], active: tuple[str, ...]
@@ -271,8 +331,8 @@ class ProgramCall(Primitive):
         return result
 
 
-def _zeros(value: Any) -> np.ndarray:
-    return np.zeros(np.shape(value), getattr(value, "dtype", float))
+def _zeros(value: Any, lead: Shape = ()) -> np.ndarray:
+    return np.zeros(lead + np.shape(value), getattr(value, "dtype", float))
 
 
 class ProgramJacobian(JacobianOperator):
@@ -300,24 +360,6 @@ class ProgramJacobian(JacobianOperator):
         self.in_shapes = [np.shape(values[k]) for k in active]
         super().__init__((), (), y[0].dtype)
 
-    def _seeded(self, given: Sequence[Any], shapes: Sequence[Shape], apply: Any) -> tuple[Any, ...]:
-        """Apply a function of one seed to seeds, which may have axes in front."""
-        lead: Shape = next(
-            (
-                g.shape[: g.ndim - len(s)]
-                for g, s in zip(given, shapes, strict=True)
-                if g is not None
-            ),
-            (),
-        )
-        if not lead:
-            return tuple(apply(given))
-        each = [apply([None if g is None else g[k] for g in given]) for k in np.ndindex(*lead)]
-        if not each:
-            none = apply([None] * len(given))
-            return tuple([np.zeros(lead + np.shape(v), self.dtype) for v in none])
-        return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
-
     def pushforward(self, tangent: Any) -> Any:
         def apply(given: Sequence[Any]) -> list[Any]:
             tangents = {n: t for n, t in zip(self.active, given, strict=True) if t is not None}
@@ -327,13 +369,44 @@ class ProgramJacobian(JacobianOperator):
                 for name, y in zip(self.call.writes, self.y, strict=True)
             ]
 
-        return self._seeded(tangent, self.in_shapes, apply)
+        lead = _lead(tangent, self.in_shapes)
+        if not lead:
+            return tuple(apply(tangent))
+        each = [apply([None if t is None else t[k] for t in tangent]) for k in np.ndindex(*lead)]
+        if not each:
+            return tuple([np.zeros(lead + y.shape, y.dtype) for y in self.y])
+        return tuple([np.stack(v).reshape(lead + np.shape(v[0])) for v in zip(*each, strict=True)])
 
     def pullback(self, cotangent: Any) -> Any:
-        def apply(given: Sequence[Any]) -> list[Any]:
-            seeds = dict(zip(self.call.writes, given, strict=True))
-            known = {n: c for n, c in seeds.items() if c is not None}
-            found = self.call.pull(self.values, known, self.active)
-            return [found[name] for name in self.active]
+        lead = _lead(cotangent, [y.shape for y in self.y])
+        seeds = int(np.prod(lead, dtype=int)) if lead else None
+        given = {n: c for n, c in zip(self.call.writes, cotangent, strict=True) if c is not None}
+        if seeds is None:
+            found = self.call.pull(self.values, given, self.active)
+            return tuple([found[name] for name in self.active])
+        flat = {n: np.reshape(c, (seeds, *c.shape[len(lead) :])) for n, c in given.items()}
+        found = self.pulled(flat, seeds)
+        return tuple(
+            [
+                np.reshape(found[name], lead + shape)
+                for name, shape in zip(self.active, self.in_shapes, strict=True)
+            ]
+        )
 
-        return self._seeded(cotangent, [y.shape for y in self.y], apply)
+    def pulled(self, cotangents: dict[str, Any], seeds: int) -> dict[str, Any]:
+        """Cotangents for a number of seeds: at once, or one by one if the call is an adjoint."""
+        if self.call.primal is None:
+            return self.call.pull(self.values, cotangents, self.active, seeds)
+        each = [
+            self.call.pull(self.values, {n: c[k] for n, c in cotangents.items()}, self.active)
+            for k in range(seeds)
+        ]
+        return {name: np.stack([found[name] for found in each]) for name in self.active}
+
+
+def _lead(given: Sequence[Any], shapes: Sequence[Shape]) -> Shape:
+    """The axes that seeds have in front."""
+    return next(
+        (g.shape[: g.ndim - len(s)] for g, s in zip(given, shapes, strict=True) if g is not None),
+        (),
+    )

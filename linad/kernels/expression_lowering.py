@@ -259,11 +259,18 @@ class ExpressionLowering(StatementBuilder):
         test = self.scalar(node.test)
         new = self.fresh("chosen")
         with self.into() as yes:
-            self.emit(Let(new, self.scalar(node.body)))
+            self.emit(Let(new, self.chosen(node.body)))
         with self.into() as no:
-            self.emit(Let(new, self.scalar(node.orelse)))
+            self.emit(Let(new, self.chosen(node.orelse)))
         self.emit(If(test, yes, no))
         return var(new)
+
+    def chosen(self, node: ast.expr) -> Expr:
+        """The number that a conditional expression may have the value of."""
+        value = self.value(node)
+        if isinstance(value, (ArrayWindow, Computed)) and value.dims:
+            raise self.error(node, "`a if test else b` of arrays", "write them in an `if`")
+        return self.number(value, node)
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
         if isinstance(node.slice, ast.Tuple) and not node.slice.elts:
@@ -309,6 +316,8 @@ class ExpressionLowering(StatementBuilder):
             value = self.value(e)
             if not isinstance(value, Expr):
                 raise self.error(e, "an index that is no integer", "write a loop")
+            if self.kind_here(value) == "f":
+                raise self.error(e, "an index that is a float", "use int(...) or math.floor(...)")
             if value.op == "num" and value.parts[0].startswith("-"):
                 value = add(axis.length, value)
             elif not axis.whole and value.op != "num" and value.parts[0] not in self.counts:

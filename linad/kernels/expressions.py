@@ -371,6 +371,7 @@ FUNCTIONS: dict[str, Function] = {
     "nprint": Function("np.rint", "f"),
     "int": Function("int", "i"),
     "len_range": Function("len(range({}))", "i"),
+    "unsigned": Function("np.uint64", "i"),
     "bool": Function("bool", "b"),
     "isnan": Function("np.isnan", "b"),
     "isinf": Function("np.isinf", "b"),

@@ -79,6 +79,11 @@ class Specialization:
         program = KernelProgram(source.name, arguments, all_kinds, body, checkpoints=checkpoints)
         self.call = ProgramCall(program, error_model=error_model)
 
+    def floats(self) -> tuple[str, ...]:
+        """The arguments that can be differentiated by."""
+        kinds = [(n, self.call.program.kinds[n]) for n in self.parameters]
+        return tuple([n for n, k in kinds if (k.scalar if isinstance(k, ArrayKind) else k) == "f"])
+
     def slot_arrays(self, given: Sequence[Any]) -> list[np.ndarray]:
         """Arrays for the results."""
         found = []
@@ -292,14 +297,14 @@ class Kernel:
     @property
     def adjoint_source(self) -> str:
         """The generated adjoint, for the types of the last differentiated call."""
-        call = self._shown().call
-        return source_of(call.adjoint(_floats(call.program)).program)
+        shown = self._shown()
+        return source_of(shown.call.adjoint(shown.floats()).program)
 
     @property
     def tangent_source(self) -> str:
         """The generated tangent, for the types of the last differentiated call."""
-        call = self._shown().call
-        return source_of(call.tangent(_floats(call.program)).program)
+        shown = self._shown()
+        return source_of(shown.call.tangent(shown.floats()).program)
 
 
 _MAY_BE_TRACED = frozenset([Tracer, tuple, list])
@@ -317,15 +322,6 @@ def _is_recorded(a: Any) -> bool:
             return True
         a = a._value
     return False
-
-
-def _floats(program: KernelProgram) -> tuple[str, ...]:
-    found = []
-    for n in program.arguments:
-        kind = program.kinds[n]
-        if (kind.scalar if isinstance(kind, ArrayKind) else kind) == "f":
-            found.append(n)
-    return tuple([n for n in found if not n.startswith("out")])
 
 
 __all__ = ["Kernel"]

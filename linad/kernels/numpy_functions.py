@@ -230,3 +230,8 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
 
 METHOD_NAMES = ("cumsum", "cumprod", "var", "std", "argmax", "argmin", "trace")
 """Those that arrays have as methods too."""
+
+OF_VECTORS = frozenset(
+    [cumsum, cumprod, diff, argmax, argmin, outer, cross, searchsorted, interp, flipped]
+)
+"""Those that are written for vectors; of arrays with more axes NumPy means something else."""

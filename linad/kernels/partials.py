@@ -88,10 +88,12 @@ class Derivative:
     values : Values
     varied : collection of str
         The scalars and arrays that depend on what one differentiates by.
+    reused : bool
+        Whether slopes multiply several cotangents, so that they should not divide each of them.
     """
 
-    def __init__(self, values: Values, varied: Collection[str]) -> None:
-        self.values, self.varied = values, varied
+    def __init__(self, values: Values, varied: Collection[str], reused: bool = False) -> None:
+        self.values, self.varied, self.reused = values, varied, reused
         self._varies: dict[Expr, bool] = {}
 
     def varies(self, e: Expr) -> bool:
@@ -195,8 +197,16 @@ class Derivative:
             slopes = self.slopes(e)
             if len(slopes) > 1:
                 w = self.shared(w, out)
+            if self.reused:
+                slopes = [(x, self.without_division(slope)) for x, slope in slopes]
             for x, slope in slopes:
                 self.pull(x, _times(w, slope), sink, out)
+
+    def without_division(self, slope: Expr) -> Expr:
+        """A slope that is a quotient, by name."""
+        if slope.op == "neg":
+            return negative(self.without_division(slope.parts[0]))
+        return self.values.atom(slope) if slope.op == "/" else slope
 
     def shared(self, w: Expr, out: list[Statement]) -> Expr:
         """A name for a cotangent that is used twice."""

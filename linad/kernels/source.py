@@ -12,37 +12,40 @@ import numpy as np
 
 from linad.errors import KernelError
 
-REFUSED: dict[type, str] = {
-    ast.Try: "test the condition with `if` before the operation",
-    ast.With: "do it outside of the kernel",
-    ast.Yield: "write the values into an array",
-    ast.YieldFrom: "write the values into an array",
-    ast.Lambda: "write a function and decorate it with @njit",
-    ast.FunctionDef: "move the function out of the kernel and decorate it with @njit",
-    ast.ClassDef: "pass arrays and numbers",
-    ast.ListComp: "fill an array of np.zeros in a loop",
-    ast.SetComp: "fill an array of np.zeros in a loop",
-    ast.DictComp: "fill an array of np.zeros in a loop",
-    ast.GeneratorExp: "write a loop that adds up",
-    ast.Dict: "use arrays and integers",
-    ast.Set: "use arrays and integers",
-    ast.JoinedStr: "raise an error with a constant text",
-    ast.Global: "pass the value as an argument",
-    ast.Nonlocal: "pass the value as an argument",
-    ast.Delete: "leave the statement out",
-    ast.Import: "import outside of the kernel",
-    ast.ImportFrom: "import outside of the kernel",
-    ast.Starred: "write the arguments one by one",
-    ast.Await: "do it outside of the kernel",
-    ast.AsyncFunctionDef: "use a plain function",
-    ast.Match: "use if and elif",
-    ast.NamedExpr: "assign on a line of its own",
-    ast.Is: "use ==",
-    ast.IsNot: "use !=",
-    ast.In: "use a loop, or ==",
-    ast.NotIn: "use a loop, or !=",
+REFUSED: dict[type, tuple[str, str]] = {
+    ast.Try: ("`try`", "test the condition with `if` before the operation"),
+    ast.With: ("`with`", "do it outside of the kernel"),
+    ast.Yield: ("`yield`", "write the values into an array"),
+    ast.YieldFrom: ("`yield from`", "write the values into an array"),
+    ast.Lambda: ("`lambda`", "write a function and decorate it with @njit"),
+    ast.FunctionDef: (
+        "a function within a function",
+        "move the function out of the kernel and decorate it with @njit",
+    ),
+    ast.ClassDef: ("`class`", "pass arrays and numbers"),
+    ast.ListComp: ("a list comprehension", "fill an array of np.zeros in a loop"),
+    ast.SetComp: ("a set comprehension", "fill an array of np.zeros in a loop"),
+    ast.DictComp: ("a dict comprehension", "fill an array of np.zeros in a loop"),
+    ast.GeneratorExp: ("a generator", "write a loop that adds up"),
+    ast.Dict: ("a dict", "use arrays and integers"),
+    ast.Set: ("a set", "use arrays and integers"),
+    ast.JoinedStr: ("an f-string", "raise an error with a constant text"),
+    ast.Global: ("`global`", "pass the value as an argument"),
+    ast.Nonlocal: ("`nonlocal`", "pass the value as an argument"),
+    ast.Delete: ("`del`", "leave the statement out"),
+    ast.Import: ("`import`", "import outside of the kernel"),
+    ast.ImportFrom: ("`import`", "import outside of the kernel"),
+    ast.Starred: ("a name with a star", "write each name"),
+    ast.Await: ("`await`", "do it outside of the kernel"),
+    ast.AsyncFunctionDef: ("`async`", "use a plain function"),
+    ast.Match: ("`match`", "use if and elif"),
+    ast.NamedExpr: ("`:=`", "assign on a line of its own"),
+    ast.Is: ("`is`", "use =="),
+    ast.IsNot: ("`is not`", "use !="),
+    ast.In: ("`in`", "use a loop, or =="),
+    ast.NotIn: ("`not in`", "use a loop, or !="),
 }
-"""Syntax that kernels do not have, and what to write instead."""
+"""Syntax that kernels do not have: what it is called, and what to write instead."""
 
 
 class FunctionSource:
@@ -98,20 +101,19 @@ class FunctionSource:
         """
         for statement in self.tree.body:
             for node in ast.walk(statement):
-                remedy = REFUSED.get(type(node))
-                if remedy is not None:
-                    self._refuse(statement, node, remedy)
+                if type(node) in REFUSED:
+                    self._refuse(statement, node)
                 if isinstance(node, (ast.For, ast.While)) and node.orelse:
                     raise self.error(node, "else on a loop", "set a flag before `break`")
                 if isinstance(node, ast.Constant) and isinstance(node.value, complex):
                     raise self.error(node, "complex numbers", "use two arrays, of the parts")
 
-    def _refuse(self, statement: ast.stmt, node: ast.AST, remedy: str) -> None:
+    def _refuse(self, statement: ast.stmt, node: ast.AST) -> None:
+        what, remedy = REFUSED[type(node)]
         for inner in ast.walk(statement):
             if node in ast.iter_child_nodes(inner) and not hasattr(node, "lineno"):
                 node = inner
                 break
-        what = type(node).__name__
         raise self.error(node, f"{what} is not in the language of kernels", remedy)
 
     def place(self, node: ast.AST) -> str:

@@ -1,11 +1,11 @@
 """The tangent of a kernel: the same statements, each with that of its tangent before it."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.expressions import NONE, ArrayKind, Expr, get, var
+from linad.kernels.fresh_names import FreshNames
 from linad.kernels.partials import Derivative, Values
 from linad.kernels.statements import (
     For,
@@ -31,7 +31,7 @@ class Tangent:
         self.kinds = dict(program.kinds)
         self.varied = varied_names(program, active)
         self.suffix = f"_d{program.level + 1}"
-        self.numbers = itertools.count()
+        self.names = FreshNames(program, self.suffix)
         for name in self.varied:
             if name in self.kinds:
                 self.kinds[self.of(name)] = self.kinds[name]
@@ -51,7 +51,7 @@ class Tangent:
 
     def fresh(self, name: str) -> str:
         """A name for a value."""
-        return f"{name}{next(self.numbers)}{self.suffix}"
+        return self.names.make(name)
 
     def leaf(self, e: Expr) -> Expr:
         if e.op == "var":

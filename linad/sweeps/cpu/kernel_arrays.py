@@ -57,11 +57,14 @@ class Array(NamedTuple):
     shape : tuple of LLVM's values
     kind : Numba's type
         Of the entries.
+    mark : tuple, optional
+        What tells the optimiser from which other arrays it is apart.
     """
 
     address: Any
     shape: tuple[Any, ...]
     kind: Any
+    mark: tuple[Any, Any] | None = None
 
     @property
     def itemsize(self) -> Any:
@@ -72,6 +75,7 @@ class Array(NamedTuple):
 
     def load(self, builder: Any, indices: Sequence[Any]) -> Any:
         value = builder.load(self._entry(builder, indices))
+        self._set_apart(value)
         if self.kind is types.boolean:
             return builder.icmp_unsigned("!=", value, ir.Constant(value.type, 0))
         return value
@@ -79,7 +83,13 @@ class Array(NamedTuple):
     def store(self, builder: Any, indices: Sequence[Any], value: Any) -> None:
         if self.kind is types.boolean:
             value = builder.zext(value, ir.IntType(8))
-        builder.store(value, self._entry(builder, indices))
+        self._set_apart(builder.store(value, self._entry(builder, indices)))
+
+    def _set_apart(self, instruction: Any) -> None:
+        if self.mark is not None:
+            mine, others = self.mark
+            instruction.set_metadata("alias.scope", mine)
+            instruction.set_metadata("noalias", others)
 
     def _entry(self, builder: Any, indices: Sequence[Any]) -> Any:
         """The address of an entry, of indices that count from the beginning."""

@@ -33,6 +33,7 @@ from linad.core.private_folders import (
 )
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
+    array_marks,
     atomic,
     complex_numbers as complexes,
     kernel_arrays,
@@ -63,6 +64,7 @@ WRITTEN_WITH = (
     kernel_numbers,
     kernel_functions,
     kernel_arrays,
+    array_marks,
     object_code,
     native,
     atomic,

@@ -138,7 +138,11 @@ class Scope(Expressions):
             builder.store(builder.sub(builder.load(left), one), left)
         builder.branch(test)
         builder.position_at_end(body)
-        self._assign_to(statement.target, Number(builder.load(at), types.int64))
+        counter = builder.load(at)
+        if sign == ">" and any([_goes_down(s) for s in statement.body]):
+            counter = unrelated(builder, counter)
+            builder.assume(builder.icmp_signed(sign, counter, high))
+        self._assign_to(statement.target, Number(counter, types.int64))
         self._body(statement.body, Loop(following, after))
 
     def _body(self, statements: Sequence[ast.stmt], loop: Loop) -> None:
@@ -150,3 +154,26 @@ class Scope(Expressions):
         if not builder.block.is_terminated:
             builder.branch(loop.following)
         builder.position_at_end(loop.after)
+
+
+def _goes_down(statement: ast.stmt) -> bool:
+    """Whether a statement is, or holds, a loop with a step of -1."""
+    return any(
+        [
+            isinstance(n, ast.For)
+            and isinstance(n.iter, ast.Call)
+            and len(n.iter.args) == 3
+            and ast.unparse(n.iter.args[2]) == "-1"
+            for n in ast.walk(statement)
+        ]
+    )
+
+
+def unrelated(builder: Any, number: Any) -> Any:
+    """A number of which the optimiser does not know what it was the turn before.
+
+    LLVM takes the comparisons that tell whether arrays overlap out of the loop around a loop, and
+    there it takes arrays that are gone through from their end for arrays that overlap.
+    """
+    same = ir.FunctionType(number.type, [number.type])
+    return builder.asm(same, "", "=r,0", [number], side_effect=False)

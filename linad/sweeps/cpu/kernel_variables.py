@@ -12,6 +12,7 @@ from typing import Any
 from numba.core import cgutils
 from numba.core.types.misc import unliteral
 
+from linad.sweeps.cpu.array_marks import ArrayMarks
 from linad.sweeps.cpu.kernel_arrays import Array
 from linad.sweeps.cpu.kernel_numbers import Number, contexts
 
@@ -88,6 +89,7 @@ class Variables:
         self.values: dict[str, Number | Array] = {}
         self.arrays: dict[str, Array] = {}
         self.slots: dict[str, Any] = {}
+        self.marks = ArrayMarks(kernel.builder.module, tree)
 
     def set(self, name: str, number: Number | Array) -> None:
         if isinstance(number, Array):
@@ -112,6 +114,7 @@ class Variables:
         kernel.builder.store(kernel.cast(number, known).value, self.slots[name])
 
     def _set_array(self, name: str, array: Array) -> None:
+        array = array._replace(mark=self.marks.of(name))
         if name in self.set_once:
             self.values[name] = array
             return
@@ -119,14 +122,14 @@ class Variables:
         parts = (array.address, *array.shape)
         if name not in self.arrays:
             slots = [cgutils.alloca_once(builder, part.type) for part in parts]
-            self.arrays[name] = Array(slots[0], tuple(slots[1:]), array.kind)
+            self.arrays[name] = Array(slots[0], tuple(slots[1:]), array.kind, array.mark)
         slots = [self.arrays[name].address, *self.arrays[name].shape]
         for slot, part in zip(slots, parts, strict=True):
             builder.store(part, slot)
 
     def _array(self, name: str) -> Array:
         load, slots = self.kernel.builder.load, self.arrays[name]
-        return Array(load(slots.address), tuple(map(load, slots.shape)), slots.kind)
+        return Array(load(slots.address), tuple(map(load, slots.shape)), slots.kind, slots.mark)
 
     def get(self, name: str) -> Number:
         value = self.kernel.builder.load(self.slots[name])

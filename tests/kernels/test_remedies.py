@@ -1,0 +1,92 @@
+"""What is outside of the language of kernels, and what the error says to write instead."""
+
+import linecache
+import math
+
+import numpy as np
+import pytest
+import scipy.special
+
+import linad
+from linad.errors import KernelError
+from linad.kernels import calls
+from linad.kernels.compiling import python_function
+
+AT_DECORATION = {
+    "x[0] = np.random.rand()": "np.random.rand is not in the language of kernels; draw the numbers",
+    "x[0] = scipy.special.gamma(x[0])": "compute it outside of the kernel and pass the result",
+    "x[0] = math.lgamma(x[0])": "compute it outside of the kernel and pass the result",
+    "x[:] = np.sort(x)": "sort outside of the kernel",
+    "x[0] = x.reshape(2, 2)[0, 0]": "the method reshape; reshape the array outside of the kernel",
+    "x[:] = np.concatenate((x[:2], x[2:]))": "make the array with np.empty and fill it in a loop",
+    "x.append(1.0)": "the method append; fill an array of np.zeros, with an integer that counts",
+    "x[0] = np.fmod(x[0], 0.3)": r"write x - y \* np.trunc\(x / y\)",
+    "x[0] = np.einsum('i,i', x, x)": "np.einsum is not in the language of kernels; write the loop",
+    "print(x[0])": "print is not in the language of kernels; leave it out",
+    "x[0] = 1.0 if x is None else 2.0": "`is` is not in the language of kernels; use ==",
+    "x[0] = {0: 1.0}[k]": "a dict is not in the language of kernels; use arrays and integers",
+    "x[0] = 1j * x[0]": "complex numbers; use two arrays, of the parts",
+}
+AT_FIRST_USE = {
+    "x[0] = np.empty(3, dtype=complex)[0]": "an array of complex128; use float64, float32 or",
+    "x[0] = np.cumsum(a)[0]": "np.cumsum of an array with several axes; write the loop",
+    "x[0] = a.cumprod()[0]": "a.cumprod of an array with several axes; write the loop",
+    "x[0] = np.diff(a)[0]": "np.diff of an array with several axes; write the loop",
+    "x[0] = np.flip(a)[0, 0]": "np.flip of an array with several axes; write the loop",
+    "x[0] = np.transpose(a, (0, 1))[0, 0]": "transpose of 2 arguments; pass 1",
+    "x[0] = np.ones(3, np.int64, None)[0]": "ones with such arguments",
+    "x[0] = x[0.5 * k]": r"an index that is a float; use int\(...\)",
+    "x[0] = (x if k else a[0])[0]": "`a if test else b` of arrays; write them in an `if`",
+    "x[x > 0] = 0.0": "an index that is no integer; write a loop",
+}
+
+
+def written(line):
+    """A kernel of one line."""
+    text = f"def one_line(x, k, a):\n    {line}\n    return x[0]\n"
+    file, scope = f"<one line: {line}>", {"np": np, "math": math, "scipy": scipy}
+    exec(compile(text, file, "exec"), scope)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    return scope["one_line"]
+
+
+@pytest.mark.parametrize("line", AT_DECORATION)
+def test_refused_at_decoration(line):
+    with pytest.raises(KernelError, match=AT_DECORATION[line]) as caught:
+        linad.kernel(written(line))
+    assert str(caught.value).endswith(f":2\n    {line}")
+
+
+@pytest.mark.parametrize("line", AT_FIRST_USE)
+def test_refused_at_first_use(line):
+    kernel = linad.kernel(written(line))
+    with pytest.raises(KernelError, match=AT_FIRST_USE[line]):
+        linad.grad(lambda x: kernel(x * 1.0, 2, np.ones((2, 2))))(np.ones(4))
+
+
+TAKEN = {
+    "np.dot(a, x[:2], x[2:])": lambda x, a: np.r_[x[:2], a @ x[:2]],
+    "x *= np.full(4, 2.7, np.int64)": lambda x, a: 2 * x,
+    "x *= np.full_like(x, 2.7, np.int64)": lambda x, a: 2 * x,
+    "x *= np.array([1.5, 2.5, 3.5, 4.5], np.int64)": lambda x, a: np.arange(1, 5) * x,
+    "x *= np.array(10 * a[0, 0] * x, np.int64)": lambda x, a: np.int64(10 * a[0, 0] * x) * x,
+}
+
+
+@pytest.mark.parametrize("line", TAKEN)
+def test_arguments_that_are_taken_as_numpy_takes_them(line, monkeypatch):
+    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    kernel = linad.kernel(written(line))
+    x, a = np.array([0.31, 0.52, 0.77, 0.95]), np.array([[1.2, 0.3], [0.4, 0.9]])
+
+    def run(x):
+        u = x * 1.0
+        kernel(u, 2, a)
+        return u
+
+    plain = x.copy()
+    kernel.source.function(plain, 2, a)
+    np.testing.assert_allclose(plain, TAKEN[line](x, a))
+    J = linad.jacobian(run)(x)
+    moved = [TAKEN[line](x + d, a) - TAKEN[line](x - d, a) for d in 1e-6 * np.eye(4)]
+    np.testing.assert_allclose(J, np.array(moved).T / 2e-6, atol=1e-8)
