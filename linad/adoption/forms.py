@@ -18,6 +18,7 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
 from linad.arrays.tracer import Tracer
@@ -267,7 +268,8 @@ def picked(f: Any) -> Any:
         return _of_number(f)
     if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
         return functools.partial(asarray, f.__self__)
-    return f
+    owner = owner_of(f)
+    return f if owner is None else of_object(owner, f, form_of)
 
 
 def _of_number(f: Any) -> Callable[..., Any]:
