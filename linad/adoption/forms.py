@@ -24,6 +24,7 @@ from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
+from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
 
 FORMS: dict[int, tuple[Any, Any]] = {}
@@ -154,6 +155,7 @@ def _register_numpy() -> None:
     ):
         forms[name] = array_maker(forms[name], name == "asanyarray")
     forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
+    _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
     _register_module(np, forms)
     for name in _MAKERS:
         ALWAYS.add(id(getattr(np, name)))
