@@ -22,6 +22,8 @@ from linad.arrays.traces import running_trace
 from linad.scipy.sparse.linalg import SparseFactors
 from linad.scipy.twins import class_twin, instance_twin
 
+DISTRIBUTIONS = (rv_continuous, rv_discrete)
+
 _KINDS: dict[type, bool] = {}
 
 
@@ -35,10 +37,14 @@ def is_object(value: Any) -> bool:
 
 
 def _is_kind(kind: type) -> bool:
-    if issubclass(kind, (rv_continuous, rv_discrete)):
+    if issubclass(kind, DISTRIBUTIONS) or kind is scipy.sparse.linalg.SuperLU:
         return True
     sparse = (scipy.sparse.spmatrix, scipy.sparse.sparray)  # which take traced operands
-    return kind.__module__.partition(".")[0] == "scipy" and not issubclass(kind, (type, *sparse))
+    return _is_scipys(kind) and not issubclass(kind, (type, *sparse))
+
+
+def _is_scipys(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "scipy"
 
 
 def owner_of(f: Any) -> Any:
@@ -76,11 +82,15 @@ def _traced(owner: Any, form: Any) -> Any:
         made = copy.copy(owner)
         made.__class__ = form
         return made
-    return instance_twin(owner, _over_twins(kind))
+    made = instance_twin(owner, _over_twins(kind))
+    dist = getattr(owner, "dist", None)
+    if isinstance(dist, DISTRIBUTIONS) and not _is_scipys(type(dist)):  # that it has frozen
+        made.dist = _traced(dist, None)
+    return made
 
 
 def _over_twins(kind: type) -> type:
     """The twin of a class; of one of a package's own, a copy of it over the twins of its bases."""
-    if kind.__module__.partition(".")[0] in ("scipy", "builtins"):
+    if _is_scipys(kind) or kind is object:
         return class_twin(kind)
     return copied_class(kind, tuple([_over_twins(base) for base in kind.__bases__]))

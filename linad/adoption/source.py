@@ -16,12 +16,16 @@ import linecache
 import types
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linad.adoption import promotion
 from linad.adoption.exchanges import PLAIN
 from linad.adoption.forms import form_of, has_form, picked
 from linad.adoption.objects import is_object
 
-_HELPERS = {"pick": picked, "form": form_of, **promotion.CALLED}
+_NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
+_HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
+_HELPERS |= promotion.CALLED
 _OPERATORS = {
     ast.Add: "iadd",
     ast.Sub: "isub",
@@ -146,8 +150,8 @@ class _Rewrite(ast.NodeTransformer):
 
     visit_Import = visit_ImportFrom = _import
 
-    def _guarded(self, node: ast.stmt, new: ast.stmt) -> ast.stmt:
-        made = ast.If(_load(PLAIN), [node], [new])
+    def _guarded(self, node: ast.stmt, new: ast.stmt, plain: ast.expr | None = None) -> ast.stmt:
+        made = ast.If(plain or _load(PLAIN), [node], [new])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _place(self, target: ast.expr) -> ast.expr | None:
@@ -188,7 +192,11 @@ class _Rewrite(ast.NodeTransformer):
                 return node
             name = target.id
             call = _helper("update", node.value, _load(name), ast.Constant(op))
-            return self._guarded(node, ast.Assign([ast.Name(name, ast.Store())], call))
+            is_number = ast.Compare(
+                _helper("kind", _load(name)), [ast.In()], [_load("_linad_numbers")]
+            )
+            new = ast.Assign([ast.Name(name, ast.Store())], call)
+            return self._guarded(node, new, ast.BoolOp(ast.Or(), [_load(PLAIN), is_number]))
         if isinstance(target, ast.Attribute):
             return self._updated_attribute(node, target, op)
         place = self._place(target)

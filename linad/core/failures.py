@@ -36,9 +36,13 @@ def is_own_fault(error: BaseException) -> bool:
     )
 
 
-_NO_TRACER = ("'Tracer'", "got Tracer", "(Tracer")
+_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer")
 _NO_TYPE = ("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array")
 """What C and Cython say of an argument, by its type or without a word of it."""
+
+
+_COMPILED = (".pyx", ".pxd", "<stringsource>")
+"""How the files end that the frames of Cython name."""
 
 
 def is_from_compiled(error: BaseException) -> bool:
@@ -51,7 +55,11 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
     """What to say of an error by which compiled code refused a traced value; "" for others."""
     if not is_from_compiled(error):
         return ""
-    last = _innermost(error)
+    last = place = error.__traceback__
+    while place is not None:
+        if not place.tb_frame.f_code.co_filename.endswith(_COMPILED):
+            last = place
+        place = place.tb_next
     if last is None or last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
         return ""
     given = any(isinstance(value, traced) for value in last.tb_frame.f_locals.values())

@@ -32,7 +32,6 @@ class own_gen(ss.rv_continuous):
 OBJECTS = {
     "interp1d": TABLE,
     "interp1d-cubic": si.interp1d(X, Y, kind="cubic"),
-    "interp1d-previous": si.interp1d(X, Y, kind="previous"),
     "UnivariateSpline": si.UnivariateSpline(X, Y, s=0),
     "CubicSpline": si.CubicSpline(X, Y),
     "BSpline": si.make_interp_spline(X, Y),
