@@ -95,11 +95,11 @@ def irfft(x: Any, n: Any, axis: int) -> Any:
     axis = normalize_axis(axis, x.ndim, "irfft")
     n = x.shape[axis] if n is None else n
     packed = np.moveaxis(x, axis, -1)[..., :n]
-    short = np.zeros((*packed.shape[:-1], n - packed.shape[-1]))
+    short = np.zeros((*packed.shape[:-1], n - packed.shape[-1]), packed.dtype)
     packed = np.concatenate([packed, short], axis=-1) if short.shape[-1] else packed
     real = np.concatenate([packed[..., :1], packed[..., 1::2]], axis=-1)
     imag = packed[..., 2::2]
-    zeros = np.zeros((*packed.shape[:-1], 1))
+    zeros = np.zeros((*packed.shape[:-1], 1), packed.dtype)
     ends = [zeros] * (real.shape[-1] - imag.shape[-1] - 1)
     y = real + 1j * np.concatenate([zeros, imag, *ends], axis=-1)
     return np.moveaxis(names.irfft(y, n, -1), -1, axis)

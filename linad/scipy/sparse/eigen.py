@@ -18,6 +18,7 @@ the bordered system, J. Magnus, "On differentiating eigenvalues and eigenvectors
 Theory 1, 1985.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,8 @@ from linad.scipy.mirror import bound_form, holds_traced, inexact
 from linad.scipy.sparse.arrays import SparseArray
 
 Find = Callable[[Any], tuple[Any, Any]]
+
+ROOT = math.sqrt(2)
 
 
 class _Bordered(Factorized):
@@ -62,7 +65,7 @@ class _Bordered(Factorized):
         )
 
 
-class Problem:
+class EigenProblem:
     """Which pairs of which matrices are looked for.
 
     Parameters
@@ -90,7 +93,7 @@ class Problem:
         self._name, self._systems = name, list[_Bordered]()
 
     def __repr__(self) -> str:
-        return f"Problem({self._name}, {self.pattern})"
+        return f"EigenProblem({self._name}, {self.pattern})"
 
     def solve(self, data: Any) -> Any:
         """Rows (k, n + 1): a vector, its eigenvalue."""
@@ -105,11 +108,13 @@ class Problem:
 
     def entries(self, data: Any, v: Any, w: Any) -> Any:
         """Of the bordered matrix of a pair."""
-        image = v
-        if self.weight.nnz != len(v) or np.any(self.weight.data != 1):
-            places = Pattern(self.weight.row, self.weight.col, self.weight.shape)
-            image = places.gather(self.weight.data * v[self.weight.col])
-        return np.concatenate([data, -w * self.weight.data, -image, np.conj(image)])
+        single = np.dtype(v.dtype.char.lower()).itemsize == 4
+        weight = self.weight.data
+        if single and weight.dtype == np.float64:
+            weight = weight.astype(np.float32)
+        places = Pattern(self.weight.row, self.weight.col, self.weight.shape)
+        image = places.gather(weight * v[self.weight.col])
+        return np.concatenate([data, -w * weight, -image, np.conj(image)])
 
 
 eigenpairs = Primitive("eigenpairs", lambda data, *, problem: problem.solve(data))
@@ -125,7 +130,7 @@ class EigenpairChanges(JacobianOperator):
         The entries, kept by reference.
     pairs : array (k, n + 1)
         What `eigenpairs` gives for them.
-    problem : Problem
+    problem : EigenProblem
 
     Notes
     -----
@@ -136,7 +141,7 @@ class EigenpairChanges(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, data: Any, pairs: Any, problem: Problem) -> None:
+    def __init__(self, data: Any, pairs: Any, problem: EigenProblem) -> None:
         self.problem, self.vectors = problem, pairs[:, :-1]
         self.matrices = [problem.entries(data, pair[:-1], pair[-1]) for pair in pairs]
         super().__init__(pairs.shape, data.shape, pairs.dtype)
@@ -161,7 +166,7 @@ class EigenpairChanges(JacobianOperator):
 
 
 @eigenpairs.jacobian(wrt=0)
-def eigenpairs_wrt_data(y: Array, data: Array, *, problem: Problem) -> JacobianOperator:
+def eigenpairs_wrt_data(y: Array, data: Array, *, problem: EigenProblem) -> JacobianOperator:
     return EigenpairChanges(data, y, problem)
 
 
@@ -207,7 +212,7 @@ def _pairs(name: str, A: Any, M: Any, with_vectors: bool, options: dict[str, Any
 
     if name == "eigs":  # which has complex pairs of real matrices
         data = astype(data, np.result_type(data.dtype, np.complex64))
-    return eigenpairs(data, problem=Problem(name, pattern, find, weight))
+    return eigenpairs(data, problem=EigenProblem(name, pattern, find, weight))
 
 
 @bound_form(scipy.sparse.linalg.eigsh)
@@ -237,13 +242,13 @@ def svds(A: Any, return_singular_vectors: Any = True, **options: Any) -> Any:
 
     def find(matrix: Any) -> Any:
         u, s, vh = scipy.sparse.linalg.svds(matrix[:m, m:], **options)
-        return s, np.concatenate([u, vh.conj().T]) / np.sqrt(2.0)
+        return s, np.concatenate([u, vh.conj().T]) / ROOT
 
     pairs = eigenpairs(
-        np.concatenate([data, np.conj(data)]), problem=Problem("svds", both, find)
+        np.concatenate([data, np.conj(data)]), problem=EigenProblem("svds", both, find)
     )
     s = np.real(pairs[:, -1])
-    u, vh = np.sqrt(2.0) * pairs[:, :m].T, np.sqrt(2.0) * np.conj(pairs[:, m:-1])
+    u, vh = ROOT * pairs[:, :m].T, ROOT * np.conj(pairs[:, m:-1])
     if not return_singular_vectors:
         return s
     return {"u": (u, s, None), "vh": (None, s, vh)}.get(return_singular_vectors, (u, s, vh))
