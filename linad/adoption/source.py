@@ -1,7 +1,7 @@
 """Modules compiled anew from their source, where renaming calls was not enough.
 
-    f(x)            a call of a local name, of an entry of a table, of a method, of an object: looked
-                    up by value
+    f(x)            a call of a local name, of an entry of a table, of a method, of an object:
+                    looked up by value
     y[i] = v        a plain y that only this name refers to becomes a traced constant first
     y += v          as well
     import math     inside a function: the name stands for the form

@@ -455,9 +455,7 @@ def _as_program(explicit: ExplicitLoops, t_eval: Any) -> Any:
         else:
             states, last, met = explicit.at(t)
         if moves:
-            states = loops.map(
-                lambda row: ahead(explicit.field, *row), (t, states, times - t)
-            )
+            states = loops.map(lambda row: ahead(explicit.field, *row), (t, states, times - t))
     except (TracerError, GuardError):
         attempt.forget()
         return None

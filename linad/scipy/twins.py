@@ -340,9 +340,7 @@ def _bound(part: Any, owner: Any, made: Any) -> Any:
     if isinstance(part, types.MethodType) and part.__self__ is owner:
         f = part.__func__
         of_class = getattr(type(owner), f.__name__, None) is f
-        return types.MethodType(
-            getattr(type(made), f.__name__) if of_class else twin_of(f), made
-        )
+        return types.MethodType(getattr(type(made), f.__name__) if of_class else twin_of(f), made)
     if isinstance(part, np.vectorize):
         inner = _bound(part.pyfunc, owner, made)
         new: Any = traced_numpy.vectorize(inner, part.otypes, excluded=part.excluded)

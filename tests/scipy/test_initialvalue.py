@@ -239,7 +239,9 @@ def test_compiled_with_times_that_are_arguments():
         jitted(scale * times, a)
         assert bool(runs) == (a == 1.0)
         found = linad.grad(jitted, argnums=(0, 1))(scale * times, a)
-        for mine, theirs in zip(found, linad.grad(f, argnums=(0, 1))(scale * times, a), strict=True):
+        for mine, theirs in zip(
+            found, linad.grad(f, argnums=(0, 1))(scale * times, a), strict=True
+        ):
             np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-14)
         t = scale
         slopes = [[0, 0, -a * t * np.exp(-a * t**2 / 2)], -(t**2) / 2 * np.exp(-a * t**2 / 2)]

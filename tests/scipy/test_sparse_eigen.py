@@ -19,8 +19,9 @@ BAND = scipy.sparse.diags_array(
     offsets=[-2, 0, 2],
 ).tocsr()
 TALL = scipy.sparse.random_array((7, 5), density=0.6, rng=np.random.default_rng(2)).tocsr()
-WEIGHT = scipy.sparse.diags_array([np.full(N - 1, 0.2), 2.0 + np.arange(N), np.full(N - 1, 0.2)],
-                                  offsets=[-1, 0, 1]).tocsc()
+WEIGHT = scipy.sparse.diags_array(
+    [np.full(N - 1, 0.2), 2.0 + np.arange(N), np.full(N - 1, 0.2)], offsets=[-1, 0, 1]
+).tocsc()
 
 
 def symmetric(m, data):
@@ -105,8 +106,9 @@ def test_a_dense_traced_matrix():
     a = BAND.toarray() + BAND.toarray().T
     w, J = linad.linearize(lambda a: lsl.eigsh(a, 2, v0=START)[0], a)
     v = scipy.sparse.linalg.eigsh(a, 2, v0=START)[1]
-    np.testing.assert_allclose(J.pullback(np.array([0.0, 1.0])), np.outer(v[:, 1], v[:, 1]),
-                               rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        J.pullback(np.array([0.0, 1.0])), np.outer(v[:, 1], v[:, 1]), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_as_a_program(kernels):

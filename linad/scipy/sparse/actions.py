@@ -110,7 +110,9 @@ def expm_multiply(
         raise ValueError("expm_multiply: start and stop must both be given, or neither")
     count = 50 if num is None else int(num)
     if count < 2:
-        raise UnsupportedError(f"expm_multiply: num={num!r} is not traced by linad; ask for 2 times")
+        raise UnsupportedError(
+            f"expm_multiply: num={num!r} is not traced by linad; ask for 2 times"
+        )
     step = (stop - start) / (count - 1 if endpoint is None or endpoint else count)
     states = [matrix.acts(start, B) if holds_traced(start) or start else B]
     for _ in range(count - 1):

@@ -83,7 +83,9 @@ class EigenProblem:
     def __init__(self, name: str, pattern: Pattern, find: Find, weight: Any = None) -> None:
         n = pattern.shape[0]
         self.pattern, self.find = pattern, find
-        self.weight = scipy.sparse.coo_array(scipy.sparse.eye_array(n) if weight is None else weight)
+        self.weight = scipy.sparse.coo_array(
+            scipy.sparse.eye_array(n) if weight is None else weight
+        )
         ends, last = np.arange(n), np.full(n, n)
         self.bordered = Pattern(
             np.concatenate([pattern.rows, self.weight.row, ends, last]),
