@@ -44,7 +44,27 @@ def pytest_itemcollected(item):
         item.add_marker(pytest.mark.full)
 
 
+MANY, STAYING = 8, 4
+"""Cases from which a test is a grid, and the part of them, one in so many, that stays in the
+default run."""
+
+
+def mark_the_rest(items):
+    """Leave most of a grid's cases to `.ci/run`: by name, so always the same ones."""
+    grids = {}
+    for item in items:
+        if not (item.get_closest_marker("full") or item.get_closest_marker("whole")):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for grid in grids.values():
+        if len(grid) >= MANY:
+            grid.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+            for item in grid[len(grid) // STAYING :]:
+                item.add_marker(pytest.mark.rest)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m is looked at
 def pytest_collection_modifyitems(config, items):
+    mark_the_rest(items)
     fraction, _, seed = config.getoption("--part").partition(":")
 
     def is_wanted(item):

@@ -48,7 +48,7 @@ def fit(F, before=lambda step: None):
 
 
 def timed(name, F, before=lambda step: None):
-    F(W)  # the shards are there, and compiled
+    fit(F)  # the shards are there, and all is compiled
     begun = time.perf_counter()
     found = fit(F, before)
     took = time.perf_counter() - begun

@@ -132,6 +132,12 @@ def is_ours(test, module):
 def test_docstrings(name, unfrozen_to_adopt):
     module = importlib.import_module(name)
     unfrozen_to_adopt(inspect.getsource(module))
+    run_docstrings(module)
+
+
+def run_docstrings(module):
+    """Run the examples in a module's own docstrings."""
+    name = module.__name__
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         if test.examples and is_ours(test, module):
             test.globs = {}  # a reader has only what the example imports

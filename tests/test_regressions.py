@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pytest
 
 import linad
 
@@ -37,6 +38,7 @@ def test_a_traced_view_as_cotangent_of_an_array_that_was_written():
     check_hessian(f, X)
 
 
+@pytest.mark.rest
 def test_ten_thousand_leaves_take_no_longer_each_than_ten():
     # Names of leaves, and what shares memory with what, were once looked up pair by pair.
     leaves = [np.array([float(i), 1.0]) for i in range(10_000)]

@@ -186,7 +186,7 @@ class DifferentiatedCall:
         )
 
 
-LONG = 1000
+LONG = 200
 """Equations of a function from which it is worth looking for loops before it is differentiated."""
 
 

@@ -37,6 +37,7 @@ class Repeat(ControlPrimitive):
         name = f"repeat({body.tape.name})"
         super().__init__(name, body, len(body.outputs))
         self.n, self.reverse, self.counted = n, reverse, counted
+        self.expansion = _in_rows
 
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)
@@ -89,6 +90,12 @@ class Repeat(ControlPrimitive):
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
         J = RepeatJacobian(self, list(values), tuple(active))
         return J.results, J
+
+
+def _in_rows(eqn: Any) -> Any:
+    from linad.control.whole_rows import in_rows
+
+    return in_rows(eqn)
 
 
 def repeat(body: Body, n: int, reverse: bool = False, counted: bool = False) -> Repeat:

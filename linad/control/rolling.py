@@ -25,6 +25,7 @@ import numpy as np
 from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, known, tape_of
+from linad.control.joined_rows import joined
 from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
@@ -56,10 +57,10 @@ def roll(tape: Tape, example: Callable[[], Sequence[Any]]) -> Tape:
     with collection_paused():
         tape = absorbed(tape)
         if len(tape.equations) < LEAST_EQUATIONS:
-            return tape
+            return joined(tape)
         places = Places()
         found = Roller(places.apart(tape)).best()
-        return tape if found is None else found.rolled(example(), places)
+        return joined(tape if found is None else found.rolled(example(), places))
 
 
 class Roller:

@@ -1,6 +1,7 @@
 """A loop outside of any program: compiled, run by run."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from linad.core.tape import Equation, Var
 from linad.errors import GuardError
 from linad.sweeps.cpu.target import CPU
 from linad.sweeps.places import canonical
-from linad.sweeps.program import KernelStoppedError, simplified
+from linad.sweeps.program import KernelStoppedError, UncompiledError, simplified
 
 
 class Runner:
@@ -28,7 +29,8 @@ class Runner:
         outputs = [Var(count + k, shape, d) for k, (shape, d) in enumerate(owner.results)]
         eqn = Equation(owner, tuple(self.inputs), {}, tuple(outputs))
         self.program = CPU.compile(tape_of(owner.name, self.inputs, [eqn], outputs))
-        self.program.give_back(self.program.borrow())
+        with suppress(UncompiledError):  # of which a warning has told: then not as one program
+            self.program.give_back(self.program.borrow())
 
     def __call__(self, values: Sequence[Any]) -> tuple[Any, ...]:
         if not self.program.straight:

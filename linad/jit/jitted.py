@@ -46,7 +46,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Jitted(Generic[P, R]):
+class _Entered:
+    """An object whose first word machine code knows: `linad.sweeps.cpu.direct_calls`."""
+
+    __slots__ = ("_entry",)
+    _entry: Any
+
+
+class Jitted(_Entered, Generic[P, R]):
     """A function that runs compiled from its second call on; see `jit`."""
 
     compiles = True
@@ -72,6 +79,8 @@ class Jitted(Generic[P, R]):
         except Exception as error:
             __tracebackhide__ = fold(error)
             raise
+
+    _call_in_python = __call__
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -207,8 +216,9 @@ class Jitted(Generic[P, R]):
                 continue
             if variant.runs_in_python(arguments.operands):
                 return self.function(*args, **kwargs)
+            compiled = variant.compiled  # what cannot be imported is the caller's to know
             try:
-                values = variant.compiled.impl(*arguments.operands)
+                values = compiled.impl(*arguments.operands)
             except GuardError:
                 continue
             except ArithmeticError as stopped:
@@ -275,6 +285,7 @@ class Jitted(Generic[P, R]):
                 continue
             if variant.runs_in_python(arguments.operands):
                 break
+            _ = variant.compiled  # as in `_run`
             try:
                 values = variant.applied(arguments.operands)
             except GuardError:
@@ -341,9 +352,9 @@ class Jitted(Generic[P, R]):
         if variant.short is not None:
             known, seen, short = variant.short
             if known is chosen and seen is look:
-                self._short = short
+                self._enter(short)
                 return
-        self._short = None
+        self._enter(None)
         args, kwargs = tree.unflatten(arguments.structure, arguments.leaves)
         if kwargs or variant.written:
             return
@@ -362,7 +373,7 @@ class Jitted(Generic[P, R]):
             for k, x in enumerate(arguments.static_leaves)
             if has_state(x)
         ]
-        self._short = program.short_call(
+        short = program.short_call(
             args,
             arguments.arrays,
             result,
@@ -372,8 +383,21 @@ class Jitted(Generic[P, R]):
             objects,
             lies=variant.lies or (),
             any_order=variant.layouts is None,
+            python_numbers=not (self._narrow or arguments.holds_single_precision()),
         )
-        variant.short = chosen, look, self._short
+        self._enter(short)
+        variant.short = chosen, look, short
+
+    def _enter(self, short: Any) -> None:
+        """From now on calls go this way first, and where machine code can, by it alone."""
+        self._short = short
+        entry = getattr(short, "entry", None)
+        if entry is None and type(self) is Jitted:
+            return
+        from linad.sweeps.cpu.direct_calls import NO_ENTRY, machine_called
+
+        self._entry = NO_ENTRY if entry is None else entry
+        self.__class__ = machine_called(Jitted)
 
     def __reduce__(self) -> Any:
         # A decorated function is found by its name, as functions are.

@@ -74,7 +74,7 @@ class Signature:
         self.took_in = leaves is not given
         self.leaves, self.structure = leaves, structure
         self.narrow = narrow
-        narrow = narrow or any([getattr(x, "dtype", None) in NARROW for x in leaves])
+        narrow = narrow or self.holds_single_precision()
         self.dynamic = [k for k, x in enumerate(leaves) if k not in fixed and is_dynamic(x, narrow)]
         self.look: Look | None = None
         self.outside: list[np.ndarray] = []
@@ -139,6 +139,10 @@ class Signature:
         """Whether something among the arguments that is part of the program is another now."""
         pairs = zip(self.key[2], self.leaves, strict=True)
         return any([type(part) is Static and part != Static(x) for part, x in pairs])
+
+    def holds_single_precision(self) -> bool:
+        """Whether an array or number is of single precision."""
+        return any([getattr(x, "dtype", None) in NARROW for x in self.leaves])
 
     def hold_python_numbers(self) -> bool:
         """Whether a Python number is among the data."""

@@ -183,6 +183,7 @@ def test_many_seeds_and_repeated_sweeps(form):
         np.testing.assert_allclose(J.pullback(w), np.tensordot(w, expected, 2), rtol=1e-12)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.sampled_from(["write", "scale", "read"]), max_size=6), st.sampled_from([*FORMS]))
 def test_between_other_writes(steps, form):

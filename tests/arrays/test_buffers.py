@@ -336,6 +336,7 @@ def test_steps_grow_linearly(f):
     assert equations[2] - equations[1] == equations[1] - equations[0]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("f", [entries, rows], ids=lambda f: f.__name__)
 def test_memory_grows_linearly(f):
     def peak(n):

@@ -74,6 +74,7 @@ def test_frames_of_others_between_stay():
     assert "scipy" in packages
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("wanted", ["", "full"])
 def test_what_python_prints(wanted):
     script = "import linad, numpy as np\nlinad.grad(lambda x: float(x[0]) * x[1])(np.ones(2))\n"

@@ -21,6 +21,7 @@ def test_a_module_keeps_its_own_name():
     assert importlib.import_module("linad.arrays.buffers").__spec__.name == "linad.arrays.buffers"
 
 
+@pytest.mark.rest
 def test_public_functions_stay_what_they_are():
     """In a new process: each old module is imported, then each public name is used twice."""
     script = """

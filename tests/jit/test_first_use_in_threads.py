@@ -504,6 +504,7 @@ PROCESS = """
 """Threads of a process that has not imported Numba, nor what linad compiles with."""
 
 
+@pytest.mark.rest
 @pytest.mark.compiles
 @pytest.mark.parametrize(
     "uses",

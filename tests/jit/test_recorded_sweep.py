@@ -94,6 +94,7 @@ def check_spoiled(call, function, point):
     return True
 
 
+@pytest.mark.rest
 def test_derivatives_keep_nothing_of_plain_arguments():
     checked, wrong = 0, []
     for entry in itertools.chain(*coverage.entries().values()):

@@ -48,6 +48,8 @@ from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 from linad.rules.triangular import TriangularSolve
 
+pytestmark = pytest.mark.whole
+
 ALONE = ("plainer", "isometric", "diagonal_after", "pattern_names", "rank_bound", "relation_key")
 """Facts whose answer for an unknown matrix is right as it stands."""
 

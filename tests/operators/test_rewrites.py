@@ -22,6 +22,8 @@ from linad.operators.wrappers import Adjoint, Scaled, Transpose, adjoint_of, tra
 from linad.rules.cumulative import recurrence
 from linad.rules.indexing import Selection
 
+pytestmark = pytest.mark.whole
+
 DTYPES = zoo.REAL + zoo.COMPLEX
 
 

@@ -311,6 +311,7 @@ f = lambda x: REGISTRY[0](x) + Model()(x)
 """
 
 
+@pytest.mark.rest
 @pytest.mark.usefixtures("unfrozen")
 def test_objects_that_the_garbage_collector_left_alone(installed):
     """As in a server that calls `gc.freeze` before it forks."""

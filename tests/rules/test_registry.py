@@ -9,6 +9,8 @@ from linad.core.primitive import Primitive
 from linad.sweeps.cpu.routines import ROUTINES
 from linad.testing.derivative_checks import Case, check_rule
 
+pytestmark = pytest.mark.whole
+
 
 def cases(marks):
     """All cases; those that are not the first of a function, nor of an argument, are marked."""

@@ -95,7 +95,7 @@ def test_fits(name, damp, wide):
 
 
 @pytest.mark.parametrize(
-    ("f", "words"),
+    "f, words",
     [
         (lambda x: lsl.lsqr(matrix(ls, x), B), "only b is traced"),
         (lambda x: lsl.lsmr(TALL, x), r"A has shape \(8, 5\) and b"),

@@ -135,7 +135,7 @@ def test_equal_values_have_no_derivative():
 
 
 @pytest.mark.parametrize(
-    ("f", "error", "words"),
+    "f, error, words",
     [
         (lambda d: lsl.eigsh(tall(ls, d), 2), ShapeError, "square"),
         (lambda d: lsl.eigsh(np.eye(4), 2, sigma=d[0]), UnsupportedError, "sigma must be plain"),

@@ -239,6 +239,7 @@ PROCESS = """
 """Threads of a process that has made no twins."""
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize(
     "uses",
     [
@@ -251,6 +252,7 @@ def test_first_uses_in_threads(uses):
     assert in_a_new_process(PROCESS.replace("{uses}", uses)) == "right"
 
 
+@pytest.mark.rest
 def test_an_import_waits_for_no_twin():
     """Else who makes a twin, and imports for it, would wait for the importer."""
     assert (

@@ -89,6 +89,7 @@ def chain(n, **options):
     return f
 
 
+@pytest.mark.rest
 def test_the_gradient_of_a_root():
     f = chain(3, solver=solve.newton_krylov, linear_solver="krylov")
     slope = linad.grad(lambda a: np.sum(np.sin(f(a))))

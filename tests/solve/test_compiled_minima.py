@@ -36,6 +36,7 @@ def decay(y):
     return np.stack([found["size"], found["rate"], found["rest"]])
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("f, a", [(lowest, np.array([2.0, 3.0])), (decay, DECAY)])
 def test_the_gradient(f, a):
     slope = linad.grad(lambda a: np.sum(np.sin(f(a))))

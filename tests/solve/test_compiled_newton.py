@@ -207,6 +207,7 @@ def test_called_from_numba():
     np.testing.assert_allclose(found, f(a), rtol=1e-13)
 
 
+@pytest.mark.rest
 def test_without_a_compiler():
     """Importing the solvers does not import Numba, and without it NumPy runs all."""
     text = (

@@ -68,6 +68,7 @@ def test_five_points(order):
     assert colours.max() + 1 <= 9
 
 
+@pytest.mark.rest
 def test_five_points_on_a_large_grid_need_seven_colours():
     pattern = five_points(256)
     assert pattern.nnz == 5 * 256**2 - 4 * 256

@@ -86,6 +86,7 @@ def check(f, x):
 names = st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=5)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=80)
 @given(names, st.integers(0, 2**16))
 def test_random_programs(names, seed):
@@ -97,6 +98,7 @@ def test_random_programs(names, seed):
     check(lambda x: np.concatenate([f(x)[1:], x[:2] ** 2]), x)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=40)
 @given(names, st.integers(0, 2**16))
 def test_random_hessians(names, seed):

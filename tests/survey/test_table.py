@@ -34,6 +34,7 @@ def count(section, *kinds):
     return sum(row.kind in kinds for row in section.values())
 
 
+@pytest.mark.rest
 def test_the_sections(table):
     assert tuple(table) == SECTIONS
 

@@ -174,12 +174,11 @@ PROGRAMS = {
         (np.array([0.0, 0.5, -1.0]), SQUARED, POINTS),
         Count(36, 26, 1984, 1864),
     ),
-    # The Python loop is rolled; each power is kept, 64 bytes apart.
-    "400 products": (linad.grad(products), normal(2), Count(30, 8, 28864, 0)),
-    # Twenty steps, rolled and unrolled again, share kernels.
-    "Lotka-Volterra": (linad.grad(lotka_volterra), (PREY,), Count(83, 16, 2880, 0)),
-    # 29 writes of one entry.
-    "in place": (linad.grad(in_place), normal(30), Count(169, 13, 4800, 464)),
+    # A loop there and a loop back; each power is kept.
+    "400 products": (linad.grad(products), normal(2), Count(5, 4, 3328, 16)),
+    "Lotka-Volterra": (linad.grad(lotka_volterra), (PREY,), Count(4, 4, 448, 48)),
+    # 29 writes of one entry; constants: where they are.
+    "in place": (linad.grad(in_place), normal(30), Count(4, 3, 768, 2096)),
     # X is read twice forwards and once backwards, by GEMV.
     "logistic, HVP": (
         hvp(logistic),

@@ -55,6 +55,7 @@ DERIVATIVES = programs(dtypes=["f8", "f8", "c16", "f4"], most=14)
 
 
 class TestRandomPrograms:
+    @pytest.mark.rest
     @examples(60)
     @given(VALUES)
     def test_values(self, program):

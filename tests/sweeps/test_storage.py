@@ -50,6 +50,7 @@ def check_storage(lowering):
 
 
 class TestRandomPrograms:
+    @pytest.mark.rest
     @settings(max_examples=60, deadline=None, derandomize=True)
     @given(st.integers(0, 2**32), st.integers(8, 30))
     def test_storage(self, seed, length):

@@ -323,6 +323,7 @@ class TestProcesses:
         )
         assert done.stdout == "the same\n", done.stderr
 
+    @pytest.mark.rest
     def test_a_linearization_sent_to_a_child(self):
         x = np.linspace(0.1, 1, 4)
         J = linad.linearize(linad.jit(np.sin), x)[1]

@@ -85,6 +85,7 @@ def check_operators(seed):
             np.testing.assert_allclose(found, expected, atol=1e-9 * size**2, err_msg=str(seed))
 
 
+@pytest.mark.rest
 def test_tapes():
     for seed in range(60):
         check_tapes(seed)

@@ -5,9 +5,9 @@ With A = B + μ I, μ = tr A / n, and s so large that |B| t / s is below a limit
     e^(t A) V = (e^(t μ / s) T_m(t B / s))^s V
 
 where T_m is the Taylor polynomial of degree m. Of pairs (m, θ_m) that keep the backward error below
-2^-53 the cheapest is taken. For a traced A or traced times it is made of sparse products, and derivatives
-are those of the polynomial; two more terms keep their error as small. With constant ones it is a
-linear map of V, whose adjoint is the action of the exponential of A^H.
+2^-53 the cheapest is taken. For a traced A or traced times it is made of sparse products, and
+derivatives are those of the polynomial; two more terms keep their error as small. With constant
+ones it is a linear map of V, whose adjoint is the action of the exponential of A^H.
 
 Source: A. Al-Mohy, N. Higham, "Computing the action of the matrix exponential, with an application
 to exponential integrators", SIAM Journal on Scientific Computing 33, 2011, table 3.1.

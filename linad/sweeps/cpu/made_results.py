@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils, types
 from numba.extending import box, intrinsic, models, register_model
 
@@ -106,28 +107,44 @@ def half(context: Any, number: Any) -> Any:
 NEW, TO_NUMBER, TUPLE, HOLD, DROP, ARRAY, NOTHING, INPUTS, OUTPUTS, TOGETHER = range(0, 80, 8)
 
 
-@kept(owned(object_address, object_address, object_address))
-def _call(header, plan, args):
-    """Make results, check and patch, run: the result, or a tuple of several, or `OTHER`."""
-    p = word(address_of(plan) + ARRAY_DATA)
-    given = address_of(args)
-    h = word(address_of(header) + ARRAY_DATA)
+OTHER_WAY = -1
+"""Returned in place of an object's address for other arguments, and where a kernel stopped."""
+
+
+@njit
+def room_for(p):
+    """A tuple for several results, 0 for one; -1 after an error.
+
+    It comes before anything is noted in the plan: a collection of garbage may run other calls.
+    """
+    m = word(p + OUTPUTS)
+    if m == 1:
+        return 0
+    several = call_c(word(p + TUPLE), (m,))
+    return several if several != 0 else -1
+
+
+@njit
+def note(p, k, array):
+    """Argument ``k`` is this object."""
+    set_word(p + TOGETHER + TUPLE_ITEMS + 8 * k, array)
+
+
+@njit
+def made(h, p, several):
+    """Make results, check and patch, run: the result, the tuple of several, 0 after an error.
+
+    The arguments have been noted. A sweep may call Python, to compile the twin of a kernel, and
+    then another thread may come by here: what stands in the plan is the caller's own until `patch`
+    has read it, and no longer.
+    """
     n, m = word(p + INPUTS), word(p + OUTPUTS)
-    # First of all, since a collection of garbage may run other calls in between.
-    several = call_c(word(p + TUPLE), (m,)) if m != 1 else 0
-    if m != 1 and several == 0:
-        return as_object(0)
     together = p + TOGETHER
     items = together + TUPLE_ITEMS
     set_word(together + HEADER, n + m)
-    status = 0 if word(given + HEADER) == n else 1
-    for k in range(n if status == 0 else 0):
-        set_word(items + 8 * k, word(given + TUPLE_ITEMS + 8 * k))
-    # A sweep may call Python, to compile the twin of a kernel, and then another thread may come by
-    # here: what stands in the plan is the caller's own until `patch` has read it, and no longer.
     first = items + 8 * (n + m)
-    at, made, failed, alone = first, 0, False, 0
-    while status == 0 and made < m:
+    at, count, failed, alone, status = first, 0, False, 0, 0
+    while not failed and count < m:
         call_c(word(p + HOLD), (word(at),))  # the next call takes a reference of the dtype
         ndim = word(at + 24)
         array = call_c(
@@ -135,42 +152,64 @@ def _call(header, plan, args):
             (word(p + ARRAY), word(at), half(ndim), at + 32, 0, 0, half(word(at + 16)), 0),
         )
         if array == 0:
-            status, failed = 1, True
+            failed = True
         else:
-            set_word(items + 8 * (n + made), array)
+            set_word(items + 8 * (n + count), array)
             if m == 1:
                 alone = array
             else:
-                set_word(several + TUPLE_ITEMS + 8 * made, array)
-            made += 1
+                set_word(several + TUPLE_ITEMS + 8 * count, array)
+            count += 1
             at += 32 + 8 * ndim
-    if status == 0:
+    if not failed:
         status = patch(h, together)
-    if status == 0:
-        status = sweep(word(h + 16), word(h + 24))
-    if status != 0:
+        if status == 0:
+            status = sweep(word(h + 16), word(h + 24))
+    if failed or status != 0:
         if m != 1:
             call_c(word(p + DROP), (several,))
-        elif made:
+        elif count:
             call_c(word(p + DROP), (alone,))
-        if failed:
-            return as_object(0)
-        call_c(word(p + HOLD), (word(p + NOTHING),))
-        return as_object(word(p + NOTHING))
+        return 0 if failed else OTHER_WAY
     at = first
     for k in range(m):
         if m == 1:
-            return as_object(call_c(word(p + TO_NUMBER), (alone,)) if word(at + 8) else alone)
+            return call_c(word(p + TO_NUMBER), (alone,)) if word(at + 8) else alone
         if word(at + 8):
             item = several + TUPLE_ITEMS + 8 * k
             set_word(item, call_c(word(p + TO_NUMBER), (word(item),)))
         at += 32 + 8 * word(at + 24)
-    return as_object(several)
+    return several
+
+
+@kept(owned(object_address, object_address, object_address))
+def _call(header, plan, args):
+    """The result, or a tuple of several, or `OTHER`."""
+    p = word(address_of(plan) + ARRAY_DATA)
+    given = address_of(args)
+    n = word(p + INPUTS)
+    result = OTHER_WAY
+    if word(given + HEADER) == n:
+        several = room_for(p)
+        if several == -1:
+            return as_object(0)
+        for k in range(n):
+            note(p, k, word(given + TUPLE_ITEMS + 8 * k))
+        result = made(word(address_of(header) + ARRAY_DATA), p, several)
+    if result == OTHER_WAY:
+        call_c(word(p + HOLD), (word(p + NOTHING),))
+        return as_object(word(p + NOTHING))
+    return as_object(result)
 
 
 enter_making = entry_of(_call)
 """``enter_making(header, plan, arrays)``: the result of a short program, a tuple of several
 results, or `OTHER` for other arguments and where a kernel stopped. Holds the interpreter's lock."""
+
+
+def address_of_c(function: Any) -> int:
+    """Where a C function of Python's is."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def plan_of(inputs: int, results: Sequence[Result], numbers: Sequence[bool]) -> Any:
@@ -188,7 +227,7 @@ def plan_of(inputs: int, results: Sequence[Result], numbers: Sequence[bool]) -> 
     python = ctypes.pythonapi
     functions = [python.PyTuple_New, python.Py_IncRef, python.Py_DecRef]
     words = [TABLE[NEW_FROM_DESCR], TABLE[RETURN]]
-    words += [ctypes.cast(f, ctypes.c_void_p).value for f in functions]
+    words += [address_of_c(f) for f in functions]
     words += [id(np.ndarray), id(OTHER), inputs, len(results)]
     words += [0] * (TUPLE_ITEMS // 8 + inputs + len(results))
     for (shape, dtype, order), number in zip(results, numbers, strict=True):

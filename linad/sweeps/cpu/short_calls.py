@@ -17,6 +17,9 @@ fit goes the long way.
         return (r0, [r1], ...)
 
 Programs that let go of the interpreter get results that Python makes: ``r0 = empty((3,), d0)``.
+
+Where the arguments are arrays and floats, and the results arrays and numbers, there is no need
+even of these lines: see `linad.sweeps.cpu.direct_calls`.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +31,7 @@ from linad.core.error_state import INITIAL, is_loud, state
 from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
+from linad.sweeps.cpu.direct_calls import entry
 from linad.sweeps.cpu.made_results import enter_making, plan_of
 
 
@@ -43,6 +47,7 @@ def short_call(
     held: Sequence[Any] = (),
     lies: Sequence[Any] = (),
     any_order: bool = False,
+    python_numbers: bool = True,
 ) -> Callable[[tuple[Any, ...]], Any] | None:
     """Write the function.
 
@@ -74,18 +79,20 @@ def short_call(
     any_order : bool
         Whether the program, which takes arrays in order C, holds for arrays in others: such are
         copied.
+    python_numbers : bool
+        Whether the program for a number of NumPy's holds for Python's own as well.
 
     Returns
     -------
     callable or None
         Of the tuple of arguments; it returns `OTHER` where they are not like these. None where
         there is no short way: containers other than tuples, lists and dictionaries, or programs
-        that call NumPy.
+        that call NumPy. Where machine code can do without it, it has the attribute ``entry``.
     """
     if not program.straight or (program.shared and settings().threads > 1):
         return None
     writer = _ShortCallWriter(dynamic, slots)
-    writer.lies, writer.any_order = lies, any_order
+    writer.lies, writer.any_order, writer.python_numbers = lies, any_order, python_numbers
     writer.objects = {id(value) for value, _, _ in objects}
     try:
         writer.take("args", args, checked=len(args))
@@ -116,22 +123,11 @@ def short_call(
         "        return OTHER",
     ]
     lines += writer.lines
-    texts: list[str] = []
-    tests = [test for _, found, _ in objects for test in found]
-    for _, _, names_of in objects:
-        scope |= names_of
-    if look is not None or tests:
-        # Names of their own, so that they do not meet the writer's.
-        scope |= look.scope if look is not None else {}
-        tests += look.lines if look is not None else []
-        outside = look.texts if look is not None else []
-        reads = [f"o{k}" for k in range(len(outside))]
-        lines.append("    try:")
-        lines += [f"        if not ({test}): return OTHER" for test in tests]
-        lines += [f"        {name} = {text}" for name, text in zip(reads, outside, strict=True)]
-        lines += ["        pass", "    except LookupAgain:", "        return OTHER"]
-        scope["LookupAgain"] = (LookupError, AttributeError, ValueError, TypeError)
-        texts = reads
+    outside, texts = _outside(look, objects)
+    if outside is not None:
+        scope["outside"] = outside
+        lines += ["    found = outside()", "    if found is None:", "        return OTHER"]
+        lines += [f"    ({_listed(texts)}) = found"] if texts else []
     scope |= {f"h{k}": value for k, value in enumerate(held)}
     arrays = [*[f"h{k}" for k in range(len(held))], *writer.arrays, *texts]
     numbers = [s.shape == () and not f for s, f in zip(slots, flat, strict=True)]
@@ -162,11 +158,52 @@ def short_call(
         f"    return {returned}",
     ]
     exec("\n".join(lines), scope)
-    return scope["call"]  # type: ignore[no-any-return]
+    call = scope["call"]
+    numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
+    taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
+    given = names[0] if len(names) == 1 else f"({_listed(names)})"
+    if program.makes_results and arrays == [*taken, *texts] and returned == given:
+        workspace = program.pool.pop() if program.pool else program.new_workspace()
+        call.entry = entry(scope["plan"], workspace, outside, numbers_given)
+    return call  # type: ignore[no-any-return]
+
+
+def _outside(look: Any, objects: Sequence[Any]) -> tuple[Callable[[], Any] | None, list[str]]:
+    """A function that gives the arrays outside, None where things are not as they were.
+
+    With the names that the lines of a call have for these arrays.
+    """
+    lines = [test for _, found, _ in objects for test in found]
+    scope: dict[str, Any] = {"LookupAgain": (LookupError, AttributeError, ValueError, TypeError)}
+    for _, _, names_of in objects:
+        scope |= names_of
+    texts: list[str] = []
+    if look is not None:
+        scope |= look.scope
+        lines, texts = [*lines, *look.lines], look.texts
+    if not lines and not texts:
+        return None, []
+    source = ["def outside():", "    try:"]
+    source += [f"        if not ({test}): return None" for test in lines]
+    source += [
+        f"        return ({_listed(texts)})",
+        "    except LookupAgain:",
+        "        return None",
+    ]
+    exec("\n".join(source), scope)
+    return scope["outside"], [f"o{k}" for k in range(len(texts))]
 
 
 UNCHANGED = (int, float, bool, str, type(None))
 """Results that are the same at every call, and cannot be written into."""
+
+
+def alike(kind: type) -> tuple[type, ...]:
+    """Types whose numbers a program does not tell apart."""
+    for kinds in ((float, np.float64), (complex, np.complex128)):
+        if kind in kinds:
+            return kinds
+    return (kind,)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -190,6 +227,8 @@ class _ShortCallWriter:
         self.objects: set[int] = set()
         self.lies: Sequence[Any] = ()
         self.any_order = False
+        self.python_numbers = True
+        self.numbers: dict[str, tuple[type, ...]] = {}
         self.count = 0
 
     def _name(self, value: Any) -> str:
@@ -227,9 +266,11 @@ class _ShortCallWriter:
                 self._unless(f"type({text}) is ndarray")
                 text = f"in_rows({text})"
             self.arrays.append(text)
-        elif kind is float and id(value) in self.dynamic:
-            self._unless(f"type({text}) is float")
+        elif id(value) in self.dynamic and issubclass(kind, (float, complex, np.generic)):
+            kinds = alike(kind) if self.python_numbers else (kind,)
+            self._unless(f"type({text}) in {self._name(kinds)}")
             self.arrays.append(f"array({text})")
+            self.numbers[text] = kinds
         elif kind in (int, bool, str):
             self._unless(f"type({text}) is {kind.__name__} and {text} == {value!r}")
         elif value is None:

@@ -110,6 +110,7 @@ def test_read_only_arrays_need_no_other_compilation():
         g(X[::-1])
 
 
+@pytest.mark.rest
 def test_any_function_of_a_type_goes_where_one_goes():
     """First-class functions: the caller is compiled once."""
     first = linad.jit(linad.grad(f)).njit(X)

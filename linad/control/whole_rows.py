@@ -1,0 +1,472 @@
+"""Loops whose repetitions know nothing of each other, as operations on whole arrays.
+
+A repetition that reads and writes entries of its own does to them what an operation on arrays
+does to all:
+
+    for i in range(n):                     y[1:n+1] = sin(x[:n]) * c
+        y[i + 1] = sin(x[i]) * c
+
+So it is with the gradient of a sum over entries, whatever the sum itself needs. The operations
+are planned, fused and vectorised as others are, with the same result to the last bit: of sums
+that go from repetition to repetition the order is kept, and so they stay a loop. Before such a
+loop the dear functions that do not need it are computed for all its repetitions.
+
+An entry of an array that goes round may be read before it is written, by a repetition that comes
+earlier or by the same. What is written twice is written in the order of the repetitions.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.control.bodies import Body, run_tape, tape_of
+from linad.control.repeat import Repeat, repeat
+from linad.core.moving_regions import numbers_at_zero, shifted
+from linad.core.primitive import Primitive
+from linad.core.regions import Positions, Region, Window
+from linad.core.shapes import Shape, size_of
+from linad.core.tape import Equation, Tape, Var
+from linad.sweeps.scalar_rows import ROWS, TRANSCENDENTAL
+
+MOST_NUMBERS = 2**23
+"""Entries that all repetitions together may name at one place of the body."""
+
+MOST_BYTES = 2**26
+"""Of what is computed for all repetitions ahead of a loop."""
+
+UPDATES = ("write_moving", "add_moving")
+
+
+def in_rows(eqn: Equation) -> Tape | None:
+    """What a loop computes, by operations on arrays; None where it has to be a loop."""
+    owner = eqn.primitive
+    assert isinstance(owner, Repeat)
+    if owner.counted or owner.n < 2 or not _may_be(owner.body):
+        return None
+    chained = set(range(owner.body.carries))
+    while True:
+        rows = _WholeRows(owner, eqn.inputs, chained)
+        if rows.failed is None:
+            return rows.tape()
+        chained.discard(rows.failed)
+
+
+def _may_be(body: Body) -> bool:
+    """Whether there is anything in a body that operations on arrays could do."""
+
+    def look() -> bool:
+        return any([e.primitive.name in ROWS or _moves(e) for e in body.tape.equations])
+
+    return body.once("may be in rows", look)  # type: ignore[no-any-return]
+
+
+def _moves(eqn: Equation) -> bool:
+    return eqn.primitive.name in ("read_moving", *UPDATES)
+
+
+class _Value(NamedTuple):
+    """What the body has in a variable, for all repetitions.
+
+    Attributes
+    ----------
+    operand : Var or array
+        ``(n, *shape)``, or ``shape`` where it is the same in all.
+    shape : tuple of int
+        In one repetition.
+    moves : bool
+        Whether it has the axis of repetitions.
+    """
+
+    operand: Any
+    shape: Shape
+    moves: bool
+
+
+class _Place(NamedTuple):
+    """Entries of an array that the repetitions name, those of each in a row."""
+
+    region: Region
+    numbers: np.ndarray
+    moves: bool
+
+
+class _Use(NamedTuple):
+    """A reading of an array that goes round, or a writing.
+
+    Attributes
+    ----------
+    version : int
+        How often the repetition has written before.
+    """
+
+    version: int
+    place: _Place
+
+
+class _Update(NamedTuple):
+    use: _Use
+    adds: bool
+    value: _Value
+
+
+class _Chain:
+    """An array that goes round, and what one repetition does to it, in order."""
+
+    def __init__(self, carry: int, operand: Any) -> None:
+        self.carry, self.operand = carry, operand
+        self.reads: list[_Use] = []
+        self.updates: list[_Update] = []
+
+
+class _WholeRows:
+    """The attempt, with some of the carries as arrays that are written here and there.
+
+    Attributes
+    ----------
+    failed : int or None
+        A carry that cannot be one.
+    """
+
+    def __init__(self, owner: Repeat, operands: tuple[Any, ...], chained: set[int]) -> None:
+        self.owner, self.body, self.n = owner, owner.body, owner.n
+        tape, nc, nx = self.body.tape, self.body.carries, self.body.rows
+        self.count = 0
+        self.inputs = [self._var(np.shape(a), a.dtype) for a in operands]
+        self.equations: list[Equation] = []
+        self.left: list[Equation] = []
+        self.dear = False
+        self.failed: int | None = None
+        self.known: dict[Var, _Value] = {}
+        self.constants = {
+            v: np.asarray(a) for v, a in zip(tape.inputs, operands, strict=True) if _is_plain(a)
+        }
+        for i, (v, a) in enumerate(zip(tape.inputs, self.inputs, strict=True)):
+            if i >= nc or tape.outputs[i] is v:
+                self.known[v] = _Value(a, v.shape, nc <= i < nc + nx)
+        for v in tape.inputs[:nc]:
+            self.constants.pop(v, None)
+        self.rows_of = set(tape.inputs[nc : nc + nx])
+        self.chains: dict[Var, tuple[_Chain, int]] = {}
+        for j in sorted(chained):
+            if tape.outputs[j] is not tape.inputs[j]:
+                self.chains[tape.inputs[j]] = _Chain(j, self.inputs[j]), 0
+        for e in tape.equations:
+            self._add(e)
+        self._check_chains()
+
+    # Equation by equation.
+
+    def _add(self, eqn: Equation) -> None:
+        name = eqn.primitive.name
+        chain = self._chain_of(eqn.inputs[0]) if eqn.inputs else None
+        others = eqn.inputs[1:] if chain is not None else eqn.inputs
+        for a in others:
+            if isinstance(a, Var) and a in self.chains:  # the array itself is used
+                self._fail(self.chains[a][0])
+                return
+        ready = all([a in self.known for a in others if isinstance(a, Var)])
+        place = self._place_of(eqn) if _moves(eqn) and ready else None
+        if chain is not None:
+            if place is None or not self._follow(eqn, *chain, place):
+                self._fail(chain[0])
+        elif ready and name == "read_moving" and place is not None:
+            source = self._value(eqn.inputs[0])
+            if source.moves:
+                self.left.append(eqn)
+            else:
+                self.known[eqn.outputs[0]] = self._read(source.operand, place, eqn.outputs[0])
+        elif ready and self._folded(eqn):
+            pass
+        elif ready and name in ROWS and len(eqn.outputs) == 1:
+            self.known[eqn.outputs[0]] = self._computed(eqn)
+        else:
+            self.left.append(eqn)
+
+    def _fail(self, chain: _Chain) -> None:
+        if self.failed is None:
+            self.failed = chain.carry
+
+    def _value(self, a: Any) -> _Value:
+        return self.known[a] if isinstance(a, Var) else _Value(a, np.shape(a), False)
+
+    def _folded(self, eqn: Equation) -> bool:
+        """Whether an equation makes integers of constants, such as the places of entries."""
+        name = eqn.primitive.name
+        if not (name == "first_entry" or name in ROWS) or len(eqn.outputs) != 1:
+            return False
+        out = eqn.outputs[0]
+        given = [self.constants.get(a) if isinstance(a, Var) else a for a in eqn.inputs]
+        if out.shape or out.dtype.kind not in "iu" or any([g is None for g in given]):
+            return False
+        if name == "first_entry":
+            numbers = _first_entries(np.asarray(given[0]), **eqn.params)
+            if numbers is None:  # it raises when it runs
+                return False
+        else:
+            with np.errstate(all="ignore"):
+                numbers = np.asarray(eqn.primitive.impl(*given, **eqn.params), out.dtype)
+        moves = any([a in self.rows_of for a in eqn.inputs if isinstance(a, Var)])
+        self.constants[out] = numbers
+        self.known[out] = _Value(numbers, (), moves)
+        if moves:
+            self.rows_of.add(out)
+        return True
+
+    def _computed(self, eqn: Equation) -> _Value:
+        """An operation entry by entry, on all repetitions at once."""
+        out = eqn.outputs[0]
+        values = [self._value(a) for a in eqn.inputs]
+        moves = any([v.moves for v in values])
+        self.dear = self.dear or (moves and _is_dear(eqn))
+        operands = [self._aligned(v, len(out.shape)) for v in values]
+        shape = (self.n, *out.shape) if moves else out.shape
+        var = self._var(shape, out.dtype)
+        self.equations.append(
+            Equation(eqn.primitive, tuple(operands), eqn.params, (var,), eqn.source)
+        )
+        return _Value(var, out.shape, moves)
+
+    def _aligned(self, value: _Value, ndim: int) -> Any:
+        """The operand, with the axes of one repetition at the end of as many."""
+        missing = ndim - len(value.shape)
+        if not value.moves or missing <= 0:
+            return value.operand
+        shape = (self.n, *(1,) * missing, *value.shape)
+        return self._emit("reshape", [value.operand], shape, value.operand.dtype, shape=shape)
+
+    # Entries of arrays.
+
+    def _place_of(self, eqn: Equation) -> _Place | None:
+        """Where an equation reads or writes, if that is known and no entry comes twice."""
+        region, at = eqn.params["region"], eqn.inputs[-1]
+        if type(region) is not Window:
+            return None
+        given = self.constants.get(at) if isinstance(at, Var) else np.asarray(at)
+        if given is None or self.n * size_of(region.shape) > MOST_NUMBERS:
+            return None
+        if at not in self.rows_of or np.all(given == given[0]):
+            there = shifted(region, int(given.flat[0]))
+            there.scalar = region.scalar
+            return _Place(there, numbers_at_zero(there).reshape(1, -1), False)
+        inner = numbers_at_zero(region)
+        numbers = given.reshape((self.n,) + (1,) * inner.ndim) + inner
+        if np.unique(numbers).size != numbers.size:
+            return None
+        steps = np.diff(given)
+        whole: Region
+        if np.all(steps == steps[0]):
+            first = region.offset + int(given[0])
+            strides = (int(steps[0]), *region.strides)
+            whole = Window(first, (self.n, *region.shape), strides, region.ndim)
+        else:
+            whole = Positions(numbers, region.ndim)
+        return _Place(whole, numbers.reshape(self.n, -1), True)
+
+    def _read(self, array: Any, place: _Place, out: Var) -> _Value:
+        shape = (self.n, *out.shape) if place.moves else out.shape
+        var = self._emit("read_region", [array], shape, out.dtype, region=place.region)
+        return _Value(var, out.shape, place.moves)
+
+    def _follow(self, eqn: Equation, chain: _Chain, version: int, place: _Place) -> bool:
+        """Note what an equation does to an array that goes round."""
+        use = _Use(version, place)
+        if eqn.primitive.name == "read_moving":
+            if not place.moves:
+                return False
+            chain.reads.append(use)
+            self.known[eqn.outputs[0]] = self._read(chain.operand, place, eqn.outputs[0])
+            return True
+        if not place.moves or len(chain.updates) != version:  # else two versions of it go on
+            return False
+        value = self._value(eqn.inputs[1])
+        chain.updates.append(_Update(use, eqn.primitive.name == "add_moving", value))
+        self.chains[eqn.outputs[0]] = chain, version + 1
+        return True
+
+    def _check_chains(self) -> None:
+        """Whether the arrays that go round are what comes out, and no entry is read too late."""
+        outputs = self.body.tape.outputs
+        seen = {id(chain): chain for chain, _ in self.chains.values()}
+        for chain in seen.values():
+            last = self._chain_of(outputs[chain.carry])
+            whole = last is not None and last[0] is chain and last[1] == len(chain.updates)
+            elsewhere = [
+                a
+                for j, a in enumerate(outputs)
+                if j != chain.carry and (self._chain_of(a) or [None])[0] is chain
+            ]
+            if not whole or elsewhere or not self._in_time(chain):
+                self._fail(chain)
+
+    def _chain_of(self, a: Any) -> tuple[_Chain, int] | None:
+        """The array that goes round of which an operand is a version, and which."""
+        return self.chains.get(a) if isinstance(a, Var) else None
+
+    def _in_time(self, chain: _Chain) -> bool:
+        """Whether all that is read was there before the loop."""
+        for read in chain.reads:
+            for update in chain.updates:
+                order = self._order(read.place, update.use.place)
+                together = order == 0 and read.version <= update.use.version
+                if not (order is None or order == -1 or together):
+                    return False
+        return self._sorted(chain.updates) is not None
+
+    def _order(self, a: _Place, b: _Place) -> int | None:
+        """Which of two comes to an entry first: -1, 1; 0 for the same repetition.
+
+        None where they have no entry in common, 2 where it is now the one, now the other.
+        """
+        times = np.arange(self.n)[:: -1 if self.owner.reverse else 1]
+        (numbers_a, when_a), (numbers_b, when_b) = (
+            (p.numbers.ravel(), np.repeat(times, p.numbers.shape[1])) for p in (a, b)
+        )
+        _, ia, ib = np.intersect1d(numbers_a, numbers_b, return_indices=True)
+        signs = np.unique(np.sign(when_a[ia] - when_b[ib]))
+        if not signs.size:
+            return None
+        return int(signs[0]) if signs.size == 1 else 2
+
+    def _sorted(self, updates: list[_Update]) -> list[_Update] | None:
+        """Updates in an order that is that of the repetitions at each entry; None if none is."""
+        waiting, made = list(enumerate(updates)), []
+        while waiting:
+            for k, u in waiting:
+                others = [(j, self._order(v.use.place, u.use.place)) for j, v in waiting if j != k]
+                if any([order == 2 for _, order in others]):
+                    return None
+                if not any([order == -1 or (order == 0 and j < k) for j, order in others]):
+                    made.append(u)
+                    waiting.remove((k, u))
+                    break
+            else:
+                return None
+        return made
+
+    # The program.
+
+    def tape(self) -> Tape | None:
+        """The program of operations on arrays, with what is left as a loop."""
+        if self.left and not self._pays():
+            return None
+        nc = self.body.carries
+        found: dict[int, Any] = {}
+        for chain in {id(c): c for c, _ in self.chains.values()}.values():
+            found[chain.carry] = self._updated(chain)
+        outputs = self.body.tape.outputs
+        serial = [j for j in range(len(outputs)) if j not in found and not self._is_known(j)]
+        if self.left or serial:
+            found |= self._loop_of(serial)
+        for j, a in enumerate(outputs):
+            if j not in found:
+                value = self._value(a)
+                found[j] = value.operand if j < nc else self._as_row(value, self.body.outputs[j])
+        results = [found[j] for j in range(len(outputs))]
+        return tape_of(self.body.tape.name, self.inputs, self.equations, results)
+
+    def _is_known(self, j: int) -> bool:
+        a = self.body.tape.outputs[j]
+        if j < self.body.carries:  # one that changes is not what it was in the repetition before
+            return a is self.body.tape.inputs[j]
+        return not isinstance(a, Var) or a in self.known
+
+    def _pays(self) -> bool:
+        """Whether what can be computed ahead of the loop is worth the memory."""
+        if not self.dear or not self.equations:
+            return False
+        size = sum([self.n * size_of(v.shape) * v.operand.dtype.itemsize for v in self._ahead()])
+        return size <= MOST_BYTES
+
+    def _ahead(self) -> list[_Value]:
+        """What the loop that is left takes from the operations before it."""
+        inputs = set(self.body.tape.inputs)
+        return [self.known[v] for v in self._needed_there() if v not in inputs]
+
+    def _needed_there(self) -> list[Var]:
+        """Variables that what is left reads, and that are known."""
+        read: list[Any] = [a for e in self.left for a in e.inputs]
+        chained = {chain.carry for chain, _ in self.chains.values()}
+        for j, a in enumerate(self.body.tape.outputs[: self.body.carries]):
+            if j not in chained and not self._is_known(j):
+                read.append(a)
+        found = dict.fromkeys([a for a in read if isinstance(a, Var)])
+        return [v for v in found if v in self.known]
+
+    def _updated(self, chain: _Chain) -> Any:
+        """The array after all repetitions."""
+        array = chain.operand
+        shape, dtype = array.shape, array.dtype
+        for update in self._sorted(chain.updates) or []:
+            region = update.use.place.region
+            value = self._aligned(update.value, len(region.shape) - 1)
+            if update.adds:
+                before = self._emit("read_region", [array], region.shape, dtype, region=region)
+                value = self._emit("add", [before, value], region.shape, dtype)
+            array = self._emit("write_region", [array, value], shape, dtype, region=region)
+        return array
+
+    def _as_row(self, value: _Value, out: Var) -> Any:
+        if value.moves:
+            return value.operand
+        shape = (self.n, *out.shape)
+        return self._emit("broadcast_to", [value.operand], shape, out.dtype, shape=shape)
+
+    def _loop_of(self, serial: list[int]) -> dict[int, Any]:
+        """The loop of what is left: its results, by their numbers among all."""
+        tape, nc = self.body.tape, self.body.carries
+        carried = [j for j in serial if j < nc]
+        made = [j for j in serial if j >= nc]
+        taken = self._needed_there()
+        rows = [v for v in taken if self.known[v].moves]
+        fixed = [v for v in taken if not self.known[v].moves]
+        carries = [tape.inputs[j] for j in carried]
+        inputs = [*carries, *rows, *fixed]
+        outputs = [tape.outputs[j] for j in (*carried, *made)]
+        whole = Body(
+            tape_of(tape.name, tape.inputs, tape.equations, [*inputs]),
+            self.body.example,
+            nc,
+            self.body.rows,
+        )
+        example = run_tape(whole, whole.example)
+        left = Body(
+            tape_of(tape.name, inputs, self.left, outputs), example, len(carries), len(rows)
+        )
+        operands = [self.inputs[j] for j in carried]
+        operands += [self.known[v].operand for v in (*rows, *fixed)]
+        owner = repeat(left, self.n, self.owner.reverse)
+        results = tuple([self._var(shape, dtype) for shape, dtype in owner.results])
+        self.equations.append(Equation(owner, tuple(operands), {}, results))
+        return dict(zip(serial, results, strict=True))
+
+    def _var(self, shape: Shape, dtype: Any) -> Var:
+        self.count += 1
+        return Var(self.count, tuple(shape), np.dtype(dtype))
+
+    def _emit(
+        self, name: str, inputs: list[Any], shape: Shape, dtype: Any, /, **params: Any
+    ) -> Var:
+        var = self._var(shape, dtype)
+        self.equations.append(Equation(Primitive.registry[name], tuple(inputs), params, (var,)))
+        return var
+
+
+def _is_dear(eqn: Equation) -> bool:
+    """Whether an operation costs more than to store its results."""
+    if eqn.primitive.name == "power" and not isinstance(eqn.inputs[1], Var):
+        exponent = np.asarray(eqn.inputs[1])
+        return bool(np.any(exponent != np.round(exponent.real)))
+    return ROWS[eqn.primitive.name][0].cost >= TRANSCENDENTAL
+
+
+def _first_entries(k: np.ndarray, size: int, axis: int, reach: int, width: int) -> Any:
+    """What ``first_entry`` makes of indices; None if it raises for one of them."""
+    ahead = (k >= 0) & (k < size - reach)
+    behind = (-size <= k) & (k < min(0, 1 - width))
+    if not np.all(ahead | behind):
+        return None
+    return np.where(ahead, k, k + size).astype(np.int64)
+
+
+def _is_plain(a: Any) -> bool:
+    return not isinstance(a, Var)
