@@ -9,12 +9,14 @@ does to all:
 So it is with the gradient of a sum over entries, whatever the sum itself needs. The operations
 are planned, fused and vectorised as others are, with the same result to the last bit: of sums
 that go from repetition to repetition the order is kept, and so they stay a loop. Before such a
-loop the dear functions that do not need it are computed for all its repetitions.
+loop the dear functions that do not need it are computed for all its repetitions. Loops in loops,
+which one counter goes through, have an axis for each.
 
 An entry of an array that goes round may be read before it is written, by a repetition that comes
 earlier or by the same. What is written twice is written in the order of the repetitions.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,11 +72,11 @@ class _Value(NamedTuple):
     Attributes
     ----------
     operand : Var or array
-        ``(n, *shape)``, or ``shape`` where it is the same in all.
+        ``(*lead, *shape)``, or ``shape`` where it is the same in all.
     shape : tuple of int
         In one repetition.
     moves : bool
-        Whether it has the axis of repetitions.
+        Whether it has the axes of repetitions.
     """
 
     operand: Any
@@ -123,6 +125,8 @@ class _WholeRows:
 
     Attributes
     ----------
+    lead : tuple of int
+        The axes of repetitions.
     failed : int or None
         A carry that cannot be one.
     """
@@ -140,12 +144,15 @@ class _WholeRows:
         self.constants = {
             v: np.asarray(a) for v, a in zip(tape.inputs, operands, strict=True) if _is_plain(a)
         }
-        for i, (v, a) in enumerate(zip(tape.inputs, self.inputs, strict=True)):
-            if i >= nc or tape.outputs[i] is v:
-                self.known[v] = _Value(a, v.shape, nc <= i < nc + nx)
         for v in tape.inputs[:nc]:
             self.constants.pop(v, None)
         self.rows_of = set(tape.inputs[nc : nc + nx])
+        self.lead = _axes([self.constants[v] for v in self.rows_of if v in self.constants], self.n)
+        for i, (v, a) in enumerate(zip(tape.inputs, self.inputs, strict=True)):
+            if nc <= i < nc + nx:
+                self.known[v] = _Value(self._spread(a, v.shape), v.shape, True)
+            elif i >= nc or tape.outputs[i] is v:
+                self.known[v] = _Value(a, v.shape, False)
         self.chains: dict[Var, tuple[_Chain, int]] = {}
         for j in sorted(chained):
             if tape.outputs[j] is not tape.inputs[j]:
@@ -207,7 +214,7 @@ class _WholeRows:
                 numbers = np.asarray(eqn.primitive.impl(*given, **eqn.params), out.dtype)
         moves = any([a in self.rows_of for a in eqn.inputs if isinstance(a, Var)])
         self.constants[out] = numbers
-        self.known[out] = _Value(numbers, (), moves)
+        self.known[out] = _Value(numbers.reshape(self.lead) if moves else numbers, (), moves)
         if moves:
             self.rows_of.add(out)
         return True
@@ -219,7 +226,7 @@ class _WholeRows:
         moves = any([v.moves for v in values])
         self.dear = self.dear or (moves and _is_dear(eqn))
         operands = [self._aligned(v, len(out.shape)) for v in values]
-        shape = (self.n, *out.shape) if moves else out.shape
+        shape = (*self.lead, *out.shape) if moves else out.shape
         var = self._var(shape, out.dtype)
         self.equations.append(
             Equation(eqn.primitive, tuple(operands), eqn.params, (var,), eqn.source)
@@ -231,8 +238,20 @@ class _WholeRows:
         missing = ndim - len(value.shape)
         if not value.moves or missing <= 0:
             return value.operand
-        shape = (self.n, *(1,) * missing, *value.shape)
-        return self._emit("reshape", [value.operand], shape, value.operand.dtype, shape=shape)
+        return self._reshaped(value.operand, (*self.lead, *(1,) * missing, *value.shape))
+
+    def _reshaped(self, operand: Any, shape: Shape) -> Any:
+        if operand.shape == shape:
+            return operand
+        return self._emit("reshape", [operand], shape, operand.dtype, shape=shape)
+
+    def _spread(self, rows: Any, shape: Shape) -> Any:
+        """An operand with a row for each repetition, with the axes of repetitions."""
+        return self._reshaped(rows, (*self.lead, *shape))
+
+    def _in_one_axis(self, value: _Value) -> Any:
+        """The reverse."""
+        return self._reshaped(value.operand, (self.n, *value.shape))
 
     # Entries of arrays.
 
@@ -252,18 +271,18 @@ class _WholeRows:
         numbers = given.reshape((self.n,) + (1,) * inner.ndim) + inner
         if np.unique(numbers).size != numbers.size:
             return None
-        steps = np.diff(given)
+        steps = _steps(given.reshape(self.lead))
         whole: Region
-        if np.all(steps == steps[0]):
+        if steps is not None:
             first = region.offset + int(given[0])
-            strides = (int(steps[0]), *region.strides)
-            whole = Window(first, (self.n, *region.shape), strides, region.ndim)
+            strides = (*steps, *region.strides)
+            whole = Window(first, (*self.lead, *region.shape), strides, region.ndim)
         else:
-            whole = Positions(numbers, region.ndim)
+            whole = Positions(numbers.reshape((*self.lead, *region.shape)), region.ndim)
         return _Place(whole, numbers.reshape(self.n, -1), True)
 
     def _read(self, array: Any, place: _Place, out: Var) -> _Value:
-        shape = (self.n, *out.shape) if place.moves else out.shape
+        shape = (*self.lead, *out.shape) if place.moves else out.shape
         var = self._emit("read_region", [array], shape, out.dtype, region=place.region)
         return _Value(var, out.shape, place.moves)
 
@@ -398,7 +417,7 @@ class _WholeRows:
         shape, dtype = array.shape, array.dtype
         for update in self._sorted(chain.updates) or []:
             region = update.use.place.region
-            value = self._aligned(update.value, len(region.shape) - 1)
+            value = self._aligned(update.value, len(region.shape) - len(self.lead))
             if update.adds:
                 before = self._emit("read_region", [array], region.shape, dtype, region=region)
                 value = self._emit("add", [before, value], region.shape, dtype)
@@ -407,7 +426,7 @@ class _WholeRows:
 
     def _as_row(self, value: _Value, out: Var) -> Any:
         if value.moves:
-            return value.operand
+            return self._in_one_axis(value)
         shape = (self.n, *out.shape)
         return self._emit("broadcast_to", [value.operand], shape, out.dtype, shape=shape)
 
@@ -433,7 +452,8 @@ class _WholeRows:
             tape_of(tape.name, inputs, self.left, outputs), example, len(carries), len(rows)
         )
         operands = [self.inputs[j] for j in carried]
-        operands += [self.known[v].operand for v in (*rows, *fixed)]
+        operands += [self._in_one_axis(self.known[v]) for v in rows]
+        operands += [self.known[v].operand for v in fixed]
         owner = repeat(left, self.n, self.owner.reverse)
         results = tuple([self._var(shape, dtype) for shape, dtype in owner.results])
         self.equations.append(Equation(owner, tuple(operands), {}, results))
@@ -449,6 +469,50 @@ class _WholeRows:
         var = self._var(shape, dtype)
         self.equations.append(Equation(Primitive.registry[name], tuple(inputs), params, (var,)))
         return var
+
+
+def _axes(counters: list[np.ndarray], n: int) -> Shape:
+    """The lengths of the loops in each other that ``n`` repetitions are, by their counters."""
+    sizes = {n}  # of the repetitions of an outer loop, and all of those inside
+    for counter in counters:
+        if counter.ndim == 1 and counter.dtype.kind in "iu":
+            sizes |= _periods(counter)
+    found = sorted(sizes)
+    if any([b % a for a, b in itertools.pairwise(found)]):
+        return (n,)
+    return tuple([b // a for a, b in itertools.pairwise([1, *found])][::-1])
+
+
+def _periods(counter: np.ndarray) -> set[int]:
+    """After how many numbers the loops inside begin anew, if these are the numbers of such."""
+    found: set[int] = set()
+    size = 1
+    while len(counter) > 1:
+        steps = np.diff(counter)
+        breaks = np.flatnonzero(steps != steps[0])
+        if not breaks.size:
+            return found
+        period = int(breaks[0]) + 1
+        if period < 2 or len(counter) % period:
+            return set()
+        rows = counter.reshape(-1, period)
+        if np.any(np.diff(rows, axis=1) != steps[0]):
+            return set()
+        size *= period
+        found.add(size)
+        counter = rows[:, 0]
+    return found
+
+
+def _steps(numbers: np.ndarray) -> Shape | None:
+    """What to add for one more along each axis; None if it is not the same all along."""
+    steps = []
+    for axis in range(numbers.ndim):
+        along = np.diff(numbers, axis=axis)
+        if along.size and np.any(along != along.flat[0]):
+            return None
+        steps.append(int(along.flat[0]) if along.size else 0)
+    return tuple(steps)
 
 
 def _is_dear(eqn: Equation) -> bool:

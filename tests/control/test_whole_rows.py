@@ -99,11 +99,30 @@ def with_the_counter(x):
     return np.sum(s**2)
 
 
+def grid(x):
+    u = x.reshape(8, 8)
+    v = np.zeros_like(u)
+    for i in range(1, 7):
+        for j in range(1, 7):
+            v[i, j] = u[i, j] * np.exp(-u[i - 1, j]) + u[i + 1, j] * u[i, j - 1]
+    return np.sum(v**2)
+
+
+def three_loops(x):
+    u = x.reshape(4, 4, 4)
+    v = np.zeros_like(u)
+    for i in range(4):
+        for j in range(4):
+            for k in range(4):
+                v[i, j, k] = u[i, j, k] * u[i, 3 - j, k] + i * j
+    return np.sum(v**2)
+
+
 WHOLE = {
     f.__name__: f
     for f in (
         *(entries, backwards, by_a_permutation, in_place, two_writes, added, listed, scanned),
-        *(mapped, with_the_counter),
+        *(mapped, with_the_counter, grid),
     )
 }
 
@@ -188,7 +207,7 @@ LOOPS = {
     f.__name__: f
     for f in (
         *(total, total_and_differences, recurrence, gauss_seidel, now_before_now_after, one_entry),
-        *(two_versions, whole_array),
+        *(two_versions, whole_array, three_loops),
     )
 }
 
@@ -197,7 +216,7 @@ LOOPS = {
 def test_what_needs_the_repetition_before_stays_a_loop(name):
     f = LOOPS[name]
     agree(f, X)
-    if name != "now_before_now_after":
+    if name not in ("now_before_now_after", "three_loops"):  # some of which is not rolled
         assert has_loop(f, X)
 
 
@@ -280,6 +299,18 @@ def test_a_failure_of_the_rewrite_is_a_warning(monkeypatch):
     with pytest.warns(RuntimeWarning, match="could not be compiled"):
         found = [jitted(X) for _ in range(3)]
     np.testing.assert_allclose(found, total(X), rtol=1e-14)
+
+
+def test_axes_of_loops_in_loops():
+    i, j, k = np.indices((3, 4, 5))
+    n = i.size
+    counters = [(20 * i + 5 * j + k).ravel(), (7 * i + 100 * j).ravel(), (9 - k).ravel()]
+    assert whole_rows._axes(counters, n) == (3, 4, 5)
+    assert whole_rows._axes(counters[:1], n) == (n,)
+    assert whole_rows._axes([ORDER], N) == (N,)
+    assert whole_rows._axes([], N) == (N,)
+    assert whole_rows._axes([np.array([0, 4, 1, 5, 2, 6])], 6) == (3, 2)
+    assert whole_rows._axes([np.array([0, 4, 1, 5, 6, 2])], 6) == (6,)
 
 
 # Random loops.
