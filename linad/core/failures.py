@@ -53,23 +53,28 @@ def is_from_compiled(error: BaseException) -> bool:
 
 def handed_to_compiled(error: BaseException, traced: type) -> str:
     """What to say of an error by which compiled code refused a traced value; "" for others."""
-    if not is_from_compiled(error):
+    from_numba = type(error).__module__.startswith("numba.") and "pyobject" in str(error)
+    if not from_numba and not is_from_compiled(error):
         return ""
     last = place = error.__traceback__
     while place is not None:
-        if not place.tb_frame.f_code.co_filename.endswith(_COMPILED):
+        module = place.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        file = place.tb_frame.f_code.co_filename
+        if not file.endswith(_COMPILED) and module not in ("numba", "llvmlite"):
             last = place
         place = place.tb_next
     if last is None or last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
         return ""
     given = any(isinstance(value, traced) for value in last.tb_frame.f_locals.values())
-    if not given and not any(w in str(error) for w in _NO_TRACER):
+    if not given and not from_numba and not any(w in str(error) for w in _NO_TRACER):
         return ""
     code = last.tb_frame.f_code
     file = code.co_filename.replace("\\", "/").rpartition("site-packages/")[2]
+    told = str(error).partition("\n")[0]
+    adopt = "linad.adopt of its package runs the Python of it; or " if from_numba else ""
     return (
         f"{file}, line {last.tb_lineno}, in {code.co_name}: a traced value is handed to compiled "
-        f"code, which takes plain ones ({error}); wrap the function that you call with "
+        f"code, which takes plain ones ({told}); {adopt}wrap the function that you call with "
         f"@linad.primitive and give its Jacobian, or pass linad.stop_gradient of the value"
     )
 

@@ -178,3 +178,14 @@ def test_compiled_code_is_named():
 
     with pytest.raises(UnsupportedError, match=r"test_objects.py, line \d+, in f: a traced value"):
         linad.linearize(f, np.ones((2, 2)))
+
+
+def test_what_numba_compiled_is_named():
+    import numba
+
+    @numba.njit
+    def square(x):
+        return x * x
+
+    with pytest.raises(UnsupportedError, match=r"in <lambda>: .* linad.adopt of its package"):
+        linad.linearize(lambda x: square(x), 2.0)
