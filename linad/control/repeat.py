@@ -39,6 +39,10 @@ class Repeat(ControlPrimitive):
         self.n, self.reverse, self.counted = n, reverse, counted
         self.expansion = _in_rows
 
+    def remade(self, bodies: Sequence[Body]) -> "Repeat":
+        """The loop of another body."""
+        return repeat(bodies[0], self.n, self.reverse, self.counted)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return repeat, (self.body, self.n, self.reverse, self.counted)
 

@@ -7,28 +7,30 @@ does to all:
         y[i + 1] = sin(x[i]) * c
 
 So it is with the gradient of a sum over entries, whatever the sum itself needs. The operations
-are planned, fused and vectorised as others are, with the same result to the last bit: of sums
-that go from repetition to repetition the order is kept, and so they stay a loop. Before such a
-loop the dear functions that do not need it are computed for all its repetitions. Loops in loops,
-which one counter goes through, have an axis for each.
-
-An entry of an array that goes round may be read before it is written, by a repetition that comes
-earlier or by the same. What is written twice is written in the order of the repetitions.
+are planned, fused and vectorised as others are. What an entry is computed from stays the same:
+sums that go from repetition to repetition keep their order, and so they stay a loop. Before such
+a loop the dear functions that do not need it are computed for all its repetitions. Loops in loops
+have an axis for each (`linad.control.loop_axes`); arrays that go round are written once they are
+read, in the order of the repetitions (`linad.control.carried_arrays`).
 """
 
-import itertools
-from typing import Any, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from linad.control.bodies import Body, run_tape, tape_of
-from linad.control.repeat import Repeat, repeat
+from linad.control.carried_arrays import Access, CarriedArray, Place, Update
+from linad.control.loop_axes import axes_of, steps_along
 from linad.core.moving_regions import numbers_at_zero, shifted
 from linad.core.primitive import Primitive
 from linad.core.regions import Positions, Region, Window
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
 from linad.sweeps.scalar_rows import ROWS, TRANSCENDENTAL
+
+if TYPE_CHECKING:
+    from linad.control.repeat import Repeat
 
 MOST_NUMBERS = 2**23
 """Entries that all repetitions together may name at one place of the body."""
@@ -41,8 +43,7 @@ UPDATES = ("write_moving", "add_moving")
 
 def in_rows(eqn: Equation) -> Tape | None:
     """What a loop computes, by operations on arrays; None where it has to be a loop."""
-    owner = eqn.primitive
-    assert isinstance(owner, Repeat)
+    owner: Any = eqn.primitive  # a `linad.control.repeat.Repeat`
     if owner.counted or owner.n < 2 or not _may_be(owner.body):
         return None
     chained = set(range(owner.body.carries))
@@ -84,42 +85,6 @@ class _Value(NamedTuple):
     moves: bool
 
 
-class _Place(NamedTuple):
-    """Entries of an array that the repetitions name, those of each in a row."""
-
-    region: Region
-    numbers: np.ndarray
-    moves: bool
-
-
-class _Use(NamedTuple):
-    """A reading of an array that goes round, or a writing.
-
-    Attributes
-    ----------
-    version : int
-        How often the repetition has written before.
-    """
-
-    version: int
-    place: _Place
-
-
-class _Update(NamedTuple):
-    use: _Use
-    adds: bool
-    value: _Value
-
-
-class _Chain:
-    """An array that goes round, and what one repetition does to it, in order."""
-
-    def __init__(self, carry: int, operand: Any) -> None:
-        self.carry, self.operand = carry, operand
-        self.reads: list[_Use] = []
-        self.updates: list[_Update] = []
-
-
 class _WholeRows:
     """The attempt, with some of the carries as arrays that are written here and there.
 
@@ -131,8 +96,9 @@ class _WholeRows:
         A carry that cannot be one.
     """
 
-    def __init__(self, owner: Repeat, operands: tuple[Any, ...], chained: set[int]) -> None:
+    def __init__(self, owner: "Repeat", operands: tuple[Any, ...], chained: set[int]) -> None:
         self.owner, self.body, self.n = owner, owner.body, owner.n
+        self.when = np.arange(self.n)[:: -1 if owner.reverse else 1]
         tape, nc, nx = self.body.tape, self.body.carries, self.body.rows
         self.count = 0
         self.inputs = [self._var(np.shape(a), a.dtype) for a in operands]
@@ -147,19 +113,68 @@ class _WholeRows:
         for v in tape.inputs[:nc]:
             self.constants.pop(v, None)
         self.rows_of = set(tape.inputs[nc : nc + nx])
-        self.lead = _axes([self.constants[v] for v in self.rows_of if v in self.constants], self.n)
+        self.lead = axes_of(
+            [self.constants[v] for v in self.rows_of if v in self.constants], self.n
+        )
         for i, (v, a) in enumerate(zip(tape.inputs, self.inputs, strict=True)):
             if nc <= i < nc + nx:
                 self.known[v] = _Value(self._spread(a, v.shape), v.shape, True)
             elif i >= nc or tape.outputs[i] is v:
                 self.known[v] = _Value(a, v.shape, False)
-        self.chains: dict[Var, tuple[_Chain, int]] = {}
+        self.chains: dict[Var, tuple[CarriedArray, int]] = {}
         for j in sorted(chained):
             if tape.outputs[j] is not tape.inputs[j]:
-                self.chains[tape.inputs[j]] = _Chain(j, self.inputs[j]), 0
+                self.chains[tape.inputs[j]] = CarriedArray(j, self.inputs[j]), 0
+        self.additions, self.parts = self._read_and_written()
         for e in tape.equations:
-            self._add(e)
+            if self._chain_of(self.parts.get(e)) is None:
+                self._add(e)
         self._check_chains()
+
+    def _read_and_written(self) -> tuple[dict[Equation, Equation], dict[Equation, Var]]:
+        """Where the body says ``y[i] += v`` or ``y[i] -= v``.
+
+        Returns
+        -------
+        additions : dict
+            The addition, by the writing after it.
+        parts : dict
+            The arrays, by the reading and the addition, which nothing else needs.
+        """
+        equations = self.body.tape.equations
+        read = Counter([a for e in equations for a in e.inputs if isinstance(a, Var)])
+        read.update([a for a in self.body.tape.outputs if isinstance(a, Var)])
+        made = {v: e for e in equations for v in e.outputs}
+        additions: dict[Equation, Equation] = {}
+        parts: dict[Equation, Var] = {}
+        for e in equations:
+            if e.primitive.name != "write_moving" or not isinstance(e.inputs[1], Var):
+                continue
+            both = made.get(e.inputs[1])
+            if both is None or both.primitive.name not in ("add", "subtract"):
+                continue
+            old = both.inputs[0]
+            reading = made.get(old) if isinstance(old, Var) else None
+            if reading is None or reading.primitive.name != "read_moving":
+                continue
+            alone = read[old] == 1 == read[both.outputs[0]]
+            there = reading.inputs[0] is e.inputs[0] and self._same_place(reading, e)
+            if alone and there and both.outputs[0].dtype == old.dtype == e.outputs[0].dtype:
+                additions[e] = both
+                parts[reading] = parts[both] = e.inputs[0]
+        return additions, parts
+
+    def _same_place(self, a: Equation, b: Equation) -> bool:
+        first, second = (
+            self.constants.get(e.inputs[-1]) if isinstance(e.inputs[-1], Var) else e.inputs[-1]
+            for e in (a, b)
+        )
+        if first is None or second is None or not np.array_equal(first, second):
+            return False
+        here, there = a.params["region"], b.params["region"]
+        if not (type(here) is type(there) is Window):
+            return False
+        return np.array_equal(numbers_at_zero(here), numbers_at_zero(there))
 
     # Equation by equation.
 
@@ -167,6 +182,8 @@ class _WholeRows:
         name = eqn.primitive.name
         chain = self._chain_of(eqn.inputs[0]) if eqn.inputs else None
         others = eqn.inputs[1:] if chain is not None else eqn.inputs
+        if chain is not None and eqn in self.additions:
+            others = self.additions[eqn].inputs[1], eqn.inputs[-1]
         for a in others:
             if isinstance(a, Var) and a in self.chains:  # the array itself is used
                 self._fail(self.chains[a][0])
@@ -189,7 +206,7 @@ class _WholeRows:
         else:
             self.left.append(eqn)
 
-    def _fail(self, chain: _Chain) -> None:
+    def _fail(self, chain: CarriedArray) -> None:
         if self.failed is None:
             self.failed = chain.carry
 
@@ -255,7 +272,7 @@ class _WholeRows:
 
     # Entries of arrays.
 
-    def _place_of(self, eqn: Equation) -> _Place | None:
+    def _place_of(self, eqn: Equation) -> Place | None:
         """Where an equation reads or writes, if that is known and no entry comes twice."""
         region, at = eqn.params["region"], eqn.inputs[-1]
         if type(region) is not Window:
@@ -266,12 +283,12 @@ class _WholeRows:
         if at not in self.rows_of or np.all(given == given[0]):
             there = shifted(region, int(given.flat[0]))
             there.scalar = region.scalar
-            return _Place(there, numbers_at_zero(there).reshape(1, -1), False)
+            return Place(there, numbers_at_zero(there).reshape(1, -1), False)
         inner = numbers_at_zero(region)
         numbers = given.reshape((self.n,) + (1,) * inner.ndim) + inner
         if np.unique(numbers).size != numbers.size:
             return None
-        steps = _steps(given.reshape(self.lead))
+        steps = steps_along(given.reshape(self.lead))
         whole: Region
         if steps is not None:
             first = region.offset + int(given[0])
@@ -279,16 +296,16 @@ class _WholeRows:
             whole = Window(first, (*self.lead, *region.shape), strides, region.ndim)
         else:
             whole = Positions(numbers.reshape((*self.lead, *region.shape)), region.ndim)
-        return _Place(whole, numbers.reshape(self.n, -1), True)
+        return Place(whole, numbers.reshape(self.n, -1), True)
 
-    def _read(self, array: Any, place: _Place, out: Var) -> _Value:
+    def _read(self, array: Any, place: Place, out: Var) -> _Value:
         shape = (*self.lead, *out.shape) if place.moves else out.shape
         var = self._emit("read_region", [array], shape, out.dtype, region=place.region)
         return _Value(var, out.shape, place.moves)
 
-    def _follow(self, eqn: Equation, chain: _Chain, version: int, place: _Place) -> bool:
+    def _follow(self, eqn: Equation, chain: CarriedArray, version: int, place: Place) -> bool:
         """Note what an equation does to an array that goes round."""
-        use = _Use(version, place)
+        use = Access(version, place)
         if eqn.primitive.name == "read_moving":
             if not place.moves:
                 return False
@@ -297,8 +314,12 @@ class _WholeRows:
             return True
         if not place.moves or len(chain.updates) != version:  # else two versions of it go on
             return False
-        value = self._value(eqn.inputs[1])
-        chain.updates.append(_Update(use, eqn.primitive.name == "add_moving", value))
+        both = self.additions.get(eqn)
+        operation = "add" if eqn.primitive.name == "add_moving" else ""
+        if both is not None:
+            operation = both.primitive.name
+        value = self._value(eqn.inputs[1] if both is None else both.inputs[1])
+        chain.updates.append(Update(use, operation, value))
         self.chains[eqn.outputs[0]] = chain, version + 1
         return True
 
@@ -314,53 +335,12 @@ class _WholeRows:
                 for j, a in enumerate(outputs)
                 if j != chain.carry and (self._chain_of(a) or [None])[0] is chain
             ]
-            if not whole or elsewhere or not self._in_time(chain):
+            if not whole or elsewhere or not chain.is_in_time(self.when):
                 self._fail(chain)
 
-    def _chain_of(self, a: Any) -> tuple[_Chain, int] | None:
+    def _chain_of(self, a: Any) -> tuple[CarriedArray, int] | None:
         """The array that goes round of which an operand is a version, and which."""
         return self.chains.get(a) if isinstance(a, Var) else None
-
-    def _in_time(self, chain: _Chain) -> bool:
-        """Whether all that is read was there before the loop."""
-        for read in chain.reads:
-            for update in chain.updates:
-                order = self._order(read.place, update.use.place)
-                together = order == 0 and read.version <= update.use.version
-                if not (order is None or order == -1 or together):
-                    return False
-        return self._sorted(chain.updates) is not None
-
-    def _order(self, a: _Place, b: _Place) -> int | None:
-        """Which of two comes to an entry first: -1, 1; 0 for the same repetition.
-
-        None where they have no entry in common, 2 where it is now the one, now the other.
-        """
-        times = np.arange(self.n)[:: -1 if self.owner.reverse else 1]
-        (numbers_a, when_a), (numbers_b, when_b) = (
-            (p.numbers.ravel(), np.repeat(times, p.numbers.shape[1])) for p in (a, b)
-        )
-        _, ia, ib = np.intersect1d(numbers_a, numbers_b, return_indices=True)
-        signs = np.unique(np.sign(when_a[ia] - when_b[ib]))
-        if not signs.size:
-            return None
-        return int(signs[0]) if signs.size == 1 else 2
-
-    def _sorted(self, updates: list[_Update]) -> list[_Update] | None:
-        """Updates in an order that is that of the repetitions at each entry; None if none is."""
-        waiting, made = list(enumerate(updates)), []
-        while waiting:
-            for k, u in waiting:
-                others = [(j, self._order(v.use.place, u.use.place)) for j, v in waiting if j != k]
-                if any([order == 2 for _, order in others]):
-                    return None
-                if not any([order == -1 or (order == 0 and j < k) for j, order in others]):
-                    made.append(u)
-                    waiting.remove((k, u))
-                    break
-            else:
-                return None
-        return made
 
     # The program.
 
@@ -411,16 +391,16 @@ class _WholeRows:
         found = dict.fromkeys([a for a in read if isinstance(a, Var)])
         return [v for v in found if v in self.known]
 
-    def _updated(self, chain: _Chain) -> Any:
+    def _updated(self, chain: CarriedArray) -> Any:
         """The array after all repetitions."""
         array = chain.operand
         shape, dtype = array.shape, array.dtype
-        for update in self._sorted(chain.updates) or []:
+        for update in chain.in_order(self.when) or []:
             region = update.use.place.region
             value = self._aligned(update.value, len(region.shape) - len(self.lead))
-            if update.adds:
+            if update.operation:
                 before = self._emit("read_region", [array], region.shape, dtype, region=region)
-                value = self._emit("add", [before, value], region.shape, dtype)
+                value = self._emit(update.operation, [before, value], region.shape, dtype)
             array = self._emit("write_region", [array, value], shape, dtype, region=region)
         return array
 
@@ -454,7 +434,7 @@ class _WholeRows:
         operands = [self.inputs[j] for j in carried]
         operands += [self._in_one_axis(self.known[v]) for v in rows]
         operands += [self.known[v].operand for v in fixed]
-        owner = repeat(left, self.n, self.owner.reverse)
+        owner = self.owner.remade([left])
         results = tuple([self._var(shape, dtype) for shape, dtype in owner.results])
         self.equations.append(Equation(owner, tuple(operands), {}, results))
         return dict(zip(serial, results, strict=True))
@@ -469,50 +449,6 @@ class _WholeRows:
         var = self._var(shape, dtype)
         self.equations.append(Equation(Primitive.registry[name], tuple(inputs), params, (var,)))
         return var
-
-
-def _axes(counters: list[np.ndarray], n: int) -> Shape:
-    """The lengths of the loops in each other that ``n`` repetitions are, by their counters."""
-    sizes = {n}  # of the repetitions of an outer loop, and all of those inside
-    for counter in counters:
-        if counter.ndim == 1 and counter.dtype.kind in "iu":
-            sizes |= _periods(counter)
-    found = sorted(sizes)
-    if any([b % a for a, b in itertools.pairwise(found)]):
-        return (n,)
-    return tuple([b // a for a, b in itertools.pairwise([1, *found])][::-1])
-
-
-def _periods(counter: np.ndarray) -> set[int]:
-    """After how many numbers the loops inside begin anew, if these are the numbers of such."""
-    found: set[int] = set()
-    size = 1
-    while len(counter) > 1:
-        steps = np.diff(counter)
-        breaks = np.flatnonzero(steps != steps[0])
-        if not breaks.size:
-            return found
-        period = int(breaks[0]) + 1
-        if period < 2 or len(counter) % period:
-            return set()
-        rows = counter.reshape(-1, period)
-        if np.any(np.diff(rows, axis=1) != steps[0]):
-            return set()
-        size *= period
-        found.add(size)
-        counter = rows[:, 0]
-    return found
-
-
-def _steps(numbers: np.ndarray) -> Shape | None:
-    """What to add for one more along each axis; None if it is not the same all along."""
-    steps = []
-    for axis in range(numbers.ndim):
-        along = np.diff(numbers, axis=axis)
-        if along.size and np.any(along != along.flat[0]):
-            return None
-        steps.append(int(along.flat[0]) if along.size else 0)
-    return tuple(steps)
 
 
 def _is_dear(eqn: Equation) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 import linad
 from linad.control import rolling, whole_rows
+from linad.control.loop_axes import axes_of
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -74,6 +75,7 @@ def added(x):
     y = x * 0.5
     for i in range(N):
         y[i + 2] += x[i] * x[i + 1]
+        y[i] -= np.exp(-x[i])
     return np.sum(y**2)
 
 
@@ -118,17 +120,28 @@ def three_loops(x):
     return np.sum(v**2)
 
 
+def assembled(x):
+    """A row of finite elements: neighbours add to a node in common."""
+    r = np.zeros_like(x)
+    for e in range(N):
+        force = (x[e + 1] - x[e]) ** 3
+        r[e] -= force
+        r[e + 1] += force
+    return np.sum(r**2)
+
+
 WHOLE = {
     f.__name__: f
     for f in (
         *(entries, backwards, by_a_permutation, in_place, two_writes, added, listed, scanned),
-        *(mapped, with_the_counter, grid),
+        *(mapped, with_the_counter, grid, assembled),
     )
 }
 
 
-WAY_BACK_IN_A_LOOP = ("scanned", "by_a_permutation", "two_writes")
-"""A sum over repetitions, or cotangents of one entry that come now in this order, now in that."""
+WAY_BACK_IN_A_LOOP = ("scanned", "by_a_permutation", "two_writes", "added", "assembled")
+"""A sum over repetitions; cotangents of one entry that come now in this order, now in that, or
+that are set to zero before the repetition adds to them."""
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -305,12 +318,12 @@ def test_axes_of_loops_in_loops():
     i, j, k = np.indices((3, 4, 5))
     n = i.size
     counters = [(20 * i + 5 * j + k).ravel(), (7 * i + 100 * j).ravel(), (9 - k).ravel()]
-    assert whole_rows._axes(counters, n) == (3, 4, 5)
-    assert whole_rows._axes(counters[:1], n) == (n,)
-    assert whole_rows._axes([ORDER], N) == (N,)
-    assert whole_rows._axes([], N) == (N,)
-    assert whole_rows._axes([np.array([0, 4, 1, 5, 2, 6])], 6) == (3, 2)
-    assert whole_rows._axes([np.array([0, 4, 1, 5, 6, 2])], 6) == (6,)
+    assert axes_of(counters, n) == (3, 4, 5)
+    assert axes_of(counters[:1], n) == (n,)
+    assert axes_of([ORDER], N) == (N,)
+    assert axes_of([], N) == (N,)
+    assert axes_of([np.array([0, 4, 1, 5, 2, 6])], 6) == (3, 2)
+    assert axes_of([np.array([0, 4, 1, 5, 6, 2])], 6) == (6,)
 
 
 # Random loops.

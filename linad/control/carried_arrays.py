@@ -1,0 +1,108 @@
+"""An array that goes round in a loop, written here and there: when can it be written at once?
+
+An entry may be read before it is written, by a repetition that comes earlier or by the same. What
+is written twice is written in the order of the repetitions.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linad.core.regions import Region
+
+
+class Place(NamedTuple):
+    """Entries of an array that the repetitions name.
+
+    Attributes
+    ----------
+    region : Region
+        Of all repetitions.
+    numbers : ndarray
+        ``(n, entries)``: which they are, in C order; none comes twice.
+    moves : bool
+        Whether they differ from repetition to repetition.
+    """
+
+    region: Region
+    numbers: np.ndarray
+    moves: bool
+
+
+class Access(NamedTuple):
+    """A reading or a writing, after so many writings of the same repetition."""
+
+    version: int
+    place: Place
+
+
+class Update(NamedTuple):
+    """A writing: ``y[i] = value``, or ``y[i] = operation(y[i], value)``."""
+
+    use: Access
+    operation: str
+    value: Any
+
+
+class CarriedArray:
+    """The array, and what one repetition does to it, in order.
+
+    Attributes
+    ----------
+    carry : int
+        Its number among the carries.
+    operand : Var
+        What it is before the loop.
+    """
+
+    def __init__(self, carry: int, operand: Any) -> None:
+        self.carry, self.operand = carry, operand
+        self.reads: list[Access] = []
+        self.updates: list[Update] = []
+
+    def is_in_time(self, when: np.ndarray) -> bool:
+        """Whether all that is read was there before the loop, and the writings have an order.
+
+        Parameters
+        ----------
+        when : ndarray
+            The time of each repetition.
+        """
+        for read in self.reads:
+            for update in self.updates:
+                order = _order(read.place, update.use.place, when)
+                together = order == 0 and read.version <= update.use.version
+                if not (order is None or order == -1 or together):
+                    return False
+        return self.in_order(when) is not None
+
+    def in_order(self, when: np.ndarray) -> list[Update] | None:
+        """The writings in an order that is that of the repetitions at each entry, if there is."""
+        waiting, made = list(enumerate(self.updates)), []
+        while waiting:
+            for k, u in waiting:
+                others = [(j, _order(v.use.place, u.use.place, when)) for j, v in waiting if j != k]
+                if any([order == 2 for _, order in others]):
+                    return None
+                if not any([order == -1 or (order == 0 and j < k) for j, order in others]):
+                    made.append(u)
+                    waiting.remove((k, u))
+                    break
+            else:
+                return None
+        return made
+
+
+def _order(a: Place, b: Place, when: np.ndarray) -> int | None:
+    """Which of two comes to an entry first: -1, 1; 0 for the same repetition.
+
+    None where they have no entry in common, 2 where it is now the one, now the other.
+    """
+    (numbers_a, when_a), (numbers_b, when_b) = (
+        (p.numbers.ravel(), np.repeat(when, p.numbers.shape[1])) for p in (a, b)
+    )
+    _, ia, ib = np.intersect1d(numbers_a, numbers_b, return_indices=True)
+    signs = np.unique(np.sign(when_a[ia] - when_b[ib]))
+    if not signs.size:
+        return None
+    return int(signs[0]) if signs.size == 1 else 2
