@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from linad.core.callers import AWARE, is_installed
+from linad.core.failures import is_from_compiled
 from linad.errors import LinadError
 
 NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IPython"}
@@ -74,7 +75,7 @@ def refusals(trace: Any, error: Any) -> Iterator[tuple[Any, int]]:
         getattr(error, "__cause__", None), LinadError
     )
     # Code in C tells types apart: "descriptor '__mul__' requires a 'float' object but received ..."
-    ours = ours or (type(error) is TypeError and "Tracer'" in str(error))
+    ours = ours or is_from_compiled(error) or type(error).__module__.startswith("numba.")
     if ours or (errors and error is not None):
         errors.append(error)
     for e in errors:

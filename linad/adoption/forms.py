@@ -18,11 +18,13 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
+from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
 
 FORMS: dict[int, tuple[Any, Any]] = {}
@@ -153,6 +155,7 @@ def _register_numpy() -> None:
     ):
         forms[name] = array_maker(forms[name], name == "asanyarray")
     forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
+    _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
     _register_module(np, forms)
     for name in _MAKERS:
         ALWAYS.add(id(getattr(np, name)))
@@ -267,7 +270,8 @@ def picked(f: Any) -> Any:
         return _of_number(f)
     if kind is types.MethodType and type(f.__self__) is Tracer and f.__name__ == "__array__":
         return functools.partial(asarray, f.__self__)
-    return f
+    owner = owner_of(f)
+    return f if owner is None else of_object(owner, f, form_of)
 
 
 def _of_number(f: Any) -> Callable[..., Any]:

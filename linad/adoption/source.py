@@ -1,6 +1,7 @@
 """Modules compiled anew from their source, where renaming calls was not enough.
 
-    f(x)            a call of a local name, of an entry of a table, of a method: looked up by value
+    f(x)            a call of a local name, of an entry of a table, of a method, of an object:
+                    looked up by value
     y[i] = v        a plain y that only this name refers to becomes a traced constant first
     y += v          as well
     import math     inside a function: the name stands for the form
@@ -15,11 +16,16 @@ import linecache
 import types
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from linad.adoption import promotion
 from linad.adoption.exchanges import PLAIN
-from linad.adoption.forms import FORMS, METHODS, form_of, has_form, picked
+from linad.adoption.forms import form_of, has_form, picked
+from linad.adoption.objects import is_object
 
-_HELPERS = {"pick": picked, "form": form_of, **promotion.CALLED}
+_NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
+_HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
+_HELPERS |= promotion.CALLED
 _OPERATORS = {
     ast.Add: "iadd",
     ast.Sub: "isub",
@@ -80,8 +86,8 @@ def _names_of(node: Any) -> set[str]:
 class _Rewrite(ast.NodeTransformer):
     """The source with calls and writes behind the test."""
 
-    def __init__(self, names: set[str], renamed: set[str]) -> None:
-        self.method_names, self.renamed = names, renamed
+    def __init__(self, renamed: set[str], objects: set[str]) -> None:
+        self.renamed, self.objects = renamed, objects
         self.scopes: list[set[str]] = []
 
     def _visit_scope(self, node: Any) -> Any:
@@ -123,12 +129,11 @@ class _Rewrite(ast.NodeTransformer):
 
     def _is_looked_up(self, f: ast.expr) -> bool:
         if isinstance(f, ast.Name):
-            return self._is_local(f.id)
+            return self._is_local(f.id) or f.id in self.objects
         if isinstance(f, ast.Attribute):
             root = self._root(f)
-            by_name = root in self.renamed and not self._is_local(root)
-            return f.attr in self.method_names and not by_name
-        return isinstance(f, (ast.Subscript, ast.IfExp))
+            return root not in self.renamed or self._is_local(root)
+        return isinstance(f, (ast.Subscript, ast.IfExp, ast.Call))
 
     def _import(self, node: Any) -> Any:
         if not self.scopes:
@@ -145,8 +150,8 @@ class _Rewrite(ast.NodeTransformer):
 
     visit_Import = visit_ImportFrom = _import
 
-    def _guarded(self, node: ast.stmt, new: ast.stmt) -> ast.stmt:
-        made = ast.If(_load(PLAIN), [node], [new])
+    def _guarded(self, node: ast.stmt, new: ast.stmt, plain: ast.expr | None = None) -> ast.stmt:
+        made = ast.If(plain or _load(PLAIN), [node], [new])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _place(self, target: ast.expr) -> ast.expr | None:
@@ -187,7 +192,11 @@ class _Rewrite(ast.NodeTransformer):
                 return node
             name = target.id
             call = _helper("update", node.value, _load(name), ast.Constant(op))
-            return self._guarded(node, ast.Assign([ast.Name(name, ast.Store())], call))
+            is_number = ast.Compare(
+                _helper("kind", _load(name)), [ast.In()], [_load("_linad_numbers")]
+            )
+            new = ast.Assign([ast.Name(name, ast.Store())], call)
+            return self._guarded(node, new, ast.BoolOp(ast.Or(), [_load(PLAIN), is_number]))
         if isinstance(target, ast.Attribute):
             return self._updated_attribute(node, target, op)
         place = self._place(target)
@@ -244,15 +253,13 @@ def compiled(file: str, space: dict[str, Any]) -> CompiledFile | None:
 
 def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None:
     by_name = {name for name, value in space.items() if has_form(value)}
-    names = {original.__name__ for original, _ in FORMS.values() if hasattr(original, "__name__")}
+    objects = {name for name, value in space.items() if is_object(value)}
     try:
         parsed = ast.parse(text)
     except SyntaxError:  # not Python, but what a notebook or a template makes of it
         return None
     before = compile(text, file, "exec", dont_inherit=True)
-    after = ast.fix_missing_locations(
-        _Rewrite(names | {*METHODS, "__array__", "__new__"}, by_name).visit(parsed)
-    )
+    after = ast.fix_missing_locations(_Rewrite(by_name, objects).visit(parsed))
     return CompiledFile(
         _functions(before, {}), _functions(compile(after, file, "exec", dont_inherit=True), {})
     )

@@ -161,12 +161,14 @@ def _made(cls: Any, array: Any, source: Any) -> Any:
 # The class made again.
 
 _REBASED: dict[type, type] = {np.ndarray: Held}
+_COPIED: dict[tuple[type, tuple[type, ...]], type] = {}
 _NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__", "__array_priority__")
 
 
 def forget() -> None:
     """Make the classes again when they are next needed: their functions have changed."""
     _REBASED.clear()
+    _COPIED.clear()
     _REBASED[np.ndarray] = Held
 
 
@@ -182,13 +184,21 @@ def rebased(cls: Any) -> Any:
                 f"subclass of numpy.ndarray {'with slots' if slots else 'that NumPy reads itself'};"
                 f" use a plain array"
             )
+        own = {"__class__": property(lambda self: cls), "original": cls}
+        bases = tuple([rebased(base) for base in cls.__bases__])
+        _REBASED[cls] = copied_class(cls, bases, **own)
+    return _REBASED[cls]
+
+
+def copied_class(cls: type, bases: tuple[type, ...], **own: Any) -> type:
+    """A class with the same functions over other bases, and members of its ``own``."""
+    known = _COPIED.get((cls, bases))
+    if known is None:
         cell = types.CellType()
         body = {k: _copied(v, cell) for k, v in vars(cls).items() if k not in _NOT_COPIED}
-        body["__class__"] = property(lambda self: cls)
-        body["original"] = cls
-        bases = tuple([rebased(base) for base in cls.__bases__])
-        _REBASED[cls] = cell.cell_contents = type(cls)(cls.__name__, bases, body)
-    return _REBASED[cls]
+        known = cell.cell_contents = type(cls)(cls.__name__, bases, body | own)
+        _COPIED[cls, bases] = known
+    return known
 
 
 def _copied(v: Any, cell: Any) -> Any:

@@ -101,6 +101,8 @@ def _names_for(space: Space) -> Callable[[Use], str | None]:
     nothing = object()
 
     def name_for(use: Use) -> str | None:
+        if use.name.startswith("_linad_"):  # of code that is compiled anew
+            return None
         value = space.get(use.name, nothing)
         if value is nothing:
             value = builtins.__dict__.get(use.name, nothing)

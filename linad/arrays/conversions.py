@@ -6,6 +6,7 @@ Every form asks the original first: its errors, and the types of what it gives, 
 import builtins
 import cmath
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -132,14 +133,37 @@ BUILTINS: dict[Any, Function] = {
 
 def traced_math(original: Function, traced: Function) -> Function:
     """A function of `math`, and what computes it of traced numbers."""
+    if _is_unary(original):
+        return _of_one_number(original, traced)
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if running_trace() is None or not held(args):
+        if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         with np.errstate(all="ignore"):
             original(*[_concrete(a) for a in args], **kwargs)  # for its errors
             return traced(*[number(a) for a in args], **kwargs)
+
+    return function
+
+
+def _is_unary(original: Function) -> bool:
+    try:
+        return len(inspect.signature(original).parameters) == 1
+    except ValueError:  # C code that does not say
+        return False
+
+
+def _of_one_number(original: Function, traced: Function) -> Function:
+    """As `traced_math`, without what several arguments cost: plain loops may call it."""
+
+    @functools.wraps(original)
+    def function(x: Any, /) -> Any:
+        if type(x) is float or not held((x,)):
+            return original(x)
+        with np.errstate(all="ignore"):
+            original(_concrete(x))  # for its errors
+            return traced(number(x))
 
     return function
 
@@ -155,7 +179,7 @@ def decision(original: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if running_trace() is None or not held(args):
+        if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         return original(*map(decided, args), **kwargs)
 

@@ -126,6 +126,7 @@ def _in_installed_code(kind: str, how: str, remedy: str) -> str:
     package, file = callers.package_of(frame), frame.f_code.co_filename
     if package in AWARE or package in sys.stdlib_module_names or not is_installed(file):
         return ""
+    how = how.rstrip(",")
     where = f"{file.replace(os.sep, '/').rpartition('site-packages/')[2]}, line {frame.f_lineno}"
     does = f"{where} {_DOES.get(kind, f'takes a traced value out of the trace, by {how}')}"
     if is_adopted(frame):

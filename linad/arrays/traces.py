@@ -10,10 +10,17 @@ import numpy as np
 from linad.arrays.buffers import refresh
 from linad.core.adopted import WATCHERS
 from linad.core.callers import raised_by_engine
+from linad.core.failures import handed_to_compiled
 from linad.core.marks import Mark, running, running_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.regions import Region
-from linad.errors import LeakedTracerError, LinadError, SwallowedError, TracerError
+from linad.errors import (
+    LeakedTracerError,
+    LinadError,
+    SwallowedError,
+    TracerError,
+    UnsupportedError,
+)
 
 if TYPE_CHECKING:
     from linad.arrays.tracer import Tracer
@@ -122,6 +129,9 @@ class Trace:
                 raise marks[-1].error.with_traceback(traceback) from None
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
+        told = handed_to_compiled(error, Traced)
+        if told:
+            raise UnsupportedError(told) from error
         cause = getattr(error, "__cause__", None)
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.

@@ -200,6 +200,8 @@ def _plain_index(index: Any) -> Any:
 
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
+    if getattr(type(value), "holds_array", False):  # a subclass of ndarray in adopted code
+        value = value._held
     if not isinstance(value, Traced):
         value = _plain_value(value)
     if value.dtype != dtype:

@@ -36,6 +36,49 @@ def is_own_fault(error: BaseException) -> bool:
     )
 
 
+_NO_TRACER = ("'Tracer'", "got Tracer", "not Tracer", "(Tracer")
+_NO_TYPE = ("No matching signature", "Iterator operand is flagged", "1-dim C contiguous array")
+"""What C and Cython say of an argument, by its type or without a word of it."""
+
+
+_COMPILED = (".pyx", ".pxd", "<stringsource>")
+"""How the files end that the frames of Cython name."""
+
+
+def is_from_compiled(error: BaseException) -> bool:
+    """Whether it may be what compiled code says that was given a traced value."""
+    words = (*_NO_TRACER, *_NO_TYPE)
+    return type(error) in (TypeError, ValueError) and any(w in str(error) for w in words)
+
+
+def handed_to_compiled(error: BaseException, traced: type) -> str:
+    """What to say of an error by which compiled code refused a traced value; "" for others."""
+    from_numba = type(error).__module__.startswith("numba.") and "pyobject" in str(error)
+    if not from_numba and not is_from_compiled(error):
+        return ""
+    last = place = error.__traceback__
+    while place is not None:
+        module = place.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+        file = place.tb_frame.f_code.co_filename
+        if not file.endswith(_COMPILED) and module not in ("numba", "llvmlite"):
+            last = place
+        place = place.tb_next
+    if last is None or last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
+        return ""
+    given = any(isinstance(value, traced) for value in last.tb_frame.f_locals.values())
+    if not given and not from_numba and not any(w in str(error) for w in _NO_TRACER):
+        return ""
+    code = last.tb_frame.f_code
+    file = code.co_filename.replace("\\", "/").rpartition("site-packages/")[2]
+    told = str(error).partition("\n")[0]
+    adopt = "linad.adopt of its package runs the Python of it; or " if from_numba else ""
+    return (
+        f"{file}, line {last.tb_lineno}, in {code.co_name}: a traced value is handed to compiled "
+        f"code, which takes plain ones ({told}); {adopt}wrap the function that you call with "
+        f"@linad.primitive and give its Jacobian, or pass linad.stop_gradient of the value"
+    )
+
+
 def internal_error(error: BaseException, name: str) -> InternalError:
     """What a fault of linad's is told as; ``name`` is the user's function, or what was done."""
     return InternalError(f"{name}: {_told(error)}; {REPORT}")

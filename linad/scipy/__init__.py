@@ -12,7 +12,17 @@ from typing import Any
 from linad.core.frames import public_names
 
 ROOMS = [
-    *("fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse"),
+    *(
+        "fft",
+        "fftpack",
+        "integrate",
+        "interpolate",
+        "linalg",
+        "ndimage",
+        "optimize",
+        "signal",
+        "sparse",
+    ),
     *("spatial", "special", "stats"),
 ]
 """The modules of SciPy that have traced forms, imported when they are first asked for."""

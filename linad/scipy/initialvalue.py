@@ -33,6 +33,7 @@ import scipy.integrate
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scipy.optimize import OptimizeResult
 
+from linad.api.derivatives import stop_gradient
 from linad.arrays.traces import running_trace
 from linad.control import loops
 from linad.control.captured import with_captured
@@ -44,7 +45,7 @@ from linad.rules.shaping import as_array, astype, form, ravel
 from linad.scipy.explicitloops import ExplicitLoops, dop853_between, holds, stages_of, weighted
 from linad.scipy.implicit_solutions import Watched, root_of_number
 from linad.scipy.implicitsteps import ImplicitReplay, LoopedImplicitReplay
-from linad.scipy.mirror import holds_traced
+from linad.scipy.mirror import holds_traced, inexact
 
 EXPLICIT = (RK23, RK45, DOP853)
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
@@ -379,7 +380,7 @@ def replayed(
         y0 = ahead(field, begin, y0, span[0] - begin)
     plain_args = _plain(tuple(args))
     explicit = issubclass(kind, EXPLICIT)
-    whole = not (dense_output or events or holds_traced((begin, end, t_eval)))
+    whole = not (dense_output or events or holds_traced((begin, end)))
     if explicit and whole and any(trace.records for trace in running_traces()):
         found = _as_program(ExplicitLoops(kind, field, span, y0, tolerances), t_eval)
         if found is not None:
@@ -432,26 +433,29 @@ def replayed(
     return result
 
 
-def _as_program(loops: ExplicitLoops, t_eval: Any) -> Any:
+def _as_program(explicit: ExplicitLoops, t_eval: Any) -> Any:
     """What `solve_ivp` returns, by loops of the program that is recorded.
 
     None where steps fail, and where the field decides on the time or the state in Python: the
     steps are then taken once more, one by one.
     """
-    if loops.start == loops.end or not loops.y0.shape[0]:
+    if explicit.start == explicit.end or not explicit.y0.shape[0]:
         return None
+    moves = holds_traced(t_eval)
     if t_eval is not None:
-        t = np.asarray(t_eval, float)
-        inside = np.all((t - loops.start) * (t - loops.end) <= 0)
-        if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * loops.direction <= 0):
+        times = astype(inexact(t_eval), float, copy=False) if moves else np.asarray(t_eval, float)
+        t = stop_gradient(times) if moves else times
+        inside = np.all((t - explicit.start) * (t - explicit.end) <= 0)
+        if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * explicit.direction <= 0):
             return None  # SciPy has the words for it
     attempt = Attempt()
     try:
         if t_eval is None:
-            times, states, last, met = loops.every()
+            times, states, last, met = explicit.every()
         else:
-            times = t
-            states, last, met = loops.at(t)
+            states, last, met = explicit.at(t)
+        if moves:
+            states = loops.map(lambda row: ahead(explicit.field, *row), (t, states, times - t))
     except (TracerError, GuardError):
         attempt.forget()
         return None
@@ -463,7 +467,7 @@ def _as_program(loops: ExplicitLoops, t_eval: Any) -> Any:
         sol=None,
         t_events=None,
         y_events=None,
-        nfev=astype(loops.evaluations(last, met), int),
+        nfev=astype(explicit.evaluations(last, met), int),
         njev=0,
         nlu=0,
         status=0,

@@ -142,16 +142,14 @@ class RBFInterpolator(TracedClass, scipy.interpolate.RBFInterpolator):
     def of_traced(y: Any, d: Any, smoothing: Any, kernel: str, epsilon: Any, degree: Any) -> Any:
         return RadialBasis(y, d, smoothing, kernel.lower(), epsilon, degree)
 
-    def __init__(self, y: Any, d: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(y, d, *args, **kwargs)
-        self._options = args, kwargs
-
     def __call__(self, x: Any) -> Any:
         if not holds_traced(x):
             return super().__call__(x)
         values = self.d.reshape((-1, *self.d_shape)).view(self.d_dtype)
-        args, kwargs = self._options
-        return self._made(self.y, values, *args, **kwargs)(x)
+        degree = int(self.powers.sum(axis=1).max(initial=-1))
+        return self._made(
+            *(self.y, values, self.neighbors, self.smoothing, self.kernel, self.epsilon, degree)
+        )(x)
 
 
 # Linear interpolation on triangles.
@@ -219,19 +217,13 @@ class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
             return super().__new__(cls)
         return Triangulated(points, values, fill_value, rescale)
 
-    def __init__(
-        self, points: Any, values: Any, fill_value: Any = np.nan, rescale: bool = False
-    ) -> None:
-        super().__init__(points, values, fill_value, rescale)
-        self._given = points, values, fill_value, rescale
-
     def __call__(self, *args: Any) -> Any:
         if not holds_traced(args):
             return super().__call__(*args)
-        points, values, fill_value, rescale = self._given
-        if isinstance(points, scipy.spatial.Delaunay):
-            points = points.points
-        return Triangulated(points, values, fill_value, rescale)(*args)
+        rescaled = self.scale is not None
+        points = self.points * self.scale + self.offset if rescaled else self.points
+        values = self.values.reshape((-1, *self.values_shape))
+        return Triangulated(points, values, self.fill_value, rescaled)(*args)
 
 
 class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):

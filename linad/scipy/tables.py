@@ -15,6 +15,7 @@ from linad.scipy.splinemakers import interpolated
 
 KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "quadratic", "cubic")
 DEGREES = {"quadratic": 2, "cubic": 3}
+OF_DEGREE = {1: "slinear", 2: "quadratic", 3: "cubic"}
 
 
 class Table:
@@ -150,15 +151,16 @@ class interp1d(scipy.interpolate.interp1d):
     ) -> Any:
         if holds_traced((x, y, fill_value)):
             return Table(x, y, kind, axis, bounds_error, fill_value, assume_sorted)
-        made = super().__new__(cls)
-        made._traced_kind = kind
-        return made
+        return super().__new__(cls)
 
     def __call__(self, x: Any) -> Any:
         if not holds_traced(x):
             return super().__call__(x)
+        kind = self._kind
+        if kind == "spline":
+            kind = OF_DEGREE.get(self._spline.k, f"a spline of degree {self._spline.k}")
         made = Table(
-            *(self.x, self.y, self._traced_kind, self.axis),
+            *(self.x, self.y, kind, self.axis),
             *(self.bounds_error, self.fill_value, True),
         )
         return made(x)

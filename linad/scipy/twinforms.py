@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linad.arrays.traces import running_trace
+from linad.core.failures import is_from_compiled
 from linad.core.frames import package_of
 from linad.errors import UnsupportedError
 from linad.scipy.mirror import PLAIN_ERRORS, full_name, holds_traced, traced_form
@@ -42,15 +43,9 @@ def _of_function(original: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-_FROM_COMPILED = (
-    *("not 'Tracer'", "(Tracer", "No matching signature", "Iterator operand is flagged"),
-    "Expected a 1-dim C contiguous array",
-)
-
-
 def _at_compiled_code(function: Any, error: Exception) -> None:
     """Raise an error that names the function, where compiled code was given a traced value."""
-    if type(error) in (TypeError, ValueError) and any(w in str(error) for w in _FROM_COMPILED):
+    if is_from_compiled(error):
         place: Any = error.__traceback__
         while place.tb_next is not None:
             place = place.tb_next

@@ -313,12 +313,13 @@ def _member_twin(member: Any) -> Any:
     return twin_of(member)
 
 
-def instance_twin(value: Any, shared: bool = False) -> Any:
+def instance_twin(value: Any, kind: type | None = None, shared: bool = False) -> Any:
     """An object of SciPy's as one of the twin of its class; itself where there is none.
 
-    ``shared`` ones, which modules and other objects hold, are made once.
+    ``kind`` is that twin where it is known. ``shared`` ones, which modules and other objects hold,
+    are made once.
     """
-    kind = class_twin(type(value))
+    kind = kind or class_twin(type(value))
     if kind is type(value) or not hasattr(value, "__dict__"):
         return value
     made: Any = object.__new__(kind)
@@ -337,7 +338,9 @@ def instance_twin(value: Any, shared: bool = False) -> Any:
 def _bound(part: Any, owner: Any, made: Any) -> Any:
     """What an object holds, for its twin: a method of its own as the twin's method."""
     if isinstance(part, types.MethodType) and part.__self__ is owner:
-        return types.MethodType(twin_of(part.__func__), made)
+        f = part.__func__
+        of_class = getattr(type(owner), f.__name__, None) is f
+        return types.MethodType(getattr(type(made), f.__name__) if of_class else twin_of(f), made)
     if isinstance(part, np.vectorize):
         inner = _bound(part.pyfunc, owner, made)
         new: Any = traced_numpy.vectorize(inner, part.otypes, excluded=part.excluded)

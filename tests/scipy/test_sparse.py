@@ -105,7 +105,7 @@ def test_the_rest_is_scipys():
     assert ls.eye_array is scipy.sparse.eye_array
     assert type(ls.csr_array(D)) is scipy.sparse.csr_array
     assert ls.linalg is lsl
-    assert lsl.eigsh is scipy.sparse.linalg.eigsh
+    assert lsl.lobpcg is scipy.sparse.linalg.lobpcg
     A = scipy.sparse.csc_array(SQUARE)
     np.testing.assert_array_equal(lsl.spsolve(A, W), scipy.sparse.linalg.spsolve(A, W))
 

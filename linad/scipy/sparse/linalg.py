@@ -3,7 +3,8 @@
 `spsolve`, `splu`, `factorized` solve with one factorisation, of which both modes make use:
 x = A^-1 b, dx = A^-1 (db - dA x), and in reverse A^-H. A is a constant matrix, or an array with
 traced entries made by `linad.scipy.sparse`; then its gradient has the pattern of A.
-`cg`, `gmres` and others do the same by iteration (`linad.scipy.sparse.iterative`).
+`cg`, `gmres` and others do the same by iteration (`linad.scipy.sparse.iterative`). Eigenvalues are
+in `linad.scipy.sparse.eigen`, least squares in `fits`, `expm_multiply` in `actions`.
 `spsolve_triangular`, and `aslinearoperator`, whose products trace, take constant matrices.
 """
 
@@ -24,7 +25,10 @@ from linad.rules import sparse as products
 from linad.rules.shaping import astype
 from linad.rules.sparsearrays import Factorized, sparse_solve
 from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.sparse.actions import expm_multiply
 from linad.scipy.sparse.arrays import SparseArray
+from linad.scipy.sparse.eigen import eigs, eigsh, svds
+from linad.scipy.sparse.fits import lsmr, lsqr
 from linad.scipy.sparse.iterative import (
     bicg,
     bicgstab,
@@ -43,15 +47,21 @@ __all__ = [
     "bicgstab",
     "cg",
     "cgs",
+    "eigs",
+    "eigsh",
+    "expm_multiply",
     "factorized",
     "gcrotmk",
     "gmres",
     "lgmres",
+    "lsmr",
+    "lsqr",
     "minres",
     "norm",
     "splu",
     "spsolve",
     "spsolve_triangular",
+    "svds",
     "tfqmr",
 ]
 

@@ -11,7 +11,10 @@ from linad.scipy.twinforms import form_by_twin
 
 _ROOMS = ("distance", "transform")
 
-TWINS = ("Rectangle", "geometric_slerp", "procrustes")
+TWINS = (
+    *("Rectangle", "distance_matrix", "geometric_slerp", "minkowski_distance"),
+    *("minkowski_distance_p", "procrustes"),
+)
 """SciPy's own code, run on traced values: see `linad.scipy.twins`."""
 
 

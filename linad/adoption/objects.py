@@ -1,0 +1,96 @@
+"""Objects of SciPy's that were made before a trace, where adopted code calls them.
+
+A spline that a module made when it was imported, or a frozen distribution, is SciPy's own and takes
+plain numbers. For a traced one it is copied into what its class has as a traced form, which shares
+the arrays: one of `linad.scipy` of the same layout, or the twin of its class
+(`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class with the
+same functions over the twin.
+"""
+
+import copy
+import types
+from collections.abc import Callable
+from typing import Any
+
+import scipy.sparse
+import scipy.sparse.linalg
+from scipy.stats import rv_continuous, rv_discrete
+
+from linad.adoption.subclasses import copied_class
+from linad.arrays.conversions import held
+from linad.arrays.traces import running_trace
+from linad.scipy.sparse.linalg import SparseFactors
+from linad.scipy.twins import class_twin, instance_twin
+
+DISTRIBUTIONS = (rv_continuous, rv_discrete)
+
+_KINDS: dict[type, bool] = {}
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is an object of SciPy's, or a distribution of a package's own."""
+    kind = type(value)
+    known = _KINDS.get(kind)
+    if known is None:
+        known = _KINDS[kind] = _is_kind(kind)
+    return known
+
+
+def _is_kind(kind: type) -> bool:
+    if issubclass(kind, DISTRIBUTIONS) or kind is scipy.sparse.linalg.SuperLU:
+        return True
+    sparse = (scipy.sparse.spmatrix, scipy.sparse.sparray)  # which take traced operands
+    return _is_scipys(kind) and not issubclass(kind, (type, *sparse))
+
+
+def _is_scipys(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "scipy"
+
+
+def owner_of(f: Any) -> Any:
+    """The object of SciPy's that is called, or whose method is; None for all else."""
+    kind = type(f)
+    if kind is types.MethodType or kind is types.BuiltinMethodType:
+        return f.__self__ if is_object(f.__self__) else None
+    return f if is_object(f) else None
+
+
+def of_object(owner: Any, f: Any, form_of: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The object, or its method, for arguments that may be traced."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is None or not held((*args, *kwargs.values())):
+            return f(*args, **kwargs)
+        made = form_of(owner)
+        if made is owner:
+            made = _traced(owner, form_of(type(owner)))
+        return (made if f is owner else getattr(made, f.__name__))(*args, **kwargs)
+
+    return call
+
+
+def _traced(owner: Any, form: Any) -> Any:
+    """The object as one that takes traced values; the object itself where there is no such thing.
+
+    It is made for each call: the object may be another by the next one.
+    """
+    kind = type(owner)
+    if kind is scipy.sparse.linalg.SuperLU:
+        return SparseFactors(owner)
+    is_class = isinstance(form, type) and not getattr(form, "is_twin", False)
+    if is_class and form is not kind and issubclass(form, kind):
+        made = copy.copy(owner)
+        made.__class__ = form
+        return made
+    made = instance_twin(owner, _over_twins(kind))
+    dist = getattr(owner, "dist", None)
+    if isinstance(dist, DISTRIBUTIONS) and not _is_scipys(type(dist)):  # that it has frozen
+        made.dist = _traced(dist, None)
+    return made
+
+
+def _over_twins(kind: type) -> type:
+    """The twin of a class; of one of a package's own, a copy of it over the twins of its bases."""
+    if _is_scipys(kind) or kind is object:
+        return class_twin(kind)
+    return copied_class(kind, tuple([_over_twins(base) for base in kind.__bases__]))

@@ -1,0 +1,72 @@
+"""Least squares by iteration, scipy.sparse.linalg.lsqr and lsmr; traced in the right side.
+
+The solution of least norm of (A; d I) x = (b; 0) is linear in b, and so is
+
+    x = (A^H A + d^2)^-1 A^H b        adjoint:  y -> A (A^H A + d^2)^-1 y = (A A^H + d^2)^-1 A y,
+
+which is what the same iteration finds for A^H. The derivative is as accurate as the tolerances.
+
+Source: C. Paige, M. Saunders, "LSQR: an algorithm for sparse linear equations and sparse least
+squares", ACM Transactions on Mathematical Software 8, 1982.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+from scipy.sparse.linalg import LinearOperator
+
+from linad.core.primitive import Traced
+from linad.errors import ShapeError, UnsupportedError
+from linad.operators.foreign import apply_operator
+from linad.rules.shaping import concrete
+from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.sparse.arrays import SparseArray
+
+
+def _mirror(name: str) -> Callable[..., Any]:
+    original = getattr(scipy.sparse.linalg, name)
+
+    @traced_form(original)
+    def solve(A: Any, b: Any, damp: Any = 0.0, *args: Any, **options: Any) -> Any:
+        if isinstance(A, (Traced, SparseArray)) or holds_traced((damp, args, options)):
+            raise UnsupportedError(
+                f"{name}: only b is traced; with a traced A solve the normal equations by "
+                f"linad.scipy.sparse.linalg.spsolve, or use np.linalg.lstsq"
+            )
+        b = inexact(b)
+        if b.ndim == 2 and b.shape[1] == 1:
+            b = b[:, 0]
+        if b.ndim != 1 or b.shape[0] != A.shape[0]:
+            raise ShapeError(f"{name}: A has shape {A.shape} and b {b.shape}")
+        op = scipy.sparse.linalg.aslinearoperator(A.copy() if hasattr(A, "copy") else A)
+        found = original(op, concrete(b), damp, *args, **options)
+        calm = {key: value for key, value in options.items() if key not in ("x0", "show")}
+
+        def of(matrix: Any) -> Callable[[Any], Any]:
+            def columns(w: Any) -> Any:
+                if w.ndim == 2:
+                    return np.stack([columns(c) for c in w.T], axis=1)
+                if w.dtype.kind == "c" and np.dtype(matrix.dtype).kind != "c":
+                    return columns(w.real) + 1j * columns(w.imag)
+                return original(matrix, w, damp, *args, **calm)[0]
+
+            return columns
+
+        forth, back = of(op), of(op.H)
+        inverse = LinearOperator(
+            op.shape[::-1],
+            matvec=forth,
+            matmat=forth,
+            rmatvec=back,
+            rmatmat=back,
+            dtype=np.promote_types(op.dtype, np.float32),
+        )
+        return (apply_operator(b, op=inverse, adjoint=False), *found[1:])
+
+    return solve
+
+
+lsqr = _mirror("lsqr")
+lsmr = _mirror("lsmr")

@@ -1,0 +1,191 @@
+"""Objects of SciPy's that adopted code made before the trace, and compiled code it calls."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import UnsupportedError
+
+SOURCE = """
+import numpy as np
+import scipy.interpolate as si
+import scipy.sparse, scipy.sparse.linalg
+import scipy.stats as ss
+from numpy.lib.stride_tricks import as_strided
+from scipy.fftpack import dct
+
+X = np.linspace(0, 3, 9)
+Y = np.sin(X)
+XI = np.random.default_rng(0).random((12, 2)) * 3
+Z = np.outer(Y, np.cos(X))
+TABLE = si.interp1d(X, Y)
+
+
+class own_gen(ss.rv_continuous):
+    def _pdf(self, x, c):
+        return c * (c + 1) * x ** (c - 1) * (1 - x)
+
+    def _argcheck(self, c):
+        return super()._argcheck(c)
+
+
+OBJECTS = {
+    "interp1d": TABLE,
+    "interp1d-cubic": si.interp1d(X, Y, kind="cubic"),
+    "UnivariateSpline": si.UnivariateSpline(X, Y, s=0),
+    "CubicSpline": si.CubicSpline(X, Y),
+    "BSpline": si.make_interp_spline(X, Y),
+    "PchipInterpolator": si.PchipInterpolator(X, Y),
+}
+PLANES = {
+    "RegularGridInterpolator": si.RegularGridInterpolator((X, X), Z),
+    "LinearNDInterpolator": si.LinearNDInterpolator(XI, XI[:, 0] * XI[:, 1]),
+    "LinearNDInterpolator-rescaled": si.LinearNDInterpolator(XI, XI[:, 0] ** 2, rescale=True),
+    "RBFInterpolator": si.RBFInterpolator(XI, XI[:, 0] * XI[:, 1], smoothing=0.1),
+}
+GRID = si.RectBivariateSpline(X, X, Z)
+SYSTEM = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix([[2.0, 1.0], [0.5, 3.0]]))
+OWN = own_gen(a=0.0, b=1.0, name="own", shapes="c")
+
+
+class Holder:
+    def __init__(self, held):
+        self.held, self.table = held, {"a": held}
+
+    def call(self, x):
+        return self.held(x)
+
+    def from_a_table(self, x):
+        return self.table["a"](x)
+
+    def by_a_local_name(self, x):
+        f = self.held
+        return f(x)
+
+    def slope(self, x):
+        return self.held.derivative()(x)
+
+    def density(self, x):
+        return self.held.pdf(x)
+
+    def cumulated(self, x):
+        return self.held.cdf(x)
+
+
+def by_a_global_name(x):
+    return TABLE(x)
+
+
+def on_a_grid(x):
+    return GRID.ev(x[0], x[1])
+
+
+def system(x):
+    return SYSTEM.solve(x)
+
+
+def own(x):
+    return OWN.pdf(x, 2.5)
+
+
+def frozen():
+    return Holder(ss.gamma(2.0, scale=1.3)), Holder(ss.gaussian_kde(Y)), Holder(OWN(2.5))
+
+
+def frames(x):
+    return as_strided(x, shape=(3, 2), strides=(x.strides[0] * 2, x.strides[0]), writeable=False)
+
+
+def beyond(x):
+    return as_strided(x, shape=(4, 3), strides=(x.strides[0] * 2, x.strides[0]))
+
+
+def cosines(x):
+    return dct(x, norm="ortho")
+"""
+
+
+def check(f, x):
+    x, h = np.array(x), 1e-6
+    expected = np.stack(
+        [(np.asarray(f(x + h * e)) - np.asarray(f(x - h * e))) / (2 * h)
+         for e in np.eye(x.size).reshape(x.size, *x.shape)], axis=-1,
+    )  # fmt: skip
+    y, J = linad.linearize(f, x)
+    np.testing.assert_allclose(y, f(x), rtol=1e-10)
+    found = (J @ np.eye(x.size)).reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.fixture
+def package(installed):
+    made = installed(SOURCE)
+    with linad.adopt(made.__name__):
+        yield made
+
+
+def test_splines(package):
+    for held in package.OBJECTS.values():
+        holder = package.Holder(held)
+        for f in (holder.call, holder.from_a_table, holder.by_a_local_name):
+            check(f, [0.3, 1.7])
+    for name in ("UnivariateSpline", "CubicSpline", "BSpline"):
+        check(package.Holder(package.OBJECTS[name]).slope, [0.3, 1.7])
+    check(package.by_a_global_name, [0.3, 1.7])
+
+
+def test_planes(package):
+    for held in package.PLANES.values():
+        check(package.Holder(held).call, [[1.3, 1.7]])
+    check(package.on_a_grid, [0.3, 1.7])
+
+
+def test_distributions(package):
+    gamma, estimate, own = package.frozen()
+    for holder in (gamma, estimate, own):
+        check(holder.density, [0.4, 0.8])
+    check(gamma.cumulated, [0.4, 0.8])
+    check(package.own, [0.4, 0.8])
+
+
+def test_systems_frames_and_older_names(package):
+    check(package.system, [0.3, 1.7])
+    check(package.frames, [0.3, 1.7, 0.2, 0.5, 0.9, 1.1])
+    check(package.cosines, [0.3, 1.7, 0.2])
+    with pytest.raises(UnsupportedError, match="as_strided: .* no entry of the traced array"):
+        linad.linearize(package.beyond, np.arange(6.0))
+
+
+def test_an_object_that_changes_is_the_new_one(package):
+    holder = package.Holder(package.OBJECTS["CubicSpline"])
+    before = linad.jacobian(holder.call)(np.array([0.3]))
+    c = package.OBJECTS["CubicSpline"].c
+    package.OBJECTS["CubicSpline"].c = 2 * c
+    np.testing.assert_allclose(linad.jacobian(holder.call)(np.array([0.3])), 2 * before)
+
+
+def test_without_adoption_the_error_names_the_package(installed):
+    made = installed(SOURCE)
+    with pytest.raises(linad.errors.TracerError, match=rf"linad.adopt\('{made.__name__}'\)"):
+        linad.linearize(made.by_a_global_name, np.array([0.3]))
+
+
+def test_compiled_code_is_named():
+    from scipy.spatial import _hausdorff
+
+    def f(x):
+        return _hausdorff.directed_hausdorff(x, x)
+
+    with pytest.raises(UnsupportedError, match=r"test_objects.py, line \d+, in f: a traced value"):
+        linad.linearize(f, np.ones((2, 2)))
+
+
+def test_what_numba_compiled_is_named():
+    import numba
+
+    @numba.njit
+    def square(x):
+        return x * x
+
+    with pytest.raises(UnsupportedError, match=r"in <lambda>: .* linad.adopt of its package"):
+        linad.linearize(lambda x: square(x), 2.0)

@@ -1,0 +1,109 @@
+"""The action of the exponential of a sparse matrix, and least squares by iteration; traced."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+
+import linad
+import linad.scipy.sparse as ls
+import linad.scipy.sparse.linalg as lsl
+from linad.errors import LinadError
+from linad.testing.derivative_checks import check_derivatives
+
+rng = np.random.default_rng(3)
+SQUARE = 0.1 * scipy.sparse.random_array((6, 6), density=0.3, rng=np.random.default_rng(1)).tocsr()
+B, BS = rng.standard_normal(6), rng.standard_normal((6, 2))
+TALL = scipy.sparse.random_array((8, 5), density=0.7, rng=np.random.default_rng(2)).tocsr()
+RIGHT = rng.standard_normal(8)
+TIGHT = {"atol": 1e-14, "btol": 1e-14}
+
+
+def matrix(m, data):
+    return m.csr_array((data, SQUARE.indices, SQUARE.indptr), shape=SQUARE.shape)
+
+
+ACTIONS = {
+    "vector": (lambda s, m, d, b: s.expm_multiply(matrix(m, d), b), SQUARE.data, B),
+    "columns": (lambda s, m, d, b: s.expm_multiply(matrix(m, -d), b), SQUARE.data, BS),
+    "times": (
+        lambda s, m, d: s.expm_multiply(matrix(m, d), B, start=0.2, stop=1.5, num=3),
+        SQUARE.data,
+    ),
+    "open": (
+        lambda s, m, d: s.expm_multiply(
+            matrix(m, d), B, start=0.0, stop=1.5, num=3, endpoint=False
+        ),
+        SQUARE.data,
+    ),
+    "far": (lambda s, m, b: s.expm_multiply(200 * (SQUARE - SQUARE.T), b), B),
+    "dense": (lambda s, m, a: s.expm_multiply(a, B), 0.02 * rng.standard_normal((6, 6))),
+    "complex": (lambda s, m, b: np.abs(s.expm_multiply(5j * SQUARE, b)) ** 2, B),
+    "operator": (
+        lambda s, m, b: s.expm_multiply(
+            scipy.sparse.linalg.aslinearoperator(SQUARE), b, traceA=float(SQUARE.trace())
+        ),
+        B,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_actions(name):
+    f, *args = ACTIONS[name]
+    expected = f(scipy.sparse.linalg, scipy.sparse, *args)
+    found = linad.linearize(lambda *a: f(lsl, ls, *a), *args)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+    check_derivatives(lambda *a: f(lsl, ls, *a), *args)
+
+
+def test_derivatives_are_those_of_the_dense_exponential():
+    def dense(d):
+        return linad.scipy.linalg.expm(matrix(ls, d).toarray()) @ B
+
+    J, expected = [
+        linad.jacobian(f)(40 * SQUARE.data)
+        for f in (lambda d: lsl.expm_multiply(matrix(ls, d), B), dense)
+    ]
+    np.testing.assert_allclose(J, expected, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
+
+
+def test_a_traced_time():
+    def f(t):
+        return lsl.expm_multiply(SQUARE, B, start=0.1, stop=t, num=2)[1]
+
+    y, J = linad.linearize(f, 0.9)
+    np.testing.assert_allclose(J.pushforward(1.0), SQUARE @ y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lsqr", "lsmr"])
+@pytest.mark.parametrize("damp", [0.0, 0.4])
+@pytest.mark.parametrize("wide", [False, True])
+def test_fits(name, damp, wide):
+    A, b = (TALL.T, RIGHT[:5]) if wide else (TALL, RIGHT)
+    solve = lambda b: getattr(lsl, name)(A, b, damp, **TIGHT)[0]  # noqa: E731
+    x, J = linad.linearize(solve, b)
+    np.testing.assert_array_equal(x, getattr(scipy.sparse.linalg, name)(A, b, damp, **TIGHT)[0])
+    D = A.toarray()
+    expected = np.linalg.pinv(D)
+    if damp:
+        expected = np.linalg.solve(D.T @ D + damp**2 * np.eye(D.shape[1]), D.T)
+    np.testing.assert_allclose(J @ np.eye(len(b)), expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(np.stack([J.pullback(e) for e in np.eye(len(x))]), expected,
+                               rtol=1e-6, atol=1e-9)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "f, words",
+    [
+        (lambda x: lsl.lsqr(matrix(ls, x), B), "only b is traced"),
+        (lambda x: lsl.lsmr(TALL, x), r"A has shape \(8, 5\) and b"),
+        (lambda x: lsl.expm_multiply(TALL, x[:5]), "square"),
+        (lambda x: lsl.expm_multiply(SQUARE, x[:5]), r"A has shape \(6, 6\) and B \(5,\)"),
+        (lambda x: lsl.expm_multiply(SQUARE, x[:6], start=0.0), "start and stop"),
+    ],
+)
+def test_refusals(f, words):
+    with pytest.raises((LinadError, ValueError), match=words):
+        linad.linearize(f, SQUARE.data)
