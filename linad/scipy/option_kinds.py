@@ -43,6 +43,10 @@ NUMERIC = Kind("a number", lambda v: isinstance(v, (Traced, numbers.Number)))
 NOTHING = Kind("None", lambda value: value is None)
 INTEGER = Kind("an integer", is_integer)
 TUPLE = Kind("a tuple", lambda value: isinstance(value, tuple))
+AXES = Kind(
+    "an integer, or a tuple of integers",
+    lambda v: is_integer(v) or (isinstance(v, (tuple, list)) and all(map(is_integer, v))),
+)
 TOLERANCES = _numbers_that(lambda v: v >= 0, "a number >= 0, or an array of them").optional
 ABOVE_ZERO = Kind("a number > 0", lambda v: isinstance(v, Traced) or POSITIVE.fits(v))
 DERIVATIVES = _numbers_that(
@@ -123,7 +127,7 @@ BY_FUNCTION: dict[tuple[str, str], Kind] = {
         for name in ("make_lsq_spline", "LSQUnivariateSpline", "UnivariateSpline")
     },
     **{
-        (name, "axes"): TUPLE.optional
+        (name, "axes"): AXES.optional
         for name in (
             "gaussian_gradient_magnitude",
             "median_filter",

@@ -5,6 +5,7 @@ import pytest
 
 import linad
 from linad.rules.sparsearrays import Factorized, Pattern, sparse_product, sparse_solve
+from linad.scipy.sparse.eigen import EigenProblem, eigenpairs
 from linad.testing.derivative_checks import Case
 
 rng = np.random.default_rng(0)
@@ -21,7 +22,24 @@ def array(*shape):
     return rng.standard_normal(shape)
 
 
+FULL = Pattern(*(k.ravel() for k in np.indices((3, 3))), (3, 3))
+
+
+def largest_two(matrix):
+    """The largest eigenvalues of a real matrix, with vectors of length 1."""
+    w, v = np.linalg.eig(matrix.toarray())
+    first = np.argsort(-w.real)[:2]
+    w, v = w[first], v[:, first]
+    v = v / np.linalg.norm(v, axis=0)
+    return w, v * np.abs(v[0]) / v[0]
+
+
 CASES = [
+    Case(
+        eigenpairs,
+        np.diag([5.0, 2.0, 1.0]).ravel() + 0.3 * array(9),
+        problem=EigenProblem("eigs", FULL, largest_two),
+    ),
     Case(sparse_product, array(6), array(5), pattern=WIDE, check=COMPLEX),
     Case(sparse_product, array(6), array(2, 5), pattern=WIDE, check=COMPLEX),
     Case(sparse_product, array(6), array(2, 4), pattern=WIDE.T),

@@ -184,7 +184,9 @@ CALLS: dict[str, Call] = {
     "scipy.sparse.diags_array": lambda f, a: f([a[0], a[1, :2]], offsets=[0, 1]).toarray(),
     "scipy.sparse.linalg.aslinearoperator": lambda f, a: f(csr_array(MATRIX)) @ a[0],
     "scipy.sparse.linalg.eigs": lambda f, a: f(positive(a), 1, v0=np.ones(3))[0],
-    "scipy.sparse.linalg.eigsh": lambda f, a: f(positive(a), 1, v0=np.ones(3))[0],
+    "scipy.sparse.linalg.eigsh": lambda f, a: f(
+        a @ np.conj(a).T + np.eye(3, dtype=a.dtype), 1, v0=np.ones(3)
+    )[0],
     "scipy.sparse.linalg.lsmr": lambda f, a: f(csr_array(MATRIX), a[0], atol=1e-14, btol=1e-14)[0],
     "scipy.sparse.linalg.lsqr": lambda f, a: f(csr_array(MATRIX), a[0], atol=1e-14, btol=1e-14)[0],
     "scipy.sparse.linalg.svds": lambda f, a: f(a, 1, v0=np.ones(3))[1],
