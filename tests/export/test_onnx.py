@@ -12,6 +12,7 @@ import scipy.special
 from onnx_programs import NETWORK, PROGRAMS, gradient, hessian_product, network, tangent
 
 import linad
+import linad.scipy.sparse.eigen  # whose primitive is there once it is imported
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Source, Var
 from linad.errors import ExportError, GuardError

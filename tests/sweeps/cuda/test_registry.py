@@ -1,5 +1,6 @@
 """Which primitives a GPU computes by kernels of linad's own, and which it leaves to others."""
 
+import linad.scipy.sparse.eigen  # noqa: F401  # whose primitive is there once it is imported
 from linad.core.primitive import Primitive
 from linad.sweeps.cuda.routines import ROUTINES
 from linad.sweeps.cuda.target import CUDA
