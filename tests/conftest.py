@@ -44,7 +44,7 @@ def pytest_itemcollected(item):
         item.add_marker(pytest.mark.full)
 
 
-MANY, STAYING = 8, 4
+MANY, STAYING = 6, 6
 """Cases from which a test is a grid, and the part of them, one in so many, that stays in the
 default run."""
 

@@ -355,6 +355,7 @@ def test_complex():
 # Size.
 
 
+@pytest.mark.rest
 def test_a_long_tape_is_linear_and_not_recursive():
     def f(x):
         for _ in range(100_000):

@@ -123,6 +123,7 @@ def test_it_is_what_numpy_does(form):
     np.testing.assert_allclose(pushed, linad.jvp(reference, (C, A, B), (C, A, B)), rtol=1e-12)
 
 
+@pytest.mark.rest
 @pytest.mark.compiles
 @pytest.mark.parametrize(
     "form", [pytest.param(f, marks=pytest.mark.full if f == "numba" else ()) for f in FORMS]

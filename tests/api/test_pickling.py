@@ -67,6 +67,7 @@ def test_they_are_functions_still():
     assert_same(by_first(Model(2.0), X), 4 * X)
 
 
+@pytest.mark.rest
 def test_in_processes_that_are_spawned():
     """As joblib does: the function is sent to workers that start from nothing."""
     context = multiprocessing.get_context("spawn")

@@ -973,6 +973,7 @@ def interpret(steps, x):
     return (*[h * 1.0 for h in handles], *kept)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=80, derandomize=True)
 @given(random_programs(), st.sampled_from(["C", "F"]))
 def test_random_programs(steps, order):

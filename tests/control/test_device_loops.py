@@ -190,6 +190,7 @@ def test_a_limit_stops_the_run(size):
             program.run([np.ones(size), np.eye(size)])
 
 
+@pytest.mark.rest
 def test_compiled():
     """By LLVM, as tests elsewhere run the sources in Python."""
     check(gradient(oscillators), Y, K, H)

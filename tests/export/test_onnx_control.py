@@ -125,6 +125,7 @@ def test_what_has_no_form_in_a_body_is_named_with_its_line():
         linad.onnx(f)(X)
 
 
+@pytest.mark.rest
 def test_batches_of_any_length_in_a_loop():
     def f(w, x):
         h, _ = linad.scan(lambda h, k: (np.tanh(h @ w + k), None), x, np.arange(3.0))

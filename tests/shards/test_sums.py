@@ -96,6 +96,7 @@ def test_solvers_take_a_sum(shards, whole):
     assert np.allclose(root.x, np.linalg.lstsq(*whole)[0], rtol=1e-8)
 
 
+@pytest.mark.rest
 def test_processes_give_the_same_bits_and_name_what_fails(shards):
     with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
         F, alone = (sum_of(squares, shards, executor=e) for e in (pool, None))

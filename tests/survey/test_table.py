@@ -13,6 +13,8 @@ from survey import table as coverage
 from survey.numpy_calls import DIRECTION, MATRIX, quiet
 from survey.table import CONSTANT, DIFFERENTIABLE, RAISES, UNCLASSIFIED
 
+pytestmark = pytest.mark.rest
+
 SECTIONS = (
     *("numpy", "numpy.linalg", "numpy.fft", "Other modules of NumPy", "Ufuncs of NumPy"),
     *("Methods of ufuncs", "numpy.ndarray", "Ufuncs of scipy.special"),
