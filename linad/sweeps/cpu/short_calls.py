@@ -161,10 +161,12 @@ def short_call(
     call = scope["call"]
     numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
     taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
-    given = names[0] if len(names) == 1 else f"({_listed(names)})"
-    if program.makes_results and arrays == [*taken, *texts] and returned == given:
+    together = f"({_listed(names)})"
+    given = returned in (together, *names[: len(names) == 1])
+    if program.makes_results and arrays == [*taken, *texts] and given:
         workspace = program.pool.pop() if program.pool else program.new_workspace()
-        call.entry = entry(scope["plan"], workspace, outside, numbers_given)
+        alone = len(names) == 1 and returned == together
+        call.entry = entry(scope["plan"], workspace, outside, numbers_given, alone)
     return call  # type: ignore[no-any-return]
 
 

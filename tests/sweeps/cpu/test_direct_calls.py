@@ -52,6 +52,11 @@ def test_no_function_of_python_is_called():
     gradient = direct(linad.value_and_grad(lambda x: np.sum(x**2)), x)
     assert calls_of_python(gradient, x) == []
     assert calls_of_python(direct(scaled, x, 2.0), x, 3.0) == ["outside"]
+    alone = direct(linad.grad(lambda x: np.sum(x**2), argnums=(0,)), x)
+    assert calls_of_python(alone, x) == []
+    (found,) = alone(x)
+    np.testing.assert_array_equal(found, 2 * x)
+    assert sys.getrefcount(found) == 2
     assert calls_of_python(gradient, np.ones(4))[:1] == ["__call__"]
 
 
