@@ -38,8 +38,10 @@ ROOMS = {
 ALL = [(room, name) for room, cases in ROOMS.items() for name in cases]
 
 
-# SciPy 1.18 says so of it; what it computes is the same.
-@pytest.mark.filterwarnings("ignore:`distance_matrix` is deprecated:DeprecationWarning")
+# SciPy 1.18 says so of these; what they compute is the same.
+@pytest.mark.filterwarnings(
+    "ignore:`(distance_matrix|minkowski_distance(_p)?)` is:DeprecationWarning"
+)
 @pytest.mark.sweep(part=0.08)
 @pytest.mark.parametrize("room, name", ALL)
 def test_values_and_both_derivatives(room, name):
