@@ -261,6 +261,9 @@ def _line(finding: Finding, terminal: Terminal) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser().print_help(sys.stderr)
+        raise SystemExit(USAGE)
     options = parser().parse_args(arguments)
     try:
         status: int = options.run(options, Terminal.of())

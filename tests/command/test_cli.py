@@ -88,6 +88,13 @@ def check(capsys, function, at, *options):
     return status, printed.out, printed.err
 
 
+def test_no_command_shows_the_commands(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([])
+    assert stopped.value.code == cli.USAGE
+    assert "linad demo" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "function, at",
     [
