@@ -3,7 +3,8 @@ another."""
 
 import pytest
 
-from linad.control import bodies
+from linad.control import bodies, control_primitive
+from linad.jit import specializations
 
 
 @pytest.fixture(autouse=True)
@@ -11,3 +12,10 @@ def no_bodies_from_before():
     bodies._bodies.clear()
     yield
     bodies._bodies.clear()
+
+
+@pytest.fixture
+def by_numpy(monkeypatch):
+    """Programs run by NumPy: for tests where what is recorded counts, not what is compiled."""
+    monkeypatch.setattr(specializations, "compiler_is_off", lambda: True)
+    monkeypatch.setattr(control_primitive, "compiler_is_off", lambda: True)

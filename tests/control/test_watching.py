@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from recorded_loops import agrees
 
 import linad
-from linad.control import control_primitive
 from linad.control.repeat import Repeat
-from linad.jit import specializations
+
+pytestmark = pytest.mark.usefixtures("by_numpy")
 
 X = np.array([0.7, 0.3, 0.5])
 A, B = np.random.default_rng(0).standard_normal((2, 20, 3))
@@ -187,21 +188,10 @@ LOOPS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def by_numpy(monkeypatch):
-    """Programs run by NumPy: what is recorded counts here, not what is compiled."""
-    monkeypatch.setattr(specializations, "compiler_is_off", lambda: True)
-    monkeypatch.setattr(control_primitive, "compiler_is_off", lambda: True)
-
-
 @pytest.mark.sweep(part=0.4)
 @pytest.mark.parametrize("f", LOOPS)
 def test_same_values_and_gradients(f):
-    compiled, gradient = linad.jit(f), linad.jit(linad.grad(f))
-    value, expected = f(X), linad.grad(f)(X)
-    for _ in range(2):  # recorded, and run
-        np.testing.assert_allclose(compiled(X), value, rtol=1e-10)
-        np.testing.assert_allclose(gradient(X), expected, rtol=1e-8, atol=1e-13)
+    agrees(f, X)
 
 
 @pytest.mark.parametrize("f", [descent, adam])
