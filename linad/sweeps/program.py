@@ -8,7 +8,7 @@ in a callback) gets another workspace, and no run can see what another left.
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,9 +194,16 @@ class SweepProgram(ABC):
             workspace = self.borrow()
         except UncompiledError:
             return self._run_by_numpy(arrays)
+        return self._run_with(workspace, lambda: self._run_on_new(workspace, arrays))
+
+    def _run_on_new(self, workspace: Any, arrays: Sequence[Any]) -> tuple[int, list[np.ndarray]]:
+        outputs = [np.empty(*result) for result in self.results]
+        return self.run_in(workspace, arrays, outputs), outputs
+
+    def _run_with(self, workspace: Any, run: Callable[[], tuple[int, list[Any]]]) -> list[Any]:
+        """What ``run()`` makes with a workspace that is borrowed, and is given back."""
         try:
-            outputs = [np.empty(*result) for result in self.results]
-            status = self.run_in(workspace, arrays, outputs)
+            status, results = run()
         except SUSPECT as error:
             if is_own_fault(error):
                 raise internal_error(error, self.tape.name) from error
@@ -205,7 +212,7 @@ class SweepProgram(ABC):
             self.give_back(workspace)
         if status:
             self._raise(status)
-        return outputs
+        return results
 
     def _run_by_numpy(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         """What `run` does, for a program that could not be compiled."""

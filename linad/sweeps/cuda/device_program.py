@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linad.core.failures import SUSPECT, internal_error, is_own_fault
 from linad.core.shapes import size_of
 from linad.errors import FallbackError
 from linad.sweeps.cuda.arrays import Array, moved_in
@@ -94,17 +93,7 @@ class DeviceProgram(SweepProgram):
             If the program needs NumPy, or linad failed to make it.
         """
         workspace = self.borrow()
-        try:
-            status, results = workspace.run(arrays)
-        except SUSPECT as error:
-            if is_own_fault(error):
-                raise internal_error(error, self.tape.name) from error
-            raise
-        finally:
-            self.give_back(workspace)
-        if status:
-            self._raise(status)
-        return results
+        return self._run_with(workspace, lambda: workspace.run(arrays))
 
     def run_in(self, workspace: Any, arrays: Sequence[Any], outputs: list[np.ndarray]) -> int:
         raise FallbackError(f"{self.tape.name}: results of a program on a device lie there")
