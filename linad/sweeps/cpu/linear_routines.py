@@ -13,6 +13,7 @@ one that went into it may be factorised by it (`linad.sweeps.cpu.symmetric_syste
 A singular matrix stops the sweep.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from linad.core.shapes import size_of
@@ -323,6 +324,11 @@ def check_diagonal(lowering: Any, a: Place) -> None:
 
 @routine("inv")
 def inv(lowering: Any, eqn: Equation) -> bool:
+    return invert(lowering, eqn, by_factors)
+
+
+def invert(lowering: Any, eqn: Equation, solve: Callable[[Any, Any, Place], None]) -> bool:
+    """The inverse, by what solves with a matrix in place of the right sides."""
     if not usable(lowering, eqn):
         return False
     out = eqn.outputs[0]
@@ -330,7 +336,7 @@ def inv(lowering: Any, eqn: Equation) -> bool:
     if size_of(out.shape):
         lowering.fill(target, 0)
         lowering.fill(diagonal_of(target), 1)
-        by_factors(lowering, eqn.inputs[0], target)
+        solve(lowering, eqn.inputs[0], target)
     return True
 
 

@@ -14,7 +14,7 @@ from linad.core.shapes import normalize_axis, size_of
 from linad.core.tape import Equation
 from linad.sweeps.cpu import linear_routines, matrix_products
 from linad.sweeps.cpu.blas_lapack import INTEGER, fortran_place, stacked
-from linad.sweeps.cpu.linear_routines import diagonal_of, factorised, letter, usable
+from linad.sweeps.cpu.linear_routines import factorised, letter, usable
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, new_place, spread_over, transposed
 from linad.sweeps.routines import Routine, Routines
@@ -56,15 +56,9 @@ def solve(lowering: Any, eqn: Equation) -> bool:
 
 @SOLVER.lowers("inv")
 def inv(lowering: Any, eqn: Equation) -> bool:
-    if not usable(lowering, eqn):
-        return False
-    out = eqn.outputs[0]
-    target = lowering.result(out)
-    if size_of(out.shape):
-        lowering.fill(target, 0)
-        lowering.fill(diagonal_of(target), 1)
-        _by_factors(lowering, eqn.inputs[0], target, target)
-    return True
+    return linear_routines.invert(
+        lowering, eqn, lambda lowering, a, x: _by_factors(lowering, a, x, x)
+    )
 
 
 def _by_factors(lowering: Any, a: Any, b: Place, target: Place) -> None:
