@@ -56,37 +56,38 @@ def special(symbol: str) -> Any:
 def of_real(function: Any) -> Any:
     """A function of float64, as one that takes float32 as well."""
     from numba.core import types
-    from numba.cuda.extending import intrinsic
 
-    def single(x: Any) -> Any:
-        return types.float32(function(types.float64(x)))
-
-    def double(x: Any) -> Any:
-        return function(x)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        chosen = single if signature.return_type is types.float32 else double
-        return context.compile_internal(builder, chosen, signature, args)
-
-    return intrinsic(lambda context, x: (x(x), generate))
+    return _of_both(function, types.float32, types.float64)
 
 
 def of_complex(function: Any) -> Any:
     """A function of complex128, as one that takes complex64 as well."""
     from numba.core import types
+
+    return _of_both(function, types.complex64, types.complex128)
+
+
+def _of_both(function: Any, narrow: Any, wide: Any) -> Any:
     from numba.cuda.extending import intrinsic
 
     def single(x: Any) -> Any:
-        return types.complex64(function(types.complex128(x)))
+        return narrow(function(wide(x)))
 
     def double(x: Any) -> Any:
         return function(x)
 
+    generate = _by_precision(single, double, narrow)
+    return intrinsic(lambda context, x: (x(x), generate))
+
+
+def _by_precision(single: Any, double: Any, narrow: Any) -> Any:
+    """What compiles the one function where the result is narrow, and else the other."""
+
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        chosen = single if signature.return_type is types.complex64 else double
+        chosen = single if signature.return_type is narrow else double
         return context.compile_internal(builder, chosen, signature, args)
 
-    return intrinsic(lambda context, x: (x(x), generate))
+    return generate
 
 
 def complex_power() -> Any:
@@ -100,8 +101,5 @@ def complex_power() -> Any:
     def double(a: Any, b: Any) -> Any:
         return cmath.exp(b * cmath.log(a))
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        chosen = single if signature.return_type is types.complex64 else double
-        return context.compile_internal(builder, chosen, signature, args)
-
+    generate = _by_precision(single, double, types.complex64)
     return intrinsic(lambda context, a, b: (a(a, a), generate))
