@@ -53,15 +53,20 @@ class CarriedArray:
         Its number among the carries.
     operand : Var
         What it is before the loop.
+    ordered : list of Update
+        The writings in the order of `arrange`.
     """
 
     def __init__(self, carry: int, operand: Any) -> None:
         self.carry, self.operand = carry, operand
         self.reads: list[Access] = []
         self.updates: list[Update] = []
+        self.ordered: list[Update] = []
 
-    def is_in_time(self, when: np.ndarray) -> bool:
-        """Whether all that is read was there before the loop, and the writings have an order.
+    def arrange(self, when: np.ndarray) -> bool:
+        """Put the writings in an order that is that of the repetitions at each entry.
+
+        Returns whether there is one, and all that is read was there before the loop.
 
         Parameters
         ----------
@@ -74,23 +79,19 @@ class CarriedArray:
                 together = order == 0 and read.version <= update.use.version
                 if not (order is None or order == -1 or together):
                     return False
-        return self.in_order(when) is not None
-
-    def in_order(self, when: np.ndarray) -> list[Update] | None:
-        """The writings in an order that is that of the repetitions at each entry, if there is."""
-        waiting, made = list(enumerate(self.updates)), []
+        waiting = list(enumerate(self.updates))
         while waiting:
             for k, u in waiting:
                 others = [(j, _order(v.use.place, u.use.place, when)) for j, v in waiting if j != k]
                 if any([order == 2 for _, order in others]):
-                    return None
+                    return False
                 if not any([order == -1 or (order == 0 and j < k) for j, order in others]):
-                    made.append(u)
+                    self.ordered.append(u)
                     waiting.remove((k, u))
                     break
             else:
-                return None
-        return made
+                return False
+        return True
 
 
 def _order(a: Place, b: Place, when: np.ndarray) -> int | None:

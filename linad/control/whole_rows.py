@@ -335,7 +335,7 @@ class _WholeRows:
                 for j, a in enumerate(outputs)
                 if j != chain.carry and (self._chain_of(a) or [None])[0] is chain
             ]
-            if not whole or elsewhere or not chain.is_in_time(self.when):
+            if not whole or elsewhere or not chain.arrange(self.when):
                 self._fail(chain)
 
     def _chain_of(self, a: Any) -> tuple[CarriedArray, int] | None:
@@ -395,7 +395,7 @@ class _WholeRows:
         """The array after all repetitions."""
         array = chain.operand
         shape, dtype = array.shape, array.dtype
-        for update in chain.in_order(self.when) or []:
+        for update in chain.ordered:
             region = update.use.place.region
             value = self._aligned(update.value, len(region.shape) - len(self.lead))
             if update.operation:
