@@ -97,6 +97,8 @@ def test_attributes(name):
 def test_launch_configurations():
     config = core.LaunchConfig(grid=7, block=BLOCK)
     assert (config.grid, config.block) == ((7, 1, 1), (BLOCK, 1, 1))
+    config = core.LaunchConfig(grid=(2, 3, 1), block=(4, 5, 6))  # of a user's
+    assert (config.grid, config.block) == ((2, 3, 1), (4, 5, 6))
 
 
 def test_libraries_have_names():

@@ -206,6 +206,24 @@ class FakeDevice(Device):
 
         stream.add(work)
 
+    def grid_kernel(self, call):
+        return call.function
+
+    def launch_grid(self, kernel, call, words, stream):
+        self.counts["launch"] += 1
+        count = sum(1 + o.ndim for o in call.described)
+
+        def work():
+            self.check(words, 8 * count)
+            given, operands = iter(elements(words, count, np.dtype(np.int64)).tolist()), []
+            for dtype, ndim, is_array in call.described:
+                address, shape = next(given), tuple(next(given) for _ in range(ndim))
+                a = elements(address, np.prod(shape, dtype=int), np.dtype(dtype)).reshape(shape)
+                operands.append(a if is_array else a[()])
+            kernel.in_python(*operands)
+
+        stream.add(work)
+
     def graph(self, issue):
         self.counts["graph"] += 1
         recording = Recording(4 + 8 * self.counts["graph"])
