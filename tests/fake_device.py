@@ -278,6 +278,7 @@ class Foreign:
     def __init__(self, device, array, stream=1, **more):
         self.memory, self.device = device.put(array, stream), device
         self.shape, self.dtype = np.shape(array), np.asarray(array).dtype
+        self.ndim = len(self.shape)
         self.stream, self.more = stream, more
 
     @property

@@ -56,7 +56,7 @@ class NvidiaDevice(Device):
             self.device = self.core.Device()
             self.device.set_current()
             self.capability = tuple(self.device.compute_capability)
-            self.blocks = WAVES * self.device.properties.multiprocessor_count
+            self.block, self.blocks = BLOCK, WAVES * self.device.properties.multiprocessor_count
         except Exception as problem:  # of the driver's, or that it is missing
             raise DeviceError(f"cuda: there is no GPU to run on: {problem}") from problem
         self.streams: dict[int, Any] = {
@@ -131,8 +131,8 @@ class NvidiaDevice(Device):
         return self.core.ObjectCode.from_cubin(cubin.code).get_kernel(ENTRY)
 
     def launch(self, kernel: Any, extent: int, words: int, status: int, stream: Any) -> None:
-        blocks = max(1, min(-(-extent // BLOCK), self.blocks))
-        self._launch(kernel, blocks, BLOCK, (words, 0, extent, status), stream)
+        blocks = max(1, min(-(-extent // self.block), self.blocks))
+        self._launch(kernel, blocks, self.block, (words, 0, extent, status), stream)
 
     def launch_grid(self, kernel: Any, call: GridCall, words: int, stream: Any) -> None:
         self._launch(kernel, call.blocks, call.threads, (words, 0, 0, 0), stream)

@@ -15,7 +15,7 @@ from linad.sweeps.cuda.grid_compiler import ptx_of_user
 from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
-from linad.sweeps.expansions import expanded
+from linad.sweeps.expansions import ON_GRIDS, expanded
 from linad.sweeps.instructions import GridCall
 from linad.sweeps.loop_reductions import axes_of, is_reduction
 from linad.sweeps.loop_templates import WrittenLoop, written
@@ -63,7 +63,7 @@ class CudaTarget(Target):
         return written(self.name, write, loop, places, stored)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
-        return expanded(tape), {}
+        return expanded(tape, ON_GRIDS), {}
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive: Any = eqn.primitive
