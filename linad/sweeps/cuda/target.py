@@ -7,7 +7,11 @@ import numpy as np
 
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.cuda import grid_kernels, user_kernels
+from linad.sweeps.cuda import (
+    compositions as compositions,  # tells the table of programs
+    grid_kernels,
+    user_kernels,
+)
 from linad.sweeps.cuda.compiler import ptx_of
 from linad.sweeps.cuda.cubins import Cubin, cubin_of, cubin_of_user
 from linad.sweeps.cuda.device_functions import HERE
