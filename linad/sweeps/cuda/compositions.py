@@ -39,9 +39,7 @@ def composes(*names: str) -> Callable[[Form], Form]:
 
 def _program(form: Form, eqn: Equation) -> Tape | None:
     recorder = RecordTrace()
-    ins = [
-        recorder.input(np.ones(a.shape, a.dtype)) if isinstance(a, Var) else a for a in eqn.inputs
-    ]
+    ins = [recorder.input(_example(a)) if isinstance(a, Var) else a for a in eqn.inputs]
     with np.errstate(all="ignore"), recorder:
         found = form(*ins, **eqn.params)
         if found is None:
@@ -58,6 +56,14 @@ def _program(form: Form, eqn: Equation) -> Tape | None:
     equations = needed(recorder.equations, nodes)
     ends = tree.row(len(inputs)), tree.row(len(nodes))
     return Tape(eqn.primitive.name, inputs, equations, nodes, *ends)
+
+
+def _example(a: Var) -> Any:
+    """An array to record with; a matrix is regular."""
+    found = np.ones(a.shape, a.dtype)
+    if len(a.shape) > 1 and a.dtype.kind in "fc":
+        found += np.eye(*a.shape[-2:], dtype=a.dtype)
+    return found
 
 
 def _given(function: Any, *args: Any, **params: Any) -> dict[str, Any]:
