@@ -9,7 +9,6 @@ otherwise, the function runs again and another variant is kept.
 import functools
 import logging
 import types
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
@@ -18,6 +17,7 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.core import device_arrays, tree
+from linad.core.callers import warn_user
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
 from linad.core.error_state import is_loud
@@ -345,11 +345,10 @@ class Jitted(_Entered, Generic[P, R]):
         last = list(variants)[-1:]  # another thread may have taken it away
         guards = [e for v in last for e in v.tape.equations if e.primitive.name == "guard"]
         place = f" at {guards[-1].source}" if guards and guards[-1].source else ""
-        warnings.warn(
+        warn_user(
             f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "
             f"{len(variants)} times{place}; from now on other paths run uncompiled. "
-            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths",
-            stacklevel=4,
+            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths"
         )
 
     def _shorten(self, arguments: Signature, variant: Variant) -> None:
