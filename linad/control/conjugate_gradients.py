@@ -26,7 +26,7 @@ from linad.sweeps.expansions import ON_GRIDS
 from linad.transforms.record import node_of
 
 
-class State(NamedTuple):
+class Approximation(NamedTuple):
     """An approximate solution, and the direction in which it goes on."""
 
     x: Any
@@ -49,18 +49,18 @@ def conjugate_gradients(product: Callable[[Any], Any], b: Any, rtol: float, most
     """
     wanted = rtol * rtol * np.sum(b * b)
 
-    def goes_on(s: State) -> Any:
+    def goes_on(s: Approximation) -> Any:
         return (s.size > wanted) & (s.products < most)
 
-    def step(s: State) -> State:
+    def step(s: Approximation) -> Approximation:
         image = product(s.direction)
         a = s.size / np.sum(s.direction * image)
         rest = s.rest - a * image
         size = np.sum(rest * rest)
         direction = rest + size / s.size * s.direction
-        return State(s.x + a * s.direction, rest, direction, size, s.products + 1)
+        return Approximation(s.x + a * s.direction, rest, direction, size, s.products + 1)
 
-    return while_loop(goes_on, step, State(np.zeros_like(b), b, b, np.sum(b * b), 0)).x
+    return while_loop(goes_on, step, Approximation(np.zeros_like(b), b, b, np.sum(b * b), 0)).x
 
 
 def _program(eqn: Equation) -> Tape | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 def is_cuda_kernel(function: Any) -> bool:
     """Whether `numba.cuda.jit` made a function, for a device or for Numba's simulator of one."""
-    return type(function).__module__.startswith(("numba.cuda", "numba_cuda"))
+    made_there = type(function).__module__.startswith(("numba.cuda", "numba_cuda"))
+    return made_there and (hasattr(function, "py_func") or hasattr(function, "fn"))
 
 
 def python_function(kernel: Any) -> types.FunctionType:

@@ -14,7 +14,7 @@ import itertools
 import textwrap
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -121,6 +121,15 @@ class _OnHost(ast.NodeTransformer):
             return self.generic_visit(node)
         if len(path) == 2 and path[0] in INDICES and path[1] in AXES:
             return _expression(f"_at[{INDICES.index(path[0])}, {AXES.index(path[1])}]")
+        self._refuse(path)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        path = self._in_cuda(node)
+        if path is not None:
+            self._refuse(path)
+        return node
+
+    def _refuse(self, path: tuple[str, ...]) -> NoReturn:
         raise KernelError(
             f"{self.function.__name__}: cuda.{'.'.join(path)} has no counterpart on the host, "
             f"where the kernel runs to be recorded; pass host=, a function that does the same to "
@@ -140,7 +149,10 @@ class _OnHost(ast.NodeTransformer):
             node = node.value
             if getattr(self._value(node), "__name__", "") in MODULES:
                 return tuple(names)
-        return None
+        value = self._value(node)  # of what was imported from there
+        if is_cuda_kernel(value) or not str(getattr(value, "__module__", "")).startswith(MODULES):
+            return None
+        return getattr(value, "__name__", ast.unparse(node)), *names
 
     def _value(self, node: ast.expr) -> Any:
         """What a dotted name stands for outside of the kernel; None if that is nothing."""

@@ -18,6 +18,7 @@ from grid_examples import (
 )
 from kernels_in_python import kernels_in_python
 from numba import cuda
+from numba.cuda import blockDim, grid, syncthreads as barrier
 
 import linad
 from linad.errors import ArgumentError, KernelError, WrongRuleError
@@ -127,6 +128,28 @@ def test_a_plan_says_what_is_launched():
     assert names.count("call of @damped") == 2
     assert names.count("call of @damped.adjoint") == 2
     assert not report.fallbacks
+
+
+@cuda.jit
+def with_imported_names(c):
+    i, n = grid(1), blockDim.x
+    if i < c.size:
+        c[i] *= n
+
+
+@cuda.jit
+def with_one_that_is_not_known(c):
+    barrier()
+    c[0] = 1
+
+
+@pytest.mark.usefixtures("in_python")
+def test_names_that_are_imported():
+    c = np.arange(4.0)
+    linad.primitive(with_imported_names, writes="c", grid=(2, 3))(c)
+    np.testing.assert_array_equal(c, 3 * np.arange(4.0))
+    with pytest.raises(KernelError, match="cuda.syncthreads has no counterpart on the host"):
+        linad.primitive(with_one_that_is_not_known, writes="c", grid=(1, 1))(c)
 
 
 @cuda.jit
