@@ -15,7 +15,7 @@ from numba import cuda
 import linad
 from linad.sweeps.cuda.grid_kernels import GridKernel
 from linad.sweeps.cuda.target import CUDA
-from linad.sweeps.instructions import GridCall, Operand
+from linad.sweeps.instructions import GridCall, GridOperand
 from linad.sweeps.kernel_dtypes import NAMES
 
 
@@ -60,7 +60,11 @@ def test_kernels_of_users():
 
 @pytest.mark.parametrize("dtype", NAMES)
 def test_dtypes_of_users_kernels(dtype):
-    described = Operand(dtype, 2, True), Operand(dtype, 1, True), Operand(dtype, 0, False)
+    described = (
+        GridOperand(dtype, 2, True),
+        GridOperand(dtype, 1, True),
+        GridOperand(dtype, 0, False),
+    )
     check(CUDA.ptx_of(GridCall(GridKernel(moved, 1, None, None, ""), described, 1, 1, [], [], "")))
 
 

@@ -70,7 +70,7 @@ class KernelCall:
         return sum([min(size, most) for size in sizes.values()])
 
 
-class Operand(NamedTuple):
+class GridOperand(NamedTuple):
     """What a kernel of a user's gets."""
 
     dtype: str
@@ -86,7 +86,7 @@ class GridCall:
     ----------
     function : GridKernel
         See `linad.sweeps.cuda.grid_kernels`.
-    described : tuple of Operand
+    described : tuple of GridOperand
         For each operand NumPy's short name of its dtype, and how many axes it has.
     blocks, threads : tuple of int
         Of the grid, and of a block, along three axes.
@@ -103,7 +103,7 @@ class GridCall:
     def __init__(
         self,
         function: Any,
-        described: tuple[Operand, ...],
+        described: tuple[GridOperand, ...],
         blocks: tuple[int, int, int],
         threads: tuple[int, int, int],
         words: list[Any],

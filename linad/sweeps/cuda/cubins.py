@@ -21,7 +21,7 @@ from linad.sweeps import kernel_dtypes
 from linad.sweeps.cpu import complex_numbers, kernel_cache as cache, native, number_pairs
 from linad.sweeps.cuda import compiler, complex_functions, device_functions, digamma, grid_loops
 from linad.sweeps.cuda.grid_compiler import ptx_of_user
-from linad.sweeps.instructions import Operand
+from linad.sweeps.instructions import GridOperand
 
 PACKAGES = ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "llvmlite")
 
@@ -97,7 +97,7 @@ def cubin_of(source: str, capability: tuple[int, int] = compiler.COMPUTE_CAPABIL
 @functools.cache
 def cubin_of_user(
     kernel: Any,
-    described: tuple[Operand, ...],
+    described: tuple[GridOperand, ...],
     capability: tuple[int, int] = compiler.COMPUTE_CAPABILITY,
 ) -> Cubin:
     """The machine code of a kernel of a user's, as `linad.sweeps.cuda.grid_compiler.ptx_of_user`.

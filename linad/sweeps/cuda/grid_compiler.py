@@ -13,19 +13,19 @@ from linad.core.cuda_kernels import is_cuda_kernel, python_function
 from linad.sweeps.cpu import native
 from linad.sweeps.cuda.compiler import COMPUTE_CAPABILITY, array_maker, check_packages, compiled
 from linad.sweeps.cuda.grid_kernels import entry_source
-from linad.sweeps.instructions import Operand
+from linad.sweeps.instructions import GridOperand
 from linad.sweeps.kernel_dtypes import NAMES
 
 
 def ptx_of_user(
-    kernel: Any, described: Sequence[Operand], capability: tuple[int, int] = COMPUTE_CAPABILITY
+    kernel: Any, described: Sequence[GridOperand], capability: tuple[int, int] = COMPUTE_CAPABILITY
 ) -> str:
     """Compile a kernel of a user's; else as `linad.sweeps.cuda.compiler.ptx_of`.
 
     Parameters
     ----------
     kernel : GridKernel
-    described : sequence of Operand
+    described : sequence of GridOperand
     capability : tuple of int
     """
     check_packages()

@@ -25,7 +25,7 @@ from linad.core.tape import Equation
 from linad.errors import ArgumentError
 from linad.sweeps.cpu.user_functions import operands_of
 from linad.sweeps.cuda.threads_on_host import host_form
-from linad.sweeps.instructions import GridCall, Operand
+from linad.sweeps.instructions import GridCall, GridOperand
 from linad.sweeps.kernel_dtypes import name_of_dtype
 
 Size = tuple[int, int, int]
@@ -132,7 +132,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     words, places = found
     described = tuple(
         [
-            Operand(
+            GridOperand(
                 str(name_of_dtype(p.dtype)), len(p.shape), bool(p.shape) or k in call.overwrites
             )
             for k, p in enumerate(places)
@@ -145,7 +145,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
-def entry_source(described: Sequence[Operand]) -> str:
+def entry_source(described: Sequence[GridOperand]) -> str:
     """The source of the entry that calls a kernel with such operands."""
     given, k = [], 0
     for dtype, ndim, is_array in described:
