@@ -328,6 +328,19 @@ def fake_gpu(compiled=False, **options):
         yield device
 
 
+@contextlib.contextmanager
+def transfers(device):
+    """The sizes of all that is copied to the host within, in bytes."""
+    sizes, download = [], device.download
+
+    def counted(array, *where):
+        sizes.append(array.nbytes)
+        download(array, *where)
+
+    with mock.patch.object(device, "download", counted):
+        yield sizes
+
+
 def bytes_in_use(device):
     """What is allocated, when all work is done."""
     gc.collect()
