@@ -458,7 +458,9 @@ def run(dry, short):
     device = target_here().device
     environment(device)
     parts = {
-        "programs": lambda: [compare(name, f, args) for name, (f, *args) in programs().items()],
+        "programs, equal to the CPU": lambda: [
+            compare(name, f, args) for name, (f, *args) in programs().items()
+        ],
         "streams": two_streams,
         "threads": lambda: one_thread_and_many(device),
         "rules in place": lambda: in_place(device),
