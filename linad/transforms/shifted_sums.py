@@ -8,8 +8,8 @@ Entry by entry it is
 
 so between two ends of windows ``out`` is one elementwise expression of shifted operands. The
 axes are cut at the ends; each piece is one write, and fuses into one loop. An array as large as
-the sum, added to it, is a window that is all of it. A slice of an elementwise expression is the expression of the slices; a slice of a sum is the sum of the parts
-that lie in it.
+the sum, added to it, is a window that is all of it. A slice of an elementwise expression is the
+expression of the slices; a slice of a sum is the sum of the parts that lie in it.
 """
 
 import itertools

@@ -29,7 +29,7 @@ FIRST, LAST, INNER = slice(None, 1), slice(-1, None), slice(1, -1)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "one, other",
     [
         ((INNER, FIRST), (INNER, LAST)),
         ((INNER, INNER), (INNER, LAST)),

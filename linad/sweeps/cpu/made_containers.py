@@ -120,7 +120,7 @@ class Recipe:
     def _add(self, value: Any, holder: int, place: int) -> None:
         """Add the step of a value, and those of what it holds."""
         number = len(self._steps)
-        kinds = {tuple: TUPLE, list: LIST, dict: DICT}
+        kinds: dict[type, int] = {tuple: TUPLE, list: LIST, dict: DICT}
         if id(value) in self._slots:
             self._steps.append([RESULT, self._slots[id(value)], holder, place, 0])
         elif type(value) not in kinds:
