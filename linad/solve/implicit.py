@@ -236,7 +236,11 @@ def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) 
 def solution_wrt_theta(
     y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
 ) -> JacobianOperator:
-    J = linearize(lambda theta: equation.residual(y, theta), theta)[1]
+    def residual(theta: Any) -> Any:
+        # x belongs to this trace too, so that g may write into np.zeros_like(x).
+        return equation.residual(np.array(y, like=theta), theta)
+
+    J = linearize(residual, theta)[1]
     return -(Inverse(equation, y, theta) @ J)
 
 
