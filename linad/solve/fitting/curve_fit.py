@@ -250,7 +250,7 @@ def _solve(
 ) -> FitResult:
     unknown = parameters.unknown
     unknown.start = parameters.start
-    box = as_box(name, parameters.bounds(bounds), unknown)
+    box = as_box(name, parameters.bounds(bounds), unknown, parameters.names)
     lower = np.full(parameters.start.shape, -np.inf) if box is None else box.lower
     upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
     options = {"disp": verbose == 2, "loss": loss, "f_scale": f_scale, **options}
