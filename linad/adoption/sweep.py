@@ -349,9 +349,7 @@ def functions_of(space: Space, file: str) -> list[types.FunctionType]:
     return [
         f
         for f in live_objects_of(lambda kind: kind is types.FunctionType)
-        if f.__globals__ is space
-        and f.__code__.co_filename == file
-        and not _is_body(f.__code__)
+        if f.__globals__ is space and f.__code__.co_filename == file and not _is_body(f.__code__)
     ]
 
 

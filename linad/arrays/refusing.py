@@ -227,7 +227,7 @@ def _of_numpy(name: str) -> str:
 
 
 def _mirror(module: str) -> Any:
-    """The room that mirrors one of SciPy's, by its name, since it stands above; None without one."""
+    """The room that mirrors one of SciPy's, by name, since it stands above; None without one."""
     try:
         return importlib.import_module(f"linad.{module}")
     except ModuleNotFoundError:

@@ -36,9 +36,7 @@ class Box:
         return ~(held | (self.lower == self.upper))
 
 
-def as_box(
-    name: str, bounds: Any, unknown: Any, names: list[str] | None = None
-) -> Box | None:
+def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) -> Box | None:
     """What a user gave as bounds; None where nothing is bounded.
 
     Parameters

@@ -176,7 +176,7 @@ def _evaluated(
 
 
 def _between(fit: Any, t: float) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """Many points for each data set, model and band there; None of a model of these points alone."""
+    """Many points for each data set, model and band there; None if the model refuses them."""
     leaves, structure = tree.flatten(fit.xdata)
     given = [np.asarray(leaf) for leaf in leaves]
     fine = [_fine(x) for x in given]
