@@ -177,7 +177,9 @@ def _called(frame: Any, now: list[Any]) -> Asked:
             written, found, owner = [], None, None
     if not written:
         return Asked("call")
-    return Asked("call", public_name(found) or ".".join(written), found, owner)
+    of = _name_of_object(owner)
+    name = f"{of}.{written[-1]}" if of else public_name(found)
+    return Asked("call", name or ".".join(written), found, owner)
 
 
 def _named(frame: Any, name: str) -> Any:
@@ -206,7 +208,7 @@ def public_name(function: Any) -> str:
         module = "numpy"
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
-        return ""
+        return _name_of_object(function)
     root = module.partition(".")[0]
     if root == "builtins":
         return name
@@ -215,6 +217,17 @@ def public_name(function: Any) -> str:
     parts = module.split(".")
     private = next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))
     return ".".join([*parts[: max(private, 1)], name]).removeprefix("_")
+
+
+def _name_of_object(x: Any) -> str:
+    """``"scipy.stats.norm"`` for an object that SciPy has by a name, though its class has
+    another; "" for others."""
+    parts = type(x).__module__.split(".")
+    if parts[0] != "scipy":
+        return ""
+    public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), parts))
+    names = [name for name, value in vars(sys.modules[public]).items() if value is x]
+    return f"{public}.{names[0]}" if names else ""
 
 
 def public_names(module: Any) -> list[str]:
