@@ -237,8 +237,9 @@ def solution_wrt_theta(
     y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
 ) -> JacobianOperator:
     def residual(theta: Any) -> Any:
-        # x belongs to this trace too, so that g may write into np.zeros_like(x).
-        return equation.residual(np.array(y, like=theta), theta)
+        x = np.zeros(y.shape, y.dtype, like=theta)  # of this trace too: g may write into
+        x[:] = y  # what it makes like x
+        return equation.residual(x, theta)
 
     J = linearize(residual, theta)[1]
     return -(Inverse(equation, y, theta) @ J)
