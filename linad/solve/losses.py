@@ -81,6 +81,14 @@ class Loss:
             )
         return values
 
+    def influence(self, r: Any) -> Any:
+        """ρ' r: its product with J^T is the gradient of the cost. Residuals may be traced."""
+        if r.dtype.kind == "c":
+            return self.influence(r.real) + 1j * self.influence(r.imag)
+        flat = r.reshape(-1)
+        _, first, _ = self.function((flat / self.scale) ** 2)
+        return (first * flat).astype(r.dtype).reshape(r.shape)
+
     def cost(self, r: Any) -> float:
         """½ c² Σ ρ."""
         return float(0.5 * self.scale**2 * np.sum(self._values(r)[0]))
