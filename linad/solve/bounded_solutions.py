@@ -103,21 +103,21 @@ def sides_of(name: str, bounds: Any, x0: Any, of_vector: bool) -> tuple[Any, Any
         )
     sides = []
     for side, given, none in zip(("lower", "upper"), bounds, (-np.inf, np.inf), strict=True):
-        what = f"{name}: the {side} bounds"
         if as_vector:
-            vector = _entries(what, given, none, (n,), np.dtype(float))
+            vector = _entries(name, side, given, none, (n,), np.dtype(float))
             parts = split(vector, slots)
         elif given is None or is_number(given) or getattr(given, "shape", None) == ():
             parts = [given] * len(slots)
         elif tree.is_leaf(structure):
             parts = [given]
         else:
+            what = f"{name}: the {side} bounds"
             try:
                 parts = tree.flatten_like(without_none(given, none), structure, what)
             except (TypeError, ValueError) as error:
                 raise TreeError(f"{what} are not a container like x0") from error
         made = [
-            _entries(what, part, none, slot.shape, slot.dtype)
+            _entries(name, side, part, none, slot.shape, slot.dtype)
             for part, slot in zip(parts, slots, strict=True)
         ]
         sides.append(tree.unflatten(structure, made))
@@ -146,7 +146,9 @@ def _by_sides(name: str, bounds: Any, n: int) -> tuple[Any, Any]:
     return [pair[0] for pair in bounds], [pair[1] for pair in bounds]
 
 
-def _entries(what: str, given: Any, none: float, shape: tuple[int, ...], dtype: Any) -> Any:
+def _entries(
+    name: str, side: str, given: Any, none: float, shape: tuple[int, ...], dtype: Any
+) -> Any:
     """Bounds of an array of unknowns: an array of the same shape and dtype."""
     if isinstance(given, (list, tuple)):
         given = [none if v is None else v for v in given]
@@ -159,14 +161,15 @@ def _entries(what: str, given: Any, none: float, shape: tuple[int, ...], dtype: 
             values = [none if v is None else v for v in np.ravel(given)]
             given = np.array(values, float).reshape(np.shape(given))
         except (TypeError, ValueError) as error:
-            raise OptionError(f"{what} must be numbers, or None: {error}") from error
+            raise OptionError(f"{name}: bounds must be numbers or None: {error}") from error
     if given.dtype.kind not in "biuf":
-        raise OptionError(f"{what} must be real numbers, got dtype {given.dtype}")
+        raise OptionError(f"{name}: bounds must be real numbers, got dtype {given.dtype}")
     try:
         given = np.broadcast_to(given, shape)
     except ValueError as error:
         raise ShapeError(
-            f"{what} must have the shape {shape} of x0, or be a number; got {np.shape(given)}"
+            f"{name}: the {side} bounds must have the shape {shape} of x0, or be a number; got "
+            f"{np.shape(given)}"
         ) from error
     return given.astype(dtype)
 

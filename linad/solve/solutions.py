@@ -28,9 +28,9 @@ from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
 from linad.solve.bounded_solutions import as_vector, sides_of, stationary
 from linad.solve.compiled_least_squares import least_squares_loop
+from linad.solve.compiled_minima import minimum_loop
 from linad.solve.compiled_newton import loop_of
 from linad.solve.compiled_systems import linear_loop
-from linad.solve.compiled_trust_region import minimum_loop
 from linad.solve.implicit import solved, start_of
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS, Loss
@@ -432,7 +432,9 @@ def least_squares(
         raise DTypeError(
             "least_squares: x0 is complex; fit its real and imaginary parts, as two arrays"
         )
+    told = {name: v for name, v in options.items() if name not in {"loss", "f_scale"}}
     robust = None if loss == "linear" else Loss(loss, options.get("f_scale", 1.0))
+    loop = least_squares_loop(r, solver, told, robust, bounds is not None)
 
     def gradient(x: Any, *given: Any) -> Any:
         y, pull = vjp(lambda x: r(x, *given), x)
@@ -446,7 +448,6 @@ def least_squares(
         def solve(x: Any, given: Any) -> Any:
             return solver(lambda x: r(x, *given), x, **options)
 
-        loop = least_squares_loop(r, solver, options)
         return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)
 
     def solve_within(x: Any, given: Any) -> Any:
@@ -456,4 +457,4 @@ def least_squares(
     x0 = start_of(x0, theta, "least_squares")
     given = (*sides_of("least_squares", bounds, x0, of_vector=False), *theta)
     equations = stationary(gradient)
-    return solved("least_squares", equations, solve_within, x0, given, linear_solver, rtol)
+    return solved("least_squares", equations, solve_within, x0, given, linear_solver, rtol, loop)

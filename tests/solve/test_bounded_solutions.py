@@ -171,7 +171,7 @@ class TestRefusals:
             ([(0, 1)] * 3, OptionError, "bounds must have 4 pairs"),
             ([(0, 1, 2)] * 4, OptionError, r"bounds\[0\] must be a pair"),
             ((np.zeros(3), 1.0), ShapeError, r"the lower bounds must have the shape \(4,\)"),
-            ((0.0, "high"), OptionError, "the upper bounds must be numbers"),
+            ((0.0, "high"), OptionError, "bounds must be numbers"),
             (3.0, OptionError, "bounds must be"),
             ((1.0, 0.0), OptionError, "lower end below an upper one"),
         ],
