@@ -104,11 +104,11 @@ MODES = {
 
 
 def agree(f):
-    """Compiled numbers against those outside of programs."""
+    """Compiled numbers against those outside of programs, to the six digits that fits promise."""
     made = linad.jit(f)
     made(POINT), made(POINT)
     found = made(1.1 * POINT)
-    np.testing.assert_allclose(found, f(1.1 * POINT), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found, f(1.1 * POINT), rtol=1e-6, atol=1e-6)
 
 
 @full
@@ -141,7 +141,7 @@ def test_the_solver_itself_does_not_run(name, monkeypatch):
     monkeypatch.setattr("linad.solve.implicit._solution", fails)
     made(1.1 * POINT)
     monkeypatch.undo()
-    np.testing.assert_allclose(made(1.1 * POINT), f(1.1 * POINT), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(made(1.1 * POINT), f(1.1 * POINT), rtol=1e-6, atol=1e-6)
 
 
 @full
@@ -186,10 +186,12 @@ def test_failures_are_named(name):
 def test_a_solution_within_a_solution():
     def outer(a):
         def f(x):
-            y = solve.minimum(lambda y: np.sum(np.cosh(y) - x * y), np.zeros(2), **TIGHT)
+            y = solve.minimum(
+                lambda y: np.sum(np.cosh(y) - x * y), np.zeros(2), solver=solve.newton_cg
+            )
             return np.sum((y - a) ** 2) + 0.1 * np.sum(x**4)
 
-        return solve.minimum(f, np.zeros(2), solver=solve.newton_cg)
+        return solve.minimum(f, np.zeros(2), solver=solve.lbfgs, gtol=1e-7, ftol=0.0)
 
     a = np.array([0.5, -0.3])
     for g in (outer, linad.grad(lambda a: np.sum(outer(a) ** 2))):
