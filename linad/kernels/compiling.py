@@ -54,8 +54,9 @@ def module_of(program: KernelProgram) -> str:
     """The source of a module that defines the program."""
     parts = ["import math", "", "import numpy as np"]
     text = source_of(program)
-    if "grown(" in text:
-        parts += ["", "from linad.kernels.stacks import grown"]
+    called = [name for name in ("any_order", "grown") if f"{name}(" in text]
+    if called:
+        parts += ["", f"from linad.kernels.in_python import {', '.join(called)}"]
     return "\n".join([*parts, "", "", text])
 
 

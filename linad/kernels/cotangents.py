@@ -152,7 +152,9 @@ class Cotangents(BackwardNeeds):
         """Statements about cotangents, in a loop over the seeds if there are several."""
         if not body or not self.seed:
             return body
-        return [For(self.seed[0].parts[0], ZERO, self.seeds()[0], ONE, body)]
+        straight = all([isinstance(s, (Let, Put)) for s in body])
+        seed = self.seed[0].parts[0]
+        return [For(seed, ZERO, self.seeds()[0], ONE, body, any_order=straight)]
 
     def handed_on_once(self, work: list[Planned]) -> list[Statement]:
         """Cotangents handed on for one seed."""

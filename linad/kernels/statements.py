@@ -37,13 +37,17 @@ class Put(Statement):
 
 @dataclass
 class For(Statement):
-    """``for name in range(start, stop, step)``; nothing else assigns the name."""
+    """``for name in range(start, stop, step)``; nothing else assigns the name.
+
+    ``any_order`` is whether turns neither read nor write what another one writes.
+    """
 
     name: str
     start: Expr
     stop: Expr
     step: Expr
     body: list[Statement]
+    any_order: bool = field(default=False, kw_only=True)
 
 
 @dataclass
@@ -205,7 +209,8 @@ def _lines_of(s: Statement) -> list[str]:
         return [f"{s.array}[{index}] {'+' * s.adds}= {text(s.value)}"]
     if isinstance(s, For):
         bounds = ", ".join([text(e) for e in _bounds(s)])
-        return [f"for {s.name} in range({bounds}):", *lines(s.body)]
+        numbers = f"any_order(range({bounds}))" if s.any_order else f"range({bounds})"
+        return [f"for {s.name} in {numbers}:", *lines(s.body)]
     if isinstance(s, WhileLoop):
         return [f"while {text(s.test)}:", *lines(s.body)]
     if isinstance(s, If):
