@@ -7,7 +7,7 @@ again under new names, and hands cotangents on, last statement first. Values tha
 index or test needs are neither kept nor brought back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.checkpoints import LoopSegments, loops_in_segments
@@ -30,6 +30,7 @@ from linad.kernels.expressions import (
 )
 from linad.kernels.needs import Run, walk_runs
 from linad.kernels.partials import Derivative, Values
+from linad.kernels.pieces import exposed, in_pieces, is_by_pieces
 from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
@@ -44,6 +45,7 @@ from linad.kernels.statements import (
     Statement,
     Swap,
     WhileLoop,
+    assigned,
     reads,
     written,
 )
@@ -52,14 +54,28 @@ from linad.kernels.statements import (
 class AdjointMaker(Cotangents):
     """Makes the adjoint of a program with respect to some of its arguments."""
 
-    def __init__(self, program: KernelProgram, active: Sequence[str], seeded: bool = False) -> None:
+    def __init__(
+        self,
+        program: KernelProgram,
+        active: Sequence[str],
+        seeded: bool = False,
+        pieces: bool = False,
+    ) -> None:
         super().__init__(program, active, seeded)
+        self.pieces: set[int] = set()  # the ids of loops that go through pieces
+        self.own: dict[int, set[str]] = {}  # scalars that each of their turns has for itself
+        self.keeping: set[int] = set()  # those that keep values, a piece at a time
+        self.first_time: set[int] = set()  # those that are run only then
         self.segments: dict[int, LoopSegments | None] = {}
         self.repeats = False
         chosen = {id(s) for s in loops_in_segments(program)}
         for s, mine in zip(_loops(program.body), _loops(self.body), strict=True):
             if id(s) in chosen and pushes(self.forward(mine.body, frozenset([mine.name]))):
                 self.segments[id(mine)] = None
+        if pieces and not self.segments:
+            for k, loop in enumerate(self.body):
+                if is_by_pieces(loop) and self.may_be_cut(k, loop):
+                    self.pieces.add(id(loop))
 
     def stack_of(self, kind: str) -> str:
         """The stack on which values of a kind are kept."""
@@ -86,6 +102,10 @@ class AdjointMaker(Cotangents):
             elif isinstance(s, For) and id(s) in self.segments:
                 made = self.segments[id(s)] = self.cut(s)
                 out += made.forward(self.plain(s.body))
+            elif id(s) in self.pieces:
+                assert isinstance(s, For)
+                if self.plain(s.body) and id(s) not in self.first_time:
+                    out.append(in_pieces(s, self.plain_turns(s), self.integer))
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
@@ -125,7 +145,7 @@ class AdjointMaker(Cotangents):
             elif isinstance(s, New):
                 out.append(s)
                 if s.array in self.varied:
-                    out.append(self.new_bar(s.array))
+                    out.append(self.new_bar(s.array, s.in_turn))
             elif isinstance(s, Swap):
                 out.append(s)
                 if not self.repeats:  # then cotangents have their names already
@@ -181,6 +201,63 @@ class AdjointMaker(Cotangents):
         again = with_room([For(s.name, segments.begin, segments.end, ONE, inner)])
         return segments.backward(again, self.backward(s.body, around))
 
+    # Loops in pieces.
+
+    def may_be_cut(self, k: int, s: For) -> bool:
+        """Whether a loop may go through pieces.
+
+        One that keeps values is run again, piece by piece, so that each piece keeps its own. That
+        is the same run if nothing that it reads has been written since, by itself or by what
+        follows, and if nothing before it needs what it has written. Where nothing needs what it
+        writes, it is run only then, for the first time.
+        """
+        if not all([self.steady_here(e, frozenset()) for e in (s.start, s.stop)]):
+            return False
+        parts = [p for t in walk_runs(s.body) for p in (t.parts if isinstance(t, Run) else [t])]
+        mine = {p.name for p in parts if isinstance(p, Let)}
+        self.own[id(s)] = mine - exposed(s.body, {s.name}) - exposed(self.body[k + 1 :])
+        again = self.forward(s.body, frozenset([s.name]))
+        if not pushes(again):
+            return True
+        before, after = self.body[:k], self.body[k + 1 :]
+        made, needed = assigned(again), exposed(again, {s.name})
+        following = self.forward(after)
+        if needed & assigned(following):
+            return False
+        self.keeping.add(id(s))
+        if not made & exposed([*following, *self.backward(after)]):
+            self.first_time.add(id(s))
+            return True
+        return not made & (needed | exposed(self.backward(before)))
+
+    def plain_turns(self, s: For) -> Callable[[Expr, Expr], list[Statement]]:
+        """The turns of a piece, with nothing kept."""
+        return lambda begin, end: [For(s.name, begin, end, ONE, self.plain(s.body))]
+
+    def turns_backward(self, s: For) -> Callable[[Expr, Expr], list[Statement]]:
+        """The turns of a piece backward, after they have kept their values."""
+
+        def turns(begin: Expr, end: Expr) -> list[Statement]:
+            around = frozenset([s.name])
+            out: list[Statement] = []
+            # What a turn leaves in its own scalars is nothing to the next, and so for cotangents.
+            for name in sorted(self.own[id(s)] - self.local):
+                out.append(Let(name, NONE if self.kinds[name] == "f" else ZERO))
+                if name in self.varied and not self.seed:
+                    out.append(self.new_bar(name))
+            if id(s) in self.keeping:
+                out += with_room([For(s.name, begin, end, ONE, self.forward(s.body, around))])
+            inner = self.backward(s.body, around)
+            return [*out, *self.reversed_loop(s.name, begin, end, ONE, inner)]
+
+        return turns
+
+    def integer(self, name: str) -> Expr:
+        """A new scalar."""
+        new = self.fresh(name)
+        self.kinds[new] = "i"
+        return var(new)
+
     def bars_swapped(self, targets: Sequence[str], sources: Sequence[str]) -> list[Statement]:
         """The same exchange of cotangents."""
         if targets[0] not in self.varied:
@@ -216,6 +293,9 @@ class AdjointMaker(Cotangents):
                 self.run_backward(s, out)
             elif isinstance(s, For) and id(s) in self.segments:
                 out += self.segment_backward(s)
+            elif id(s) in self.pieces:
+                assert isinstance(s, For)
+                out.append(in_pieces(s, self.turns_backward(s), self.integer))
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 if not all([self.steady_here(e, around) for e in bounds]):
@@ -369,7 +449,10 @@ class AdjointMaker(Cotangents):
             start.append(Let(name, NONE if self.kinds[name] == "f" else ZERO))
         end: list[Statement] = []
         scalars = sorted([n for n in self.varied if self.kinds.get(n) == "f"])
-        start += [self.new_bar(name) for name in scalars if name not in self.local]
+        own = set().union(*[self.own[k] for k in self.pieces])
+        for name in scalars:
+            if name not in self.local:
+                start.append(self.new_bar(name, name in own))
         for name in p.arguments:
             if name in scalars and name in self.active:
                 slot = self.slot(name)
@@ -387,13 +470,14 @@ def _loops(body: Sequence[Statement]) -> list[For]:
 
 
 def adjoint_of(
-    program: KernelProgram, active: Sequence[str], seeded: bool = False
+    program: KernelProgram, active: Sequence[str], seeded: bool = False, pieces: bool = False
 ) -> KernelProgram:
-    """The adjoint of a program; if ``seeded`` for several seeds at once.
+    """The adjoint of a program; if ``seeded`` for several seeds at once, and if ``pieces`` with
+    loops over `prange` in pieces.
 
     Its arguments are those of the program, then cotangents of its arrays that vary and of its
     active scalars, in their order; the latter are arrays of one entry. Cotangents of arrays that
     are written come in as those of the results and go out as those of the arguments. For several
     seeds each has an axis in front, for one seed the scalars' have one entry.
     """
-    return AdjointMaker(program, active, seeded).made()
+    return AdjointMaker(program, active, seeded, pieces).made()

@@ -2,13 +2,17 @@
 
 import ast
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.core.compiler_lock import compiling
+from linad.core.settings import settings
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, num, var
+from linad.kernels.phases import ProgramInPhases
+from linad.kernels.pieces import PIECES
 from linad.kernels.statements import For, New, Put, Statement, lines
 from linad.sweeps.cpu.kernel_stops import DIVISION, NO_MEMORY, NO_STEP, stop_of
 from linad.sweeps.instructions import OTHER_ARGUMENTS
@@ -19,12 +23,19 @@ def source_of(program: KernelProgram) -> str:
     stacks, rooms = [s.name for s in program.stacks], program.rooms
     extra = [*rooms, *[f"{name}_scratch" for name in stacks], *["sizes"] * bool(stacks)]
     head = f"def {program.name}({', '.join([*program.arguments, *extra])}):"
+    tail = [f"    sizes[{k}] = {name}.size" for k, name in enumerate(stacks)]
+    return "\n".join([head, *lines(with_rooms(program.body, rooms)), *tail, ""])
+
+
+def with_rooms(
+    statements: Sequence[Statement], rooms: dict[str, tuple[Expr, ...]]
+) -> list[Statement]:
+    """The statements, with zeros put into arrays that are given where they would be made."""
     body: list[Statement] = []
-    for given, group in itertools.groupby(program.body, lambda s: made_of(s) in rooms):
+    for given, group in itertools.groupby(statements, lambda s: made_of(s) in rooms):
         some = [*group]
         body += zeroed(some, rooms) if given else some
-    tail = [f"    sizes[{k}] = {name}.size" for k, name in enumerate(stacks)]
-    return "\n".join([head, *lines(body), *tail, ""])
+    return body
 
 
 def made_of(s: Statement) -> str:
@@ -80,7 +91,13 @@ def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
 
         if numba.config.DISABLE_JIT:
             return python_function(program)
-        return CompiledProgram(program, error_model)
+        return CompiledProgram(program, kernel_source_of(program, error_model))
+
+
+def compiled_phases(found: ProgramInPhases) -> Any:
+    """A program in phases as machine code."""
+    with compiling:
+        return CompiledPhases(found)
 
 
 def operands_of(program: KernelProgram) -> list[tuple[str, Kind]]:
@@ -97,6 +114,12 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
 
     Its words are, for each operand of `operands_of`, the address, and of arrays the lengths.
     """
+    _, *body = source_of(program).splitlines()
+    return "\n".join([*head_of(program, error_model), *body, "    return 0", ""])
+
+
+def head_of(program: KernelProgram, error_model: str) -> list[str]:
+    """How a kernel begins: with names for its operands."""
     lines = ["def kernel(_words, _start, _stop):"]
     if error_model == "python":
         lines.append("    check_divisions()")
@@ -109,8 +132,7 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
         else:
             lines.append(f"    {name} = get_{SCALARS[kind]}(operand(_words, {k}), 0, -1)")
             k += 1
-    _, *body = source_of(program).splitlines()
-    return "\n".join([*lines, *body, "    return 0", ""])
+    return lines
 
 
 SCALARS = {"f": "f8", "i": "i8", "b": "b1"}
@@ -128,7 +150,7 @@ class CompiledProgram:
         Of the operands; numbers are arrays without axes.
     """
 
-    def __init__(self, program: KernelProgram, error_model: str) -> None:
+    def __init__(self, program: KernelProgram, source: str) -> None:
         from linad.sweeps.cpu import engine, kernel_cache
 
         self.name = program.name
@@ -136,7 +158,7 @@ class CompiledProgram:
         self.dtypes = [np.dtype(k.dtype if isinstance(k, ArrayKind) else SCALARS[k]) for k in kinds]
         ndims = [k.ndim if isinstance(k, ArrayKind) else 0 for k in kinds]
         self.size = len(ndims) + sum(ndims)
-        self.source = kernel_source_of(program, error_model)
+        self.source = source
         described = [kernel_cache.kernel(self.source), len(kinds), id(np.ndarray)]
         for dtype, ndim in zip(self.dtypes, ndims, strict=True):
             described += [id(dtype), ndim]
@@ -144,6 +166,10 @@ class CompiledProgram:
         self.run = engine.call_on
 
     def __call__(self, *operands: Any) -> None:
+        self.run_on(operands)
+
+    def run_on(self, operands: Sequence[Any]) -> np.ndarray:
+        """Run the kernel; the words of its operands."""
         words = np.empty(self.size, np.int64)
         arrays = tuple(
             [
@@ -154,6 +180,7 @@ class CompiledProgram:
         status = self.run(self.description, words, arrays)
         if status:
             self._raise(status)
+        return words
 
     def _array(self, a: Any, dtype: np.dtype) -> np.ndarray:
         """A number as an array; an array with the one dtype object that the program knows."""
@@ -173,3 +200,50 @@ class CompiledProgram:
             raise MemoryError(f"kernel {self.name}: there is no memory for its arrays")
         text = self.source.splitlines()[line - 1].strip()
         raise ValueError(ast.literal_eval(text.removeprefix("raise ValueError")))
+
+
+class CompiledPhases(CompiledProgram):
+    """A program in phases as machine code; threads share its loops in pieces.
+
+    Attributes
+    ----------
+    phases : list of tuple
+        For each its source, in the language of kernels, the number of its pieces, and its work,
+        which is 0 for one thread's.
+    """
+
+    def __init__(self, found: ProgramInPhases) -> None:
+        from linad.sweeps.cpu import kernel_cache, threads
+
+        super().__init__(found.program, NO_KERNEL)
+        head, rooms = head_of(found.program, "numpy"), found.program.rooms
+        self.phases: list[tuple[str, int, int]] = []
+        for phase in found.phases:
+            body = lines(with_rooms(phase.body, rooms))
+            source = "\n".join([*head, *body, "    return 0", ""])
+            many = PIECES if phase.shared else 1
+            self.phases.append((source, many, PIECES * threads.PIECE_WORK * phase.shared))
+        self.code: list[int] = []
+        for source, pieces, work in self.phases:
+            self.code += [kernel_cache.kernel(source), pieces, work, self.size]
+            self.code += [0] * self.size
+        self.crew = threads.Crew
+
+    def __call__(self, *operands: Any) -> None:
+        from linad.sweeps.cpu import engine
+
+        code = np.array(self.code, np.int64)
+        parts = code.reshape(len(self.phases), -1)
+        parts[:, -self.size :] = self.run_on(operands)
+        start, end = code.ctypes.data, code.ctypes.data + code.nbytes
+        if settings().threads == 1:
+            status = engine.sweep(start, end)
+        else:
+            with self.crew(code, settings().threads) as crew:
+                status = crew.sweep(start, end)
+        if status:
+            self._raise(status)
+
+
+NO_KERNEL = "def kernel(p, start, stop):\n    return 0\n"
+"""Does nothing; a call of it checks the operands, and finds where they are."""

@@ -39,7 +39,9 @@ class Put(Statement):
 class For(Statement):
     """``for name in range(start, stop, step)``; nothing else assigns the name.
 
-    ``any_order`` is whether turns neither read nor write what another one writes.
+    ``any_order`` is whether turns neither read nor write what another one writes, ``prange``
+    whether the user says that turns may be taken in any order, ``pieces`` whether the turns are
+    pieces of such a loop.
     """
 
     name: str
@@ -48,6 +50,8 @@ class For(Statement):
     step: Expr
     body: list[Statement]
     any_order: bool = field(default=False, kw_only=True)
+    prange: bool = field(default=False, kw_only=True)
+    pieces: bool = field(default=False, kw_only=True)
 
 
 @dataclass
@@ -71,13 +75,15 @@ class If(Statement):
 class New(Statement):
     """``array = np.zeros(dims)``; outside of loops and branches only.
 
-    ``zeros`` is whether anything reads entries before it writes them.
+    ``zeros`` is whether anything reads entries before it writes them, ``in_turn`` whether each
+    turn of a loop makes it anew.
     """
 
     array: str
     dims: tuple[Expr, ...]
     dtype: str
     zeros: bool = True
+    in_turn: bool = field(default=False, kw_only=True)
 
 
 @dataclass

@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.errors import ArgumentError, KernelError
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 
@@ -49,7 +49,7 @@ def objective(kernel, steps):
 @pytest.fixture
 def as_python(monkeypatch):
     """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", [exchanged, in_place])
