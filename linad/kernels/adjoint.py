@@ -30,7 +30,7 @@ from linad.kernels.expressions import (
 )
 from linad.kernels.needs import Run, walk_runs
 from linad.kernels.partials import Derivative, Values
-from linad.kernels.pieces import exposed, in_pieces, is_by_pieces
+from linad.kernels.pieces import exposed, in_pieces, is_by_pieces, is_sum
 from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
@@ -64,6 +64,7 @@ class AdjointMaker(Cotangents):
         super().__init__(program, active, seeded)
         self.pieces: set[int] = set()  # the ids of loops that go through pieces
         self.own: dict[int, set[str]] = {}  # scalars that each of their turns has for itself
+        self.sums: dict[int, set[str]] = {}  # scalars that they only add to
         self.keeping: set[int] = set()  # those that keep values, a piece at a time
         self.first_time: set[int] = set()  # those that are run only then
         self.segments: dict[int, LoopSegments | None] = {}
@@ -213,22 +214,39 @@ class AdjointMaker(Cotangents):
         """
         if not all([self.steady_here(e, frozenset()) for e in (s.start, s.stop)]):
             return False
+        before, after = self.backward(self.body[:k]), self.body[k + 1 :]
         parts = [p for t in walk_runs(s.body) for p in (t.parts if isinstance(t, Run) else [t])]
         mine = {p.name for p in parts if isinstance(p, Let)}
-        self.own[id(s)] = mine - exposed(s.body, {s.name}) - exposed(self.body[k + 1 :])
-        again = self.forward(s.body, frozenset([s.name]))
+        self.own[id(s)] = mine - exposed(s.body, {s.name}) - exposed(after)
+        sums = {n for n in mine & self.live if is_sum(n, parts)} - exposed(before)
+        kept = dict(self.kept)
+        for t in walk_runs(s.body):
+            if isinstance(t, Run):
+                self.kept[id(t)] = self.kept[id(t)] - sums
+        self.sums[id(s)] = sums
+        again = self.forward_again(s)
         if not pushes(again):
             return True
-        before, after = self.body[:k], self.body[k + 1 :]
-        made, needed = assigned(again), exposed(again, {s.name})
-        following = self.forward(after)
-        if needed & assigned(following):
-            return False
         self.keeping.add(id(s))
-        if not made & exposed([*following, *self.backward(after)]):
-            self.first_time.add(id(s))
-            return True
-        return not made & (needed | exposed(self.backward(before)))
+        anew = {t.array for t in self.program.body if isinstance(t, New) and t.in_turn}
+        made, needed = assigned(again), exposed(again, {s.name}) - self.own[id(s)] - anew
+        following = self.forward(after)
+        if not needed & assigned(following):
+            if not (made | sums) & exposed([*following, *self.backward(after)]):
+                self.first_time.add(id(s))
+                return True
+            if not made & (needed | exposed(before)):
+                return True
+        self.kept = kept
+        return False
+
+    def forward_again(self, s: For) -> list[Statement]:
+        """The turns of a loop that keep their values, without sums, which no turn reads."""
+        live, self.live = self.live, self.live - self.sums[id(s)]
+        try:
+            return self.forward(s.body, frozenset([s.name]))
+        finally:
+            self.live = live
 
     def plain_turns(self, s: For) -> Callable[[Expr, Expr], list[Statement]]:
         """The turns of a piece, with nothing kept."""
@@ -246,7 +264,7 @@ class AdjointMaker(Cotangents):
                 if name in self.varied and not self.seed:
                     out.append(self.new_bar(name))
             if id(s) in self.keeping:
-                out += with_room([For(s.name, begin, end, ONE, self.forward(s.body, around))])
+                out += with_room([For(s.name, begin, end, ONE, self.forward_again(s))])
             inner = self.backward(s.body, around)
             return [*out, *self.reversed_loop(s.name, begin, end, ONE, inner)]
 

@@ -28,14 +28,14 @@ from linad.kernels.expressions import (
     add,
     dim,
     get,
-    names,
     nodes,
     num,
     rebuilt,
     var,
 )
 from linad.kernels.fresh_names import FreshNames
-from linad.kernels.pieces import PIECES, exposed
+from linad.kernels.pieces import PIECES, exposed, is_sum
+from linad.kernels.room import pushes
 from linad.kernels.split_loops import SUFFIX
 from linad.kernels.statements import (
     Check,
@@ -54,7 +54,6 @@ from linad.kernels.statements import (
     assigned,
     expressions,
     walk,
-    written,
 )
 
 START, STOP = var("_start"), var("_stop")
@@ -123,7 +122,7 @@ class _PhaseWriter:
 
     def written(self) -> ProgramInPhases | None:
         """The program in phases, if each loop in pieces can be shared."""
-        if self.stacks_span_phases():
+        if self.stacks_grow():
             return None
         for k, phase in enumerate(self.phases):
             if phase.shared and not self.share(k):
@@ -152,25 +151,52 @@ class _PhaseWriter:
 
     # Stacks.
 
-    def stacks_span_phases(self) -> bool:
-        """Whether values are put on a stack in one phase and taken from it in another one."""
+    def stacks_grow(self) -> bool:
+        """Whether a stack that phases of one thread hand on takes more than known numbers of
+        values.
+        """
+        for stack in self.handed_stacks():
+            for phase in self.phases:
+                loops = [s for s in walk(phase.body) if isinstance(s, (For, WhileLoop))]
+                if not phase.shared and any([pushes([s])[stack] for s in loops]):
+                    return True
+        return False
+
+    def handed_stacks(self) -> list[str]:
+        """Stacks on which one phase puts values that another one takes."""
         used = [
             {s.stack for s in walk(phase.body) if isinstance(s, (PushValue, PopValue))}
             for phase in self.phases
             if not phase.shared
         ]
-        return any([sum([stack in found for found in used]) > 1 for stack in self.stacks])
+        return [stack for stack in self.stacks if sum([stack in found for found in used]) > 1]
 
     def give_stacks(self) -> None:
-        """Give each phase stacks of its own."""
+        """Give each phase the stacks that it uses: its own, or one that is handed on."""
+        handed: dict[str, str] = {}
+        alone = [s for phase in self.phases if not phase.shared for s in phase.body]
+        for name in self.handed_stacks():
+            dims = (num(pushes(alone)[name]),)
+            self.kinds[name] = ArrayKind(self.stacks[name], 1)
+            self.made.append(New(name, dims, self.stacks[name], zeros=False))
+            handed[name] = self.array(f"{name}_heights", (ONE,), "int64")
+        known: set[str] = set()
         for phase in self.phases:
             used = {s.stack for s in walk(phase.body) if isinstance(s, _OF_STACKS)}
             used |= {a for a, _, _ in accesses(phase.body)} & {*self.stacks}
             start: list[Statement] = []
+            end: list[Statement] = []
             for name in sorted(used):
+                height = f"{name}_n"
+                if name in handed and not phase.shared:
+                    below = get(handed[name], ZERO) if name in known else ZERO
+                    start.append(Let(height, below))
+                    end.append(Put(handed[name], (ZERO,), var(height)))
+                    known.add(name)
+                    continue
                 start.append(New(name, (num(SMALLEST_STACK),), self.stacks[name]))
-                start.append(Let(f"{name}_n", ZERO))
-            phase.body = [*start, *phase.body]
+                start.append(Let(height, ZERO))
+            phase.body = [*start, *phase.body, *end]
 
     # Loops that are shared.
 
@@ -181,7 +207,8 @@ class _PhaseWriter:
         later = set().union(*[exposed(p.body) for p in self.phases[k + 1 :]])
         changed = assigned(loop.body)
         sums = sorted(self.scalars(changed & (exposed(loop.body, {loop.name}) | later)))
-        if not all([self.is_sum(name, loop.body) for name in sums]):
+        inside = [*walk(loop.body)]
+        if not all([self.kinds[name] == "f" and is_sum(name, inside) for name in sums]):
             return False
         parts = self.own_parts(k, loop)
         if parts is None:
@@ -209,24 +236,6 @@ class _PhaseWriter:
         self.phases[k].body = [replace(loop, start=START, stop=STOP, body=body)]
         self.phases[k + 1].body[:0] = following
         return True
-
-    def is_sum(self, name: str, body: Sequence[Statement]) -> bool:
-        """Whether statements do nothing with a scalar but add to it."""
-        if self.kinds[name] != "f":
-            return False
-        sums = reads = 0
-        for s in walk([*body]):
-            for e in expressions(s):
-                reads += [n.op == "var" and n.parts[0] == name for n in nodes(e)].count(True)
-            if name not in written(s):
-                continue
-            if not isinstance(s, Let) or s.value.op not in ("+", "-"):
-                return False
-            before, added = s.value.parts
-            if before != var(name) or name in names(added):
-                return False
-            sums += 1
-        return reads == sums
 
     def own_parts(self, k: int, loop: For) -> dict[str, tuple[str, bool]] | None:
         """The arrays of which each piece gets a part of its own: its name, and whether the parts

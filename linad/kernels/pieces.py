@@ -9,10 +9,23 @@ There are always as many pieces, whatever the number of threads. An adjoint that
 through a piece forward, and keeps the values of this piece alone, and then backward.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeGuard
 
-from linad.kernels.expressions import ONE, ZERO, Expr, add, binary, call, mul, num, sub
+from linad.kernels.expressions import (
+    ONE,
+    ZERO,
+    Expr,
+    add,
+    binary,
+    call,
+    mul,
+    names,
+    nodes,
+    num,
+    sub,
+    var,
+)
 from linad.kernels.needs import Run
 from linad.kernels.statements import (
     Check,
@@ -23,8 +36,10 @@ from linad.kernels.statements import (
     Statement,
     Swap,
     WhileLoop,
+    expressions,
     reads,
     walk,
+    written,
 )
 
 PIECES = 16
@@ -91,3 +106,20 @@ def _exposed(body: Sequence[Statement], done: set[str]) -> set[str]:
         elif isinstance(s, (Let, PopValue)):
             done.add(s.name)
     return found
+
+
+def is_sum(name: str, statements: Iterable[Statement]) -> bool:
+    """Whether statements do nothing with a scalar but add to it; those inside them are theirs."""
+    sums = reads = 0
+    for s in statements:
+        for e in expressions(s):
+            reads += sum([n == var(name) for n in nodes(e)])
+        if name not in written(s):
+            continue
+        if not isinstance(s, Let) or s.value.op not in ("+", "-"):
+            return False
+        before, added = s.value.parts
+        if before != var(name) or name in names(added):
+            return False
+        sums += 1
+    return reads == sums
