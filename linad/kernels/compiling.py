@@ -10,10 +10,19 @@ import numpy as np
 from linad.core.compiler_lock import compiling
 from linad.core.settings import settings
 from linad.kernels.analysis import KernelProgram
-from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, num, var
+from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, nodes, num, var
 from linad.kernels.phases import ProgramInPhases
 from linad.kernels.pieces import PIECES
-from linad.kernels.statements import For, New, Put, Statement, lines
+from linad.kernels.statements import (
+    For,
+    New,
+    Put,
+    Statement,
+    WhileLoop,
+    bodies,
+    expressions,
+    lines,
+)
 from linad.sweeps.cpu.kernel_stops import DIVISION, NO_MEMORY, NO_STEP, stop_of
 from linad.sweeps.instructions import OTHER_ARGUMENTS
 
@@ -168,8 +177,8 @@ class CompiledProgram:
     def __call__(self, *operands: Any) -> None:
         self.run_on(operands)
 
-    def run_on(self, operands: Sequence[Any]) -> np.ndarray:
-        """Run the kernel; the words of its operands."""
+    def run_on(self, operands: Sequence[Any]) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Run the kernel; the words of its operands, and these as arrays, which live as long."""
         words = np.empty(self.size, np.int64)
         arrays = tuple(
             [
@@ -180,7 +189,7 @@ class CompiledProgram:
         status = self.run(self.description, words, arrays)
         if status:
             self._raise(status)
-        return words
+        return words, arrays
 
     def _array(self, a: Any, dtype: np.dtype) -> np.ndarray:
         """A number as an array; an array with the one dtype object that the program knows."""
@@ -208,12 +217,12 @@ class CompiledPhases(CompiledProgram):
     Attributes
     ----------
     phases : list of tuple
-        For each its source, in the language of kernels, the number of its pieces, and its work,
-        which is 0 for one thread's.
+        For each its source, in the language of kernels, the number of its pieces, and its work
+        for each entry of the largest operand, which is 0 for one thread's.
     """
 
     def __init__(self, found: ProgramInPhases) -> None:
-        from linad.sweeps.cpu import kernel_cache, threads
+        from linad.sweeps.cpu import kernel_cache
 
         super().__init__(found.program, NO_KERNEL)
         head, rooms = head_of(found.program, "numpy"), found.program.rooms
@@ -222,28 +231,43 @@ class CompiledPhases(CompiledProgram):
             body = lines(with_rooms(phase.body, rooms))
             source = "\n".join([*head, *body, "    return 0", ""])
             many = PIECES if phase.shared else 1
-            self.phases.append((source, many, PIECES * threads.PIECE_WORK * phase.shared))
-        self.code: list[int] = []
-        for source, pieces, work in self.phases:
-            self.code += [kernel_cache.kernel(source), pieces, work, self.size]
-            self.code += [0] * self.size
-        self.crew = threads.Crew
+            self.phases.append((source, many, work_of(phase.body) if phase.shared else 0))
+        code = [
+            [kernel_cache.kernel(s), pieces, work, self.size] for s, pieces, work in self.phases
+        ]
+        self.code = np.array([[*start, *[0] * self.size] for start in code])
+        self.work = max([work for _, _, work in self.phases])
 
     def __call__(self, *operands: Any) -> None:
         from linad.sweeps.cpu import engine
+        from linad.sweeps.cpu.program import SHARED_WORK, crew_class
 
-        code = np.array(self.code, np.int64)
-        parts = code.reshape(len(self.phases), -1)
-        parts[:, -self.size :] = self.run_on(operands)
+        code = self.code.copy()
+        code[:, 4:], arrays = self.run_on(operands)
+        entries = max([a.size for a in arrays])
+        code[:, 2] *= entries
         start, end = code.ctypes.data, code.ctypes.data + code.nbytes
-        if settings().threads == 1:
+        if settings().threads == 1 or self.work * entries < SHARED_WORK:
             status = engine.sweep(start, end)
         else:
-            with self.crew(code, settings().threads) as crew:
+            with crew_class()(code, settings().threads) as crew:
                 status = crew.sweep(start, end)
         if status:
             self._raise(status)
 
+
+def work_of(body: Sequence[Statement]) -> int:
+    """About how many additions statements take, if loops over arrays take one turn."""
+    found = 0
+    for s in body:
+        found += sum([1 for e in expressions(s) for _ in nodes(e)])
+        often = TURNS if isinstance(s, WhileLoop) else 1
+        found += sum([often * work_of(inner) for inner in bodies(s)])
+    return found
+
+
+TURNS = 4
+"""Of a loop whose end only its values tell, where some number has to be taken."""
 
 NO_KERNEL = "def kernel(p, start, stop):\n    return 0\n"
 """Does nothing; a call of it checks the operands, and finds where they are."""

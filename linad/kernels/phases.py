@@ -119,6 +119,8 @@ class _PhaseWriter:
             elif not isinstance(s, NewStack):
                 self.phases[-1].body.append(s)
         self.copies: list[str] = []
+        self.counters = [turn_counters(phase) for phase in self.phases]
+        self.touched = [{a for a, _, _ in accesses(phase.body)} for phase in self.phases]
 
     def written(self) -> ProgramInPhases | None:
         """The program in phases, if each loop in pieces can be shared."""
@@ -176,26 +178,27 @@ class _PhaseWriter:
         handed: dict[str, str] = {}
         alone = [s for phase in self.phases if not phase.shared for s in phase.body]
         for name in self.handed_stacks():
-            dims = (num(pushes(alone)[name]),)
-            self.kinds[name] = ArrayKind(self.stacks[name], 1)
-            self.made.append(New(name, dims, self.stacks[name], zeros=False))
-            handed[name] = self.array(f"{name}_heights", (ONE,), "int64")
+            count = num(pushes(alone)[name])
+            handed[name] = self.array(f"{name}_handed", (count,), self.stacks[name])
+        heights = {n: self.array(f"{n}_heights", (ONE,), "int64") for n in handed.values()}
         known: set[str] = set()
         for phase in self.phases:
-            used = {s.stack for s in walk(phase.body) if isinstance(s, _OF_STACKS)}
+            if not phase.shared:
+                phase.body = on_stacks(phase.body, handed)
+            used = {s.stack for s in walk(phase.body) if isinstance(s, OfStack)}
             used |= {a for a, _, _ in accesses(phase.body)} & {*self.stacks}
             start: list[Statement] = []
             end: list[Statement] = []
             for name in sorted(used):
                 height = f"{name}_n"
-                if name in handed and not phase.shared:
-                    below = get(handed[name], ZERO) if name in known else ZERO
+                if name in heights:
+                    below = get(heights[name], ZERO) if name in known else ZERO
                     start.append(Let(height, below))
-                    end.append(Put(handed[name], (ZERO,), var(height)))
+                    end.append(Put(heights[name], (ZERO,), var(height)))
                     known.add(name)
-                    continue
-                start.append(New(name, (num(SMALLEST_STACK),), self.stacks[name]))
-                start.append(Let(height, ZERO))
+                else:
+                    start.append(New(name, (num(SMALLEST_STACK),), self.stacks[name]))
+                    start.append(Let(height, ZERO))
             phase.body = [*start, *phase.body, *end]
 
     # Loops that are shared.
@@ -241,8 +244,10 @@ class _PhaseWriter:
         """The arrays of which each piece gets a part of its own: its name, and whether the parts
         are added up; None if pieces would still meet in one.
         """
-        counters = {s.name for s in loop.body if isinstance(s, For)}
-        elsewhere = {a for j, p in enumerate(self.phases) if j != k for a, _, _ in accesses(p.body)}
+        counters = self.counters[k]
+        # Of what other loops, or what is around them, touch as well, no piece has a part alone.
+        others = [t for c, t in zip(self.counters, self.touched, strict=True) if c != counters]
+        elsewhere = set().union(*others)
         in_turn = {s.array for s in self.made if s.in_turn} - elsewhere
         touched: dict[str, list[tuple[tuple[Expr, ...], str]]] = {}
         for array, index, how in accesses(loop.body):
@@ -308,7 +313,26 @@ class _PhaseWriter:
             phase.body = [*start, *phase.body, *end]
 
 
-_OF_STACKS = (PushValue, PopValue, StackRoom)
+def turn_counters(phase: Phase) -> set[str]:
+    """The variables that pieces count turns by: one for each of the user's loops."""
+    loops = [s for s in phase.body if isinstance(s, For) and s.pieces]
+    return {s.name for loop in loops for s in loop.body if isinstance(s, For)}
+
+
+OfStack = PushValue | PopValue | StackRoom
+
+
+def on_stacks(body: Sequence[Statement], stacks: dict[str, str]) -> list[Statement]:
+    """Statements with other stacks in the place of some."""
+
+    def one(s: Statement) -> Statement:
+        if isinstance(s, (For, WhileLoop)):
+            return replace(s, body=[*map(one, s.body)])
+        if isinstance(s, If):
+            return replace(s, yes=[*map(one, s.yes)], no=[*map(one, s.no)])
+        return replace(s, stack=stacks.get(s.stack, s.stack)) if isinstance(s, OfStack) else s
+
+    return [*map(one, body)]
 
 
 def accesses(body: Sequence[Statement]) -> list[tuple[str, tuple[Expr, ...], str]]:

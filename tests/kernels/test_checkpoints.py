@@ -75,7 +75,7 @@ def test_fields_that_are_kept(as_python):
     (adjoint,) = kernel.last.call._derivatives.values()
     states = [k for n, k in adjoint.program.kinds.items() if "_kept" in n]
     assert [k.ndim for k in states] == [3, 3]  # the copy and the sum keep nothing
-    assert sum(adjoint.sizes) / u.size + 2 * 10 <= 3 * np.sqrt(100)
+    assert sum(adjoint.serial.sizes) / u.size + 2 * 10 <= 3 * np.sqrt(100)
 
 
 @pytest.mark.full

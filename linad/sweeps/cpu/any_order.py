@@ -29,6 +29,9 @@ class _Distinct(ir.MDValue):
         super().__init__(module, values, name=str(len(module.metadata)))
         self.parts = (*[self] * holds_itself, *values)
 
+    __eq__ = object.__eq__  # nodes that hold the same would count as one
+    __hash__ = object.__hash__
+
     def descr(self, buf: list[str]) -> None:
         parts = ", ".join([_reference(v) for v in self.parts])
         buf.append(f"distinct !{{ {parts} }}\n")

@@ -65,8 +65,9 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         return False
     words, places = found
     if hasattr(function, "phases"):
+        entries = max([size_of(p.shape) for p in places])
         for source, pieces, work in function.phases:
-            lowering.emit(source, pieces, words, f"call of {call.name}", work)
+            lowering.emit(source, pieces, words, f"call of {call.name}", work * entries)
         return True
     if hasattr(function, "source"):
         source = function.source

@@ -11,8 +11,8 @@ BODY = "for k in any_order(range(a0.shape[0])):\n    x = a0[k, 0]\n    a0[k, 1] 
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 5])
-def test_turns(turns, rng):
-    a = rng.random((turns, 3))
+def test_turns(turns):
+    a = np.random.default_rng(turns).random((turns, 3))
     expected = a.copy()
     expected[:, 1] += a[:, 0] * a[:, 2]
     assert run(BODY, a) == 0
