@@ -7,11 +7,11 @@ again under new names, and hands cotangents on, last statement first. Values tha
 index or test needs are neither kept nor brought back.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.checkpoints import LoopSegments, loops_in_segments
-from linad.kernels.cotangents import Cotangents, Planned
+from linad.kernels.cotangents import Planned
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -30,7 +30,7 @@ from linad.kernels.expressions import (
 )
 from linad.kernels.needs import Run, walk_runs
 from linad.kernels.partials import Derivative, Values
-from linad.kernels.pieces import exposed, in_pieces, is_by_pieces, is_sum
+from linad.kernels.piecewise import PiecewiseLoops
 from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
@@ -45,13 +45,12 @@ from linad.kernels.statements import (
     Statement,
     Swap,
     WhileLoop,
-    assigned,
     reads,
     written,
 )
 
 
-class AdjointMaker(Cotangents):
+class AdjointMaker(PiecewiseLoops):
     """Makes the adjoint of a program with respect to some of its arguments."""
 
     def __init__(
@@ -62,11 +61,6 @@ class AdjointMaker(Cotangents):
         pieces: bool = False,
     ) -> None:
         super().__init__(program, active, seeded)
-        self.pieces: set[int] = set()  # the ids of loops that go through pieces
-        self.own: dict[int, set[str]] = {}  # scalars that each of their turns has for itself
-        self.sums: dict[int, set[str]] = {}  # scalars that they only add to
-        self.keeping: set[int] = set()  # those that keep values, a piece at a time
-        self.first_time: set[int] = set()  # those that are run only then
         self.segments: dict[int, LoopSegments | None] = {}
         self.repeats = False
         chosen = {id(s) for s in loops_in_segments(program)}
@@ -74,9 +68,7 @@ class AdjointMaker(Cotangents):
             if id(s) in chosen and pushes(self.forward(mine.body, frozenset([mine.name]))):
                 self.segments[id(mine)] = None
         if pieces and not self.segments:
-            for k, loop in enumerate(self.body):
-                if is_by_pieces(loop) and self.may_be_cut(k, loop):
-                    self.pieces.add(id(loop))
+            self.find_loops_in_pieces()
 
     def stack_of(self, kind: str) -> str:
         """The stack on which values of a kind are kept."""
@@ -105,8 +97,7 @@ class AdjointMaker(Cotangents):
                 out += made.forward(self.plain(s.body))
             elif id(s) in self.pieces:
                 assert isinstance(s, For)
-                if self.plain(s.body) and id(s) not in self.first_time:
-                    out.append(in_pieces(s, self.plain_turns(s), self.integer))
+                out += self.pieces_forward(s)
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
@@ -202,80 +193,6 @@ class AdjointMaker(Cotangents):
         again = with_room([For(s.name, segments.begin, segments.end, ONE, inner)])
         return segments.backward(again, self.backward(s.body, around))
 
-    # Loops in pieces.
-
-    def may_be_cut(self, k: int, s: For) -> bool:
-        """Whether a loop may go through pieces.
-
-        One that keeps values is run again, piece by piece, so that each piece keeps its own. That
-        is the same run if nothing that it reads has been written since, by itself or by what
-        follows, and if nothing before it needs what it has written. Where nothing needs what it
-        writes, it is run only then, for the first time.
-        """
-        if not all([self.steady_here(e, frozenset()) for e in (s.start, s.stop)]):
-            return False
-        before, after = self.backward(self.body[:k]), self.body[k + 1 :]
-        parts = [p for t in walk_runs(s.body) for p in (t.parts if isinstance(t, Run) else [t])]
-        mine = {p.name for p in parts if isinstance(p, Let)}
-        self.own[id(s)] = mine - exposed(s.body, {s.name}) - exposed(after)
-        sums = {n for n in mine & self.live if is_sum(n, parts)} - exposed(before)
-        kept = dict(self.kept)
-        for t in walk_runs(s.body):
-            if isinstance(t, Run):
-                self.kept[id(t)] = self.kept[id(t)] - sums
-        self.sums[id(s)] = sums
-        again = self.forward_again(s)
-        if not pushes(again):
-            return True
-        self.keeping.add(id(s))
-        anew = {t.array for t in self.program.body if isinstance(t, New) and t.in_turn}
-        made, needed = assigned(again), exposed(again, {s.name}) - self.own[id(s)] - anew
-        following = self.forward(after)
-        if not needed & assigned(following):
-            if not (made | sums) & exposed([*following, *self.backward(after)]):
-                self.first_time.add(id(s))
-                return True
-            if not made & (needed | exposed(before)):
-                return True
-        self.kept = kept
-        return False
-
-    def forward_again(self, s: For) -> list[Statement]:
-        """The turns of a loop that keep their values, without sums, which no turn reads."""
-        live, self.live = self.live, self.live - self.sums[id(s)]
-        try:
-            return self.forward(s.body, frozenset([s.name]))
-        finally:
-            self.live = live
-
-    def plain_turns(self, s: For) -> Callable[[Expr, Expr], list[Statement]]:
-        """The turns of a piece, with nothing kept."""
-        return lambda begin, end: [For(s.name, begin, end, ONE, self.plain(s.body))]
-
-    def turns_backward(self, s: For) -> Callable[[Expr, Expr], list[Statement]]:
-        """The turns of a piece backward, after they have kept their values."""
-
-        def turns(begin: Expr, end: Expr) -> list[Statement]:
-            around = frozenset([s.name])
-            out: list[Statement] = []
-            # What a turn leaves in its own scalars is nothing to the next, and so for cotangents.
-            for name in sorted(self.own[id(s)] - self.local):
-                out.append(Let(name, NONE if self.kinds[name] == "f" else ZERO))
-                if name in self.varied and not self.seed:
-                    out.append(self.new_bar(name))
-            if id(s) in self.keeping:
-                out += with_room([For(s.name, begin, end, ONE, self.forward_again(s))])
-            inner = self.backward(s.body, around)
-            return [*out, *self.reversed_loop(s.name, begin, end, ONE, inner)]
-
-        return turns
-
-    def integer(self, name: str) -> Expr:
-        """A new scalar."""
-        new = self.fresh(name)
-        self.kinds[new] = "i"
-        return var(new)
-
     def bars_swapped(self, targets: Sequence[str], sources: Sequence[str]) -> list[Statement]:
         """The same exchange of cotangents."""
         if targets[0] not in self.varied:
@@ -313,7 +230,7 @@ class AdjointMaker(Cotangents):
                 out += self.segment_backward(s)
             elif id(s) in self.pieces:
                 assert isinstance(s, For)
-                out.append(in_pieces(s, self.turns_backward(s), self.integer))
+                out += self.pieces_backward(s)
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 if not all([self.steady_here(e, around) for e in bounds]):
