@@ -129,6 +129,7 @@ class _PhaseWriter:
         for k, phase in enumerate(self.phases):
             if phase.shared and not self.share(k):
                 return None
+        self.phases = [phase for phase in self.phases if phase.body]
         self.hand_on()
         self.give_stacks()
         program = replace(self.program, kinds=self.kinds, body=[*self.made])
