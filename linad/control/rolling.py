@@ -281,7 +281,7 @@ class Stretch:
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = tape_of(tape.name, ins, places.together(body), outputs)
+        body_tape = roll(tape_of(tape.name, ins, places.together(body), outputs), lambda: shown)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [

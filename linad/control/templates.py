@@ -60,7 +60,7 @@ from linad.core.settings import settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
-from linad.transforms.record import RecordTrace, may_raise
+from linad.transforms.record import RecordTrace, may_raise, naming
 
 _bare = object.__new__  # without the calls of a constructor
 
@@ -541,7 +541,9 @@ class TemplateTrace(AdoptingTrace):
         return {t._node: held for held, t in self.captured}
 
     def _unrolled(self) -> dict[Any, Any]:
-        values: dict[Any, Any] = run_equations(self.equations, self._captured_values())
+        values: dict[Any, Any] = run_equations(
+            self.equations, self._captured_values(), self.around
+        )
         if self.steps is not None:  # a part of the first repetition
             known_here = {number: values[v] for v, number in self.number.items()}
             values.update(self._partly(values, known_here))
@@ -551,7 +553,9 @@ class TemplateTrace(AdoptingTrace):
         stretch, size = self.stretch, self.size
         equations = stretch.tape.equations
         before = self.places.together(equations[: stretch.start])
-        values: dict[Any, Any] = run_equations(before, self._captured_values())
+        values: dict[Any, Any] = run_equations(
+            before, self._captured_values(), self.around
+        )
         total = stretch.count + self.repetitions
         made = {v: k for k, e in enumerate(equations) for v in e.outputs}
         last: dict[tuple[int, int], Any] = {}
@@ -631,7 +635,8 @@ class TemplateTrace(AdoptingTrace):
         tape = tape_of("loop", ins, equations, outputs)
         made = known(Body(tape, shown, len(slots), len(moving)))
         operands = [*given, *arrays, *others]
-        found = repeated(made, total, False, operands, affordable(made, total))
+        with naming(one[0].source, self.around):
+            found = repeated(made, total, False, operands, affordable(made, total))
         final = dict(zip(slots, found, strict=False))
         return final, dict(zip(rows, found[len(slots) :], strict=True))
 
@@ -653,10 +658,9 @@ class TemplateTrace(AdoptingTrace):
                     operands.append(values[x])
                 else:
                     operands.append(x.values[self.repetitions] if kind == MOVING else x)
-            if step.place is None:
-                y = step.primitive(*operands, **step.params)
-            else:
-                y = e.primitive(*operands, **e.params)
+            of: Any = step if step.place is None else e
+            with naming(e.source, self.around):
+                y = of.primitive(*operands, **of.params)
             for o, v in enumerate(y if isinstance(y, tuple) else (y,)):
                 made[here + o] = v
             here += 1 << BITS

@@ -3,7 +3,8 @@
 import functools
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
@@ -224,6 +225,20 @@ class RecordTrace(Trace):
     def detach(self, tracer: Tracer) -> Any:
         self.derives = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
+
+
+@contextmanager
+def naming(source: Source | None, traces: Iterable[Trace]) -> Iterator[None]:
+    """Within, what recorders among these traces record names this line as its source."""
+    recorders = [t for t in traces if isinstance(t, RecordTrace)]
+    before = [t.line for t in recorders]
+    for t in recorders:
+        t.line = lambda: source
+    try:
+        yield
+    finally:
+        for t, line in zip(recorders, before, strict=True):
+            t.line = line
 
 
 def user_line() -> Source | None:
