@@ -215,21 +215,10 @@ class Stretch:
         self.rows: dict[tuple[int, int], np.ndarray] = {}
         for m, i in np.argwhere(self.moving):
             values = [self.repetition(j)[m].inputs[i] for j in range(self.count)]
-            kinds = {(np.shape(v), np.asarray(v).dtype, type(v)) for v in values}
-            if len(kinds) > 1 or np.asarray(values[0]).dtype.kind not in "biufc":
+            row = row_of(values, zero[m])
+            if row is None:
                 return None
-            if type(values[0]) in (int, float, complex):
-                # A weak number does not decide on the result's dtype; where a row would, there is
-                # none. The row keeps the number's kind, which may decide on the function: `ldexp`
-                # takes integers only.
-                made, dtype = zero[m].outputs, np.dtype(type(values[0]))
-                if not made or not np.can_cast(dtype, made[0].dtype):
-                    return None
-                if not all([fits(v) for v in values]):
-                    return None
-                self.rows[m, i] = np.array(values, dtype)
-            else:
-                self.rows[m, i] = np.stack([np.asarray(v) for v in values])
+            self.rows[m, i] = row
         return self
 
     def rolled(self, example: Sequence[Any], places: Places) -> Tape:
@@ -314,6 +303,22 @@ class Stretch:
             results = y if isinstance(y, tuple) else (y,)
             values.update(zip(e.outputs, results, strict=True))
         return values
+
+
+def row_of(values: Sequence[Any], e: Equation) -> np.ndarray | None:
+    """An array of constants that an equation takes one after the other; None if it would not do
+    the same with entries of it."""
+    kinds = {(np.shape(v), np.asarray(v).dtype, type(v)) for v in values}
+    if len(kinds) > 1 or np.asarray(values[0]).dtype.kind not in "biufc":
+        return None
+    if type(values[0]) not in (int, float, complex):
+        return np.stack([np.asarray(v) for v in values])
+    # A weak number does not decide on the result's dtype; where a row would, there is none. The
+    # row keeps the number's kind, which may decide on the function: `ldexp` takes integers only.
+    dtype = np.dtype(type(values[0]))
+    if not e.outputs or not np.can_cast(dtype, e.outputs[0].dtype):
+        return None
+    return np.array(values, dtype) if all([fits(v) for v in values]) else None
 
 
 def fits(a: complex) -> bool:

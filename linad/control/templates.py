@@ -40,7 +40,14 @@ from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
 from linad.control.python_loop import exact_key, run_equations
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, periods
+from linad.control.rolling import (
+    LEAST_EQUATIONS,
+    LEAST_REPETITIONS,
+    Roller,
+    Stretch,
+    periods,
+    row_of,
+)
 from linad.control.template_steps import (
     CONSTANT,
     FIXED,
@@ -258,6 +265,7 @@ class TemplateTrace(AdoptingTrace):
         self.errors.look()
         values: list[Any] = []
         moved: list[tuple[Any, Any]] | None = None
+        begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
         k = 0
         for kind, x in step.operands:
@@ -292,13 +300,19 @@ class TemplateTrace(AdoptingTrace):
                 a = node  # of an array that the repetition makes
             if kind == CONSTANT:
                 if a is not x and not same_constant(a, x):
-                    return self._on_traces_around(primitive, args, params)
+                    begins = begins or []
+                    begins.append((k - 1, a))
             elif kind == MOVING and x.takes(a):
                 moved = moved or []
                 moved.append((x.values, a))
             else:
                 return self._on_traces_around(primitive, args, params)
             values.append(a)
+        if begins is not None:
+            found = self._moves_from_here(begins)
+            if found is None:
+                return self._on_traces_around(primitive, args, params)
+            moved = [*(moved or ()), *found]
         if params or step.params:
             if step.place is not None:
                 place = window_of(params, values[0].shape)
@@ -334,6 +348,25 @@ class TemplateTrace(AdoptingTrace):
         if primitive.view and type(y) is np.ndarray:
             attach_view(result, self.lifted(args[0]), primitive, params)
         return result
+
+    def _moves_from_here(self, operands: list[tuple[int, Any]]) -> list[tuple[Any, Any]] | None:
+        """Constants of the operation that is expected as rows, which begin with what they have
+        been; None if it would not do the same with rows. What is to be written down, and where."""
+        m, stretch = self.at, self.stretch
+        step, e = self.steps[m], stretch.repetition(0)[m]  # type: ignore[index]
+        now = list(step.operands)
+        found = []
+        for i, a in operands:
+            before = step.operands[i][1]
+            moved, row = Moved(before), row_of([before] * stretch.count, e)
+            if row is None or not moved.takes(a):
+                return None
+            moved.values = [before] * self.repetitions
+            self.moving[m, i], stretch.rows[m, i] = moved, row
+            now[i] = MOVING, moved
+            found.append((moved.values, a))
+        self.steps[m] = step._replace(operands=tuple(now))  # type: ignore[index]
+        return found
 
     def _read_anew(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """An operation on views of what has been written: they are read by operations before it."""
