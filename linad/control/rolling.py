@@ -131,8 +131,14 @@ class Roller:
         return None
 
     def flow(self, start: int, period: int, count: int) -> "Stretch | None":
+        """The repetitions that are equal in their flow of data, from ``start`` on."""
         if count < LEAST_REPETITIONS:
             return None
+        # Constants that change late move, if they can; else they end the stretch.
+        found = self._flow(start, period, count, late=True)
+        return found or self._flow(start, period, count, late=False)
+
+    def _flow(self, start: int, period: int, count: int, late: bool) -> "Stretch | None":
         shape = count, period, self.width
         part = slice(start, start + count * period)
         maker, name = self.maker[part].reshape(shape), self.name[part].reshape(shape)
@@ -147,6 +153,8 @@ class Roller:
         if np.any(carried & (maker[1] < start << 6)):
             return None
         fixed = ~relative & (name[2] == name[1])
+        if late:
+            fixed &= (name[1] > 0) | np.all((name == name[1]) | (name > 0), axis=0)
         if np.any(fixed & within[2]):  # made by the first repetition, which is to be left out
             return None
         moving = ~relative & ~fixed

@@ -462,6 +462,7 @@ class TemplateTrace(AdoptingTrace):
         if len(self.made) > self.limit:
             self.made = [r for r in self.made if r() is not None]
             self.limit = 1024 + 2 * len(self.made)
+            self.recorder.still_running()
 
     # The template.
 

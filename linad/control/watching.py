@@ -110,6 +110,7 @@ class LoopWatch:
         self.due, self.begins = LOOKED_AT, -1
 
     def _consider(self) -> None:
+        self.recorder.still_running()
         log = self.log
         if len(log) >= REMEMBERED:
             del log[: REMEMBERED // 2]

@@ -25,6 +25,7 @@ from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.compiler_lock import compiling
 from linad.core.memory_layouts import kept, laid_like, layout_of
+from linad.core.patience import Patience
 from linad.core.settings import compiler_is_off, settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
@@ -269,6 +270,22 @@ def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, set) else value
 
 
+class _Announcement:
+    """Says once that recording takes longer than one waits in silence."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.patience = Patience()
+
+    def still_running(self) -> None:
+        seconds = self.patience.spent()
+        if seconds is not None:
+            self.patience.say(
+                f"recording {self.name}: {seconds:.0f} s so far; Python runs it once, step by "
+                f"step, where linad.scan and linad.loop record one step of a long loop"
+            )
+
+
 @repeated
 def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | None]:
     """Run a function on traced arrays; return its result, and the path it took.
@@ -278,6 +295,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
     """
     started = time.perf_counter()
     recorder = RecordTrace()
+    recorder.still_running = _Announcement(name_of(f)).still_running
     given = [as_recorded(x) for x in arguments.arrays]
     tracers = [recorder.input(x) for x in given]
     inputs = [t._node for t in tracers]

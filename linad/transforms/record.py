@@ -68,6 +68,7 @@ class RecordTrace(Trace):
         self.template: RecordTrace | None = None  # which records in its place, for a while
         self.other_names: dict[Var, Var] = {}
         self.errors = Watch()
+        self.still_running: Callable[[], None] = _silent  # is called now and then
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
@@ -225,6 +226,10 @@ class RecordTrace(Trace):
     def detach(self, tracer: Tracer) -> Any:
         self.derives = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
+
+
+def _silent() -> None:
+    """Who records does not say that it takes long."""
 
 
 @contextmanager
