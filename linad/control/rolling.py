@@ -26,6 +26,7 @@ from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, known, tape_of
 from linad.control.joined_rows import joined
+from linad.control.memory_arrays import reads_of
 from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
@@ -278,7 +279,7 @@ class Stretch:
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = roll(tape_of(tape.name, ins, places.together(body), outputs), lambda: shown)
+        body_tape = _in_turn(tape_of(tape.name, ins, places.together(body), outputs), slots, shown)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [
@@ -311,6 +312,15 @@ class Stretch:
             results = y if isinstance(y, tuple) else (y,)
             values.update(zip(e.outputs, results, strict=True))
         return values
+
+
+def _in_turn(tape: Tape, carries: Sequence[Var], example: Sequence[Any]) -> Tape:
+    """The body of a loop, its longest stretch of repetitions as a loop; itself if arrays that
+    it writes here and there would have to be kept whole for a derivative."""
+    rolled = roll(tape, lambda: example)
+    if any([reads_of(tape, k) and not reads_of(rolled, k) for k in range(len(carries))]):
+        return tape
+    return rolled
 
 
 def row_of(values: Sequence[Any], e: Equation) -> np.ndarray | None:

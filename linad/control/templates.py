@@ -575,9 +575,7 @@ class TemplateTrace(AdoptingTrace):
         return {t._node: held for held, t in self.captured}
 
     def _unrolled(self) -> dict[Any, Any]:
-        values: dict[Any, Any] = run_equations(
-            self.equations, self._captured_values(), self.around
-        )
+        values: dict[Any, Any] = run_equations(self.equations, self._captured_values(), self.around)
         if self.steps is not None:  # a part of the first repetition
             known_here = {number: values[v] for v, number in self.number.items()}
             values.update(self._partly(values, known_here))
@@ -587,9 +585,7 @@ class TemplateTrace(AdoptingTrace):
         stretch, size = self.stretch, self.size
         equations = stretch.tape.equations
         before = self.places.together(equations[: stretch.start])
-        values: dict[Any, Any] = run_equations(
-            before, self._captured_values(), self.around
-        )
+        values: dict[Any, Any] = run_equations(before, self._captured_values(), self.around)
         total = stretch.count + self.repetitions
         made = {v: k for k, e in enumerate(equations) for v in e.outputs}
         last: dict[tuple[int, int], Any] = {}

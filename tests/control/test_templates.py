@@ -364,12 +364,10 @@ def test_constants_that_change_late_are_rows_of_one_loop(f):
 
 def test_operations_that_are_handed_back_keep_their_lines():
     def f(x):
-        for k in range(12):
+        for _ in range(12):
             h = x[0] * 0.1
             for _ in range(9):
-                x = step(x, x) * h + np.cos(
-                    x * 0.1
-                )
+                x = step(x, x) * h + np.cos(x * 0.1)
                 x = x * 0.9
         return np.sum(x)
 
