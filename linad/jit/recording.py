@@ -75,7 +75,7 @@ class _Recording:
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
         self.trace = RecordTrace()
-        self.trace.still_running = _Announcement(name_of(f)).still_running
+        self.trace.still_running = _LongRecording(name_of(f)).still_running
         self.given = [as_recorded(x) for x in arguments.arrays]
         self.tracers = [self.trace.input(x) for x in self.given]
         self.inputs = [t._node for t in self.tracers]
@@ -216,8 +216,8 @@ class _Recording:
         return path
 
 
-class _Announcement:
-    """Says once that recording takes longer than one waits in silence."""
+class _LongRecording:
+    """Says once of a recording that it takes longer than one waits in silence."""
 
     def __init__(self, name: str) -> None:
         self.name = name
