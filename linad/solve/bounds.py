@@ -36,7 +36,7 @@ class Box:
         return ~(held | (self.lower == self.upper))
 
 
-def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
+def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) -> Box | None:
     """What a user gave as bounds; None where nothing is bounded.
 
     Parameters
@@ -47,6 +47,8 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
         Each a number for all unknowns, or a container like x0, of numbers or arrays; None or an
         infinity where there is no bound.
     unknown : Unknown
+    names : list of str, optional
+        What messages call its numbers.
 
     Raises
     ------
@@ -60,8 +62,10 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
     wrong = ~((lower <= x) & (x <= upper))
     if wrong.any():
         i = int(np.argmax(wrong))
+        called = f"unknown {i}" if names is None else names[i]
+        start = "x0" if names is None else "the start"
         raise OptionError(
-            f"{name}: x0 must lie within the bounds, but unknown {i} starts at {x[i]:g}, outside "
+            f"{name}: {start} must lie within the bounds, but {called} starts at {x[i]:g}, outside "
             f"[{lower[i]:g}, {upper[i]:g}]; start it between them"
         )
     if np.isinf(lower).all() and np.isinf(upper).all():

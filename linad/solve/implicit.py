@@ -236,7 +236,12 @@ def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) 
 def solution_wrt_theta(
     y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
 ) -> JacobianOperator:
-    J = linearize(lambda theta: equation.residual(y, theta), theta)[1]
+    def residual(theta: Any) -> Any:
+        x = np.zeros(y.shape, y.dtype, like=theta)  # of this trace too: g may write into
+        x[:] = y  # what it makes like x
+        return equation.residual(x, theta)
+
+    J = linearize(residual, theta)[1]
     return -(Inverse(equation, y, theta) @ J)
 
 
