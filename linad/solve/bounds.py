@@ -106,7 +106,7 @@ def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
         leaves = [given]
     else:
         try:
-            leaves, structure = tree.flatten(_without_none(given, none))
+            leaves, structure = tree.flatten(without_none(given, none))
         except (TypeError, ValueError) as error:
             raise TreeError(f"{name}: the {side} bounds are not a container like x0") from error
         if structure != unknown.structure:
@@ -128,12 +128,12 @@ def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
     return np.concatenate(parts)
 
 
-def _without_none(given: Any, none: float) -> Any:
+def without_none(given: Any, none: float) -> Any:
     """With numbers for None, which a container would take for one without leaves."""
     if given is None:
         return none
     if isinstance(given, dict):
-        return {k: _without_none(v, none) for k, v in given.items()}
+        return {k: without_none(v, none) for k, v in given.items()}
     if type(given) in (list, tuple):
-        return type(given)(_without_none(v, none) for v in given)
+        return type(given)(without_none(v, none) for v in given)
     return given

@@ -372,13 +372,13 @@ def solved(
     loop: Callable[[Any], Any] | None = None,
 ) -> Any:
     """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
-    point, start = pack(_start(x0, theta, name))
+    point, start = pack(start_of(x0, theta, name))
     parameters, given = pack(theta)
     equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol, loop)
     return point.container(solution(start, given, equation=equation))
 
 
-def _start(x0: Any, theta: Any, name: str) -> Any:
+def start_of(x0: Any, theta: Any, name: str) -> Any:
     """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
     leaves, structure = tree.flatten(as_point(x0))
     if not leaves:
