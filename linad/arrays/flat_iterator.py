@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import in_memory, share_storage
+from linad.arrays.writes import plain_value
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
@@ -61,6 +62,8 @@ class Flat:
             return
         places = self._places(numbers)
         count = np.size(places[0])
+        if isinstance(value, (int, float, complex, list, tuple)):
+            value = plain_value(value, self.base.dtype)
         value = np.ravel(value)
         if value.size > 1 and value.size != count:
             value = np.resize(value, count)  # NumPy starts again at the first value

@@ -300,6 +300,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
             held = tree.flatten((args, kwargs))
             result = watched(recorder, f, *args, **kwargs)
         except BaseException:
+            _check_shapes(f, tracers, given)
             written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
             if share_memory(arguments.operands, written):
                 return arguments.call(f, arguments.arrays), None  # as below
@@ -307,11 +308,7 @@ def record(f: Callable[..., Any], arguments: Signature) -> tuple[Any, Variant | 
                 arguments.arrays[k][...] = tracers[k]._value
             raise
         leaves, out_tree = tree.flatten(result)
-        if [t.shape for t in tracers] != [a.shape for a in given]:
-            raise UnsupportedError(
-                f"jit: {name_of(f)} sets the shape of an argument, which NumPy would do to the "
-                f"caller's array; use y = x.reshape(shape), a view"
-            )
+        _check_shapes(f, tracers, given)
         written = [k for k, t in enumerate(tracers) if _was_written(t, before[k])]
         if not leaves and not written:
             raise OutputError(f"{name_of(f)} returned {result!r}, which holds no array")
@@ -463,6 +460,15 @@ CONSTANTS = (
     type(...),
 )
 """What a function may return that is the same at every call, and cannot be changed."""
+
+
+def _check_shapes(f: Callable[..., Any], tracers: Sequence[Tracer], given: Sequence[Any]) -> None:
+    """Raise where a function has set the shape of an argument, and has ended or raised."""
+    if [t.shape for t in tracers] != [a.shape for a in given]:
+        raise UnsupportedError(
+            f"jit: {name_of(f)} sets the shape of an argument, which NumPy would do to the "
+            f"caller's array; use y = x.reshape(shape), a view"
+        )
 
 
 def _was_written(tracer: Tracer, node: Any) -> bool:

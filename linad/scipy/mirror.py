@@ -60,6 +60,20 @@ def full_name(function: Any) -> str:
     return ".".join([*[part for part in parts if not part.startswith("_")], function.__name__])
 
 
+@functools.cache
+def _names_in_order(function: Any) -> list[str]:
+    """The names of the parameters that a function, or a class, takes by position."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # one in C that tells no signature
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _by_name(function: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(_names_in_order(function), args, strict=False))
+
+
 def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
     """Make the decorated function take over when an argument is traced.
 
@@ -75,7 +89,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
-                check_options(full_name(scipy_function), scipy_function.__name__, kwargs)
+                given = _by_name(scipy_function, args) | kwargs
+                check_options(full_name(scipy_function), scipy_function.__name__, given)
                 try:
                     return traced(*args, **kwargs)
                 except PLAIN_ERRORS as error:
@@ -177,7 +192,8 @@ class TracedClass:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if holds_traced((args, kwargs)):
-            check_options(cls.__name__, cls.__name__, kwargs)
+            given = _by_name(cls, args) | kwargs
+            check_options(cls.__name__, cls.__name__, given)
             try:
                 return cls._made(*args, **kwargs)
             except PLAIN_ERRORS as error:

@@ -143,6 +143,13 @@ BY_FUNCTION: dict[tuple[str, str], Kind] = {
         lambda v: isinstance(v, str) or callable(v) or ABOVE_ZERO.fits(v),
     ).optional,
     ("make_interp_spline", "t"): ENTRIES.optional,
+    ("make_interp_spline", "bc_type"): Kind(
+        "a name, or a pair of conditions",
+        lambda v: isinstance(v, str) or (isinstance(v, (tuple, list)) and len(v) == 2),
+    ).optional,
+    ("RectBivariateSpline", "bbox"): Kind("four numbers or Nones", lambda v: np.shape(v) == (4,)),
+    ("interp1d", "copy"): FLAG.optional,
+    ("splrep", "s"): NUMERIC.optional,
     ("detrend", "bp"): _numbers_that(lambda v: v >= 0, "an integer >= 0, or several"),
     ("krogh_interpolate", "der"): DERIVATIVES.optional,
     ("minkowski", "p"): ABOVE_ZERO,

@@ -1136,3 +1136,16 @@ def test_the_shape_of_an_argument_is_its_callers():
 
     with pytest.raises(UnsupportedError, match=r"^jit: f sets the shape .*x.reshape\(shape\)"):
         linad.jit(f)(np.ones((2, 3)))
+
+
+def test_the_shape_of_an_argument_is_its_callers_where_an_error_follows():
+    def f(x):
+        x.shape = (3, 1, 2)
+        x[0] = 5.0
+        raise KeyError("mine")
+
+    x = np.ones((2, 1, 3))
+    with pytest.raises(UnsupportedError, match=r"^jit: f sets the shape"):
+        linad.jit(f)(x)
+    assert x.shape == (2, 1, 3)
+    assert np.all(x == 1)
