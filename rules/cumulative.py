@@ -27,7 +27,7 @@ from linad.operators.linear_solves import solution_rules
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
-from linad.rules.reductions import as_first, cast
+from linad.rules.reductions import as_first, as_operand, cast
 from linad.rules.shaping import laid_as, laid_out, replaced
 
 # The linear recurrence.
@@ -141,6 +141,7 @@ def _first_against_rest(ufunc: Any, accumulate: Any) -> Any:
     """x_0, x_0 - x_1, x_0 - (x_1 + x_2) ...; and so for quotients."""
 
     def run(x: Any, *, axis: int) -> Any:
+        x = as_operand(ufunc, x)
         lanes = np.moveaxis(x, axis, 0)
         rest = ufunc(lanes[:1], accumulate(lanes[1:], axis=0))
         return np.moveaxis(np.concatenate([lanes[:1], rest]), 0, axis)

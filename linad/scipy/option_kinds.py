@@ -91,6 +91,7 @@ BY_NAME = {
     "nperseg": LENGTH,
     "orthogonalize": FLAG.optional,
     "plan": NOTHING,
+    "return_eigenvectors": FLAG,
     "trans": Kind("0, 1, 2, 'N', 'T' or 'C'", lambda v: str(v) in ("0", "1", "2", "N", "T", "C")),
     "window": WINDOW,
     "workers": Kind("an integer other than 0", lambda v: is_integer(v) and v != 0).optional,

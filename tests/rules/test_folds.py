@@ -29,6 +29,11 @@ CASES = [
     Case(np.fmax.accumulate, A, axis=1),
     Case(np.hypot.reduceat, A, [0, 2, 1], axis=1),
     Case(np.subtract.reduceat, A, [0, 2]),
+    Case(np.subtract.reduce, A, axis=1, initial=0.7),
+    Case(np.subtract.reduce, A, where=A > 1, initial=0.5),
+    Case(np.subtract.reduce, A, axis=(), check={"order": 1}),
+    Case(np.divide.reduce, A, axis=0, where=A > 1, initial=0.5, keepdims=True),
+    Case(np.hypot.reduce, -A, axis=()),
 ]
 
 
@@ -52,6 +57,34 @@ def test_initial_values_move_too():
         np.float64(0.5)
     )
     assert found == pytest.approx(4.0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("a", [-A, A[:0], A[0, 0], A[:1].astype(int) - 3, A > 1], ids=range(5))
+def test_axes_starts_and_masks_are_numpys(a, kernels):
+    options = [
+        *({}, {"axis": ()}, {"axis": None}, {"initial": 2}, {"axis": (), "initial": 2}),
+        *({"initial": 2.5, "keepdims": True}, {"where": A[0] > 1}),
+        *({"where": A[0] > 1, "initial": 1}, {"where": False, "initial": 2, "axis": ()}),
+    ]
+    for ufunc in (np.subtract, np.divide, np.hypot):
+        for kwargs in options:
+
+            def f(a, s, ufunc=ufunc, kwargs=kwargs):
+                return ufunc.reduce(a, **kwargs), s * 2.0
+
+            try:
+                expected = f(a, 1.0)
+            except (TypeError, ValueError) as refused:
+                with pytest.raises((type(refused), UnsupportedError)):
+                    linad.jit(f)(a, 1.0)
+                continue
+            jitted = linad.jit(f)
+            for _ in range(3):
+                found = jitted(a, 1.0)[0]
+                assert type(found) is type(expected[0])
+                assert found.dtype == expected[0].dtype
+                np.testing.assert_allclose(found, expected[0], rtol=1e-13)
 
 
 @pytest.mark.parametrize(
