@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -57,7 +58,8 @@ def _in_own_words(function: Any, error: Exception) -> None:
 def full_name(function: Any) -> str:
     """The name of a function of SciPy, as messages call it: ``"scipy.linalg.expm"``."""
     parts = (getattr(function, "__module__", None) or "scipy").split(".")
-    return ".".join([*[part for part in parts if not part.startswith("_")], function.__name__])
+    public = itertools.takewhile(lambda part: not part.startswith("_"), parts)
+    return ".".join([*public, function.__name__])
 
 
 @functools.cache
