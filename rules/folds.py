@@ -93,7 +93,7 @@ def _add_accumulate(ufunc: Any) -> None:
         if not a.ndim:
             raise TypeError("cannot accumulate on a scalar")
         axis = normalize_axis(axis, a.ndim, name)
-        a = cast(a, dtype)
+        a = as_operand(ufunc, cast(a, dtype))
         parts = list(itertools.accumulate(_lanes(a, (axis,)), UFUNCS[ufunc]))
         return laid_as(np.stack(parts, axis=axis), a) if parts else a
 

@@ -338,16 +338,15 @@ def as_first(ufunc: Any, y: Any, x: Any) -> Any:
 
 
 def as_operand(ufunc: Any, a: Any) -> Any:
-    """What is reduced, in the dtype of the loop: integers are divided as floats.
+    """What is reduced or accumulated, in the dtype that NumPy does it in: quotients of integers are
+    floats.
 
     Raises
     ------
     TypeError
-        From NumPy, where there is no loop: differences of booleans.
+        From NumPy, where it has none: differences of booleans.
     """
-    if a.dtype.kind not in "biu":
-        return a
-    return cast(a, ufunc.resolve_dtypes((a.dtype, a.dtype, None))[0])
+    return cast(a, ufunc.accumulate(np.zeros(1, a.dtype)).dtype)
 
 
 def _first_against_rest(ufunc: Any, rest: Any) -> None:

@@ -1,9 +1,12 @@
 """Reduce, accumulate and reduceat of ufuncs, one by one."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import linad
+from linad.core.dispatch import UFUNC_METHODS
 from linad.errors import TracerError, UnsupportedError
 from linad.testing.derivative_checks import Case
 
@@ -85,6 +88,43 @@ def test_axes_starts_and_masks_are_numpys(a, kernels):
                 assert type(found) is type(expected[0])
                 assert found.dtype == expected[0].dtype
                 np.testing.assert_allclose(found, expected[0], rtol=1e-13)
+
+
+REDUCING = sorted({u for u, method in UFUNC_METHODS if method == "accumulate"}, key=str)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("ufunc", REDUCING, ids=lambda u: u.__name__)
+def test_dtypes_of_all_methods_are_numpys(ufunc, kernels):
+    """Of all kinds of numbers, without entries, and of segments of one entry."""
+    uses = [
+        lambda a: ufunc.accumulate(a),
+        lambda a: ufunc.reduceat(a, [0, 1]),
+        lambda a: ufunc.reduceat(a, [1, 0]),
+        lambda a: ufunc.reduceat(a, np.zeros(0, int)),
+        lambda a: ufunc.reduce(a),
+    ]
+    for char, n, use in itertools.product(["i1", "u2", "i8", "b1", "f2", "f4", "c8"], (3, 0), uses):
+
+        def f(a, s, use=use):
+            return use(a), s * 2.0
+
+        a = (-np.arange(1, n + 1)).astype(char)
+        try:
+            expected = f(a, 1.0)[0]
+        except (TypeError, ValueError, IndexError):  # of two of them either may come first
+            with pytest.raises((TypeError, ValueError, IndexError, UnsupportedError)):
+                linad.jit(f)(a, 1.0)
+            continue
+        jitted = linad.jit(f)
+        for _ in range(2):
+            try:
+                found = jitted(a, 1.0)[0]
+            except UnsupportedError:
+                break
+            assert type(found) is type(expected)
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-3 if char == "f2" else 1e-6)
 
 
 @pytest.mark.parametrize(
