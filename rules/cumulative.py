@@ -253,7 +253,9 @@ def add_reduceat(ufunc: Any) -> None:
             refuse_out(name, out)
         axis = normalize_axis(axis, a.ndim, name)
         a, n = as_operand(ufunc, cast(a, dtype)), a.shape[axis]
-        starts = np.array(indices)  # the caller may write into it
+        given = np.asarray(indices)
+        # A copy, as the caller may write into it; of no entries NumPy takes any dtype.
+        starts = given.astype(np.intp, casting="safe" if given.size else "unsafe")
         if ((starts < 0) | (starts >= n)).any():
             raise IndexError(f"{name}: indices must lie in [0, {n}), got {indices!r}")
         stops = np.append(starts, n)[1:]

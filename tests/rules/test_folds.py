@@ -101,6 +101,7 @@ def test_dtypes_of_all_methods_are_numpys(ufunc, kernels):
         lambda a: ufunc.accumulate(a),
         lambda a: ufunc.reduceat(a, [0, 1]),
         lambda a: ufunc.reduceat(a, [1, 0]),
+        lambda a: ufunc.reduceat(a, np.array([True, False])),
         lambda a: ufunc.reduceat(a, np.zeros(0, int)),
         lambda a: ufunc.reduce(a),
     ]
