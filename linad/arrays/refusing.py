@@ -226,19 +226,26 @@ def _of_numpy(name: str) -> str:
     return f"{drop}use linad.numpy.{name}, which traces, or np.stack([...]) for a list"
 
 
+def _mirror(module: str) -> Any:
+    """The room that mirrors one of SciPy's, by name, since it stands above; None without one."""
+    try:
+        return importlib.import_module(f"linad.{module}")
+    except ModuleNotFoundError:
+        return None
+
+
 def _of_scipy(module: str, name: str, owner: Any) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
-    known = getattr(getattr(owner, "dist", owner), "name", None)
-    if module.startswith("scipy.stats.") and isinstance(known, str):  # a distribution's method
+    if module.startswith("scipy.stats."):  # a distribution's method
+        known = getattr(getattr(owner, "dist", owner), "name", module.rpartition(".")[2])
         stats = importlib.import_module("linad.scipy.stats")
-        if known in stats.__all__ or known in stats.HOOKED:
+        if known in {*stats.__all__, *stats.HOOKED, *stats.WHOLE, *stats.TWINS}:
             return f"use linad.scipy.stats.{known}, which traces"
         return f"linad.scipy.stats has no traced form of {known}; {WRAP}"
-    try:  # by name: the mirrors stand above, and a room of SciPy may have none
-        mirror = importlib.import_module(f"linad.{module}")
-    except ModuleNotFoundError:
-        mirror = None
-    if mirror is not None and name in vars(mirror):
+    if name in vars(_mirror(module) or object):
         other = SCIPY.get(name)
         return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
+    room, _, cls = module.rpartition(".")  # a method of a class
+    if name in vars(vars(_mirror(room) or object).get(cls, object)):
+        return f"use linad.{module}, which traces"
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"

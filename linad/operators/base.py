@@ -21,11 +21,19 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core.array_type import Array
+from linad.core.device_arrays import is_on_device
 from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
-from linad.errors import DensifyError, DTypeError, NotHolomorphicError, OperandError, ShapeError
+from linad.errors import (
+    DensifyError,
+    DeviceError,
+    DTypeError,
+    NotHolomorphicError,
+    OperandError,
+    ShapeError,
+)
 from linad.operators.facts import FACTS, Facts
 from linad.operators.properties import OperatorProperties
 from linad.operators.provided import ANSWERS, OTHER
@@ -210,6 +218,8 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
 
     def _apply_vectors(self, x: Any, n: int, adjoint: bool) -> Any:
         """Apply to vectors (..., n), or to one column (n, 1), which gives a column."""
+        if not isinstance(x, np.ndarray) and is_on_device(x):
+            return ANSWERS.on_device(self.flat, adjoint, x)
         x = _as_numbers(x)
         shape = x.shape
         if len(shape) == 2 and shape == (n, 1):
@@ -510,6 +520,11 @@ def _as_numbers(x: Any) -> Any:
     """What SciPy or a user hands to an operator, as an array of numbers."""
     if isinstance(x, Traced):
         return x
+    if not isinstance(x, np.ndarray) and is_on_device(x):
+        raise DeviceError(
+            "an operator is applied to one vector on a device, from the left: J @ x, J.T @ x, "
+            "J.matvec(x); pass NumPy's array for more"
+        )
     x = np.asarray(x)
     if x.dtype.kind not in "biufc":
         raise DTypeError(f"an operator is applied to numbers, got dtype {x.dtype}")

@@ -236,7 +236,12 @@ def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) 
 def solution_wrt_theta(
     y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
 ) -> JacobianOperator:
-    J = linearize(lambda theta: equation.residual(y, theta), theta)[1]
+    def residual(theta: Any) -> Any:
+        x = np.zeros(y.shape, y.dtype, like=theta)  # of this trace too: g may write into
+        x[:] = y  # what it makes like x
+        return equation.residual(x, theta)
+
+    J = linearize(residual, theta)[1]
     return -(Inverse(equation, y, theta) @ J)
 
 
@@ -349,13 +354,13 @@ def solved(
     loop: Callable[[Any], Any] | None = None,
 ) -> Any:
     """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
-    point, start = pack(_start(x0, theta, name))
+    point, start = pack(start_of(x0, theta, name))
     parameters, given = pack(theta)
     equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol, loop)
     return point.container(solution(start, given, equation=equation))
 
 
-def _start(x0: Any, theta: Any, name: str) -> Any:
+def start_of(x0: Any, theta: Any, name: str) -> Any:
     """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
     leaves, structure = tree.flatten(as_point(x0))
     if not leaves:

@@ -28,8 +28,7 @@ def operands_of(lowering: Any, eqn: Equation) -> tuple[list[Any], list[Place]] |
     call: Any = eqn.primitive
     places = [lowering.place_of(a) for a in eqn.inputs]
     scratch = [new_place(a.shape, a.dtype) for a in call.scratch(places)]
-    shapes = [v.shape for v in eqn.outputs]
-    if () in shapes or not all(size_of(p.shape) for p in (*places, *scratch)):
+    if not all(size_of(p.shape) for p in (*places, *scratch)):
         return None
     if any(name_of_dtype(p.dtype) is None for p in (*places, *scratch)):
         return None
@@ -50,12 +49,17 @@ def operands_of(lowering: Any, eqn: Equation) -> tuple[list[Any], list[Place]] |
     return words, arguments
 
 
+def overwrites_numbers(eqn: Equation) -> bool:
+    """Whether a call overwrites what has no axes, which its function gets as numbers here."""
+    return any([not v.shape for v in eqn.outputs])
+
+
 def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction that calls the function, if it is compiled and its types are known."""
     function = eqn.primitive.function  # type: ignore[attr-defined]
     if not (hasattr(function, "source") or hasattr(function, "py_func")):
         return False
-    found = operands_of(lowering, eqn)
+    found = None if overwrites_numbers(eqn) else operands_of(lowering, eqn)
     if found is None:
         return False
     words, places = found

@@ -23,7 +23,7 @@ from typing import Any
 
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
-from linad.sweeps.cpu.user_functions import operands_of
+from linad.sweeps.cpu.user_functions import operands_of, overwrites_numbers
 from linad.sweeps.cuda.grid_loops import HEAD
 from linad.sweeps.elementary_names import ELEMENTARY
 from linad.sweeps.instructions import NO_RESULT
@@ -61,7 +61,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
         kernels = device_kernels(function.source)
     except RefusedError:
         return False
-    found = operands_of(lowering, eqn)
+    found = None if overwrites_numbers(eqn) else operands_of(lowering, eqn)
     if found is None:
         return False
     words, places = found
