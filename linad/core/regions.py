@@ -283,7 +283,9 @@ class Positions(Region):
         None if the entries do not lie at regular steps there.
         """
         index = np.unravel_index(self.flat, array.shape)
-        at = sum([i * s for i, s in zip(index, array.strides, strict=True)])
+        at = np.zeros(self.shape, np.intp)
+        for i, step in zip(index, array.strides, strict=True):
+            at += i * step
         start = at.flat[0]
         ends = [at[(0,) * k + (min(n - 1, 1),)].flat[0] for k, n in enumerate(self.shape)]
         strides = tuple([int(end - start) for end in ends])
@@ -291,8 +293,8 @@ class Positions(Region):
         regular = functools.reduce(np.add.outer, steps, np.array(0))
         if not np.array_equal(at - start, regular):
             return None
-        first = array[(*[int(i.flat[0]) for i in index], ...)]
-        return as_strided(first, self.shape, strides)
+        first: Any = (*[int(i.flat[0]) for i in index], ...)
+        return as_strided(array[first], self.shape, strides)
 
     def put(self, array: np.ndarray, value: Any) -> None:
         if array.flags.c_contiguous:
