@@ -151,11 +151,6 @@ class _Recording:
     def _take(self, result: Any) -> Any:
         """Take apart what the function returned; the structure of it."""
         leaves, out_tree = tree.flatten(result)
-        if [t.shape for t in self.tracers] != [a.shape for a in self.given]:
-            raise UnsupportedError(
-                f"jit: {name_of(self.f)} sets the shape of an argument, which NumPy would do to "
-                f"the caller's array; use y = x.reshape(shape), a view"
-            )
         self._find_written()
         if not leaves and not self.written:
             raise OutputError(f"{name_of(self.f)} returned {result!r}, which holds no array")
@@ -183,6 +178,12 @@ class _Recording:
             self.results.append(own(leaf))
 
     def _find_written(self) -> None:
+        """Which arguments the function wrote into, whether it has ended or raised."""
+        if [t.shape for t in self.tracers] != [a.shape for a in self.given]:
+            raise UnsupportedError(
+                f"jit: {name_of(self.f)} sets the shape of an argument, which NumPy would do to "
+                f"the caller's array; use y = x.reshape(shape), a view"
+            )
         pairs = zip(self.tracers, self.before, strict=True)
         self.written = [k for k, (t, node) in enumerate(pairs) if _was_written(t, node)]
 
