@@ -80,7 +80,7 @@ class Watcher:
             return
         del self.packages[name]
         for key, space in list(SPACES.items()):
-            if not self._belongs(space.get("__name__", "")):
+            if key in self.modules and not self._belongs(space.get("__name__", "")):
                 self.modules.pop(key).undo()
                 forget()
                 del SPACES[key]

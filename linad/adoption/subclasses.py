@@ -106,6 +106,8 @@ _TYPE = type
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance_of_held(self):  # ``ndarray.ravel(x)``
+            return getattr(self, name)(*unwrapped(args), **unwrapped(kwargs))
         result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
         return self._like(result) if type(result) in (Tracer, np.ndarray) else result
 
@@ -162,6 +164,10 @@ def _made(cls: Any, array: Any, source: Any) -> Any:
 
 _REBASED: dict[type, type] = {np.ndarray: Held}
 _COPIED: dict[tuple[type, tuple[type, ...]], type] = {}
+
+MADE_ELSEWHERE: dict[type, Callable[[], type]] = {}
+"""Subclasses that another module makes again, and what gives the class made."""
+
 _NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__", "__array_priority__")
 
 
@@ -176,9 +182,11 @@ def rebased(cls: Any) -> Any:
     """A class with `Held` where ndarray is among its bases; the class itself if it is not."""
     if not issubclass(cls, np.ndarray):
         return cls
+    if cls in MADE_ELSEWHERE:
+        return MADE_ELSEWHERE[cls]()
     if cls not in _REBASED:
         slots = vars(cls).get("__slots__")
-        if slots or issubclass(cls, (np.ma.MaskedArray, np.matrix, np.recarray, np.memmap)):
+        if slots or issubclass(cls, (np.matrix, np.recarray, np.memmap)):
             raise UnsupportedError(
                 f"view: a traced value cannot become a {cls.__module__}.{cls.__qualname__}, a "
                 f"subclass of numpy.ndarray {'with slots' if slots else 'that NumPy reads itself'};"

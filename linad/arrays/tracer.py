@@ -24,7 +24,7 @@ from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
-from linad.arrays.refusing import COUNT, WRITE, refuse_index
+from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
@@ -243,7 +243,7 @@ class Tracer(Arithmetic):
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(
                 f"{ufunc.__name__}{suffix} is not traced by linad; "
-                f"{remedy(f'numpy.{ufunc.__name__}{suffix}')}"
+                f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'))}"
             )
         for x in inputs:
             if type(x) is not Tracer and type(x) is not np.ndarray:

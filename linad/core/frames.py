@@ -200,7 +200,7 @@ def public_name(function: Any) -> str:
         return ""
     module = getattr(function, "__module__", None)
     if module is None and type(function).__module__ == "numpy":  # a ufunc
-        module = "numpy"
+        module = _home_of(function)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
         return ""
@@ -212,6 +212,13 @@ def public_name(function: Any) -> str:
     parts = module.split(".")
     private = next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))
     return ".".join([*parts[: max(private, 1)], name]).removeprefix("_")
+
+
+def _home_of(ufunc: Any) -> str:
+    """The module of NumPy or SciPy that a ufunc is public in."""
+    homes = ("numpy", "scipy.special")
+    name = ufunc.__name__
+    return next((m for m in homes if getattr(sys.modules.get(m), name, None) is ufunc), "numpy")
 
 
 def public_names(module: Any) -> list[str]:
