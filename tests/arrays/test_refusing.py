@@ -134,8 +134,8 @@ def test_other_refusals_name_the_line():
 @pytest.mark.parametrize(
     "f, name",
     [
-        (lambda s: scipy.special.zeta(s), "zeta"),
-        (lambda s: scipy.special.zeta(s, 2.0), "zeta"),
+        pytest.param(lambda s: scipy.special.zeta(s), "zeta", id="zeta of Riemann"),
+        pytest.param(lambda s: scipy.special.zeta(s, 2.0), "zeta", id="zeta of Hurwitz"),
         (lambda s: scipy.special.zetac(s), "zetac"),
         (lambda s: scipy.special.perm(s, 2), "perm"),
         (lambda s: scipy.special.spherical_jn(0, s), "spherical_jn"),

@@ -9,6 +9,8 @@ from linad.errors import TracerError, UnsupportedError
 X = np.array([0.3, 0.5, 0.7])
 
 SOURCE = '''
+import math
+
 import numpy as np
 
 
@@ -103,6 +105,12 @@ def mixed(x):
     return x * Labelled(x, "right") + Labelled([1.0, 2.0, 3.0], "plain") * x
 
 
+def numbers(x):
+    y = Point(x)
+    total = np.float64(y.dot(y)) + math.sqrt(y.sum()) + float(y[1:].sum())
+    return total * x if not math.isclose(y.dot(y), 0.0) else x
+
+
 def recorded(x):
     return np.asarray(x).view(np.recarray) * 2
 '''
@@ -113,7 +121,7 @@ def differences(f):
     return np.stack([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
 
 
-@pytest.mark.parametrize("name", ["labelled", "pointed", "lengths", "mixed"])
+@pytest.mark.parametrize("name", ["labelled", "pointed", "lengths", "mixed", "numbers"])
 def test_subclasses(installed, name):
     package = installed(SOURCE)
     f = getattr(package, name)
