@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
+from linad.core.adopted import WATCHERS
+from linad.core.dispatch import FOREIGN
 from linad.errors import UnsupportedError
 
 
@@ -239,6 +243,23 @@ def view_as(x: Any, cls: type) -> Any:
     if cls is np.ndarray:
         return x.view()
     return _made(rebased(cls), x.view(), x)
+
+
+def _beside(ufunc: Any, *operands: Any) -> Any:
+    """A ufunc of a traced array and of what was made, before the derivative, with other bytes."""
+    first = next(x for x in operands if has_own_arithmetic(type(x)))
+    if not WATCHERS:
+        refuse_arithmetic(first, "an operand")
+    return ufunc(*[_remade(x) if x is first else x for x in operands])
+
+
+def _remade(x: Any) -> Any:
+    trace = running_trace()
+    kind = rebased(type(x))
+    return _made(kind, trace.constant(x.view(np.ndarray)), x) if trace is not None else x
+
+
+FOREIGN[np.ndarray] = _beside
 
 
 def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:

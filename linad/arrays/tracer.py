@@ -250,7 +250,8 @@ class Tracer(Arithmetic):
                 operands = tuple([operand(x) for x in inputs])
                 if NotImplemented in [x for x in operands if not isinstance(x, _ARRAYS)]:
                     x = next(x for x in inputs if operand(x) is NotImplemented)
-                    return foreign(ufunc, x, *inputs) if method == "__call__" else NotImplemented
+                    plain = method == "__call__" and not kwargs
+                    return foreign(ufunc, x, *inputs) if plain else NotImplemented
                 inputs = operands
                 break
         if method == "__call__" and kwargs:
