@@ -1,4 +1,4 @@
-"""Masked arrays around traced values, in adopted code: NumPy's own, over `Held` in place of ndarray.
+"""Masked arrays around traced values, in adopted code: NumPy's own, over `Held` for ndarray.
 
 `numpy.ma` is Python code over ndarray. It is executed once more, from NumPy's source, with other
 names: ``ndarray`` is `Held`, ``np`` has the forms, and ``x.view(cls)`` is `_view`. So a mask goes
@@ -15,7 +15,6 @@ import types
 from typing import Any
 
 import numpy as np
-from numpy.lib._function_base_impl import _ureduce
 
 from linad.adoption.form_table import form_of
 from linad.adoption.subclasses import MADE_ELSEWHERE, Held, isinstance_of_held, unwrapped
@@ -44,7 +43,7 @@ class HeldData(Held):
         return owner.__array_wrap__(_constant(result), (ufunc, inputs, 0))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        written = getattr(func, "_implementation", None)
+        written: Any = getattr(func, "_implementation", None)
         name, of = func.__name__, getattr(written, "__globals__", {}).get("__name__")
         if of == "numpy._core.fromnumeric" or name == "take_along_axis":
             return written(*args, **kwargs)  # which calls the method of that name, or indexes
@@ -64,7 +63,7 @@ def _hides(x: Any) -> bool:
     """Whether an entry of a masked array, or of several in containers, is masked."""
     if isinstance(x, (list, tuple)):
         return any(map(_hides, x))
-    return isinstance(x, (HeldData, np.ma.MaskedArray)) and bool(np.any(x.mask))
+    return isinstance(x, np.ma.MaskedArray) and bool(np.any(x.mask))
 
 
 def _data(x: Any) -> Any:
@@ -126,12 +125,14 @@ def _executed(original: types.ModuleType, names: dict[str, Any]) -> types.Module
     space |= {"__file__": original.__file__, "__package__": original.__package__}
     SPACES[id(space)] = space
     tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(inspect.getsource(original))))
-    imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports: list[ast.stmt] = [
+        node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
     others = [node for node in tree.body if node not in imports]
     file = str(original.__file__)
-    exec(compile(ast.Module(imports, []), file, "exec", dont_inherit=True), space)  # noqa: S102
+    exec(compile(ast.Module(imports, []), file, "exec", dont_inherit=True), space)
     space |= names
-    exec(compile(ast.Module(others, []), file, "exec", dont_inherit=True), space)  # noqa: S102
+    exec(compile(ast.Module(others, []), file, "exec", dont_inherit=True), space)
     for name in _SHARED & space.keys():
         space[name] = vars(original)[name]
     return made
@@ -144,12 +145,12 @@ _SHARED = {"masked", "masked_singleton", "MaskedConstant", "MaskError", "MAError
 @functools.cache
 def masked_arrays() -> types.ModuleType:
     """`numpy.ma`, executed again."""
-    traced = form_of(np)
+    traced, reduce = form_of(np), vars(np.ma.extras)["_ureduce"]
     names = {
         "np": traced,
         "ndarray": HeldData,
         "isinstance": _is_instance,
-        "_ureduce": same_code(_ureduce, {**_ureduce.__globals__, "np": traced}),
+        "_ureduce": same_code(reduce, {**reduce.__globals__, "np": traced}),
         "_linad_view": _view,
         "_linad_memory": _memory,
     }

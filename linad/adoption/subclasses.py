@@ -69,8 +69,14 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         if owner is None:
             return result
         if isinstance(result, tuple):
-            return tuple([owner._like(y) for y in result])
-        return owner._like(result)
+            return tuple([owner._result(y, ufunc, inputs, k) for k, y in enumerate(result)])
+        return owner._result(result, ufunc, inputs, 0)
+
+    def _result(self, y: Any, ufunc: Any, inputs: Any, k: int) -> Any:
+        """The k-th result of a ufunc: as the class wraps results up, where it does."""
+        if type(self).__array_wrap__ is Held.__array_wrap__:
+            return self._like(y)
+        return self.__array_wrap__(y, (ufunc, inputs, k), False)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         result = func(*unwrapped(args), **unwrapped(kwargs))

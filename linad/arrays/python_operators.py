@@ -21,7 +21,7 @@ _OF_ARITHMETIC = ("__array_ufunc__", "__array_wrap__", "__mul__", "__rmul__", "_
 
 
 @functools.cache
-def has_own_arithmetic(kind: type) -> bool:
+def has_own_arithmetic(kind: Any) -> bool:
     """Whether a subclass of ndarray calculates otherwise: with units, masks, or as matrices do."""
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.memmap):
         return False

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from linad.core import callers, dispatch
+from linad.core import callers
 from linad.core.adopted import is_adopted
 from linad.core.callers import AWARE, is_installed, refused_frame
 from linad.core.dispatch import NAMESPACE

@@ -178,7 +178,9 @@ def test_caches_that_other_modules_import(installed):
         "import functools\n\nimport numpy as np\n\n@functools.lru_cache\ndef f(s, n):\n"
         "    return s**2 * np.ones(n)\n"
     )
-    package = installed("", cached=cached, user="from .cached import f\n\ndef g(x):\n    return f(x[0], 3)\n")
+    package = installed(
+        "", cached=cached, user="from .cached import f\n\ndef g(x):\n    return f(x[0], 3)\n"
+    )
     user = importlib.import_module(f"{package.__name__}.user")
     with linad.adopt(package.__name__):
         check(user.g)

@@ -8,7 +8,7 @@ from linad.errors import UnsupportedError
 
 X = np.array([1.2, 0.5, 2.0])
 
-SOURCE = '''
+SOURCE = """
 import numpy as np
 from numpy import ma
 
@@ -81,7 +81,7 @@ def viewed(x):
 
 def unseen(x):
     return np.trapezoid(ma.array(x, mask=M))
-'''
+"""
 
 NAMES = [line[4:].partition("(")[0] for line in SOURCE.splitlines() if line.startswith("def ")]
 

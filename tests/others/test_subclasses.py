@@ -148,3 +148,27 @@ def test_what_is_refused(installed):
         linad.jvp(package.labelled, (X,), (X,))
     with linad.adopt(package.__name__), pytest.raises(UnsupportedError, match="recarray"):
         linad.jvp(package.recorded, (X,), (X,))
+
+
+def test_what_carries_units_beside_a_traced_value(installed):
+    """Made before the derivative; without `linad.adopt` the unit would be lost in silence."""
+    package = installed(SOURCE)
+    far = package.Length([1.0, 2.0, 3.0], "km")
+
+    def f(x):
+        total = x * far + np.multiply(far, x) + package.Length(x)
+        assert total.unit == "m"
+        return total.metres
+
+    def g(x):
+        return np.asarray(x + far)
+
+    with pytest.raises(UnsupportedError, match=r"a Length, .* linad.adopt\('standin"):
+        linad.jacobian(lambda x: np.asarray(x * far))(X)
+    with linad.adopt(package.__name__, g):
+        np.testing.assert_allclose(linad.jacobian(g)(X), np.eye(3))
+        jitted = linad.jit(g)
+        jitted(X)
+        np.testing.assert_allclose(linad.jacobian(jitted)(X), np.eye(3))
+        far.unit = "m"
+        np.testing.assert_allclose(jitted(X), g(X))
