@@ -12,12 +12,12 @@ Source: R. Hyndman and Y. Fan, "Sample quantiles in statistical packages", 1996.
 """
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.zero_dim import array, number
+from linad.core.callers import warn_user
 from linad.core.dispatch import implements
 from linad.core.primitive import Traced
 from linad.core.shapes import keep_axes, normalize_axes
@@ -215,7 +215,7 @@ def _median(name: str, ignore_nan: bool) -> None:
             return np.mean(a, axis=axis, keepdims=keepdims)  # NaN, and NumPy's warning
         y = order_statistics(a, 0.5, axes, "linear", ignore_nan)
         if ignore_nan and np.isnan(y).any():
-            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
+            warn_user("All-NaN slice encountered", RuntimeWarning)
         if keepdims and keepdims is not np._NoValue:  # type: ignore[attr-defined]
             return array(kept(y, a.shape, axes, keepdims))
         return number(y)

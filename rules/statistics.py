@@ -12,7 +12,6 @@ them from it. A mean of one's own (``mean=``)
 is an argument like any other and is differentiated as such.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from linad.arrays.python_operators import rooted
 from linad.arrays.zero_dim import gives, number
 from linad.core.array_type import Array
+from linad.core.callers import warn_user
 from linad.core.dispatch import FUNCTIONS, implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import is_inexact, keep_axes, normalize_axes
@@ -249,7 +249,7 @@ def _register_nan_extremum(name: str, ufunc: Any) -> None:
             a, axis=axis, out=out, keepdims=bool(keepdims), initial=initial, where=where
         )
         if np.isnan(y).any():
-            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=2)
+            warn_user("All-NaN slice encountered", RuntimeWarning)
         return y
 
     extremum.__name__ = extremum.__qualname__ = name
@@ -346,7 +346,7 @@ def cov(
             free = total - ddof * np.sum(w * as_array(aweights)) / total
         weighted = d * w
     if free <= 0:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
+        warn_user("Degrees of freedom <= 0 for slice", RuntimeWarning)
         free = np.zeros(())
     return cast(np.squeeze(d @ np.conj(weighted.T) / free), dtype)
 

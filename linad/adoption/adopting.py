@@ -3,7 +3,6 @@
 import importlib.util
 import sys
 import types
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +23,7 @@ from linad.adoption.sweep import (
 )
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
-from linad.core.callers import ENGINES, is_installed, package_of_file
+from linad.core.callers import ENGINES, is_installed, package_of_file, warn_user
 from linad.core.renaming import check_version
 from linad.errors import AdoptionWarning, ArgumentError
 
@@ -193,7 +192,7 @@ class Watcher:
         new = {package: where for package, where in met.items() if not self._belongs(package)}
         for package, where in new.items():
             self.adopt(package)
-            warnings.warn(f"linad adopted {package} ({where})", AdoptionWarning, stacklevel=4)
+            warn_user(f"linad adopted {package} ({where})", AdoptionWarning)
         return bool(new)
 
 

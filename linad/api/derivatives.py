@@ -11,6 +11,7 @@ import numpy as np
 from linad.api.differentiated_call import (
     Argnums,
     DifferentiatedCall,
+    check_point,
     check_transform,
     positions,
     untraced,
@@ -22,7 +23,7 @@ from linad.core.folding import fold
 from linad.core.options import is_integer
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
-from linad.errors import ArgumentError, DeviceError, OptionError, ShapeError, TreeError
+from linad.errors import DeviceError, OptionError, ShapeError, TreeError
 from linad.jit.jitted import Jitted
 from linad.transforms.push import push_leaves
 from linad.transforms.spaces import Slot, check_seeds
@@ -79,10 +80,7 @@ def linearize(
     array([2., 4., 6.])
     """
     check_transform("linearize", f, argnums)
-    if not args:
-        raise ArgumentError(
-            f"linearize: expected a point beside the function: linad.linearize({name_of(f)}, x)"
-        )
+    check_point("linearize", f, args)
     try:
         if device_arrays.are_in(*args):
             return _linearize_on_device(f, args, argnums)
@@ -190,10 +188,7 @@ def push(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool, name
             f"{name}: primals and tangents must be tuples or lists of arguments: "
             f"linad.{name}({name_of(f)}, (x,), (v,))"
         )
-    if not primals:
-        raise ArgumentError(
-            f"{name}: expected a point beside the function: linad.{name}({name_of(f)}, (x,), (v,))"
-        )
+    check_point(name, f, primals, "(x,), (v,)")
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals but {len(tangents)} tangents")
     call = DifferentiatedCall(f, tuple(primals), {}, tuple(range(len(primals))), has_aux=has_aux)
@@ -271,10 +266,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     (array([3., 4.]), array([1., 2.]))
     """
     check_transform("vjp", f, 0, has_aux)
-    if not primals:
-        raise ArgumentError(
-            f"vjp: expected a point beside the function: linad.vjp({name_of(f)}, x)"
-        )
+    check_point("vjp", f, primals)
     try:
         argnums = tuple(range(len(primals)))
         call = DifferentiatedCall(f, primals, {}, argnums, has_aux=has_aux, keep=True)

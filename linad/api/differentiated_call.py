@@ -206,6 +206,14 @@ def check_transform(name: str, f: Any, argnums: Argnums, has_aux: Any = False) -
         FLAG.check(name, "has_aux", has_aux)
 
 
+def check_point(name: str, f: Any, args: Sequence[Any], call: str = "x") -> None:
+    """Raise if a transform that takes the point beside the function was given none."""
+    if not args:
+        raise ArgumentError(
+            f"{name}: expected a point beside the function: linad.{name}({name_of(f)}, {call})"
+        )
+
+
 AT_A_POINT = {"linearize", "hessian_operator", "sparse_jacobian", "sparse_hessian"}
 """Transforms that take the point beside the function."""
 

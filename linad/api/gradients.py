@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 from linad.api.derivatives import jacobian, linearize, push
-from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_transform
+from linad.api.differentiated_call import Argnums, DifferentiatedCall, check_point, check_transform
 from linad.core import tree
 from linad.core.folding import fold
 from linad.core.shapes import name_of
 from linad.core.transformed_functions import Transformed
-from linad.errors import ArgumentError, OutputError
+from linad.errors import OutputError
 from linad.transforms.tape_operator import TapeOperator
 
 P = ParamSpec("P")
@@ -260,11 +260,7 @@ def hessian_operator(
     array([4., 2.])
     """
     gradient = _gradient(f, argnums, False, "hessian_operator")
-    if not args:
-        raise ArgumentError(
-            f"hessian_operator: expected a point beside the function: "
-            f"linad.hessian_operator({name_of(f)}, x)"
-        )
+    check_point("hessian_operator", f, args)
     _, H = linearize(gradient, *args, argnums=argnums)
     H.hermitian = H.dtype.kind != "c"
     return H

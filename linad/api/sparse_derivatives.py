@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linad.api.differentiated_call import DifferentiatedCall, check_transform
+from linad.api.differentiated_call import DifferentiatedCall, check_point, check_transform
 from linad.api.gradients import hessian_operator
 from linad.core.options import FORMAT, takes
 from linad.jit.jitted import Jitted, operation_by_operation
@@ -33,6 +33,7 @@ def _matrix(
     from linad.sparsity.compress import refilled, stored
 
     check_transform(name, f, argnums)
+    check_point(name, f, args)
     symmetric = linearize is _hessian
     found = None
     if isinstance(f, Jitted):

@@ -228,10 +228,10 @@ def _of_numpy(name: str) -> str:
 
 def _of_scipy(module: str, name: str, owner: Any) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
-    known = getattr(getattr(owner, "dist", owner), "name", None)
-    if module.startswith("scipy.stats.") and isinstance(known, str):  # a distribution's method
+    if module.startswith("scipy.stats."):  # a distribution's method
+        known = getattr(getattr(owner, "dist", owner), "name", module.rpartition(".")[2])
         stats = importlib.import_module("linad.scipy.stats")
-        if known in stats.__all__ or known in stats.HOOKED:
+        if known in {*stats.__all__, *stats.HOOKED, *stats.WHOLE, *stats.TWINS}:
             return f"use linad.scipy.stats.{known}, which traces"
         return f"linad.scipy.stats has no traced form of {known}; {WRAP}"
     if has_traced_form(module, name):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -88,6 +89,23 @@ def user_frame() -> FrameType | None:
             other = other or frame
         frame = frame.f_back
     return other
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's own code that is running."""
+    frame = user_frame()
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
+    space = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=space.get("__name__"),
+        registry=space.setdefault("__warningregistry__", {}),
+    )
 
 
 def raised_by_engine(traceback: TracebackType | None) -> SourceLine | None:

@@ -6,10 +6,10 @@ What the user's function raises, and NumPy on his behalf, passes as it is.
 """
 
 import logging
-import warnings
 from pathlib import Path
 from types import TracebackType
 
+from linad.core.callers import warn_user
 from linad.errors import InternalError, LinadError
 
 log = logging.getLogger("linad")
@@ -87,10 +87,9 @@ def internal_error(error: BaseException, name: str) -> InternalError:
 def warn_uncompiled(name: str, error: BaseException) -> None:
     """Say that a program runs in NumPy, because linad failed to compile it."""
     log.debug("linad could not compile %s", name, exc_info=error)
-    warnings.warn(
+    warn_user(
         f"linad.jit: {name} could not be compiled ({_told(error)}), and NumPy runs it; {REPORT}",
         RuntimeWarning,
-        stacklevel=3,
     )
 
 

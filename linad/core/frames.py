@@ -46,8 +46,8 @@ class Asked:
     owner: Any = None
 
 
-def package_of(frame: Any) -> str:
-    """The package of NumPy's kind that a frame runs in; "" for the user's own code."""
+def library_of(frame: Any) -> str:
+    """The package of NumPy's kind that a frame runs in; "" for code that uses them."""
     name = frame.f_globals.get("__name__") or ""
     package = name.partition(".")[0]
     if package in PACKAGES:
@@ -65,9 +65,12 @@ def frames_above(frame: Any) -> Iterator[Any]:
         frame = frame.f_back
 
 
-def user_frame() -> Any:
-    """The innermost frame of the user's own code that is running here, None if there is none."""
-    return next((f for f in frames_above(sys._getframe(1)) if not package_of(f)), None)
+def using_frame() -> Any:
+    """The innermost running frame of code that uses such packages, None if there is none.
+
+    It may be an installed package's; `linad.core.callers.user_frame` looks further up.
+    """
+    return next((f for f in frames_above(sys._getframe(1)) if not library_of(f)), None)
 
 
 def shown_file(file: str) -> str:
@@ -77,13 +80,13 @@ def shown_file(file: str) -> str:
 
 def place() -> str:
     """The user's file and line that are running here, as ``file:line``; "" if there are none."""
-    frame = user_frame()
+    frame = using_frame()
     return "" if frame is None else f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def asked() -> Asked:
     """What the user's line that is running here is doing."""
-    frame = user_frame()
+    frame = using_frame()
     if frame is None or frame.f_lasti < 0:
         return Asked("")
     what = _doing(frame)
@@ -99,7 +102,7 @@ def called_function() -> str:
     """The function of compiled code, called outside linad, that sets an item; "" for none."""
     above = frames_above(sys._getframe(1))
     frame = next((f.f_back for f in above if f.f_code.co_name == "__setitem__"), None)
-    if frame is None or package_of(frame) == "linad":
+    if frame is None or library_of(frame) == "linad":
         return ""
     name = dis.opname[frame.f_code.co_code[frame.f_lasti]] if frame.f_lasti >= 0 else ""
     return (_doing(frame).name or "compiled code") if name.startswith("CALL") else ""
@@ -108,7 +111,7 @@ def called_function() -> str:
 def _entered(user: Any) -> Any:
     """The frame of a package that the user's line went into; None for a function of C."""
     above = itertools.takewhile(lambda frame: frame is not user, frames_above(sys._getframe(1)))
-    return next((f for f in reversed(list(above)) if package_of(f) != "linad"), None)
+    return next((f for f in reversed(list(above)) if library_of(f) != "linad"), None)
 
 
 def _method_of(inner: Any, what: Asked) -> Asked | None:
@@ -174,7 +177,9 @@ def _called(frame: Any, now: list[Any]) -> Asked:
             written, found, owner = [], None, None
     if not written:
         return Asked("call")
-    return Asked("call", public_name(found) or ".".join(written), found, owner)
+    of = _name_of_object(owner)
+    name = f"{of}.{written[-1]}" if of else public_name(found)
+    return Asked("call", name or ".".join(written), found, owner)
 
 
 def _named(frame: Any, name: str) -> Any:
@@ -203,7 +208,7 @@ def public_name(function: Any) -> str:
         module = _home_of(function)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
-        return ""
+        return _name_of_object(function)
     root = module.partition(".")[0]
     if root == "builtins":
         return name
@@ -219,6 +224,17 @@ def _home_of(ufunc: Any) -> str:
     homes = ("numpy", "scipy.special")
     name = ufunc.__name__
     return next((m for m in homes if getattr(sys.modules.get(m), name, None) is ufunc), "numpy")
+
+
+def _name_of_object(x: Any) -> str:
+    """``"scipy.stats.norm"`` for an object that SciPy has by a name, though its class has
+    another; "" for others."""
+    parts = type(x).__module__.split(".")
+    if parts[0] != "scipy":
+        return ""
+    public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), parts))
+    names = [name for name, value in vars(sys.modules[public]).items() if value is x]
+    return f"{public}.{names[0]}" if names else ""
 
 
 def public_names(module: Any) -> list[str]:

@@ -18,8 +18,9 @@ from linad.core.device_arrays import fetched, is_on_device
 from linad.core.shapes import is_inexact, name_of
 from linad.core.tape import Var
 from linad.errors import DeviceError, DTypeError, GuardError
+from linad.jit.recording import record
 from linad.jit.signature import Signature
-from linad.jit.specializations import COMPUTED, Variant, record
+from linad.jit.specializations import COMPUTED, Variant
 from linad.sweeps.cuda.arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator
 from linad.sweeps.cuda.opening import target_here
@@ -119,24 +120,22 @@ class DeviceCall:
             What ``do(compiled)`` gave.
         """
         name = name_of(self.jitted.function)
-        variants = self.jitted._variants_of(self.arguments)
-        for variant in list(variants):
-            if not variant.fits(self.arguments.arrays):
-                continue
+        paths = self.jitted._paths_of(self.arguments)
+        for variant in paths.fitting(self.arguments.arrays):
             self._check(variant)
             try:
                 return variant, do(variant.compiled_for(self.target))
             except GuardError:
                 continue
-        if not self.jitted._has_room(variants, self.arguments):
+        if not paths.has_room(self.arguments.outside):
             raise DeviceError(
-                f"jit: {name} took a new path through its Python decisions {len(variants)} times, "
+                f"jit: {name} took a new path through its Python decisions {len(paths)} times, "
                 f"and on a device only programs run; np.where decides entry by entry, "
                 f"linad.config(variants=...) keeps more paths"
             )
         path = self._recorded()
         self._check(path)
-        variant = self.jitted._adopt(path, variants)
+        variant = paths.add(path)
         return variant, do(variant.compiled_for(self.target))
 
     def _recorded(self) -> Variant:

@@ -9,7 +9,6 @@ otherwise, the function runs again and another variant is kept.
 import functools
 import logging
 import types
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
@@ -18,6 +17,7 @@ import numpy as np
 
 from linad.arrays.tracer import Tracer
 from linad.core import device_arrays, tree
+from linad.core.callers import warn_user
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import books
 from linad.core.error_state import is_loud
@@ -30,9 +30,11 @@ from linad.core.shapes import check_function, name_of
 from linad.core.tape import Var
 from linad.core.transformed_functions import named
 from linad.errors import GuardError, LinadError, TracerError
+from linad.jit.known_paths import KnownPaths
 from linad.jit.outside import Outside, has_state, state_of
+from linad.jit.recording import record
 from linad.jit.signature import Signature, StaticArguments
-from linad.jit.specializations import COMPUTED, Variant, in_single_precision, record, same_path
+from linad.jit.specializations import COMPUTED, Variant, in_single_precision
 from linad.operators.provided import OTHER
 from linad.transforms.record import RecordTrace
 
@@ -63,7 +65,7 @@ class Jitted(_Entered, Generic[P, R]):
     ) -> None:
         self.function, self.static, self.device = f, static, device
         self.outside = Outside(f)
-        self.variants: OrderedDict[Any, list[Variant]] = OrderedDict()
+        self.variants: OrderedDict[Any, KnownPaths] = OrderedDict()
         self.related: dict[Any, Any] = {}  # what else is compiled of it: sparse derivatives
         self._short: Any = None
         self._warned = False
@@ -115,24 +117,26 @@ class Jitted(_Entered, Generic[P, R]):
         if traced and any(_is_recorded(x) for x in traced):
             return self.function(*args, **kwargs)  # becomes part of the program around it
         arguments.see(self.outside)
-        variants = self._variants_of(arguments)
+        paths = self._paths_of(arguments)
         if traced:
-            return self._derived(arguments, variants)
-        return self._run(arguments, variants, args, kwargs)
+            return self._derived(arguments, paths)
+        return self._run(arguments, paths, args, kwargs)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
         return Signature(*self.static.flatten(args, kwargs), self._narrow)
 
-    def _variants_of(self, arguments: Signature) -> list[Variant]:
+    def _paths_of(self, arguments: Signature) -> KnownPaths:
         """The paths known for arguments of this kind, under the settings in force."""
         chosen = settings()
         key = (arguments.key, chosen.vector_math, chosen.fast_math)
         with books:
-            variants = self.variants.setdefault(key, [])
+            paths = self.variants.get(key)
+            if paths is None:
+                paths = self.variants[key] = KnownPaths()
             self.variants.move_to_end(key)
             if len(self.variants) > SIGNATURES:
                 self.variants.popitem(last=False)
-        return variants
+        return paths
 
     def variant(self, *args: Any, **kwargs: Any) -> Variant:
         """The path that a call takes, recorded if it is new; the arguments are not changed.
@@ -150,11 +154,11 @@ class Jitted(_Entered, Generic[P, R]):
         """The path of a call, and the arrays that it reads from outside."""
         arguments = self._arguments(args, kwargs)
         arguments.see(self.outside)
-        variants = self._variants_of(arguments)
+        paths = self._paths_of(arguments)
         path = None
         if not any(isinstance(x, Tracer) for x in arguments.arrays):
-            for variant in variants:
-                if variant.fits(arguments.arrays) and variant.compiled.takes(arguments.operands):
+            for variant in paths.fitting(arguments.arrays):
+                if variant.compiled.takes(arguments.operands):
                     return variant, arguments.outside
             path = self._recorded_on_values(arguments)
         if path is None:
@@ -162,8 +166,8 @@ class Jitted(_Entered, Generic[P, R]):
                 f"{name_of(self.function)}: a program of its own needs plain arrays, and a "
                 f"derivative around it is being taken; leave the derivative first"
             )
-        if len(variants) < settings().variants:
-            path = self._adopt(path, variants)
+        if len(paths) < settings().variants:
+            path = paths.add(path)
         return path, arguments.outside
 
     def njit(self, *args: Any, **kwargs: Any) -> Any:
@@ -217,10 +221,8 @@ class Jitted(_Entered, Generic[P, R]):
         variant, outside = self._variant(args, kwargs)
         return variant.callable_from_numba(name_of(self.function), outside)
 
-    def _run(self, arguments: Signature, variants: list[Variant], args: Any, kwargs: Any) -> Any:
-        for variant in list(variants):
-            if not variant.fits(arguments.arrays):
-                continue
+    def _run(self, arguments: Signature, paths: KnownPaths, args: Any, kwargs: Any) -> Any:
+        for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
                 return self.function(*args, **kwargs)
             compiled = variant.compiled  # what cannot be imported is the caller's to know
@@ -239,8 +241,8 @@ class Jitted(_Entered, Generic[P, R]):
                 return self.function(*args, **kwargs)
             self._shorten(arguments, variant)
             return variant.finish(values, arguments.arrays)
-        if not self._has_room(variants, arguments):
-            self._warn(variants)
+        if not paths.has_room(arguments.outside):
+            self._warn(paths)
             return self.function(*args, **kwargs)
         outside = arguments.outside
         with collection_paused():
@@ -250,21 +252,11 @@ class Jitted(_Entered, Generic[P, R]):
         if self._numbers_met_single_precision(arguments, path):
             _take_back(arguments, outside, path)
             return self._call(args, kwargs)
-        self._adopt(path, variants)
+        paths.add(path)
         if path.changes_containers:
             _take_back(arguments, outside, path)
             return self.function(*args, **kwargs)
         return y
-
-    def _has_room(self, variants: list[Variant], arguments: Signature) -> bool:
-        """Whether one more path may be kept: one for arrays that were different outside goes."""
-        with books:
-            if len(variants) < settings().variants:
-                return True
-            stale = [v for v in variants if v.is_stale(arguments.outside)]
-            if stale:
-                variants.remove(stale[0])
-            return bool(stale)
 
     def _numbers_met_single_precision(self, arguments: Signature, path: Variant) -> bool:
         """Whether Python numbers have to be part of the program after all; see `is_dynamic`."""
@@ -276,20 +268,9 @@ class Jitted(_Entered, Generic[P, R]):
         self._narrow = True
         return True
 
-    def _adopt(self, path: Variant, variants: list[Variant]) -> Variant:
-        """Keep a path, unless another thread has found it meanwhile."""
-        with books:
-            for known in variants:
-                if same_path(known, path):
-                    return known
-            variants.append(path)
-        return path
-
-    def _derived(self, arguments: Signature, variants: list[Variant]) -> Any:
+    def _derived(self, arguments: Signature, paths: KnownPaths) -> Any:
         """A call with traced values: one operation of the derivative around it."""
-        for variant in list(variants):
-            if not variant.fits(arguments.arrays):
-                continue
+        for variant in paths.fitting(arguments.arrays):
             if variant.runs_in_python(arguments.operands):
                 break
             _ = variant.compiled  # as in `_run`
@@ -307,10 +288,10 @@ class Jitted(_Entered, Generic[P, R]):
                 break
             return variant.finish(values, arguments.arrays)
         else:
-            if self._has_room(variants, arguments):
+            if paths.has_room(arguments.outside):
                 new = self._recorded_on_values(arguments)
                 if new is not None and new.fits(arguments.arrays):
-                    path = self._adopt(new, variants)
+                    path = paths.add(new)
                     if new.changes_outside:
                         # That is done now, and must not be done again.
                         before = new.example[len(arguments.arrays) :]
@@ -320,7 +301,7 @@ class Jitted(_Entered, Generic[P, R]):
                         return arguments.call(self.function, arguments.arrays)
                     return path.finish(path.applied(arguments.operands), arguments.arrays)
             else:
-                self._warn(variants)
+                self._warn(paths)
         return arguments.call(self.function, arguments.arrays)
 
     def _recorded_on_values(self, arguments: Signature) -> Variant | None:
@@ -338,18 +319,14 @@ class Jitted(_Entered, Generic[P, R]):
         plain.look, plain.outside = arguments.look, arguments.outside
         return record(self.function, plain)[1]
 
-    def _warn(self, variants: list[Variant]) -> None:
+    def _warn(self, paths: KnownPaths) -> None:
         if self._warned:
             return
         self._warned = True
-        last = list(variants)[-1:]  # another thread may have taken it away
-        guards = [e for v in last for e in v.tape.equations if e.primitive.name == "guard"]
-        place = f" at {guards[-1].source}" if guards and guards[-1].source else ""
-        warnings.warn(
+        warn_user(
             f"linad.jit: {name_of(self.function)} took a new path through its Python decisions "
-            f"{len(variants)} times{place}; from now on other paths run uncompiled. "
-            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths",
-            stacklevel=4,
+            f"{len(paths)} times{paths.last_decision()}; from now on other paths run uncompiled. "
+            f"np.where decides entry by entry; linad.config(variants=...) keeps more paths"
         )
 
     def _shorten(self, arguments: Signature, variant: Variant) -> None:

@@ -10,12 +10,11 @@ whatever variable the code reaches them.
 import os
 import sys
 import types
-import warnings
 from typing import Any
 
 import numpy as np
 
-from linad.core.frames import user_frame
+from linad.core.callers import warn_user
 from linad.core.shapes import name_of
 
 LOOKED_AT = {
@@ -212,12 +211,8 @@ def warn_of_process_state(f: Any, names: list[str]) -> None:
     """Warn of what a function has called whose answer is now part of a program."""
     if not names:
         return
-    frame = user_frame()
     what = " and ".join(dict.fromkeys(names))
-    warnings.warn_explicit(
+    warn_user(
         f"linad.jit: {name_of(f)} uses {what} while it is traced; later calls do not, "
-        f"and go on with what it gave. Do it outside, and pass the result as an argument",
-        UserWarning,
-        frame.f_code.co_filename,
-        frame.f_lineno,
+        f"and go on with what it gave. Do it outside, and pass the result as an argument"
     )

@@ -14,11 +14,10 @@ import functools
 import sys
 import threading
 import types
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from linad.core.frames import user_frame
+from linad.core.callers import warn_user
 from linad.core.shapes import name_of
 from linad.errors import UnsupportedError
 
@@ -54,13 +53,9 @@ class Draws:
         """Warn if one of them has moved."""
         for generator, before in zip(self.generators, self.before, strict=True):
             if _state(generator) != before and self._is_drawn_here(generator):
-                frame = user_frame()
-                warnings.warn_explicit(
+                warn_user(
                     f"linad.jit: {name_of(self.f)} drew random numbers while it was traced; later "
-                    f"calls use the same ones. Draw them outside, and pass them as arguments",
-                    UserWarning,
-                    frame.f_code.co_filename,
-                    frame.f_lineno,
+                    f"calls use the same ones. Draw them outside, and pass them as arguments"
                 )
                 return
 

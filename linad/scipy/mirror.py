@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linad.arrays.traces import running_trace
-from linad.core.frames import package_of
+from linad.core.frames import library_of
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact
 from linad.errors import ArgumentError, DTypeError, UnsupportedError
@@ -48,7 +48,7 @@ def _in_own_words(function: Any, error: Exception) -> None:
         return
     place: Any = error.__traceback__
     while place is not None:
-        if not package_of(place.tb_frame):
+        if not library_of(place.tb_frame):
             return
         place = place.tb_next
     raise ArgumentError(f"{full_name(function)}: {error}") from error

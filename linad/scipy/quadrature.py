@@ -9,13 +9,13 @@ Over an infinite range t = a ± (1 - u) / u maps it to 0 < u <= 1, as QUADPACK d
 
 import functools
 import itertools
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.integrate as theirs
 
 from linad.api.derivatives import stop_gradient
+from linad.core.callers import warn_user
 from linad.errors import ConvergenceError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import Watched, args_of, plain, while_tracing
@@ -40,7 +40,7 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, **opti
     if special or (full_output and not traced):
         return found
     if not full_output and len(found) > 3:
-        warnings.warn(found[3], theirs.IntegrationWarning, stacklevel=3)
+        warn_user(found[3], theirs.IntegrationWarning)
     answer = found if full_output else found[:2]
     if not traced:
         return answer

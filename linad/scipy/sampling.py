@@ -13,13 +13,13 @@ B-splines at distance 1, and a is x filtered so that the spline goes through x
 """
 
 import itertools
-import warnings
 from typing import Any
 
 import numpy as np
 import scipy.ndimage
 import scipy.special
 
+from linad.core.callers import warn_user
 from linad.core.shapes import is_real_float, normalize_axis
 from linad.errors import DTypeError, ShapeError
 from linad.rules.creation import asarray
@@ -231,7 +231,7 @@ def zoom(input: Any, zoom: Any, grid_mode: bool, **reading: Any) -> Any:
     shape = tuple([round(float(n * z)) for n, z in zip(input.shape, factors, strict=True)])
     mode = reading.get("mode", "constant")
     if grid_mode and mode in ("constant", "wrap"):
-        warnings.warn(f"zoom: mode='grid-{mode}' is recommended with grid_mode=True", stacklevel=5)
+        warn_user(f"zoom: mode='grid-{mode}' is recommended with grid_mode=True")
     places = []
     for g, n, m in zip(_grid(shape), input.shape, shape, strict=True):
         if grid_mode:

@@ -8,7 +8,7 @@ from typing import Any
 
 from linad.arrays.traces import running_trace
 from linad.core.failures import is_from_compiled
-from linad.core.frames import package_of
+from linad.core.frames import library_of
 from linad.errors import UnsupportedError
 from linad.scipy.mirror import PLAIN_ERRORS, full_name, holds_traced, traced_form
 from linad.scipy.twins import class_twin, function_twin, instance_twin
@@ -49,7 +49,7 @@ def _at_compiled_code(function: Any, error: Exception) -> None:
         place: Any = error.__traceback__
         while place.tb_next is not None:
             place = place.tb_next
-        if package_of(place.tb_frame) == "scipy":
+        if library_of(place.tb_frame) == "scipy":
             raise UnsupportedError(
                 f"{full_name(function)}: with these arguments SciPy hands a traced value to "
                 f"compiled code ({place.tb_frame.f_code.co_name}); pass linad.stop_gradient of "

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.api.derivatives import jvp, linearize, vjp
+from linad.api.differentiated_call import check_point
 from linad.core import tree
 from linad.core.options import COUNT, FLAG, POSITIONS, POSITIVE_COUNT, SEED, TOLERANCE, takes
 from linad.core.primitive import Primitive
@@ -61,6 +62,7 @@ def check_derivatives(
     kink (differences mix both sides), and saturation, where both are zero.
     """
     check_function("check_derivatives", f)
+    check_point("check_derivatives", f, args)
     rng = np.random.default_rng(rng)
     y, J = linearize(functools.update_wrapper(lambda *a: f(*a), f, updated=()), *args)
     with config(disconnected="ignore"):  # linearize has told

@@ -5,14 +5,13 @@ whose whole result comes out of these has the derivative zero, which is seldom w
 for: integers and booleans are refused, and floating results are warned about.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from linad.arrays.traces import Trace
 from linad.core import tree
-from linad.core.callers import user_frame
+from linad.core.callers import warn_user
 from linad.core.primitive import Traced
 from linad.core.settings import current
 from linad.core.shapes import is_inexact, name_of
@@ -88,16 +87,4 @@ def _tell(f: Any, kinds: set[Any]) -> None:
     if current().disconnected == "raise":
         raise OutputError(message)
     message += ', or set linad.config(disconnected="ignore")'
-    frame = user_frame()
-    if frame is None:
-        warnings.warn(message, DisconnectedWarning, stacklevel=2)
-        return
-    space = frame.f_globals
-    warnings.warn_explicit(
-        message,
-        DisconnectedWarning,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-        module=space.get("__name__"),
-        registry=space.setdefault("__warningregistry__", {}),
-    )
+    warn_user(message, DisconnectedWarning)

@@ -53,7 +53,22 @@ REFUSALS = [
     (lambda x: "%f" % x[0], "^formatting by %", "f-string"),  # noqa: UP031 - what is refused
     (lambda x: PLAIN.__setitem__(0, x[0]), "^writing it into a plain", "np.zeros_like"),
     (lambda x: scipy.interpolate.CubicSpline([0, 1, 2], [0, 1, 4])(x), "CubicSpline", "which trac"),
-    (lambda x: scipy.stats.norm.cdf(x[0]), "^scipy.stats.rv_cont", "use linad.scipy.stats.norm,"),
+    (lambda x: scipy.stats.norm.cdf(x[0]), "^scipy.stats.norm.cdf", "use linad.scipy.stats.norm,"),
+    (
+        lambda x: scipy.stats.multivariate_normal.pdf(np.ones(2), x[:2]),
+        "^scipy.stats.multivariate_normal.pdf",
+        "use linad.scipy.stats.multivariate_normal,",
+    ),
+    (
+        lambda x: scipy.stats.multivariate_normal(x[:2]),
+        "^scipy.stats.multivariate_normal",
+        "use linad.scipy.stats.multivariate_normal,",
+    ),
+    (
+        lambda x: scipy.stats.dirichlet.logpdf([0.2, 0.8], x[:2]),
+        "^scipy.stats.dirichlet.logpdf",
+        "use linad.scipy.stats.dirichlet,",
+    ),
     (
         lambda x: scipy.stats.norm(0, 1).pdf(x[0]),
         "^scipy.stats.rv_cont",

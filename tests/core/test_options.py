@@ -337,6 +337,9 @@ def test_the_argument_that_is_wrong_is_named():
         (lambda: linad.linearize(h), "linearize"),
         (lambda: linad.vjp(h), "vjp"),
         (lambda: linad.hessian_operator(h), "hessian_operator"),
+        (lambda: linad.sparse_jacobian(h), "sparse_jacobian"),
+        (lambda: linad.sparse_hessian(h), "sparse_hessian"),
+        (lambda: linad.check_derivatives(h), "check_derivatives"),
         (lambda: linad.jvp(h, (), ()), "jvp"),
         (lambda: linad.hvp(h, (), ()), "hvp"),
     ):

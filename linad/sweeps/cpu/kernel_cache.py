@@ -16,7 +16,6 @@ import platform
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import llvmlite
 import numba
 import numpy as np
 
+from linad.core.callers import warn_user
 from linad.core.compiler_lock import compiling
 from linad.core.private_folders import (
     chosen_folder,
@@ -112,10 +112,9 @@ def usable_folder(path: str) -> Path | None:
 
 @functools.cache
 def _warn(problem: str) -> None:
-    warnings.warn(
+    warn_user(
         f"linad keeps no compiled kernels on disk: {problem}; set LINAD_CACHE_DIR to a folder of "
-        f"your own, or LINAD_CACHE=0",
-        stacklevel=3,
+        f"your own, or LINAD_CACHE=0"
     )
 
 

@@ -1,0 +1,72 @@
+"""The paths that a jitted function is known to take with arguments of one kind."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from linad.core.compiler_lock import books
+from linad.core.settings import settings
+from linad.core.tape import GUARDS, Var, guard
+from linad.jit.specializations import Variant
+from linad.jit.static import Static
+from linad.transforms.rewriting import value_key
+
+
+class KnownPaths(Sequence[Variant]):
+    """Paths in the order in which they were found; threads may look and add at any time."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Variant, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __getitem__(self, k: Any) -> Any:
+        return self._known[k]
+
+    def fitting(self, arrays: Sequence[Any]) -> Iterator[Variant]:
+        """Those that were recorded with arguments that lie in memory as these do."""
+        return (path for path in self._known if path.fits(arrays))
+
+    def has_room(self, outside: Sequence[np.ndarray]) -> bool:
+        """Whether one more may be kept: one for arrays that were different outside goes."""
+        with books:
+            if len(self) < settings().variants:
+                return True
+            stale = [path for path in self._known if path.is_stale(outside)]
+            if stale:
+                self._known = tuple([path for path in self._known if path is not stale[0]])
+            return bool(stale)
+
+    def add(self, path: Variant) -> Variant:
+        """Keep a path, unless another thread has found it meanwhile; the one that is kept."""
+        with books:
+            for known in self._known:
+                if _are_one(known, path):
+                    return known
+            self._known += (path,)
+        return path
+
+    def last_decision(self) -> str:
+        """The line of the last decision of the last path; "" where none is known."""
+        last = self._known[-1:]
+        sources = [e.source for v in last for e in v.tape.equations if e.primitive is guard]
+        return f" at {sources[-1]}" if sources and sources[-1] else ""
+
+
+def _are_one(a: Variant, b: Variant) -> bool:
+    """Whether two recordings are of one path: two threads may find it at the same time."""
+    return a.layouts == b.layouts and a.memory == b.memory and _course(a) == _course(b)
+
+
+def _course(variant: Variant) -> list[Any]:
+    return [
+        (
+            e.primitive,
+            [value_key(a) for a in e.inputs if not isinstance(a, Var)],
+            [(v.shape, v.dtype) for v in e.outputs],
+            Static(e.params["expected"]) if e.primitive in GUARDS else None,
+        )
+        for e in variant.tape.equations
+    ]
