@@ -99,7 +99,7 @@ def _memory(x: Any) -> dict[str, Any]:
     return {"data": (id(x._held), False)} if isinstance_of_held(x) else x.__array_interface__
 
 
-class _Rewrite(ast.NodeTransformer):
+class _OfMasked(ast.NodeTransformer):
     """What NumPy's source asks of ndarray alone, as calls: ``x.view(cls)``, ``ndarray.view(x)``."""
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -124,7 +124,7 @@ def _executed(original: types.ModuleType, names: dict[str, Any]) -> types.Module
     space = vars(made)
     space |= {"__file__": original.__file__, "__package__": original.__package__}
     SPACES[id(space)] = space
-    tree = ast.fix_missing_locations(_Rewrite().visit(ast.parse(inspect.getsource(original))))
+    tree = ast.fix_missing_locations(_OfMasked().visit(ast.parse(inspect.getsource(original))))
     imports: list[ast.stmt] = [
         node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))
     ]

@@ -1,6 +1,5 @@
 """The operators of a traced array, and what may stand beside it."""
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,18 @@ OTHER_ARITHMETIC = (np.matrix, np.ma.MaskedArray)
 _OF_ARITHMETIC = ("__array_ufunc__", "__array_wrap__", "__mul__", "__rmul__", "__add__")
 
 
-@functools.cache
-def has_own_arithmetic(kind: Any) -> bool:
+_OWN: dict[type, bool] = {}  # what was found of a class before
+
+
+def has_own_arithmetic(kind: type) -> bool:
     """Whether a subclass of ndarray calculates otherwise: with units, masks, or as matrices do."""
-    if not issubclass(kind, np.ndarray) or issubclass(kind, np.memmap):
-        return False
-    return any([getattr(kind, n) is not getattr(np.ndarray, n) for n in _OF_ARITHMETIC])
+    known = _OWN.get(kind)
+    if known is None:
+        is_subclass = issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap)
+        known = _OWN[kind] = is_subclass and any(
+            [getattr(kind, name) is not getattr(np.ndarray, name) for name in _OF_ARITHMETIC]
+        )
+    return known
 
 
 def refuse_arithmetic(value: Any, name: str) -> None:

@@ -221,8 +221,7 @@ def public_name(function: Any) -> str:
 
 def _home_of(ufunc: Any) -> str:
     """The module of NumPy or SciPy that a ufunc is public in."""
-    homes = ("numpy", "scipy.special")
-    name = ufunc.__name__
+    homes, name = ("numpy", "scipy.special"), getattr(ufunc, "__name__", "")
     return next((m for m in homes if getattr(sys.modules.get(m), name, None) is ufunc), "numpy")
 
 
