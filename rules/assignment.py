@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.out_argument import copy_to
+from linad.arrays.writes import plain_value
 from linad.arrays.zero_dim import is_number
 from linad.core.dispatch import implements
 from linad.core.indices import Index
@@ -60,9 +61,9 @@ def _plain_integers(indices: Any, name: str) -> Any:
     return indices.astype(np.intp)
 
 
-def _in_turn(values: Any, places: Any) -> Any:
-    """Value ``k % n`` of the n values for each place k."""
-    values = ravel(as_array(values))
+def _in_turn(values: Any, places: Any, dtype: Any) -> Any:
+    """Value ``k % n`` of the n values for each place k of an array of that dtype."""
+    values = ravel(values if isinstance(values, Traced) else plain_value(values, dtype))
     if values.size == 1:
         return values[0]
     return values[places % values.size]
@@ -80,7 +81,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise ValueError(f"put: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if not np.size(v):
         flat = flat[:0]
-    a.flat[flat] = _in_turn(v, np.arange(flat.size)) if flat.size else 0  # a write, even of none
+    a.flat[flat] = (
+        _in_turn(v, np.arange(flat.size), a.dtype) if flat.size else 0
+    )  # a write, even of none
 
 
 @implements(np.place)
@@ -93,7 +96,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     flat = np.flatnonzero(mask)
     if flat.size and not np.size(vals):
         raise ValueError("place: cannot insert from an empty array")
-    arr.flat[flat] = _in_turn(vals, np.arange(flat.size)) if flat.size else 0
+    arr.flat[flat] = _in_turn(vals, np.arange(flat.size), arr.dtype) if flat.size else 0
 
 
 @implements(np.putmask)
@@ -106,7 +109,9 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     flat = np.flatnonzero(mask)
     if not np.size(values):
         flat = flat[:0]
-    a.flat[flat] = _in_turn(values, flat) if flat.size else 0  # a write, even of no entries
+    a.flat[flat] = (
+        _in_turn(values, flat, a.dtype) if flat.size else 0
+    )  # a write, even of no entries
 
 
 @implements(np.put_along_axis)

@@ -7,6 +7,7 @@ into is constant wherever its derivative exists, so counts without weights are p
 Bin edges that NumPy places between the least and the largest entry move with those two.
 """
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,14 @@ def _counted(x: Any, weights: Any, minlength: int) -> Any:
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    if isinstance(bins, Traced):
+    if isinstance(bins, Traced) and bins.ndim:
+        if bins.ndim > 1 or np.any(np.diff(still(bins)) < 0):
+            raise ValueError(
+                f"histogram_bin_edges: bins must be a number, a name or increasing edges, got an "
+                f"array of shape {bins.shape}"
+            )
         return bins
+    bins = operator.index(bins) if isinstance(bins, Traced) else bins
     # How many bins there are, a number says, or a rule finds from the values.
     seen = concrete if isinstance(bins, str) else form
     plain = np.asarray(seen(a))

@@ -35,6 +35,12 @@ from linad.rules.shaping import (
 # Constants of the shape of another array.
 
 
+def _check_dtype(name: str, dtype: Any) -> None:
+    """Raise for an array where a dtype belongs: NumPy would ask a traced one for its own."""
+    if isinstance(dtype, Traced):
+        raise TypeError(f"{name}: expected a dtype, got an array of {dtype.dtype}")
+
+
 def _constant_like(numpy_function: Callable[..., Any], impl: Callable[..., Any]) -> Primitive:
     """A primitive that makes a constant of the shape and dtype of its argument."""
     name = numpy_function.__name__
@@ -49,6 +55,7 @@ def _constant_like(numpy_function: Callable[..., Any], impl: Callable[..., Any])
         *,
         device: Any = None,
     ) -> Any:
+        _check_dtype(name, dtype)
         return primitive(a, dtype=dtype, order=order, shape=shape)
 
     function.__name__ = function.__qualname__ = name
@@ -74,6 +81,7 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
+    _check_dtype("full_like", dtype)
     if not isinstance(fill_value, Traced):
         return filled_like(a, fill_value=fill_value, dtype=dtype, order=order, shape=shape)
     filled = astype(fill_value, a.dtype if dtype is None else dtype, copy=False)

@@ -27,7 +27,7 @@ from linad.operators.linear_solves import solution_rules
 from linad.operators.recurrences import CumulativeSum, Recurrence, SegmentSum, shift
 from linad.operators.reordering import broadcast
 from linad.operators.structured import Diagonal
-from linad.rules.reductions import as_first, cast
+from linad.rules.reductions import as_first, as_operand, cast
 from linad.rules.shaping import laid_as, laid_out, replaced
 
 # The linear recurrence.
@@ -141,6 +141,7 @@ def _first_against_rest(ufunc: Any, accumulate: Any) -> Any:
     """x_0, x_0 - x_1, x_0 - (x_1 + x_2) ...; and so for quotients."""
 
     def run(x: Any, *, axis: int) -> Any:
+        x = as_operand(ufunc, x)
         lanes = np.moveaxis(x, axis, 0)
         rest = ufunc(lanes[:1], accumulate(lanes[1:], axis=0))
         return np.moveaxis(np.concatenate([lanes[:1], rest]), 0, axis)
@@ -251,22 +252,24 @@ def add_reduceat(ufunc: Any) -> None:
         if out is not None:
             refuse_out(name, out)
         axis = normalize_axis(axis, a.ndim, name)
-        a, n = cast(a, dtype), a.shape[axis]
-        starts = np.array(indices)  # the caller may write into it
+        a, n = as_operand(ufunc, cast(a, dtype)), a.shape[axis]
+        given = np.asarray(indices)
+        # A copy, as the caller may write into it; of no entries NumPy takes any dtype.
+        starts = given.astype(np.intp, casting="safe" if given.size else "unsafe")
         if ((starts < 0) | (starts >= n)).any():
             raise IndexError(f"{name}: indices must lie in [0, {n}), got {indices!r}")
-        stops = np.append(starts[1:], n)
+        stops = np.append(starts, n)[1:]
         if ufunc is np.add and starts.size and (starts < stops).all():
             return cast(segment_sum(a, starts=starts, axis=axis), dtype)
-        # A segment that does not go up is its first entry alone.
+        # A segment that does not go up, or by one, is its first entry alone.
         lanes = np.moveaxis(a, axis, 0)
         parts = [
-            ufunc.reduce(lanes[i:j], axis=0) if i < j else lanes[i]
+            ufunc.reduce(lanes[i:j], axis=0) if i + 1 < j else lanes[i]
             for i, j in zip(starts.tolist(), stops.tolist(), strict=True)
         ]
         if not parts:
-            return np.take(a, starts, axis=axis)
-        return laid_out(np.moveaxis(np.stack(parts), 0, axis), "C", name)
+            return cast(np.take(a, starts, axis=axis), dtype)
+        return cast(laid_out(np.moveaxis(np.stack(parts), 0, axis), "C", name), dtype)
 
     reduceat.__name__ = f"{ufunc.__name__}_reduceat"
 

@@ -70,6 +70,19 @@ def clip_wrt_high(y: Array, x: Array, low: Array, high: Array) -> JacobianOperat
     return masked((x > high) | (low > high), y, high)
 
 
+def _without_vain_bounds(a: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds of integers, less Python's numbers that no integer of their dtype is beyond.
+
+    Such a number need not be one of that dtype, nor widen it: ``np.clip(unsigned, -1, 5)``.
+    """
+    dtype = np.result_type(a)
+    if dtype.kind in "iu":
+        ends = np.iinfo(dtype)
+        low = None if type(low) is int and low <= ends.min else low
+        high = None if type(high) is int and high >= ends.max else high
+    return low, high
+
+
 @implements(np.clip)
 def clip(
     a: Any,
@@ -90,6 +103,7 @@ def clip(
         raise ValueError("clip: pass either a_min and a_max or min and max, not both")
     low: Any = next((v for v in (a_min, min) if v is not _UNSET and v is not None), None)
     high: Any = next((v for v in (a_max, max) if v is not _UNSET and v is not None), None)
+    low, high = _without_vain_bounds(a, low, high)
     if (low is None or high is None) and np.result_type(a).kind in "biu":  # infinity is no integer
         if low is high:
             y = np.positive(a)

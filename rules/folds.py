@@ -21,7 +21,16 @@ from linad.core.shapes import drop_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.rules.cumulative import add_reduceat
-from linad.rules.reductions import NoValue, cast, given, kept, lane_size, reduction_axes, selected
+from linad.rules.reductions import (
+    NoValue,
+    as_operand,
+    cast,
+    given,
+    kept,
+    lane_size,
+    reduction_axes,
+    selected,
+)
 from linad.rules.shaping import as_array, laid_as
 
 
@@ -55,7 +64,7 @@ def _add_reduce(ufunc: Any) -> None:
         axes = reduction_axes(axis, a.ndim, name)
         if len(axes) > 1 and ufunc.identity is None:
             raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
-        a = cast(a, dtype)
+        a = as_operand(ufunc, cast(a, dtype))
         start = initial if given(initial) else ufunc.identity
         if ufunc.identity is None and where is not True and where is not NoValue:
             raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
@@ -63,7 +72,8 @@ def _add_reduce(ufunc: Any) -> None:
         parts = list(_lanes(a, axes))
         if not parts and start is None:
             raise ValueError(f"zero-size array to reduction operation {name} has no identity")
-        if given(initial) or not parts:
+        if given(initial) or not parts or (len(parts) == 1 and start is not None):
+            # One part alone meets the identity too: hypot makes |x| of it.
             lane = drop_axes(a.shape, axes)
             parts.insert(0, np.broadcast_to(np.astype(as_array(start), a.dtype), lane))
         # One part alone is a view of the argument.
@@ -83,7 +93,7 @@ def _add_accumulate(ufunc: Any) -> None:
         if not a.ndim:
             raise TypeError("cannot accumulate on a scalar")
         axis = normalize_axis(axis, a.ndim, name)
-        a = cast(a, dtype)
+        a = as_operand(ufunc, cast(a, dtype))
         parts = list(itertools.accumulate(_lanes(a, (axis,)), UFUNCS[ufunc]))
         return laid_as(np.stack(parts, axis=axis), a) if parts else a
 

@@ -156,4 +156,6 @@ matrix_rank_ = Primitive(
 
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    if np.ndim(A) < 2:  # of which NumPy gives a number of Python's
+        return int(bool(np.any(A != 0)))
     return matrix_rank_(A, tol=concrete(tol), hermitian=hermitian, rtol=concrete(rtol))

@@ -19,7 +19,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
-from linad.errors import UnsupportedError
+from linad.errors import ShapeError, UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.contraction import Contraction
 from linad.operators.convolution import Convolution, ValidKernel
@@ -267,6 +267,7 @@ def poly(seq_of_zeros: Any) -> Any:
         zeros = np.linalg.eigvals(zeros)
     if zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
+    zeros = np.astype(zeros, np.mintypecode(zeros.dtype.char), copy=False)
     p = np.ones(1, zeros.dtype)
     for k in range(zeros.shape[0]):
         p = convolve(p, np.stack([np.ones((), zeros.dtype), -zeros[k]]))
@@ -328,6 +329,8 @@ def roots(p: Any) -> Any:
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> Any:
     u, v = np.atleast_1d(as_array(u)), np.atleast_1d(as_array(v))
+    if u.ndim > 1 or v.ndim > 1:
+        raise ShapeError(f"polydiv: u and v must have one axis, got {u.shape} and {v.shape}")
     dtype = np.result_type(u.dtype, v.dtype, _real(u))
     rest, n = np.astype(u, dtype), v.shape[0]
     steps = u.shape[0] - n + 1

@@ -119,10 +119,15 @@ def linalg_matmul(x1: Any, x2: Any, /) -> Any:
     return matmul(x1, x2)
 
 
+def _check_axes(name: str, *operands: tuple[Any, int]) -> None:
+    """Raise for operands of fewer axes than a product needs."""
+    for k, (x, least) in enumerate(operands):
+        if x.ndim < least:
+            raise ValueError(f"{name}: operand {k} needs at least {least} axes, got {x.shape}")
+
+
 def _vecdot(a: Any, b: Any) -> Any:
-    for x in (a, b):
-        if x.ndim == 0:
-            raise ValueError("vecdot: both arguments need at least one axis")
+    _check_axes("vecdot", (a, 1), (b, 1))
     y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-2])
 
@@ -150,6 +155,7 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def _matvec(a: Any, b: Any) -> Any:
+    _check_axes("matvec", (a, 2), (b, 1))
     y = matmul_(a, b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-1])
 
@@ -161,6 +167,7 @@ def matvec(a: Any, b: Any, *, axes: Any = None) -> Any:
 
 
 def _vecmat(a: Any, b: Any) -> Any:
+    _check_axes("vecmat", (a, 1), (b, 2))
     y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
     return y.reshape(y.shape[:-2] + y.shape[-1:])
 

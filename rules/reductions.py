@@ -29,7 +29,7 @@ from linad.core.ufunc_keywords import refuse_out
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reduction import ScaledSum, WeightedSum
-from linad.rules.shaping import replaced, reshape
+from linad.rules.shaping import as_array, replaced, reshape
 
 NoValue = np._NoValue  # type: ignore[attr-defined]  # what NumPy's own defaults are
 
@@ -337,22 +337,51 @@ def as_first(ufunc: Any, y: Any, x: Any) -> Any:
     return y.astype(x.dtype) if ufunc is np.subtract and x.dtype.kind in "iu" else y
 
 
+def as_operand(ufunc: Any, a: Any) -> Any:
+    """What is reduced or accumulated, in the dtype that NumPy does it in: quotients of integers are
+    floats.
+
+    Raises
+    ------
+    TypeError
+        From NumPy, where it has none: differences of booleans.
+    """
+    return cast(a, ufunc.accumulate(np.zeros(1, a.dtype)).dtype)
+
+
 def _first_against_rest(ufunc: Any, rest: Any) -> None:
     """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
     name = f"{ufunc.__name__}.reduce"
 
     @implements_ufunc(ufunc, "reduce")
     def reduce(
-        a: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NoValue,
+        where: Any = True,
     ) -> Any:
         if out is not None:
             refuse_out(name, out)
         axes = reduction_axes(axis, a.ndim, name)
-        if len(axes) != 1 or not a.shape[axes[0]]:
-            raise ValueError(f"{name}: expected exactly one axis with entries, got axis={axis!r}")
-        lanes = np.moveaxis(cast(a, dtype), axes[0], 0)
-        y = kept(ufunc(lanes[0], rest(lanes[1:], 0)), a.shape, axes, keepdims)
-        return as_first(ufunc, y, lanes)
+        a = as_operand(ufunc, cast(a, dtype))
+        if len(axes) > 1:
+            raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
+        if given(initial):
+            a = selected(a, where, a.dtype.type(ufunc is np.true_divide))
+            first, others = np.astype(as_array(initial), a.dtype), rest(a, axes)
+        elif where is not True and where is not NoValue:
+            raise ValueError(f"{name} has no identity; to use where=, pass initial=")
+        elif not lane_size(a, axes):
+            raise ValueError(f"zero-size array to reduction operation {name} has no identity")
+        elif not axes:
+            return number(np.copy(a))
+        else:
+            lanes = np.moveaxis(a, axes[0], 0)
+            first, others = lanes[0], rest(lanes[1:], 0)
+        return number(as_first(ufunc, kept(ufunc(first, others), a.shape, axes, keepdims), a))
 
     reduce.__name__ = f"{ufunc.__name__}_reduce"
 

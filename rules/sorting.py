@@ -96,7 +96,10 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Any:
     y = sort(a)
-    return y if y.dtype.kind == "c" else np.astype(y, np.complex128)  # of single precision too
+    if y.dtype.kind == "c":
+        return y
+    # Of floats of single precision, too, doubles are made.
+    return np.astype(y, np.complex64 if y.dtype.char in "bhBH" else np.complex128)
 
 
 @implements(np.partition)

@@ -97,6 +97,8 @@ def test_attributes(name):
 def test_launch_configurations():
     config = core.LaunchConfig(grid=7, block=BLOCK)
     assert (config.grid, config.block) == ((7, 1, 1), (BLOCK, 1, 1))
+    config = core.LaunchConfig(grid=(2, 3, 1), block=(4, 5, 6))  # of a user's
+    assert (config.grid, config.block) == ((2, 3, 1), (4, 5, 6))
 
 
 def test_libraries_have_names():
@@ -134,4 +136,8 @@ def test_pinned_memory_keeps_its_owner():
 def test_the_script_for_a_gpu(capsys):
     """With the fake device in place of one."""
     assert main([DRY]) == 0
-    assert "equal to the CPU" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    for part in ("jax: not installed", "programs, equal to the CPU: ", "two streams give the same"):
+        assert part in said
+    for part in ("one thread and many", "in-place rules: 0 allocations", "0 bytes of the device"):
+        assert part in said

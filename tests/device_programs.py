@@ -24,6 +24,19 @@ CASES = {
         lambda y: (np.concatenate([y[0], y[1]]), np.pad(y[0], 2), np.roll(y, 3), y[[2, 0]]),
         Y,
     ),
+    "orders": (
+        lambda x: (
+            np.argsort(x[:70], stable=True),
+            np.searchsorted(np.linspace(-1, 1, 9), x, side="right"),
+            np.digitize(x, np.array([1.0, 0.0, -2.0])),
+            np.unique(np.rint(x), return_counts=True)[1],
+        ),
+        X,
+    ),
+    "composed": (
+        lambda y: (np.convolve(y[0, :, 0], y[1, :4, 0]), np.cross(y[0], y[1]), np.round(y[2], 2)),
+        Y,
+    ),
 }
 
 

@@ -206,6 +206,24 @@ class FakeDevice(Device):
 
         stream.add(work)
 
+    def grid_kernel(self, call):
+        return call.function
+
+    def launch_grid(self, kernel, call, words, stream):
+        self.counts["launch"] += 1
+        count = sum(1 + o.ndim for o in call.described)
+
+        def work():
+            self.check(words, 8 * count)
+            given, operands = iter(elements(words, count, np.dtype(np.int64)).tolist()), []
+            for dtype, ndim, is_array in call.described:
+                address, shape = next(given), tuple(next(given) for _ in range(ndim))
+                a = elements(address, np.prod(shape, dtype=int), np.dtype(dtype)).reshape(shape)
+                operands.append(a if is_array else a[()])
+            kernel.in_python(*operands)
+
+        stream.add(work)
+
     def graph(self, issue):
         self.counts["graph"] += 1
         recording = Recording(4 + 8 * self.counts["graph"])
@@ -260,6 +278,7 @@ class Foreign:
     def __init__(self, device, array, stream=1, **more):
         self.memory, self.device = device.put(array, stream), device
         self.shape, self.dtype = np.shape(array), np.asarray(array).dtype
+        self.ndim = len(self.shape)
         self.stream, self.more = stream, more
 
     @property
@@ -307,6 +326,19 @@ def fake_gpu(compiled=False, **options):
     kernels = contextlib.nullcontext() if compiled else kernels_in_python()
     with mock.patch.object(opening, "_made", return_value=target), kernels:
         yield device
+
+
+@contextlib.contextmanager
+def transfers(device):
+    """The sizes of all that is copied to the host within, in bytes."""
+    sizes, download = [], device.download
+
+    def counted(array, *where):
+        sizes.append(array.nbytes)
+        download(array, *where)
+
+    with mock.patch.object(device, "download", counted):
+        yield sizes
 
 
 def bytes_in_use(device):

@@ -268,6 +268,7 @@ class FakeLibraries:
         for letter, d in DTYPES.items():
             self._lu(letter, d)
             self._cholesky(letter, d)
+            self._reflections(letter, d)
 
     def _size(self, name, size, *types):
         def told(handle, *arguments):
@@ -321,6 +322,38 @@ class FakeLibraries:
         self._add(f"cusolverDn{letter}getrf", getrf, P, N, N, P, N, P, P, P)
         self._add(f"cublas{letter}getrfBatched", batched, P, N, P, N, P, P, N)
         self._add(f"cusolverDn{letter}getrs", getrs, P, N, N, N, P, N, P, P, N, P)
+
+    def _reflections(self, letter, d):
+        factorise = getattr(lapack, f"{letter.lower()}geqrf")
+        name = "orgqr" if letter in "SD" else "ungqr"
+        collect = getattr(lapack, f"{letter.lower()}{name}")
+
+        def geqrf(handle, m, n, a, lda, tau, scratch, size, info):
+            def work():
+                self._scratch(scratch, size, d)
+                t = matrix(a, m, n, lda, d)
+                t[...], found, _, word = factorise(np.array(t, order="F"))
+                elements(tau, min(m, n), np.dtype(d))[...] = found
+                elements(info, 1, np.dtype(np.int32))[0] = word
+
+            return self._later("geqrf", handle, work, recorded=False)
+
+        def orgqr(handle, m, n, k, a, lda, tau, scratch, size, info):
+            assert m >= n >= k
+
+            def work():
+                self._scratch(scratch, size, d)
+                t = matrix(a, m, n, lda, d)
+                reflections = np.array(t[:, :k], order="F")
+                t[...], _, word = collect(reflections, elements(tau, k, np.dtype(d)))
+                elements(info, 1, np.dtype(np.int32))[0] = word
+
+            return self._later(name, handle, work, recorded=False)
+
+        self._size(f"cusolverDn{letter}geqrf_bufferSize", 6, N, N, P, N)
+        self._add(f"cusolverDn{letter}geqrf", geqrf, P, N, N, P, N, P, P, N, P)
+        self._size(f"cusolverDn{letter}{name}_bufferSize", 4, N, N, N, P, N, P)
+        self._add(f"cusolverDn{letter}{name}", orgqr, P, N, N, N, P, N, P, P, N, P)
 
     def _cholesky(self, letter, d):
         factorise = getattr(lapack, f"{letter.lower()}potrf")

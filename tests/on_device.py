@@ -2,6 +2,8 @@
 
     python tests/on_device.py [--dry] [--short]
 
+It takes some minutes; each of its parts says how long it took.
+
 Run it on a machine with a GPU and ``pip install 'linad[cuda,cuda-libs]'``, from this repository.
 ``--short`` leaves the times out, for NVIDIA's checkers, which are then to say nothing:
 
@@ -22,6 +24,7 @@ import tracemalloc
 
 import numpy as np
 from device_programs import CASES
+from grid_examples import A, B, C, gradient as gradient_on_a_grid
 
 import linad
 from linad.core import tree
@@ -40,6 +43,21 @@ def say(text, sound=True):
 
 def fetched(y):
     return [np.asarray(a.numpy() if hasattr(a, "numpy") else a) for a in tree.flatten(y)[0]]
+
+
+def environment(device):
+    """What the figures are of."""
+    say(f"linad {linad.__version__}, NumPy {np.__version__}, on {device_name(device)}")
+    for name in ("cupy", "jax", "torch"):
+        library = of_others(name)
+        say(f"{name}: {'not installed' if library is None else library.__version__}")
+
+
+def device_name(device):
+    known = getattr(device, "device", None)
+    if known is None:
+        return f"{type(device).__name__}, which is the host"
+    return f"{known.name}, compute capability {'.'.join(map(str, device.capability))}"
 
 
 def there(args):
@@ -169,6 +187,60 @@ def two_streams():
     say("two streams give the same bits", same and len(found) == 20)
 
 
+def one_thread_and_many(device):
+    """The same kernels as one thread, and as many as there are."""
+
+    def f(x):
+        return (
+            np.sum(np.sin(x) * x),
+            np.cumsum(x[:100]),
+            linad.grad(lambda x: x[[0, 0, 1]] @ x[:3])(x),
+        )
+
+    x = RNG.normal(size=300 if hasattr(device, "live") else 50_000)
+    many = fetched(linad.jit(f)(*there([x])))
+    with alone(device):
+        one = fetched(linad.jit(lambda x: f(x))(*there([x])))
+    say("one thread and many give the same bits", equal_bits(one, many))
+
+
+@contextlib.contextmanager
+def alone(device):
+    """Within, kernels are made for one thread, and launched as one."""
+    names = ("threads",) if hasattr(device, "live") else ("blocks", "block")
+    before = {name: getattr(device, name) for name in names}
+    for name in names:
+        setattr(device, name, 1)
+    try:
+        yield
+    finally:
+        for name in names:
+            setattr(device, name, before[name])
+
+
+def in_place(device):
+    """A kernel of numba.cuda's and its rules: right, and no new memory after the first call."""
+    expected = fetched(gradient_on_a_grid("sums")(C, A, B))
+    f, moved = linad.jit(gradient_on_a_grid("sums")), there([C, A, B])
+    error = distance(fetched(f(*moved)), expected)
+    allocated = []
+    allocate = device.allocate
+
+    def counted(size, stream):
+        allocated.append(size)
+        return allocate(size, stream)
+
+    device.allocate = counted
+    try:
+        for _ in range(3):
+            f(*moved)
+    finally:
+        device.allocate = allocate
+    say(f"kernels of numba.cuda {error:17.1f} units of rounding", error < 2e4)
+    more = len(allocated) - 3 * 3  # three results a call
+    say(f"in-place rules: {more} allocations beside results, after the first call", more == 0)
+
+
 def bytes_of_the_device(device):
     if hasattr(device, "live"):
         from fake_device import bytes_in_use
@@ -244,18 +316,32 @@ def chain(device, dry):
             lambda m=memory, x=x: device.copy(m.address, x._memory.address, x.nbytes, door),
             device_sync(device),
         )
-        say(f"chain of {n:>9}: {1e6 * ours:10.1f} us, {copy / ours:.2f} of a copy's bandwidth")
-        cupy = of_others("cupy")
-        if cupy is not None and not dry:
-            say(
-                f"  CuPy {cupy.__version__}, fused: {chain_in_cupy(cupy, x) / ours:.2f} of our time"
-            )
+        share = copy / ours
+        text = f"chain of {n:>9}: {1e6 * ours:10.1f} us, {share:.2f} of a copy's bandwidth"
+        say(text, n < 10**7 or share >= 0.8)
+        compare_times(ours, CHAINS, dry, x)
 
 
 def chain_in_cupy(cupy, x):
     y = cupy.from_dlpack(x)
     fused = cupy.fuse(lambda x: cupy.sin(x) * cupy.exp(-x) + x)
     return seconds(lambda: fused(y), cupy.cuda.get_current_stream().synchronize)
+
+
+def chain_in_jax(jax, x):
+    jax.config.update("jax_enable_x64", True)
+    y = jax.dlpack.from_dlpack(x)
+    f = jax.jit(lambda x: jax.numpy.sin(x) * jax.numpy.exp(-x) + x)
+    return seconds(lambda: f(y), lambda: jax.block_until_ready(f(y)))
+
+
+def chain_in_torch(torch, x):
+    y = torch.from_dlpack(x)
+    f = torch.compile(lambda x: torch.sin(x) * torch.exp(-x) + x)
+    return seconds(lambda: f(y), torch.cuda.synchronize)
+
+
+CHAINS = {"cupy": chain_in_cupy, "jax": chain_in_jax, "torch": chain_in_torch}
 
 
 def device_sync(device):
@@ -283,9 +369,14 @@ def gradients(device, dry):
             "mixture",
             [RNG.normal(size=10), 0.1 * RNG.normal(size=10), RNG.normal(size=n // 10)],
         ),
-        f"logistic {n} x 20": (
+        f"logistic, {n} x 20": (
             linad.value_and_grad(logistic),
             "logistic",
+            [RNG.normal(size=20), RNG.normal(size=(n, 20))],
+        ),
+        f"its Hessian, {n} x 20": (
+            logistic_product,
+            "product",
             [RNG.normal(size=20), RNG.normal(size=(n, 20))],
         ),
         f"oscillators, {n // 100}": (
@@ -294,33 +385,48 @@ def gradients(device, dry):
             [RNG.normal(size=n // 100), np.abs(RNG.normal(size=n // 100))],
         ),
     }
-    jax, torch = (None if dry else of_others(library) for library in ("jax", "torch"))
     for name, (f, function, args) in cases.items():
         g, moved = linad.jit(f), there(args)
         g(*moved)
         ours = seconds(lambda g=g, moved=moved: g(*moved), device_sync(device))
         say(f"{name:<24}{1e3 * ours:10.3f} ms")
-        if jax is not None and function is not None:
-            theirs = gradient_in_jax(jax, function, args)
-            say(f"  JAX {jax.__version__}: {theirs / ours:.2f} of our time")
-        if torch is not None and function is not None:
-            theirs = gradient_in_torch(torch, function, args)
-            say(f"  PyTorch {torch.__version__}: {theirs / ours:.2f} of our time")
+        if function is not None:
+            compare_times(ours, OTHERS, dry, function, args)
 
 
-def gradient_in_jax(jax, function, args):
+def compare_times(ours, others, dry, *what):
+    """Say what the same takes in the libraries that are installed, in units of our time."""
+    for library, measure in others.items():
+        module = None if dry else of_others(library)
+        if module is not None:
+            theirs = measure(module, *what)
+            say(f"  {library} {module.__version__}: {theirs / ours:.2f} of our time")
+
+
+def time_in_jax(jax, function, args):
     jax.config.update("jax_enable_x64", True)
-    loss = losses_in(jax.numpy, lambda a, axis: jax.numpy.sum(a, axis))[function]
-    f = jax.jit(jax.value_and_grad(loss))
     given = [jax.numpy.asarray(a) for a in args]
+    losses = losses_in(jax.numpy, lambda a, axis: jax.numpy.sum(a, axis))
+    if function == "product":
+        slope = jax.grad(losses["logistic"])
+        f = jax.jit(lambda w, x: jax.jvp(lambda w: slope(w, x), (w,), (w[::-1],))[1])
+    else:
+        f = jax.jit(jax.value_and_grad(losses[function]))
     return seconds(lambda: jax.block_until_ready(f(*given)), lambda: None)
 
 
-def gradient_in_torch(torch, function, args):
-    loss = losses_in(torch, torch.sum)[function]
-    f = torch.compile(torch.func.grad_and_value(loss))
+def time_in_torch(torch, function, args):
     given = [torch.from_numpy(a).cuda() for a in args]
+    losses = losses_in(torch, torch.sum)
+    if function == "product":
+        slope = torch.func.grad(losses["logistic"])
+        f = torch.compile(lambda w, x: torch.func.jvp(lambda w: slope(w, x), (w,), (w.flip(0),))[1])
+    else:
+        f = torch.compile(torch.func.grad_and_value(losses[function]))
     return seconds(lambda: f(*given), torch.cuda.synchronize)
+
+
+OTHERS = {"jax": time_in_jax, "torch": time_in_torch}
 
 
 def losses_in(library, sum_along):
@@ -340,23 +446,36 @@ def losses_in(library, sum_along):
 
 
 def overhead(device):
+    """Of a program of three kernels: a running sum, an order, and what is made of them."""
     f = linad.jit(lambda x: np.cumsum(x) * 2 + np.roll(x, 1))
     x = linad.cuda.asarray(np.ones(8))
     f(x)
-    say(f"a call of a small program: {1e6 * seconds(lambda: f(x), device_sync(device)):.1f} us")
+    took = 1e6 * seconds(lambda: f(x), device_sync(device))
+    say(f"a call of a small program: {took:.1f} us (at most 15 are wanted)")
 
 
 def run(dry, short):
     device = target_here().device
-    say(f"linad {linad.__version__} on {type(device).__name__}: equal to the CPU, to rounding?")
-    for name, (f, *args) in programs().items():
-        compare(name, f, args)
-    two_streams()
-    leaks(device, 20 if dry or short else 100_000)
+    environment(device)
+    parts = {
+        "programs, equal to the CPU": lambda: [
+            compare(name, f, args) for name, (f, *args) in programs().items()
+        ],
+        "streams": two_streams,
+        "threads": lambda: one_thread_and_many(device),
+        "rules in place": lambda: in_place(device),
+        "calls": lambda: leaks(device, 20 if dry or short else 100_000),
+    }
     if not short:
-        overhead(device)
-        chain(device, dry)
-        gradients(device, dry)
+        parts |= {
+            "overhead": lambda: overhead(device),
+            "chains": lambda: chain(device, dry),
+            "derivatives": lambda: gradients(device, dry),
+        }
+    for name, part in parts.items():
+        started = time.perf_counter()
+        part()
+        say(f"{name}: {time.perf_counter() - started:.0f} s")
     say(f"{len(FAILED)} failed", not FAILED)
     return len(FAILED)
 

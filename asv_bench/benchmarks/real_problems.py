@@ -130,10 +130,10 @@ class BratuNewton(_Ratios):
 class BratuNewtonKrylov(_Ratios):
     """Newton's method on 128 x 128 unknowns with GMRES, the whole of it one compiled program.
 
-    The same forcing terms, restarts and line search in a loop by hand.
+    The same forcing terms, restarts and line search in a loop by hand, and in loops of `jax.lax`.
     """
 
-    params = ["hand"]
+    params = ["hand", "jax"]
     rounds = 5
     lam, restart, most, ftol = 6.0, 50, 1000, 1e-10
 
@@ -170,9 +170,18 @@ class BratuNewtonKrylov(_Ratios):
     def by_hand(self):
         from .workloads.newton_krylov import bratu_root
 
-        u, products = bratu_root(128, self.lam, self.ftol, self.restart, self.most)
+        _, products = bratu_root(128, self.lam, self.ftol, self.restart, self.most)
         assert abs(products - self.products) <= 0.1 * self.products, (products, self.products)
         return lambda: bratu_root(128, self.lam, self.ftol, self.restart, self.most)[0]
+
+    def by_jax(self):
+        jax_on_one_thread()
+        from .workloads.newton_krylov_jax import bratu_root
+
+        solution = bratu_root(128, self.ftol, self.restart, self.most)
+        _, products = solution(self.lam)
+        assert abs(int(products) - self.products) <= 0.1 * self.products, (products, self.products)
+        return lambda: np.asarray(solution(self.lam)[0])
 
 
 def casadi_bratu(n, lam):

@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import inspect
 import sys
 import types
 import weakref
@@ -114,10 +115,18 @@ def _names_for(space: Space) -> Callable[[Use], str | None]:
             wanted = use.called or _names_always(value, use.attributes)
         else:
             wanted = (use.called and not use.attributes) or id(value) in ALWAYS
-            wanted = wanted or (use.called and not isinstance(value, type))
+            wanted = wanted or (use.called and _has_attributes(value, use.attributes))
         return SWITCH.hidden_name(value) if wanted else None
 
     return name_for
+
+
+def _has_attributes(value: Any, attributes: tuple[str, ...]) -> bool:
+    """Whether the form of a value has what is read off it: that of a class may be a function."""
+    if not isinstance(value, type):
+        return True
+    form = form_of(value)
+    return isinstance(form, type) and hasattr(form, attributes[0])
 
 
 def _names_always(module: Any, attributes: tuple[str, ...]) -> bool:
@@ -298,7 +307,7 @@ def sweep_definitions(
         kind = type(o)
         if kind is types.FunctionType:
             key = id(o.__globals__)
-            if key in spaces and not changes[key].knows(o):
+            if key in spaces and not _is_body(o.__code__) and not changes[key].knows(o):
                 functions.append(o)
         elif is_dispatcher(o):
             dispatchers.append(o)
@@ -326,6 +335,14 @@ def sweep_definitions(
     return functions
 
 
+def _is_body(code: types.CodeType) -> bool:
+    """Whether code is that of a module, a cell or a class, which Python runs as a function too.
+
+    It runs once, and what it goes on to define is to be seen when it is there.
+    """
+    return not code.co_flags & inspect.CO_OPTIMIZED
+
+
 def _is_swept(kind: type) -> bool:
     return kind is types.FunctionType or issubclass(kind, type) or is_kind_of_dispatchers(kind)
 
@@ -335,7 +352,7 @@ def functions_of(space: Space, file: str) -> list[types.FunctionType]:
     return [
         f
         for f in live_objects_of(lambda kind: kind is types.FunctionType)
-        if f.__globals__ is space and f.__code__.co_filename == file
+        if f.__globals__ is space and f.__code__.co_filename == file and not _is_body(f.__code__)
     ]
 
 

@@ -17,6 +17,7 @@ from linad.api.rule_results import (
     seen_or_opaque,
 )
 from linad.core.array_type import Array
+from linad.core.cuda_kernels import is_cuda_kernel, python_function
 from linad.core.marks import Attempt
 from linad.core.options import FUNCTION, POSITIVE_COUNT, TEXT, Kind, is_integer, takes
 from linad.core.primitive import Primitive, Rule, Traced, innermost_trace
@@ -28,6 +29,11 @@ from linad.transforms.linearize import linearize_pullback
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+GRID = Kind(
+    "a function that returns (blocks, threads), or these",
+    lambda given: callable(given) or isinstance(given, tuple),
+)
 
 ARGUMENT = Kind(
     "the name or the position of an argument",
@@ -257,6 +263,8 @@ def primitive(
     name: str | None = ...,
     writes: str | int,
     state: Callable[..., Any] | None = ...,
+    grid: Any = ...,
+    host: Callable[..., Any] | None = ...,
 ) -> Callable[[Callable[..., Any]], Overwriting]: ...
 
 
@@ -265,6 +273,8 @@ def primitive(
     outputs=POSITIVE_COUNT.optional,
     writes=ARGUMENT.optional,
     state=FUNCTION.optional,
+    grid=GRID.optional,
+    host=FUNCTION.optional,
 )
 def primitive(
     function: Callable[..., Any] | None = None,
@@ -273,6 +283,8 @@ def primitive(
     outputs: int | None = None,
     writes: str | int | None = None,
     state: Callable[..., Any] | None = None,
+    grid: Any = None,
+    host: Callable[..., Any] | None = None,
 ) -> Any:
     """Make a function a primitive, with a Jacobian of its own. A decorator.
 
@@ -294,6 +306,14 @@ def primitive(
         With ``writes``: of the arguments, returns an array or a tuple of arrays like the scratch
         memory that the function takes behind its arguments. It is made once for each shape,
         and lent to one call at a time; what is in it at the beginning means nothing.
+    grid : callable or pair, optional
+        With ``writes``, of a kernel that `numba.cuda.jit` made: of its arguments, returns the
+        blocks of the grid and the threads of a block, each a number or up to three of them. Only
+        shapes and dtypes count, the entries are zeros. Programs on a GPU launch the kernel; on the
+        host its threads run one after the other.
+    host : callable, optional
+        With ``grid``: does on NumPy's arrays what the kernel does. For kernels that use more of
+        `numba.cuda` than indices and ``atomic.add``: shared memory, say.
 
     Returns
     -------
@@ -327,8 +347,15 @@ def primitive(
     np.float64(12.0)
     """
     if function is None:
-        return functools.partial(primitive, name=name, outputs=outputs, writes=writes, state=state)
+        given: dict[str, Any] = {"writes": writes, "state": state, "grid": grid, "host": host}
+        return functools.partial(primitive, name=name, outputs=outputs, **given)
     if writes is not None:
-        return Overwriting(function, writes, name or function.__name__, state)
+        called = name or getattr(function, "__name__", None) or python_function(function).__name__
+        return Overwriting(function, writes, called, state, grid, host)
+    if grid is not None or host is not None or is_cuda_kernel(function):
+        raise ArgumentError(
+            "primitive: a kernel of numba.cuda.jit overwrites an argument: name it, writes='c', "
+            "and pass grid=, a function of the arguments that returns (blocks, threads)"
+        )
     check_function("primitive", function)
     return UserPrimitive(function, name or function.__name__, outputs)

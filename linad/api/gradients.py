@@ -102,7 +102,8 @@ def _both(f: Callable[..., Any], argnums: Argnums, has_aux: bool, name: str) -> 
             shape = [slot.shape for slot in J.out_slots]
             what = f"shape {shape[0]}" if tree.is_leaf(J.out_tree) else f"a container of {shape}"
             raise OutputError(
-                f"{name}: {name_of(f)} must return a scalar, it returned {what}; use jacobian, "
+                f"{name}: {name_of(f)} must return a scalar, it returned {what}; "
+                f"{'return its one entry, y[0]; or ' if shape == [(1,)] else ''}use jacobian, "
                 f"or vjp with a cotangent"
             )
         dtype = J.out_slots[0].dtype

@@ -55,6 +55,7 @@ def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]
         from linad.sweeps.explain import plan_of, report_of
 
         if target == "cuda":
+            from linad.control import conjugate_gradients  # noqa: F401  # tells the table of programs
             from linad.sweeps.cuda.device_target import PLANNED
 
             return plan_of(jitted.variant(*args, **kwargs).tape, PLANNED, name_of(jitted.function))

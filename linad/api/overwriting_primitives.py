@@ -17,12 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.compiler_lock import compiling
+from linad.core.cuda_kernels import is_cuda_kernel, python_function
+from linad.core.device_arrays import is_on_device
 from linad.core.primitive import Primitive, Traced, innermost_trace
 from linad.core.shapes import Shape
 from linad.core.vectors import normal
-from linad.errors import MissingRuleError, TracerError, WrongRuleError
+from linad.errors import ArgumentError, MissingRuleError, TracerError, WrongRuleError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether Numba compiled a function, for the CPU or for a grid of threads."""
+    return hasattr(function, "py_func") or hasattr(function, "over")
 
 
 class InPlaceCall(Primitive):
@@ -42,7 +50,8 @@ class InPlaceCall(Primitive):
     Attributes
     ----------
     compiled : bool
-        Whether Numba compiled it; then programs call it by address.
+        Whether Numba compiled it: programs of the CPU call it by address, those of a device launch
+        it.
     """
 
     def __init__(
@@ -54,7 +63,7 @@ class InPlaceCall(Primitive):
     ) -> None:
         super().__init__(f"@{name}", self._run, outputs=len(overwrites), register=False)
         self.function, self.overwrites, self.state = function, overwrites, state
-        self.compiled = hasattr(function, "py_func")
+        self.compiled = is_compiled(function)
         self.owner: Overwriting | None = None
         self._free: dict[Any, list[tuple[np.ndarray, ...]]] = {}
 
@@ -67,6 +76,15 @@ class InPlaceCall(Primitive):
             self.overwrites,
             self.state,
         )
+
+    @property
+    def serial(self) -> "InPlaceCall":
+        """What is called, on one thread: itself."""
+        return self
+
+    def form(self, arguments: Sequence[Any]) -> "InPlaceCall":
+        """What is called with such arguments: itself."""
+        return self
 
     def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """New scratch arrays for arguments of these shapes and dtypes."""
@@ -110,8 +128,19 @@ class Overwriting:
         writes: str | int,
         name: str,
         state: Callable[..., Any] | None,
+        grid: Any = None,
+        host: Callable[..., Any] | None = None,
     ) -> None:
-        names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+        self._grid = grid
+        whole = function
+        function = self._on_a_grid(function, grid, host, "function", name)
+        names = list(
+            inspect.signature(
+                python_function(whole)
+                if is_cuda_kernel(whole)
+                else getattr(whole, "py_func", whole)
+            ).parameters
+        )
         if isinstance(writes, str) and writes in names:
             self.position = names.index(writes)
         elif isinstance(writes, int) and 0 <= writes < len(names):
@@ -121,7 +150,7 @@ class Overwriting:
                 f"primitive: writes must be one of the arguments {names} of {name}, or its "
                 f"position; got {writes!r}"
             )
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, whole)
         self.name = name
         self.call = InPlaceCall(name, function, (self.position,), state)
         self.call.whole, self.call.owner = self._linearized, self
@@ -129,7 +158,48 @@ class Overwriting:
         self._adjoint: Any = None
         self._tested = False
 
-    def tangent(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+    def _on_a_grid(
+        self, function: Any, grid: Any, host: Callable[..., Any] | None, kind: str, name: str
+    ) -> Any:
+        """A function, or a rule, with its grid if `numba.cuda.jit` made it.
+
+        Raises
+        ------
+        ArgumentError
+        """
+        if is_cuda_kernel(function):
+            if grid is None:
+                raise ArgumentError(
+                    f"{name}: a kernel of numba.cuda.jit needs its grid: pass grid=, a function of "
+                    f"its arguments that returns (blocks, threads)"
+                )
+            with compiling:  # it imports Numba
+                from linad.sweeps.cuda.grid_kernels import GridKernel
+            return GridKernel(function, grid, host, self, kind)
+        if grid is not None or host is not None:
+            raise ArgumentError(
+                f"{name}: grid and host are for what numba.cuda.jit made, got a "
+                f"{type(function).__name__}"
+            )
+        return function
+
+    def _rule(self, kind: str, rule: Any, grid: Any, host: Callable[..., Any] | None) -> Any:
+        """A rule; a kernel without a grid of its own runs over that of the function."""
+        if grid is None and self._grid is not None and is_cuda_kernel(rule):
+            grid = self._grid_of_function if callable(self._grid) else self._grid
+        return self._on_a_grid(rule, grid, host, kind, f"{self.name}.{kind}")
+
+    def _grid_of_function(self, *given: Any) -> Any:
+        arguments = given[len(given) // 2 + 1 :]
+        return self._grid(*arguments, *self.call.scratch(arguments))
+
+    def tangent(
+        self,
+        rule: Callable[..., Any] | None = None,
+        *,
+        grid: Any = None,
+        host: Callable[..., Any] | None = None,
+    ) -> Any:
         """Register the forward rule; it overwrites the tangent of what the function overwrites.
 
         Parameters
@@ -137,11 +207,22 @@ class Overwriting:
         rule : callable
             ``rule(*tangents, y, *arguments)``: a tangent for each argument, the result, and
             the arguments as they were before. In NumPy, or compiled by Numba.
+        grid, host : optional
+            Of a rule that `numba.cuda.jit` made, as `linad.primitive` takes them for the function;
+            by default the grid is the function's.
         """
-        self._tangent = rule
+        if rule is None:
+            return functools.partial(self.tangent, grid=grid, host=host)
+        self._tangent = self._rule("tangent", rule, grid, host)
         return rule
 
-    def adjoint(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+    def adjoint(
+        self,
+        rule: Callable[..., Any] | None = None,
+        *,
+        grid: Any = None,
+        host: Callable[..., Any] | None = None,
+    ) -> Any:
         """Register the reverse rule; it overwrites cotangents.
 
         Parameters
@@ -150,8 +231,12 @@ class Overwriting:
             ``rule(*cotangents, y, *arguments)``. At the position of what the function
             overwrites comes the cotangent of the result, to be turned into that of the old
             value; the others come as zeros, to be added to.
+        grid, host : optional
+            As of `tangent`.
         """
-        self._adjoint = rule
+        if rule is None:
+            return functools.partial(self.adjoint, grid=grid, host=host)
+        self._adjoint = self._rule("adjoint", rule, grid, host)
         return rule
 
     def __call__(self, *arguments: Any) -> None:
@@ -159,9 +244,14 @@ class Overwriting:
         target = arguments[self.position]
         if innermost_trace(arguments) is None:
             if not isinstance(target, np.ndarray):
+                remedy = (
+                    "; a function of linad.jit may pass arrays of a device"
+                    if is_on_device(target)
+                    else ""
+                )
                 raise TypeError(
                     f"{self.name}: argument {self.position} is overwritten and must be an array, "
-                    f"got a {type(target).__name__}"
+                    f"got a {type(target).__name__}{remedy}"
                 )
             self.call.overwrite(arguments)
             return
@@ -253,7 +343,7 @@ class InPlaceJacobian(JacobianOperator):
             if seed is not None:
                 buffer[...] = seed
             buffers.append(buffer)
-        if hasattr(rule, "py_func"):
+        if is_compiled(rule):
             call = InPlaceCall(f"{self.owner.name}.{kind}", rule, written)
             return list(call(*buffers, self.y, *self.values))
         rule(*buffers, self.y, *self.values)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import in_memory, share_storage
+from linad.arrays.writes import REFUSES_SEQUENCES, plain_value
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
@@ -53,6 +54,8 @@ class Flat:
     def __setitem__(self, key: Any, value: Any) -> None:
         key = _alone(key)
         numbers = self._numbers(slice(None) if key is Ellipsis else key)
+        if np.ndim(numbers) == 0 and np.ndim(value):
+            self._check_single(value)
         if self.reads_itself(value):
             # NumPy reads as it writes: what it has written is what it reads later on.
             entries = Flat(value)
@@ -61,12 +64,23 @@ class Flat:
             return
         places = self._places(numbers)
         count = np.size(places[0])
+        if isinstance(value, (int, float, complex, list, tuple)):
+            value = plain_value(value, self.base.dtype)
         value = np.ravel(value)
         if value.size > 1 and value.size != count:
             value = np.resize(value, count)  # NumPy starts again at the first value
         if np.ndim(places[0]) == 0 or (count and value.size == 1):
             value = value[0]
         self.base[places] = value
+
+    def _check_single(self, value: Any) -> None:
+        """Raise where NumPy wants a number for one entry, and gets values with axes."""
+        takes_arrays = self.base.dtype.kind == "b" or not REFUSES_SEQUENCES
+        if isinstance(value, (list, tuple)) or np.size(value) != 1 or not takes_arrays:
+            raise ValueError(
+                f"Error setting single item of array: expected a number, got values of shape "
+                f"{np.shape(value)}"
+            )
 
     def reads_itself(self, value: Any) -> bool:
         """Whether a value of several entries stands in the same memory, in the same dtype."""

@@ -174,8 +174,11 @@ class Methods(MemoryMethods):
 
     def fill(self, value: Any) -> None:
         """As `numpy.ndarray.fill`."""
-        if getattr(value, "ndim", 0):
-            raise ValueError(f"fill: expected a single number, got an array of shape {value.shape}")
+        if np.ndim(value):
+            # A list NumPy hands to int or complex, an array not.
+            is_list = isinstance(value, (list, tuple)) and self.dtype.kind in "iuc"
+            kind = TypeError if is_list else ValueError
+            raise kind(f"fill: expected a single number, got values of shape {np.shape(value)}")
         if not is_number(self):  # of a number, NumPy fills a copy
             write(self, ..., value)
 

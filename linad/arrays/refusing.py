@@ -226,6 +226,14 @@ def _of_numpy(name: str) -> str:
     return f"{drop}use linad.numpy.{name}, which traces, or np.stack([...]) for a list"
 
 
+def _mirror(module: str) -> Any:
+    """The room that mirrors one of SciPy's, by name, since it stands above; None without one."""
+    try:
+        return importlib.import_module(f"linad.{module}")
+    except ModuleNotFoundError:
+        return None
+
+
 def _of_scipy(module: str, name: str, owner: Any) -> str:
     """A traced form of the same name; a solver; or the user's own primitive."""
     if module.startswith("scipy.stats."):  # a distribution's method
@@ -237,14 +245,16 @@ def _of_scipy(module: str, name: str, owner: Any) -> str:
     if has_traced_form(module, name):
         other = SCIPY.get(name)
         return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
+    room, _, cls = module.rpartition(".")  # a method of a class
+    if name in vars(vars(_mirror(room) or object).get(cls, object)):
+        return f"use linad.{module}, which traces"
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"
 
 
 def has_traced_form(module: str, name: str) -> bool:
     """Whether linad's mirror of a module of SciPy has a form of a function."""
-    try:  # by name: the mirrors stand above, and a room of SciPy may have none
-        mirror = importlib.import_module(f"linad.{module}")
-    except ModuleNotFoundError:
+    mirror = _mirror(module)
+    if mirror is None:
         return False
     theirs = getattr(importlib.import_module(module), name, None)
     return getattr(mirror, name, theirs) is not theirs

@@ -17,6 +17,7 @@ from linad.arrays.buffers import (
     with_parent,
 )
 from linad.arrays.moving import moves, moving_region
+from linad.arrays.zero_dim import is_number
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.options import is_integer
@@ -62,16 +63,21 @@ def write(x: Any, index: Any, value: Any) -> None:
     if found is None:
         return
     region, shape, last = found
+    dtype = region.dtype_in(root.dtype)
+    if dtype.kind in "iu" and _is_basic(index):
+        value = _number_within(value, dtype)
     if isinstance(value, (list, tuple)):
-        value = _plain_value(value)
-        if value.ndim > len(shape) and _is_basic(index):
-            raise ValueError(
-                f"setting an array element with a sequence: a list of shape {value.shape} into "
-                f"entries of shape {shape}"
+        given = () if _holds_traced(value) else np.shape(value)
+        if len(given) > len(shape) and _is_basic(index):
+            kind = TypeError if dtype.kind in "iuc" and not shape else ValueError
+            raise kind(
+                f"setting an array element with a sequence: a list of shape {given} into entries "
+                f"of shape {shape}"
             )
+        value = plain_value(value, dtype)
     if getattr(value, "ndim", 0):
         _check_sequence(x, index, value.ndim)
-    value = _fitting(value, shape, region.dtype_in(root.dtype))
+    value = _fitting(value, shape, dtype)
     if last is not None:
         value = value.reshape(-1)[last]
     write_into(root, region, value)
@@ -203,13 +209,9 @@ def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     if getattr(type(value), "holds_array", False):  # a subclass of ndarray in adopted code
         value = value._held
     if not isinstance(value, Traced):
-        value = _plain_value(value)
+        value = plain_value(value, dtype)
     if value.dtype != dtype:
-        if value.dtype.kind == "c" and dtype.kind != "c":
-            raise TracerError(
-                f"assigning complex values to an array of {dtype} would discard the imaginary "
-                f"part; take .real, or make the array complex"
-            )
+        _check_part(value.dtype, dtype)
         value = value.astype(dtype)
     if value.shape != shape:
         extra = value.ndim - len(shape)
@@ -224,13 +226,57 @@ def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     return value
 
 
-def _plain_value(value: Any) -> np.ndarray:
+def _number_within(value: Any, dtype: Any) -> Any:
+    """A number that is written at a place of integers, where NumPy takes it for a Python number.
+
+    Raises
+    ------
+    OverflowError, ValueError
+        As NumPy does, for a number that the signed dtype does not have; in an unsigned one numbers
+        of NumPy's wrap. A traced number is asked at each call.
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        written = np.empty((), dtype)
+        written[()] = value
+        return written
+    if not isinstance(value, Traced) or not is_number(value) or value.dtype.kind not in "iuf":
+        return value
+    if dtype.kind == "i" and not np.can_cast(value.dtype, dtype):
+        ends = np.iinfo(dtype)
+        if value.dtype.kind == "f" and np.isnan(value):
+            raise ValueError("cannot convert float NaN to integer")
+        if np.trunc(value) < ends.min or np.trunc(value) > ends.max:
+            raise OverflowError(f"a number is out of bounds for {dtype}")
+    return value
+
+
+def _check_part(given: Any, dtype: Any) -> None:
+    if given.kind == "c" and dtype.kind != "c":
+        raise TracerError(
+            f"assigning complex values to an array of {dtype} would discard the imaginary part; "
+            f"take .real, or make the array complex"
+        )
+
+
+def plain_value(value: Any, dtype: Any) -> np.ndarray:
+    """What NumPy writes into an array of a dtype for a value without traced numbers.
+
+    Raises
+    ------
+    OverflowError, ValueError
+        From NumPy, for Python's numbers that the dtype does not have: 300 or NaN for int8. NumPy's
+        own numbers and arrays wrap.
+    """
     if _holds_traced(value):
         raise TracerError(
             "assigning a list with traced values in it would lose their derivatives; use "
             "np.stack([...]) or linad.numpy.array([...])"
         )
-    return np.asarray(value)
+    array = np.asarray(value)
+    if array.dtype == dtype:
+        return array
+    _check_part(array.dtype, dtype)
+    return np.asarray(value, dtype)
 
 
 def _holds_traced(value: Any) -> bool:

@@ -9,7 +9,7 @@ import functools
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -128,7 +128,9 @@ INSTEAD = {
     "hess": "leave it out, linad differentiates the function",
     "hessp": "leave it out, linad differentiates the function",
     "options": "each is a keyword of its own, **options",
-    "method": "each method is a function of its own",
+    "method": "leave it out: each method is a function of its own",
+    "maxfev": "maxiter limits the steps",
+    "full_output": "leave it out: the result has all of it",
 }
 """What to do about options that SciPy's functions of the same purpose have."""
 
@@ -140,6 +142,15 @@ def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter])
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; {INSTEAD[name]}" if name in INSTEAD else f"; {near[0]}?" if near else ""
     return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"
+
+
+def check_names(label: str, given: Iterable[str], function: Callable[..., Any]) -> None:
+    """Raise OptionError where options that are handed on are none of a function's."""
+    parameters = inspect.signature(function).parameters
+    options = {n: p for n, p in parameters.items() if p.default is not p.empty and n != "args"}
+    for name in given:
+        if name not in options:
+            raise OptionError(_unknown(label, name, options))
 
 
 def takes(**kinds: Kind) -> Callable[[Function], Function]:

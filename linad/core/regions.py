@@ -10,6 +10,7 @@ many tangents at once. Reading, writing and inserting at a region are primitives
     Part        the real or imaginary parts of the entries of another region
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -266,11 +267,34 @@ class Positions(Region):
                 first = array[(*np.unravel_index(self.flat.flat[0], array.shape), ...)]
                 return as_strided(first, self.shape, strides)
             return np.ndarray(self.shape, array.dtype, array.ravel("K"), offset, strides)
+        if self.memory is not None and array.ndim == self.ndim:
+            view = self._strided(array)
+            if view is not None:
+                return view
         if array.flags.c_contiguous:
             return self._rows(array)[..., self.flat]
         if not self.ndim:  # of a number, which has no axis to be numbered along
             return array[..., None][..., self.flat]
         return array[self._index(array)]
+
+    def _strided(self, array: np.ndarray) -> np.ndarray | None:
+        """A view of an array that lies otherwise, as a copy whose gaps are cut shorter does.
+
+        None if the entries do not lie at regular steps there.
+        """
+        index = np.unravel_index(self.flat, array.shape)
+        at = np.zeros(self.shape, np.intp)
+        for i, step in zip(index, array.strides, strict=True):
+            at += i * step
+        start = at.flat[0]
+        ends = [at[(0,) * k + (min(n - 1, 1),)].flat[0] for k, n in enumerate(self.shape)]
+        strides = tuple([int(end - start) for end in ends])
+        steps = [np.arange(n) * s for n, s in zip(self.shape, strides, strict=True)]
+        regular = functools.reduce(np.add.outer, steps, np.array(0))
+        if not np.array_equal(at - start, regular):
+            return None
+        first: Any = (*[int(i.flat[0]) for i in index], ...)
+        return as_strided(array[first], self.shape, strides)
 
     def put(self, array: np.ndarray, value: Any) -> None:
         if array.flags.c_contiguous:

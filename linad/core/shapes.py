@@ -124,8 +124,10 @@ def is_inexact(dtype: Any) -> bool:
 
 def name_of(f: Any) -> str:
     """What to call a function in a message."""
-    while isinstance(f, functools.partial):
-        f = f.func
+    while isinstance(f, functools.partial) or isinstance(
+        getattr(f, "__wrapped__", None), functools.partial
+    ):
+        f = f.func if isinstance(f, functools.partial) else f.__wrapped__
     return getattr(f, "__name__", None) or type(f).__name__
 
 

@@ -9,10 +9,22 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.options import Kind, is_integer
 from linad.errors import TracerError, UnsupportedError
 
 _HARMLESS = {"order", "subok"}
+"""Keywords that change no number: NumPy looks at their values, and they are left out."""
 
+
+_SEEN_BY_NUMPY = {*_HARMLESS, "casting", "dtype"}
+"""Keywords whose values NumPy checks in the same way for every array."""
+
+_OF_PRODUCTS = {
+    "axes": Kind("a list of axes", lambda v: isinstance(v, list)),
+    "axis": Kind("an integer", is_integer),
+    "keepdims": Kind("True or False", lambda v: isinstance(v, bool)),
+}
+"""What the keywords of matmul, vecdot, matvec and vecmat may be."""
 
 _STRICT = {"no", "equiv", "safe"}
 """Casts that may forbid what the operands need; the others only count beside a dtype."""
@@ -37,11 +49,17 @@ def call_with_keywords(
     UnsupportedError
         For keywords with no traced meaning.
     """
+    asked = {k: v for k, v in keywords.items() if k in _SEEN_BY_NUMPY}
+    if asked:
+        _ask_numpy(ufunc, inputs, asked)
     keywords = {k: v for k, v in keywords.items() if k not in _HARMLESS}
     where = keywords.pop("where", True)
     dtype = keywords.pop("dtype", None)
     casting = keywords.pop("casting", "same_kind")
-    if ufunc.signature is None and keywords:
+    if ufunc.signature is not None:
+        for option in _OF_PRODUCTS.keys() & keywords:
+            _OF_PRODUCTS[option].check(ufunc.__name__, option, keywords[option])
+    elif keywords:
         raise UnsupportedError(
             f"{ufunc.__name__}: the keyword {sorted(keywords)[0]!r} is not traced by linad"
         )
@@ -58,7 +76,8 @@ def refuse_out(name: str, out: Any) -> None:
     raise TracerError(
         f"{name}: out= (or an in-place operator) would write a traced value into a plain "
         f"NumPy array and lose its derivative; write y = {name}(...) instead of an in-place "
-        f"update, or make the array with np.zeros_like(x) or linad.numpy.zeros"
+        f"update, or make the array with np.zeros_like(x) of a traced x or linad.numpy.zeros; or "
+        f"linad.adopt(__name__) lets code of your module trace as it is"
     )
 
 
@@ -81,14 +100,20 @@ def scatter(values: Any, mask: Any) -> Any:
     return values[np.maximum(position, 0)]
 
 
+def _ask_numpy(ufunc: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Raise what NumPy raises for keywords of a call; nothing is computed.
+
+    ``resolve_dtypes`` knows only some of them, and crashes where it refuses a Python number.
+    """
+    like = [np.empty((0, 0), x.dtype) if hasattr(x, "dtype") else x for x in inputs]
+    ufunc(*like, **keywords)
+
+
 def _cast(ufunc: Any, inputs: tuple[Any, ...], dtype: Any, casting: Any) -> tuple[Any, ...]:
     """The inputs in the types of the loop that computes in ``dtype``, as NumPy casts them."""
     given = tuple([getattr(x, "dtype", type(x)) for x in inputs])
     result = None if dtype is None else np.dtype(dtype)
     signature = (None,) * ufunc.nin + (result,) * ufunc.nout
-    # NumPy says what it refuses; to be told so of a Python number, resolve_dtypes crashes.
-    like = [np.empty((0, 0), x.dtype) if hasattr(x, "dtype") else x for x in inputs]
-    ufunc(*like, dtype=result, casting=casting)
     wanted = ufunc.resolve_dtypes(
         given + (None,) * ufunc.nout, signature=signature, casting=casting
     )

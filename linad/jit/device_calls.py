@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.tracer import Tracer
+from linad.control import conjugate_gradients as conjugate_gradients  # tells the table of programs
 from linad.core import tree
 from linad.core.collection_pause import collection_paused
 from linad.core.device_arrays import fetched, is_on_device

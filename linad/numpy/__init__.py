@@ -30,6 +30,7 @@ import numpy as np
 from linad.arrays.traces import running_trace
 from linad.core.dispatch import NAMESPACE
 from linad.core.frames import public_names
+from linad.core.numpy_options import check_options
 from linad.core.primitive import Traced
 from linad.core.shapes import is_inexact, size_of
 from linad.errors import UnsupportedError
@@ -78,6 +79,7 @@ def array(object: Any, dtype: Any = None, **keywords: Any) -> Any:
     if not _is_traced(object):
         return np.array(object, dtype, **keywords)
     keywords.pop("like", None)
+    check_options(np.array, keywords)
     return creation.array(object, dtype, **keywords)
 
 
@@ -88,6 +90,7 @@ def _converter(numpy_function: Callable[..., Any], traced: Callable[..., Any]) -
         if not _is_traced(a):
             return numpy_function(a, dtype, *args, **keywords)
         keywords.pop("like", None)
+        check_options(numpy_function, keywords)
         return traced(a, dtype, *args, **keywords)
 
     return convert
@@ -126,6 +129,7 @@ def arange(*args: Any, **keywords: Any) -> Any:
     if not any(map(_is_traced, (*args, *keywords.values()))):
         return np.arange(*args, **keywords)
     keywords.pop("like", None)
+    check_options(np.arange, keywords)
     return creation.arange(*args, **keywords)
 
 
@@ -171,6 +175,7 @@ def full(shape: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
     if not _is_traced(fill_value):
         return _writable(np.full(shape, fill_value, *args, **keywords))
     keywords.pop("like", None)
+    check_options(np.full, keywords)
     return creation.full(shape, creation.asarray(fill_value), *args, **keywords)
 
 
@@ -178,6 +183,7 @@ def full(shape: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
 def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
     if not _is_traced(fill_value):
         return _writable(np.full_like(a, fill_value, *args, **keywords))
+    check_options(np.full_like, keywords)
     like = a if isinstance(a, Traced) else np.asanyarray(a)
     return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
 

@@ -21,11 +21,19 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator
 
 from linad.core.array_type import Array
+from linad.core.device_arrays import is_on_device
 from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.settings import settings
 from linad.core.shapes import Shape, memory_of, size_of
-from linad.errors import DensifyError, DTypeError, NotHolomorphicError, OperandError, ShapeError
+from linad.errors import (
+    DensifyError,
+    DeviceError,
+    DTypeError,
+    NotHolomorphicError,
+    OperandError,
+    ShapeError,
+)
 from linad.operators.facts import FACTS, Facts
 from linad.operators.properties import OperatorProperties
 from linad.operators.provided import ANSWERS, OTHER
@@ -210,6 +218,11 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
 
     def _apply_vectors(self, x: Any, n: int, adjoint: bool) -> Any:
         """Apply to vectors (..., n), or to one column (n, 1), which gives a column."""
+        if not isinstance(x, np.ndarray) and is_on_device(x):
+            op = self.flat
+            if not op.compiled:
+                raise op._not_on_device()
+            return ANSWERS.on_device(op, adjoint, x)
         x = _as_numbers(x)
         shape = x.shape
         if len(shape) == 2 and shape == (n, 1):
@@ -217,6 +230,12 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
         if shape and shape[-1] == n:
             return self._apply_rows(x, adjoint)
         raise ShapeError(f"{self._asked(adjoint)} takes vectors of shape ({n},), got {shape}")
+
+    def _not_on_device(self) -> DeviceError:
+        return DeviceError(
+            f"{self._label()} is applied to a vector on a device, and is not one program there: it "
+            f"has to be made of linad.linearize(linad.jit(f), x), x on the device; pass x.numpy()"
+        )
 
     def _apply_columns(self, X: Any, n: int, adjoint: bool) -> Any:
         """Apply to matrices of columns (..., n, k)."""
@@ -510,6 +529,11 @@ def _as_numbers(x: Any) -> Any:
     """What SciPy or a user hands to an operator, as an array of numbers."""
     if isinstance(x, Traced):
         return x
+    if not isinstance(x, np.ndarray) and is_on_device(x):
+        raise DeviceError(
+            "an operator is applied to one vector on a device, from the left: J @ x, J.T @ x, "
+            "J.matvec(x); pass NumPy's array for more"
+        )
     x = np.asarray(x)
     if x.dtype.kind not in "biufc":
         raise DTypeError(f"an operator is applied to numbers, got dtype {x.dtype}")

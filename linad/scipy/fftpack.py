@@ -12,7 +12,7 @@ import scipy.fftpack
 
 from linad.core.frames import public_names
 from linad.core.shapes import normalize_axis
-from linad.errors import DTypeError
+from linad.errors import DTypeError, ShapeError
 from linad.scipy import fft as names
 from linad.scipy.mirror import Function, bound_form, inexact
 
@@ -23,6 +23,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return public_names(scipy.fftpack)
+
+
+def _check_lengths(name: str, x: Any, shape: Any, axes: Any) -> None:
+    """Raise for lengths of some axes where nothing says of which."""
+    if shape is not None and axes is None and np.size(shape) != np.ndim(x):
+        raise ShapeError(
+            f"{name}: shape must have one length for each of {np.ndim(x)} axes where axes is None, "
+            f"got {shape!r}"
+        )
 
 
 def _along_one(name: str) -> Function:
@@ -36,6 +45,7 @@ def _along_one(name: str) -> Function:
 def _along_many(name: str) -> Function:
     @bound_form(getattr(scipy.fftpack, name))
     def form(x: Any, shape: Any, axes: Any) -> Any:
+        _check_lengths(name, x, shape, axes)
         return getattr(names, name)(inexact(x), shape, axes)
 
     return form
@@ -56,6 +66,7 @@ def _cosine(name: str) -> Function:
 
     @bound_form(getattr(scipy.fftpack, name))
     def many_axes(x: Any, type: int, shape: Any, axes: Any, norm: Any) -> Any:
+        _check_lengths(name, x, shape, axes)
         return getattr(names, forward)(
             inexact(x), _INVERSE.get(type, type) if inverse else type, shape, axes, norm
         )

@@ -31,6 +31,7 @@ from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
 from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
     dblquad as dblquad,
     nquad as nquad,
@@ -204,7 +205,9 @@ def odeint(
 
     if not needs_tracing(fun, (np.ravel(t)[0],), y0, (args, None)):
         return scipy.integrate.odeint(func, y0, t, args, *others, tfirst=tfirst, **options)
-    tolerances = {key: options.pop(key, None) or 1.49012e-8 for key in ("rtol", "atol")}
+    check_options("scipy.integrate.odeint", "odeint", {"args": args, **options})
+    given = {key: options.pop(key, None) for key in ("rtol", "atol")}
+    tolerances = {key: 1.49012e-8 if v is None else v for key, v in given.items()}
     if options or others:
         raise UnsupportedError(
             f"odeint: {', '.join(options) or 'further arguments'}: not traced by linad, beside "

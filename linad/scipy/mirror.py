@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -57,7 +58,22 @@ def _in_own_words(function: Any, error: Exception) -> None:
 def full_name(function: Any) -> str:
     """The name of a function of SciPy, as messages call it: ``"scipy.linalg.expm"``."""
     parts = (getattr(function, "__module__", None) or "scipy").split(".")
-    return ".".join([*[part for part in parts if not part.startswith("_")], function.__name__])
+    public = itertools.takewhile(lambda part: not part.startswith("_"), parts)
+    return ".".join([*public, function.__name__])
+
+
+@functools.cache
+def _names_in_order(function: Any) -> list[str]:
+    """The names of the parameters that a function, or a class, takes by position."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # one in C that tells no signature
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _by_name(function: Any, args: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(_names_in_order(function), args, strict=False))
 
 
 def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
@@ -75,7 +91,8 @@ def traced_form(scipy_function: Function) -> Callable[[Function], Function]:
         @functools.wraps(scipy_function, updated=())
         def function(*args: Any, **kwargs: Any) -> Any:
             if running_trace() is not None and holds_traced((args, kwargs)):
-                check_options(full_name(scipy_function), scipy_function.__name__, kwargs)
+                given = _by_name(scipy_function, args) | kwargs
+                check_options(full_name(scipy_function), scipy_function.__name__, given)
                 try:
                     return traced(*args, **kwargs)
                 except PLAIN_ERRORS as error:
@@ -177,7 +194,8 @@ class TracedClass:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if holds_traced((args, kwargs)):
-            check_options(cls.__name__, cls.__name__, kwargs)
+            given = _by_name(cls, args) | kwargs
+            check_options(cls.__name__, cls.__name__, given)
             try:
                 return cls._made(*args, **kwargs)
             except PLAIN_ERRORS as error:

@@ -291,17 +291,13 @@ def _gaussian_slopes(
     name: str,
     order: int,
     input: Any,
-    sigma: Any,
+    sigmas: list[Any],
+    along: tuple[int, ...],
     mode: Any = "reflect",
     cval: Any = 0.0,
-    axes: Any = None,
     **options: Any,
 ) -> list[Any]:
-    """The derivatives of the smoothed input along each axis."""
-    along = chosen_axes(name, axes, input.ndim)
-    sigmas: list[Any] = [0] * input.ndim
-    for k, s in zip(along, each(name, sigma, len(along)), strict=True):
-        sigmas[k] = s
+    """The derivatives along some axes of the input, smoothed by a width for each of its axes."""
     slopes = []
     for k, m in zip(along, each(name, mode, len(along)), strict=True):
         orders = [0] * input.ndim
@@ -311,13 +307,22 @@ def _gaussian_slopes(
 
 
 @filter_form(scipy.ndimage.gaussian_laplace)
-def gaussian_laplace(input: Any, sigma: Any, **smoothing: Any) -> Any:
-    parts = _gaussian_slopes("gaussian_laplace", 2, input, sigma, **smoothing)
+def gaussian_laplace(input: Any, sigma: Any, axes: Any = None, **smoothing: Any) -> Any:
+    """Smoothed along the axes that it differentiates along, and no others."""
+    name = "gaussian_laplace"
+    along = chosen_axes(name, axes, input.ndim)
+    sigmas: list[Any] = [0] * input.ndim
+    for k, s in zip(along, each(name, sigma, len(along)), strict=True):
+        sigmas[k] = s
+    parts = _gaussian_slopes(name, 2, input, sigmas, along, **smoothing)
     return functools.reduce(operator.add, parts) if parts else input
 
 
 @filter_form(scipy.ndimage.gaussian_gradient_magnitude)
-def gaussian_gradient_magnitude(input: Any, sigma: Any, **smoothing: Any) -> Any:
+def gaussian_gradient_magnitude(input: Any, sigma: Any, axes: Any = None, **smoothing: Any) -> Any:
+    """Smoothed along all axes, whichever it differentiates along: as SciPy's is."""
     name = "gaussian_gradient_magnitude"
-    parts = [g * g for g in _gaussian_slopes(name, 1, input, sigma, **smoothing)]
+    along = chosen_axes(name, axes, input.ndim)
+    slopes = _gaussian_slopes(name, 1, input, each(name, sigma, input.ndim), along, **smoothing)
+    parts = [g * g for g in slopes]
     return np.sqrt(functools.reduce(operator.add, parts)) if parts else input

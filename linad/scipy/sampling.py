@@ -280,6 +280,8 @@ def geometric_transform(
 ) -> Any:
     name = "geometric_transform"
     shape = input.shape if output_shape is None else tuple(output_shape)
+    if not shape:
+        raise ShapeError(f"{name}: input and output need at least one axis")
     found = [
         mapping(place, *extra_arguments, **(extra_keywords or {})) for place in np.ndindex(*shape)
     ]

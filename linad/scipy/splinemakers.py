@@ -17,6 +17,7 @@ from linad.rules.banded import solve_banded_
 from linad.rules.shaping import astype, still
 from linad.scipy.bsplines import BSpline, Spline, basis, basis_at, interval_of
 from linad.scipy.mirror import check_real, holds_traced, inexact
+from linad.scipy.option_kinds import check_options
 from linad.scipy.piecewise import increasing
 
 # Interpolation.
@@ -118,6 +119,8 @@ def make_interp_spline(
 ) -> Any:
     """As `scipy.interpolate.make_interp_spline`; a traced argument makes a `Spline`."""
     if holds_traced((x, y, t, bc_type)):
+        name = "make_interp_spline"
+        check_options(f"scipy.interpolate.{name}", name, {"t": t, "bc_type": bc_type})
         return interpolated(x, y, k, t, bc_type, axis)
     made = scipy.interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
     made.__class__ = BSpline  # what it is but for its call
@@ -180,7 +183,9 @@ def make_lsq_spline(
 ) -> Any:
     """As `scipy.interpolate.make_lsq_spline`; a traced argument makes a `Spline`."""
     if holds_traced((x, y, t, w)):
-        return least_squares_spline("make_lsq_spline", x, y, t, k, w, axis)
+        name = "make_lsq_spline"
+        check_options(f"scipy.interpolate.{name}", name, {"w": w})
+        return least_squares_spline(name, x, y, t, k, w, axis)
     made = scipy.interpolate.make_lsq_spline(x, y, t, k, w, axis, check_finite, **options)
     made.__class__ = BSpline  # what it is but for its call
     return made

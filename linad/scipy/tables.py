@@ -10,12 +10,31 @@ from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.option_kinds import check_options
 from linad.scipy.regulargrids import check_method
 from linad.scipy.splinemakers import interpolated
 
 KINDS = ("linear", "nearest", "nearest-up", "previous", "next", "quadratic", "cubic")
 DEGREES = {"quadratic": 2, "cubic": 3}
 OF_DEGREE = {1: "slinear", 2: "quadratic", 3: "cubic"}
+
+
+def _fills(fill_value: Any) -> list[Any]:
+    """What stands below and above."""
+    if isinstance(fill_value, tuple) and len(fill_value) == 2:
+        return list(fill_value)
+    return [fill_value, fill_value]
+
+
+def _check_fills(fill_value: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless what stands beyond the ends has the shape of a value, or broadcasts to it."""
+    for fill in _fills(fill_value):
+        given = asarray(fill).shape
+        pairs = zip(reversed(given), reversed(shape), strict=False)
+        if len(given) > len(shape) or any(n not in (1, m) for n, m in pairs):
+            raise ShapeError(
+                f"interp1d: fill_value must broadcast to the shape {shape} of a value, got {given}"
+            )
 
 
 class Table:
@@ -56,6 +75,8 @@ class Table:
         extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
         if extrapolates and bounds_error:
             raise ValueError("interp1d: cannot extrapolate and raise at the same time")
+        if not extrapolates:
+            _check_fills(fill_value, y.shape[:axis] + y.shape[axis + 1 :])
         if not assume_sorted:
             order = np.argsort(still(x), kind="mergesort")
             x, y = x[order], np.take(y, order, axis=axis)
@@ -111,8 +132,7 @@ class Table:
         below, above = here < ticks[0], here > ticks[-1]
         fills: list[Any]
         if not self.extrapolates:
-            given = self.fill_value
-            fills = list(given) if isinstance(given, tuple) and len(given) == 2 else [given] * 2
+            fills = _fills(self.fill_value)
         elif self.kind == "previous":
             fills = [np.nan, None]
         elif self.kind == "next":
@@ -150,6 +170,7 @@ class interp1d(scipy.interpolate.interp1d):
         assume_sorted: bool = False,
     ) -> Any:
         if holds_traced((x, y, fill_value)):
+            check_options("scipy.interpolate.interp1d", "interp1d", {"copy": copy})
             return Table(x, y, kind, axis, bounds_error, fill_value, assume_sorted)
         return super().__new__(cls)
 

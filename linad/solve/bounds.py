@@ -36,7 +36,7 @@ class Box:
         return ~(held | (self.lower == self.upper))
 
 
-def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
+def as_box(name: str, bounds: Any, unknown: Any, names: list[str] | None = None) -> Box | None:
     """What a user gave as bounds; None where nothing is bounded.
 
     Parameters
@@ -47,6 +47,8 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
         Each a number for all unknowns, or a container like x0, of numbers or arrays; None or an
         infinity where there is no bound.
     unknown : Unknown
+    names : list of str, optional
+        What messages call its numbers.
 
     Raises
     ------
@@ -60,8 +62,10 @@ def as_box(name: str, bounds: Any, unknown: Any) -> Box | None:
     wrong = ~((lower <= x) & (x <= upper))
     if wrong.any():
         i = int(np.argmax(wrong))
+        called = f"unknown {i}" if names is None else names[i]
+        start = "x0" if names is None else "the start"
         raise OptionError(
-            f"{name}: x0 must lie within the bounds, but unknown {i} starts at {x[i]:g}, outside "
+            f"{name}: {start} must lie within the bounds, but {called} starts at {x[i]:g}, outside "
             f"[{lower[i]:g}, {upper[i]:g}]; start it between them"
         )
     if np.isinf(lower).all() and np.isinf(upper).all():
@@ -102,7 +106,7 @@ def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
         leaves = [given]
     else:
         try:
-            leaves, structure = tree.flatten(_without_none(given, none))
+            leaves, structure = tree.flatten(without_none(given, none))
         except (TypeError, ValueError) as error:
             raise TreeError(f"{name}: the {side} bounds are not a container like x0") from error
         if structure != unknown.structure:
@@ -124,12 +128,12 @@ def _vector(name: str, side: str, given: Any, unknown: Any, none: float) -> Any:
     return np.concatenate(parts)
 
 
-def _without_none(given: Any, none: float) -> Any:
+def without_none(given: Any, none: float) -> Any:
     """With numbers for None, which a container would take for one without leaves."""
     if given is None:
         return none
     if isinstance(given, dict):
-        return {k: _without_none(v, none) for k, v in given.items()}
+        return {k: without_none(v, none) for k, v in given.items()}
     if type(given) in (list, tuple):
-        return type(given)(_without_none(v, none) for v in given)
+        return type(given)(without_none(v, none) for v in given)
     return given

@@ -18,8 +18,8 @@ from linad.api.derivatives import jacobian, jvp, linearize
 from linad.control.deciding import while_loop
 from linad.linalg.iterative_inverses import RESTART
 from linad.solve.compiled_krylov import gmres, length, squared
+from linad.solve.compiled_linesearch import Trial, backtracked
 from linad.solve.compiled_systems import scaled
-from linad.solve.linesearch import DECREASE, SHRINK
 from linad.solve.newton import BACKWARD, newton
 from linad.solve.newton_krylov import ETA_MAX, GAMMA, newton_krylov
 from linad.solve.step_systems import PRODUCTS
@@ -53,17 +53,6 @@ class Direction(NamedTuple):
     slope: Any  # of |F|²/2 along it
     sound: Any
     forcing: Any
-
-
-class Trial(NamedTuple):
-    """A search along a direction."""
-
-    alpha: Any
-    r: Any
-    value: Any  # |F|²/2
-    beta: Any  # the trial before, and its value; 0 for none
-    last: Any
-    finite: Any  # whether any trial was
 
 
 class Dense:
@@ -204,7 +193,7 @@ class NewtonLoop:
         accepted = found.alpha >= smallest
         alpha = np.where(accepted, found.alpha, 0.0)
         here = np.where(accepted, x + alpha.astype(x.dtype) * p, x)
-        r = np.where(accepted, found.r, r)
+        r = np.where(accepted, found.found, r)
         size = largest(r)
         with np.errstate(all="ignore"):
             own = np.abs(alpha * p) / np.abs(here)
@@ -240,42 +229,11 @@ class NewtonLoop:
         return np.where(tells, worst, s.worst), falls
 
     def _along(self, x: Any, p: Any, half: Any, slope: Any, smallest: Any) -> Trial:
-        """Backtracking from the full step, as `linad.solve.linesearch.backtrack`."""
-
-        def trial(alpha: Any, beta: Any, last: Any, finite: Any) -> Trial:
+        def phi(alpha: Any) -> tuple[Any, Any]:
             r = self.F(x + alpha.astype(x.dtype) * p)
-            value = 0.5 * squared(r)
-            value = np.where(np.isfinite(value), value, np.inf)
-            return Trial(alpha, r, value, beta, last, finite | np.isfinite(value))
+            return 0.5 * squared(r), r
 
-        def goes_on(t: Trial) -> Any:
-            return (t.alpha >= smallest) & ~(t.value <= half + DECREASE * t.alpha * slope)
-
-        def shorter(t: Trial) -> Trial:
-            known = np.isfinite(t.value)
-            following = _minimiser(t.alpha, t.value, half, slope, t.beta, t.last)
-            following = np.clip(following, SHRINK * t.alpha, 0.5 * t.alpha)
-            alpha = np.where(known, following, SHRINK * t.alpha)
-            beta, last = np.where(known, t.alpha, 0.0), np.where(known, t.value, 0.0)
-            return trial(alpha, beta, last, t.finite)
-
-        return while_loop(  # type: ignore[no-any-return]
-            goes_on, shorter, trial(np.float64(1.0), 0.0, 0.0, np.False_)
-        )
-
-
-def _minimiser(alpha: Any, value: Any, half: Any, slope: Any, beta: Any, last: Any) -> Any:
-    """Where the parabola, or the cubic, through what is known has its minimum."""
-    r, s = value - half - slope * alpha, last - half - slope * beta
-    parabola = -slope * alpha**2 / (2.0 * r)
-    first = beta == 0.0
-    b0 = np.where(first, 0.5 * alpha, beta)
-    a = (r / alpha**2 - s / b0**2) / (alpha - b0)
-    b = (-b0 * r / alpha**2 + alpha * s / b0**2) / (alpha - b0)
-    inside = b * b - 3.0 * a * slope
-    flat = first | (a == 0.0) | (inside < 0.0)
-    cubic = (-b + np.sqrt(np.where(flat, 1.0, inside))) / (3.0 * np.where(flat, 1.0, a))
-    return np.where(flat, parabola, cubic)
+        return backtracked(phi, half, slope, smallest)
 
 
 def largest(r: Any) -> Any:

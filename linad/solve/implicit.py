@@ -17,6 +17,7 @@ Source: A. Griewank, A. Walther, "Evaluating Derivatives", 2nd edition, 2008, se
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,14 @@ from linad.core.former_names import class_from
 from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
-from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
+from linad.errors import (
+    ConvergenceError,
+    DTypeError,
+    OutputError,
+    ShapeError,
+    TracerError,
+    TreeError,
+)
 from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
@@ -236,8 +244,23 @@ def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) 
 def solution_wrt_theta(
     y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
 ) -> JacobianOperator:
-    J = linearize(lambda theta: equation.residual(y, theta), theta)[1]
-    return -(Inverse(equation, y, theta) @ J)
+    return -(Inverse(equation, y, theta) @ _in_theta(equation, y, theta))
+
+
+def _in_theta(equation: ImplicitEquation, x: Any, theta: Any) -> JacobianOperator:
+    """J_θ. While x is plain, what g makes of it alone is no part of the derivative.
+
+    Only where g writes into an array that it has made like x, that has to belong to the trace.
+    """
+
+    def of_one_trace(theta: Any) -> Any:
+        within = np.zeros(x.shape, x.dtype, like=theta)
+        within[:] = x
+        return equation.residual(within, theta)
+
+    with suppress(TracerError):
+        return linearize(lambda theta: equation.residual(x, theta), theta)[1]
+    return linearize(of_one_trace, theta)[1]
 
 
 def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool) -> Any:
@@ -349,13 +372,13 @@ def solved(
     loop: Callable[[Any], Any] | None = None,
 ) -> Any:
     """The solution of an equation, differentiated in ``theta``; see `ImplicitEquation`."""
-    point, start = pack(_start(x0, theta, name))
+    point, start = pack(start_of(x0, theta, name))
     parameters, given = pack(theta)
     equation = ImplicitEquation(name, residual, solve, point, parameters, linear_solver, rtol, loop)
     return point.container(solution(start, given, equation=equation))
 
 
-def _start(x0: Any, theta: Any, name: str) -> Any:
+def start_of(x0: Any, theta: Any, name: str) -> Any:
     """x0 as arrays, at least as wide as the parameters: the solution depends on them."""
     leaves, structure = tree.flatten(as_point(x0))
     if not leaves:

@@ -1,15 +1,15 @@
 """L-BFGS-B, SciPy's, with linad's gradients, for containers of arrays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from linad.core import tree
 from linad.core.options import COUNT, FLAG, FUNCTION, POSITIVE_COUNT, TOLERANCE, takes
 from linad.errors import OptionError
+from linad.solve.bounded_solutions import as_vector, sides_of
 from linad.solve.newton import largest
-from linad.solve.problems import Objective, as_point, refuse_limits
+from linad.solve.problems import Objective, refuse_limits
 from linad.solve.status import Callback, Monitor, Status, Stop
 
 COLUMNS = ("f", "g")
@@ -197,57 +197,16 @@ def _why(found: Any) -> Stop:
 
 
 def _bounds(bounds: Any, problem: Objective) -> Any:
-    """Bounds for a vector, from SciPy's forms or from a pair of containers like x0."""
+    """Bounds for SciPy, from its own forms or from a pair of containers like x0."""
     from scipy.optimize import Bounds
 
-    if isinstance(bounds, Bounds):
-        return _checked(bounds.lb, bounds.ub)
-    n = problem.x.start.size
-    plain = tree.is_leaf(problem.x.structure)
-    if isinstance(bounds, tuple) and len(bounds) == 2 and not (plain and n == 2):
-        sides = [
-            np.concatenate(
-                [
-                    np.broadcast_to(np.asarray(leaf, float), slot.shape).ravel()
-                    for leaf, slot in zip(
-                        tree.flatten_like(as_point(side), problem.x.structure, "lbfgs: bounds"),
-                        problem.x.slots,
-                        strict=True,
-                    )
-                ]
-            )
-            for side in bounds
-        ]
-        return _checked(*sides)
-    if not isinstance(bounds, (Sequence, np.ndarray)):
-        raise OptionError(
-            f"lbfgs: bounds must be scipy.optimize.Bounds, a pair of containers like x0 or a "
-            f"sequence of pairs, got {bounds!r:.60}"
-        )
-    if len(bounds) != n:
-        raise OptionError(f"lbfgs: bounds must have {n} pairs, one per unknown, got {len(bounds)}")
-    for k, pair in enumerate(bounds):
-        if np.shape(pair) != (2,) or isinstance(pair, str):
-            raise OptionError(
-                f"lbfgs: bounds[{k}] must be a pair of numbers or None, got {pair!r:.60}"
-            )
-    lower = [-np.inf if pair[0] is None else pair[0] for pair in bounds]
-    return _checked(lower, [np.inf if pair[1] is None else pair[1] for pair in bounds])
-
-
-def _checked(lower: Any, upper: Any) -> Any:
-    """Bounds that are numbers, the lower ones below the upper ones."""
-    from scipy.optimize import Bounds
-
-    try:
-        lower, upper = np.broadcast_arrays(np.asarray(lower, float), np.asarray(upper, float))
-    except (TypeError, ValueError) as error:
-        raise OptionError(f"lbfgs: bounds must be numbers: {error}") from error
+    sides = sides_of("lbfgs", bounds, problem.x.container(problem.x.start), of_vector=True)
+    lower, upper = [as_vector(side).astype(float) for side in sides]
     wrong = ~(lower <= upper)
     if wrong.any():
         k = int(np.argmax(wrong))
         raise OptionError(
             f"lbfgs: bounds must have a lower end below an upper one, got "
-            f"{lower.flat[k]:g} and {upper.flat[k]:g} for unknown {k}"
+            f"{lower[k]:g} and {upper[k]:g} for unknown {k}"
         )
     return Bounds(lower, upper)

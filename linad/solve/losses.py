@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.options import Kind
+from linad.core.primitive import Traced
 from linad.errors import OutputError
 
 
@@ -58,7 +59,7 @@ LOSS = Kind(
 
 
 class Loss:
-    """The cost of residuals.
+    """The cost of residuals, which may be traced.
 
     Parameters
     ----------
@@ -73,7 +74,10 @@ class Loss:
         self.scale = scale
 
     def _values(self, r: Any) -> Any:
-        values = np.asarray(self.function((r / self.scale) ** 2))
+        values = self.function((r / self.scale) ** 2)
+        if isinstance(r, Traced):
+            return values
+        values = np.asarray(values)
         if values.shape != (3, *r.shape):
             raise OutputError(
                 f"loss: a function given as loss must return rho, its first and its second "
@@ -81,9 +85,16 @@ class Loss:
             )
         return values
 
-    def cost(self, r: Any) -> float:
-        """½ c² Σ ρ."""
-        return float(0.5 * self.scale**2 * np.sum(self._values(r)[0]))
+    def influence(self, r: Any) -> Any:
+        """ρ' r, whose product with J^T is the gradient of the cost."""
+        if r.dtype.kind == "c":
+            return self.influence(r.real) + 1j * self.influence(r.imag)
+        flat = r.reshape(-1)
+        return (self._values(flat)[1] * flat).astype(r.dtype).reshape(r.shape)
+
+    def cost(self, r: Any) -> Any:
+        """½ c² Σ ρ, in double precision."""
+        return 0.5 * self.scale**2 * np.sum(self._values(r)[0]).astype(float)
 
     def model(self, r: Any) -> tuple[Any, Any]:
         """w, by which the rows of J are multiplied, and w r̃."""

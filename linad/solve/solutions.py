@@ -8,8 +8,12 @@ from the equation that the solution satisfies, `linad.solve.implicit`:
     linear system   A(θ) x - b = 0
     minimum         ∇_x f(x, θ) = 0              J_x is the Hessian
     least squares   J_r(x, θ)^H r(x, θ) = 0      J_x = J_r^H J_r + Σ r_i ∇²r_i, in full
+
+Within bounds a minimum satisfies others, `linad.solve.bounded_solutions`; with a robust loss
+J_r^H ρ' r takes the place of J_r^H r.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -19,17 +23,19 @@ from linad.api.derivatives import vjp
 from linad.api.gradients import grad
 from linad.control.captured import with_captured
 from linad.core import tree
-from linad.core.options import FUNCTION, TOLERANCE, Kind, takes
+from linad.core.options import FUNCTION, POSITIVE, TOLERANCE, Kind, takes
 from linad.core.shapes import name_of
 from linad.errors import ConvergenceError, DTypeError, TreeError
+from linad.solve.bounded_solutions import as_vector, sides_of, stationary
 from linad.solve.compiled_least_squares import least_squares_loop
+from linad.solve.compiled_minima import minimum_loop
 from linad.solve.compiled_newton import loop_of
 from linad.solve.compiled_systems import linear_loop
-from linad.solve.compiled_trust_region import minimum_loop
-from linad.solve.implicit import solved
+from linad.solve.implicit import solved, start_of
 from linad.solve.least_squares import levenberg_marquardt
+from linad.solve.losses import LOSS, Loss
 from linad.solve.newton import newton
-from linad.solve.problems import Equations, Unknown, as_point
+from linad.solve.problems import Equations, Unknown, as_point, refuse_limits
 from linad.solve.status import Status, Stop, make_result
 from linad.solve.step_systems import LINEAR_SOLVER, seen_through, system
 from linad.solve.trust_region import trust_region
@@ -44,6 +50,14 @@ DERIVED = {"linear_solver": LINEAR_SOLVER, "rtol": TOLERANCE.optional}
 
 SOLVED = {"solver": FUNCTION, "args": THETA, **DERIVED}
 """Options of all functions that hand the rest to a solver."""
+
+
+def opened(solver: Solver, options: dict[str, Any]) -> tuple[Solver, dict[str, Any]]:
+    """A solver and its options, those that `functools.partial` has given it among them."""
+    given: Any = solver
+    while isinstance(given, functools.partial) and not given.args:
+        given, options = given.func, {**given.keywords, **options}
+    return given, dict(options)
 
 
 @takes(g=FUNCTION, **SOLVED)
@@ -103,6 +117,7 @@ def root(
     >>> float(sqrt(4.0)), float(slope(4.0)), float(linad.derivative(slope)(4.0))
     (2.0, 0.25, -0.03125)
     """
+    solver, options = opened(solver, options)
     g = seen_through(g, linear_solver, x0)
     g, theta = with_captured(g, as_point(x0), theta)
 
@@ -154,6 +169,7 @@ def fixed_point(
     >>> x.round(12)
     np.float64(0.739085133215)
     """
+    solver, options = opened(solver, options)
     g = seen_through(g, linear_solver, x0)
     g, theta = with_captured(g, as_point(x0), theta)
 
@@ -300,7 +316,9 @@ def minimum(
     solver : callable
         ``solver(f, x0, **options) -> OptimizeResult``: `trust_region`, `newton_cg`, `lbfgs`.
     **options
-        For the solver: ``gtol``, ``maxiter`` and so on.
+        For the solver: ``gtol``, ``maxiter`` and so on. Its ``bounds``, as of `lbfgs`, may be
+        traced: an unknown that its bound holds at the solution moves with the bound, and no
+        further. ``constraints`` are refused: linad does not know the derivative then.
 
     Returns
     -------
@@ -311,13 +329,16 @@ def minimum(
     ------
     ConvergenceError
         If the solver finds no minimum.
+    OptionError, ShapeError, TreeError
+        If bounds do not fit x0 or cross, or the solver takes none.
     numpy.linalg.LinAlgError
         When differentiated, if the Hessian is singular at the minimum.
 
     Notes
     -----
-    The Jacobian operator is -H^-1 ∂(∇f)/∂θ with H the Hessian. The value at the minimum is
-    ``f(x, *theta)``.
+    The Jacobian operator is -H^-1 ∂(∇f)/∂θ with H the Hessian, of what no bound holds. The value at
+    the minimum is ``f(x, *theta)``. What a solver is told by other ways than ``bounds``, as in a
+    function that calls it with bounds of its own, linad does not know of.
 
     Examples
     --------
@@ -326,18 +347,34 @@ def minimum(
     >>> linad.grad(lambda a: np.sum(linad.solve.minimum(f, np.zeros(2), a)))(np.array([2.0, 4.0]))
     array([0.5 , 0.25])
     """
+    solver, options = opened(solver, options)
+    bounds = options.pop("bounds", None)
+    refuse_limits("minimum", None, options.pop("constraints", ()))
     f = seen_through(f, linear_solver, x0)
     f, theta = with_captured(f, as_point(x0), theta)
     gradient = grad(f)
+    if bounds is None:
 
-    def solve(x: Any, given: Any) -> Any:
-        return solver(lambda x: f(x, *given), x, **options)
+        def solve(x: Any, given: Any) -> Any:
+            return solver(lambda x: f(x, *given), x, **options)
 
-    loop = minimum_loop(f, solver, options)
-    return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
+        loop = minimum_loop(f, solver, options)
+        return solved("minimum", gradient, solve, x0, theta, linear_solver, rtol, loop)
+
+    def solve_within(x: Any, given: Any) -> Any:
+        from scipy.optimize import Bounds
+
+        lower, upper, *rest = given
+        limits = Bounds(as_vector(lower), as_vector(upper))
+        return solver(lambda x: f(x, *rest), x, bounds=limits, **options)
+
+    x0 = start_of(x0, theta, "minimum")
+    given = (*sides_of("minimum", bounds, x0, of_vector=True), *theta)
+    equations = stationary(gradient)
+    return solved("minimum", equations, solve_within, x0, given, linear_solver, rtol)
 
 
-@takes(r=FUNCTION, **SOLVED)
+@takes(r=FUNCTION, loss=LOSS, f_scale=POSITIVE, **SOLVED)
 def least_squares(
     r: Callable[..., Any],
     x0: Any,
@@ -358,7 +395,9 @@ def least_squares(
     solver : callable
         ``solver(r, x0, **options) -> OptimizeResult``: `levenberg_marquardt`, `gauss_newton`.
     **options
-        For the solver: ``xtol``, ``gtol`` and so on.
+        For the solver: ``xtol``, ``gtol`` and so on. Its ``bounds``, as of `levenberg_marquardt`,
+        may be traced: an unknown that its bound holds at the solution moves with the bound, and no
+        further. A robust ``loss`` has its share in the derivative.
 
     Returns
     -------
@@ -367,13 +406,13 @@ def least_squares(
 
     Raises
     ------
-    ConvergenceError, numpy.linalg.LinAlgError
+    ConvergenceError, OptionError, ShapeError, TreeError, numpy.linalg.LinAlgError
         As for `minimum`.
 
     Notes
     -----
-    The derivative uses the full Hessian of ``|r|²/2``, curvature of the residuals included, so it
-    is exact where the fit is not.
+    The derivative uses the full Hessian of ``|r|²/2``, or of the robust cost, curvature of the
+    residuals included, so it is exact where the fit is not.
 
     Examples
     --------
@@ -385,19 +424,37 @@ def least_squares(
     >>> slope(2.0 * t).round(12), linad.grad(slope)(2.0 * t)
     (np.float64(2.0), array([0.07142857, 0.14285714, 0.21428571]))
     """
+    solver, options = opened(solver, options)
+    bounds, loss = options.pop("bounds", None), options.get("loss", "linear")
     r = seen_through(r, linear_solver, x0)
     r, theta = with_captured(r, as_point(x0), theta)
-
-    def gradient(x: Any, *given: Any) -> Any:
-        y, pull = vjp(lambda x: r(x, *given), x)
-        return pull(y)[0]
-
-    def solve(x: Any, given: Any) -> Any:
-        return solver(lambda x: r(x, *given), x, **options)
-
     if any(_dtype_of(v).kind == "c" for v in tree.flatten(x0)[0]):
         raise DTypeError(
             "least_squares: x0 is complex; fit its real and imaginary parts, as two arrays"
         )
-    loop = least_squares_loop(r, solver, options)
-    return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)
+    told = {name: v for name, v in options.items() if name not in {"loss", "f_scale"}}
+    robust = None if loss == "linear" else Loss(loss, options.get("f_scale", 1.0))
+    loop = least_squares_loop(r, solver, told, robust, bounds is not None)
+
+    def gradient(x: Any, *given: Any) -> Any:
+        y, pull = vjp(lambda x: r(x, *given), x)
+        if robust is not None:
+            leaves, structure = tree.flatten(y)
+            y = tree.unflatten(structure, [robust.influence(leaf) for leaf in leaves])
+        return pull(y)[0]
+
+    if bounds is None:
+
+        def solve(x: Any, given: Any) -> Any:
+            return solver(lambda x: r(x, *given), x, **options)
+
+        return solved("least_squares", gradient, solve, x0, theta, linear_solver, rtol, loop)
+
+    def solve_within(x: Any, given: Any) -> Any:
+        lower, upper, *rest = given
+        return solver(lambda x: r(x, *rest), x, bounds=(lower, upper), **options)
+
+    x0 = start_of(x0, theta, "least_squares")
+    given = (*sides_of("least_squares", bounds, x0, of_vector=False), *theta)
+    equations = stationary(gradient)
+    return solved("least_squares", equations, solve_within, x0, given, linear_solver, rtol, loop)

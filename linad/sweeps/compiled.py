@@ -38,6 +38,7 @@ from linad.transforms.spaces import Slot
 MODES = ("pull", "push")
 
 ANSWERS.fused = fused.applied  # for operators with derivatives of compiled tapes in them
+ANSWERS.on_device = fused.applied_on_device
 
 
 class Compiled(Primitive):

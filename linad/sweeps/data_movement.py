@@ -74,11 +74,37 @@ def pad(lowering: Any, eqn: Equation) -> bool:
     if values.size != 1 or not plain(lowering, x) or x.dtype != out.dtype or not size_of(x.shape):
         return False
     target = lowering.result(out)
-    lowering.fill(target, values[0])
-    start = sum([before * s for (before, _), s in zip(widths, target.strides, strict=True)])
-    inside = Place(target.buffer, target.offset + start, x.shape, target.strides, out.dtype)
-    lowering.copy(inside, x)
+    inside = tuple([(before, n) for (before, _), n in zip(widths, x.shape, strict=True)])
+    # Below some size one instruction for all costs less than several for the border.
+    for part in _borders(target, inside) if size_of(out.shape) >= LARGE else [target]:
+        lowering.fill(part, values[0])
+    lowering.copy(_box(target, inside), x)
     return True
+
+
+LARGE = 4096
+"""Entries from which on only the border of a padded array is filled."""
+
+Box = tuple[tuple[int, int], ...]
+"""On each axis where a part begins, and how long it is."""
+
+
+def _box(place: Place, box: Box) -> Place:
+    start = sum([first * s for (first, _), s in zip(box, place.strides, strict=True)])
+    shape = tuple([n for _, n in box])
+    return Place(place.buffer, place.offset + start, shape, place.strides, place.dtype)
+
+
+def _borders(place: Place, inside: Box) -> list[Place]:
+    """What is around a part: before and after it on each axis, of the axes behind all."""
+    found = []
+    for axis, (first, n) in enumerate(inside):
+        whole = [(0, m) for m in place.shape[axis + 1 :]]
+        last = first + n
+        for strip in ((0, first), (last, place.shape[axis] - last)):
+            if strip[1]:
+                found.append(_box(place, (*inside[:axis], strip, *whole)))
+    return found
 
 
 def piece(target: Place, eqn: Equation, k: int) -> Place:

@@ -1,11 +1,20 @@
 """Equations that Python would have to run, as programs that do the same: the iteration of a
 solver, say, as a loop."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from linad.core.primitive import Primitive
 from linad.core.tape import Equation, Tape
 from linad.transforms.simplify import simplify
+
+Expansion = Callable[[Equation], Tape | None]
+
+ON_GRIDS: dict[Primitive, Expansion] = {}
+"""Programs, by primitive, that a grid of threads needs and the host does not: NumPy is at hand
+there."""
+
+NONE: Mapping[Primitive, Expansion] = {}
 
 
 class _Inlined(Primitive):
@@ -16,9 +25,9 @@ class _Inlined(Primitive):
         self.tape = tape
 
 
-def expanded(tape: Tape) -> Tape:
-    """The tape with programs in place of the equations for which there is one."""
-    equations = [_expansion(eqn) for eqn in tape.equations]
+def expanded(tape: Tape, more: Mapping[Primitive, Expansion] = NONE) -> Tape:
+    """The tape with programs in place of the equations that have one, or have one in ``more``."""
+    equations = [_expansion(eqn, more) for eqn in tape.equations]
     if all([new is old for new, old in zip(equations, tape.equations, strict=True)]):
         return tape
     return simplify(
@@ -26,8 +35,8 @@ def expanded(tape: Tape) -> Tape:
     )
 
 
-def _expansion(eqn: Equation) -> Equation:
-    expansion: Any = eqn.primitive.expansion
+def _expansion(eqn: Equation, more: Mapping[Primitive, Expansion]) -> Equation:
+    expansion: Any = eqn.primitive.expansion or more.get(eqn.primitive)
     inner = None if expansion is None else expansion(eqn)
     if inner is None:
         return eqn

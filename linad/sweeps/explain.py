@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.tape import Equation, Source, Tape, type_of
-from linad.sweeps.instructions import Fallback, KernelCall, all_of
+from linad.sweeps.instructions import Fallback, GridCall, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.program import SweepProgram, simplified
 from linad.sweeps.target import Target
@@ -102,7 +102,9 @@ class Report:
         self.name, self.derivatives = name, list(derivatives)
         self.steps = [Step(i) for i in lowering.instructions]
         self.sources = [i.source for i in kernels]
-        self.kernels = len({(i.source, i.fast) for i in kernels})
+        users = {i.key: i for i in every if isinstance(i, GridCall)}
+        self._users = list(users.values())
+        self.kernels = len({(i.source, i.fast) for i in kernels}) + len(users)
         self.fallbacks = [s for s in self.steps if s.in_numpy]
         self.library_calls = [s for s in self.steps if s.in_library]
         trips = self.fallbacks if lowering.target.is_grid else []
@@ -133,7 +135,11 @@ class Report:
         ImportError
             If numba-cuda is not installed: ``pip install linad[cuda]``.
         """
-        return [self._target.ptx_of(source) for source in dict.fromkeys(self.sources)]
+        return [self._target.ptx_of(made) for made in self._made()]
+
+    def _made(self) -> list[Any]:
+        """What there is to compile: sources of linad's kernels, and calls of users'."""
+        return [*dict.fromkeys(self.sources), *self._users]
 
     def cubins(self) -> list[Any]:
         """The kernels of a program for CUDA as machine code; needs no GPU.
@@ -149,7 +155,7 @@ class Report:
         FallbackError, ImportError
             As of `ptx`.
         """
-        self._cubins = [self._target.cubin_of(source) for source in dict.fromkeys(self.sources)]
+        self._cubins = [self._target.cubin_of(made) for made in self._made()]
         return self._cubins
 
     def __str__(self) -> str:

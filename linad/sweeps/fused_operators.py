@@ -21,7 +21,9 @@ import numpy as np
 from linad.core import tree
 from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive
+from linad.core.shapes import size_of
 from linad.core.tape import Tape, needed
+from linad.errors import DTypeError, ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum
 from linad.operators.matrices import Matrix
@@ -200,16 +202,19 @@ class FusedProgram:
         self.program: Any = None
 
     def run(self, form: OperatorForm, adjoint: bool, seed: np.ndarray) -> Any:
-        program = self.program
-        if program is None:
-            if not self.asked:
-                self.asked = True
-                return None
-            program = _recorded(form, adjoint, seed)
-        y = fetched(program.arrays([*form.arrays, seed])[0])
+        if self.program is None and not self.asked:
+            self.asked = True
+            return None
+        y = fetched(self.on_device(form, adjoint, seed, seed))
+        return y if y.ndim else y[()]
+
+    def on_device(self, form: OperatorForm, adjoint: bool, seed: Any, example: np.ndarray) -> Any:
+        """What the program gives where it runs; ``example`` is like the seed, and on the host."""
+        program = self.program or _recorded(form, adjoint, example)
+        y = program.arrays([*form.arrays, seed])[0]
         # Only now, as it is compiled, may another thread take a shorter way through it.
         self.program = program
-        return y if y.ndim else y[()]
+        return y
 
     def bound(self, form: OperatorForm, seed: np.ndarray) -> Any:
         """The shortest way through the program, with the arrays of the form in it."""
@@ -253,20 +258,60 @@ def applied(op: JacobianOperator, adjoint: bool, seed: Any) -> Any:
     """Apply an operator as one program; None where it has to be applied part by part."""
     if type(seed) is not np.ndarray or seed.shape != (op.out_shape if adjoint else op.in_shape):
         return None
-    # The flat view of a derivative is made anew for each application.
-    known = op.op.__dict__ if type(op) is _Flat else op.__dict__
-    found = known.get("_fused")
-    if found is None:
-        known.setdefault("_bound_calls", [None, None])  # see `JacobianOperator._bound`
-        found = known["_fused"] = _plans_of(op)
+    found = _known(op)
     if not found:
         return None
     plan = found[1 + adjoint]
     y = plan.run(found[0], adjoint, seed)
-    calls = known["_bound_calls"]
+    calls = _kept(op)["_bound_calls"]
     if y is not None and calls[adjoint] is None:
         calls[adjoint] = plan.bound(found[0], seed) or False
     return y
+
+
+def applied_on_device(op: JacobianOperator, adjoint: bool, x: Any) -> Any:
+    """Apply an operator to a vector in the memory of a device, where its residuals are; the result
+    is a vector there.
+
+    Raises
+    ------
+    DeviceError
+        If its residuals are on the host, or it is not one program.
+    ShapeError, DTypeError
+    """
+    found = _known(op)
+    program = _first(found[0]).program if found else None
+    if program is None or not program.on_device:
+        raise op._not_on_device()
+    taken = op.out_shape if adjoint else op.in_shape
+    dtype = op.out_dtype if adjoint else op.in_dtype
+    n = size_of(taken)
+    target = program.target
+    a = target.taken_in(x, op._label())
+    if a.shape != (n,):
+        raise ShapeError(f"{op._asked(adjoint)} takes vectors of shape ({n},), got {a.shape}")
+    if a.dtype != dtype:
+        raise DTypeError(f"{op._asked(adjoint)} takes vectors of dtype {dtype}, got {a.dtype}")
+    plan = found[1 + adjoint]
+    y = plan.on_device(found[0], adjoint, a.reshape(taken), np.ones(taken, dtype))
+    given = op.in_shape if adjoint else op.out_shape
+    return target.handed_back(y, (size_of(given),), x)
+
+
+def _kept(op: JacobianOperator) -> dict[str, Any]:
+    """Where an operator's programs are kept: the flat view of a derivative is made anew for each
+    application."""
+    return op.op.__dict__ if type(op) is _Flat else op.__dict__
+
+
+def _known(op: JacobianOperator) -> Any:
+    """What `_plans_of` says of an operator, kept with it."""
+    known = _kept(op)
+    found = known.get("_fused")
+    if found is None:
+        known.setdefault("_bound_calls", [None, None])  # see `JacobianOperator._bound`
+        found = known["_fused"] = _plans_of(op)
+    return found
 
 
 def _plans_of(op: JacobianOperator) -> Any:

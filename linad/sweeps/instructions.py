@@ -1,7 +1,7 @@
 """What a program consists of: kernels with their operands, and calls of NumPy between them."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,65 @@ class KernelCall:
         sizes = {id(b): b.size for b in self.buffers if counted(b)}
         most = 16 * entries if entries else max(sizes.values(), default=0)
         return sum([min(size, most) for size in sizes.values()])
+
+
+class GridOperand(NamedTuple):
+    """What a kernel of a user's gets."""
+
+    dtype: str
+    ndim: int
+    is_array: bool
+    """And not a number."""
+
+
+class GridCall:
+    """A kernel of a user's, over the grid of a device that he chose.
+
+    Attributes
+    ----------
+    function : GridKernel
+        See `linad.sweeps.cuda.grid_kernels`.
+    described : tuple of GridOperand
+        For each operand NumPy's short name of its dtype, and how many axes it has.
+    blocks, threads : tuple of int
+        Of the grid, and of a block, along three axes.
+    words : list
+        For each operand its address, a (buffer, offset) pair, and its lengths.
+    places : list of Place
+        The operands.
+    label : str
+    equations : list of Equation
+    """
+
+    programs: ClassVar[tuple[Any, ...]] = ()
+
+    def __init__(
+        self,
+        function: Any,
+        described: tuple[GridOperand, ...],
+        blocks: tuple[int, int, int],
+        threads: tuple[int, int, int],
+        words: list[Any],
+        places: list[Place],
+        label: str,
+    ) -> None:
+        self.function, self.described, self.label = function, described, label
+        self.blocks, self.threads = blocks, threads
+        self.words, self.places = words, places
+        self.equations: list[Equation] = []
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What its machine code depends on."""
+        return self.function, self.described
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        return [p.buffer for p in self.places]
+
+    def moved_bytes(self) -> int:
+        """Estimate of what it reads and writes: each of its operands once."""
+        return sum([size_of(p.shape) * p.dtype.itemsize for p in self.places])
 
 
 def all_of(instructions: Iterable[Any]) -> Iterator[Any]:

@@ -124,11 +124,47 @@ class Place:
         )
 
     def overlaps(self, other: "Place") -> bool:
-        """Whether the stretches of memory that two places span meet."""
+        """Whether two places may have a byte in common.
+
+        To the byte for windows of one array, such as its first and its last column; of others,
+        whether the stretches of memory that they span meet.
+        """
         if self.buffer is not other.buffer:
             return False
         (a, b), (c, d) = self.extent, other.extent
-        return a < d and c < b
+        if not (a < d and c < b):
+            return False
+        steps = sorted({*self._lengths(), *other._lengths()}, reverse=True)
+        mine, its = self._window(steps), other._window(steps)
+        if mine is None or its is None:
+            return True
+        pairs = zip(mine, its, strict=True)
+        return all(first <= stop and start <= last for (first, last), (start, stop) in pairs)
+
+    def _lengths(self) -> dict[int, int]:
+        """The length along each stride; of axes of the same stride that of the last."""
+        return {s: n for n, s in zip(self.shape, self.strides, strict=True) if n != 1}
+
+    def _window(self, steps: list[int]) -> list[tuple[int, int]] | None:
+        """Along each of some strides, and in bytes, where its entries are, from and to.
+
+        None where a byte could be reached in two ways: then these numbers say nothing.
+        """
+        lengths = self._lengths()
+        if len(lengths) != sum([n != 1 for n in self.shape]) or (steps and steps[-1] <= 0):
+            return None
+        rest, found = self.offset, []
+        for step in steps:
+            first, rest = divmod(rest, step)
+            found.append((first, first + lengths.get(step, 1) - 1))
+        found.append((rest, rest + self.dtype.itemsize - 1))
+        reach, step = 0, 1
+        for (_, last), outer in zip(found[:0:-1], steps[::-1], strict=True):
+            reach += last * step
+            if reach >= outer:
+                return None
+            step = outer
+        return found
 
     def array(self, base: Any) -> np.ndarray:
         """The NumPy array that it is, in a buffer's memory."""

@@ -28,6 +28,7 @@ from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 
 if TYPE_CHECKING:
+    from linad.sweeps.instructions import GridCall
     from linad.sweeps.program import SweepProgram
 
 
@@ -138,8 +139,8 @@ class Target(ABC):
     ) -> "SweepProgram":
         """The program of a tape; it is made at its first run."""
 
-    def ptx_of(self, source: str) -> str:
-        """A kernel as PTX.
+    def ptx_of(self, kernel: "str | GridCall") -> str:
+        """A kernel, by its source or the call of a user's, as PTX.
 
         Raises
         ------
@@ -148,7 +149,7 @@ class Target(ABC):
         """
         self._is_not_for_gpus("ptx")
 
-    def cubin_of(self, source: str) -> Any:
+    def cubin_of(self, kernel: "str | GridCall") -> Any:
         """A kernel as machine code, a `linad.sweeps.cuda.cubins.Cubin`; raises as `ptx_of`."""
         self._is_not_for_gpus("cubins")
 

@@ -316,12 +316,6 @@ class _Levels:
                 wanted[v] = None
         return wanted, again
 
-    def not_to_be_kept(self) -> set[Equation]:
-        """Equations whose results others read, and whose rows are not along axis 0."""
-        wanted, _ = self._read_outside()
-        makers = [self.made_by[v] for v in wanted]
-        return {eqn for eqn in makers if self.forms[eqn].axis not in (0, None)}
-
     def groups(self) -> dict[int, Group]:
         """The groups by their levels, less what nobody reads."""
         wanted, again = self._read_outside()

@@ -1,8 +1,8 @@
 """The table of rewrites, and what its rows are written with.
 
 A rule looks at one equation and at how its operands were made, and names what can take its
-place. `linad.transforms.array_identities` and `linad.transforms.contractions` are the rows;
-`linad.transforms.simplify` applies them.
+place. The rows are in modules of their own, a topic each, which `linad.transforms.simplify` names;
+it applies them.
 """
 
 from collections.abc import Callable, Mapping

@@ -7,9 +7,9 @@ Entry by entry it is
     out[i] = sum over the windows k that contain i of  e_k[i - start_k],
 
 so between two ends of windows ``out`` is one elementwise expression of shifted operands. The
-axes are cut at the ends; each piece is one write, and fuses into one loop. A slice of an
-elementwise expression is the expression of the slices; a slice of a sum is the sum of the parts
-that lie in it.
+axes are cut at the ends; each piece is one write, and fuses into one loop. An array as large as
+the sum, added to it, is a window that is all of it. A slice of an elementwise expression is the
+expression of the slices; a slice of a sum is the sum of the parts that lie in it.
 """
 
 import itertools
@@ -121,7 +121,7 @@ class WindowSums:
         elif name in ("getitem", "read_region"):
             found = self._read(eqn)
         elif name == "add":
-            found = self._added(eqn)
+            found = self._added(eqn) or self._together(eqn)
         elif name == "write_region":
             found = self._written(eqn)
         else:
@@ -159,6 +159,22 @@ class WindowSums:
                     return Added(read, self.s.operand(value), eqn)
         return None
 
+    def _together(self, eqn: Equation) -> WindowSum | None:
+        """A sum of windows and an array as large, or two of them."""
+        out = eqn.outputs[0]
+        for a, b in (eqn.inputs, eqn.inputs[::-1]):
+            total, other = self._sum(a), self._sum(b)
+            if total is None or not isinstance(b, Var) or b.dtype != total.dtype:
+                continue
+            if b.shape != total.shape or (out.shape, out.dtype) != (total.shape, total.dtype):
+                continue
+            self._emit_pending(b if other is None else None)
+            more = other.parts if other is not None else (_whole(self.s.operand(b)),)
+            total = total._replace(parts=(*total.parts, *more), equation=eqn)
+            if len(total.parts) <= MOST_PARTS or _axes_cut(total) == 1:
+                return total
+        return None
+
     def _written(self, eqn: Equation) -> WindowSum | None:
         x, value = eqn.inputs
         total = self._sum(x)
@@ -194,14 +210,14 @@ class WindowSums:
                 s.stands[var] = self._emitted(found)
             else:
                 s.emit_equation(found.equation)
-        elif isinstance(found, WindowRead):
-            total = self._sum(found.of)
-            part = total.within(found.spans) if total is not None else None
-            if part is not None and _pays(part):
-                s.stands[var] = self._emitted(part)
-                return
-            self._emit_pending(found.of)
-            s.emit_equation(found.equation)
+            return
+        read = found if isinstance(found, WindowRead) else found.read
+        total = self._sum(read.of)
+        part = total.within(read.spans) if total is not None else None
+        if part is not None and isinstance(found, Added):
+            part = part._replace(parts=(*part.parts, _whole(found.value)))
+        if part is not None and _pays(part):
+            s.stands[var] = self._emitted(part)
         else:
             for a in found.equation.inputs:
                 self._emit_pending(a)
@@ -268,6 +284,11 @@ class WindowSums:
             whole = k < 0 or its[k] == 1
             inputs.append(b if whole else self.sliced(b, k, start, stop, depth - 1))
         return s.emit(maker.primitive.name, inputs, shape, a.dtype, **maker.params)
+
+
+def _whole(value: Var) -> WindowPart:
+    """A value that is added everywhere."""
+    return WindowPart(tuple([(0, n) for n in value.shape]), value, (0,) * len(value.shape))
 
 
 def _with(shape: Shape, axis: int, n: int) -> Shape:

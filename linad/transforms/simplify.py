@@ -21,6 +21,7 @@ from linad.core.tape import Equation, Source, Tape, Var, needed
 from linad.transforms import (
     array_identities as identities,
     contractions,
+    exact_factors,
     outer_sums,
     small_arrays as entries,
     sums_of_terms as statistics,
@@ -33,7 +34,7 @@ from linad.transforms.sums_in_pieces import in_pieces
 FOLDED_BYTES = 2**20
 """Constants up to this size are computed once, in advance."""
 
-TABLES = (contractions, entries, identities, outer_sums, statistics)
+TABLES = (contractions, entries, exact_factors, identities, outer_sums, statistics)
 """Modules of rewrites; they register themselves."""
 
 

@@ -164,6 +164,8 @@ def test_results_that_carry_no_derivative():
 
 
 def test_grad_needs_a_real_scalar():
+    with pytest.raises(errors.OutputError, match=r"returned shape \(1,\); return its one entry, y"):
+        linad.grad(lambda x: x[:1] ** 2)(np.ones(3))
     with pytest.raises(errors.OutputError, match=r"must return a scalar, it returned shape \(3,\)"):
         linad.grad(np.sin)(X)
     with pytest.raises(errors.OutputError, match="a container of"):

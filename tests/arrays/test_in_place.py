@@ -1136,3 +1136,46 @@ def test_the_shape_of_an_argument_is_its_callers():
 
     with pytest.raises(UnsupportedError, match=r"^jit: f sets the shape .*x.reshape\(shape\)"):
         linad.jit(f)(np.ones((2, 3)))
+
+
+def test_the_shape_of_an_argument_is_its_callers_where_an_error_follows():
+    def f(x):
+        x.shape = (3, 1, 2)
+        x[0] = 5.0
+        raise KeyError("mine")
+
+    x = np.ones((2, 1, 3))
+    with pytest.raises(UnsupportedError, match=r"^jit: f sets the shape"):
+        linad.jit(f)(x)
+    assert x.shape == (2, 1, 3)
+    assert np.all(x == 1)
+
+
+@pytest.mark.parametrize("index", [0, (1,), np.int64(2), -1], ids=str)
+def test_one_entry_of_flat_takes_a_number(index):
+    """Fuzzed: the first of several values was written, where NumPy raises."""
+    values = [
+        *([1.0], [1.0, 2.0], [], np.array([1.0, 2.0]), np.array([[1.0]]), np.array([])),
+        *(np.array(1.5), 2.5, np.float64(3.5)),
+    ]
+    for value in values:
+
+        def f(x, v=value):
+            x.flat[index] = v
+            return x * 2.0
+
+        def g(x, v):
+            x.flat[index] = v
+            return x * 2.0
+
+        a = np.ones((2, 2))
+        expected = run(f, a)
+        found = [run(linad.jit(f), a)]
+        if isinstance(value, np.ndarray):
+            found.append(run(linad.jit(g), a, value))
+            found.append(run(lambda a, v=value: linad.linearize(g, a, v)[0], a, value))
+        for y in found:
+            if isinstance(expected, Exception):
+                assert type(y) is type(expected)
+            else:
+                np.testing.assert_array_equal(y, expected)

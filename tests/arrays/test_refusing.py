@@ -12,6 +12,7 @@ import pytest
 import scipy.integrate
 import scipy.interpolate
 import scipy.optimize
+import scipy.spatial.transform
 import scipy.special
 import scipy.stats
 
@@ -79,6 +80,12 @@ REFUSALS = [
         "^scipy.stats",
         "no traced form of levy_stable",
     ),
+    (
+        lambda x: scipy.spatial.transform.Rotation.from_rotvec(x).as_matrix(),
+        "^scipy.spatial.transform.Rotation.from_rotvec",
+        "use linad.scipy.spatial.transform.Rotation, which traces; or linad.adopt",
+    ),
+    (lambda x: PLAIN.__iadd__(x[0]), "^add: out=", r"or linad.adopt\(__name__\) lets"),
     (lambda x: scipy.spatial.distance.pdist(x[None]), "^scipy", r"or linad.adopt\(__name__\) lets"),
     (lambda x: pickle.dumps(x), "^pickling", "return the value"),
 ]

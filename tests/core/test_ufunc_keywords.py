@@ -119,3 +119,23 @@ def test_casting_is_numpys(casting, dtype):
             found = linad.linearize(lambda x, f=f: (x, f(x)), arrays[0])[0][1]
             assert found.dtype == expected.dtype
             assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("option", ["order", "subok", "casting", "axis", "axes", "keepdims"])
+def test_wrong_values_are_numpys_errors(option):
+    ufuncs = [np.sin, np.add] if option in ("order", "subok", "casting") else [np.vecdot, np.matmul]
+    for ufunc in ufuncs:
+        for value in ("x", -1, 2.5, None, object()):
+            if (option, value) in (("axis", -1), ("order", None)) or (option, ufunc) in (
+                ("axis", np.matmul),
+                ("keepdims", np.matmul),
+            ):
+                continue
+
+            def f(x, ufunc=ufunc, value=value):
+                return ufunc(*[x] * ufunc.nin, **{option: value})
+
+            with pytest.raises((TypeError, ValueError)):
+                f(X[:, :2])
+            with pytest.raises((TypeError, ValueError)):
+                linad.linearize(f, X[:, :2])

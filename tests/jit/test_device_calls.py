@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from fake_device import Foreign, fake_gpu
+from fake_device import Foreign, fake_gpu, transfers
 from test_docs import ROOT, blocks_of, run_block
 
 import linad
@@ -263,6 +263,39 @@ class TestLinearize:
             np.testing.assert_allclose(normal @ b, (K.T @ K + 0.1 * linad.eye(4)) @ b)
             fused = {len(p.program.program.lowering.inputs) for p in plans_of(f) if p.program}
             assert fused == {2 * len(J.whole.residuals) + 2}
+
+    def test_vectors_of_the_device(self):
+        def f(x):
+            return np.tanh(X @ x) * x[0]
+
+        with fake_gpu() as device:
+            _, J = linad.linearize(linad.jit(f), Foreign(device, W[:, 0]))
+            _, K = linad.linearize(f, W[:, 0])
+            v, u = W[:, 1], X[:, 0]
+            for op, host, w in (
+                (J, K, v),
+                (J.T, K.T, u),
+                (J.T @ J + 0.1 * linad.eye(4), K.T @ K + 0.1 * linad.eye(4), v),
+            ):
+                y = op @ Foreign(device, w)
+                np.testing.assert_allclose(y.numpy(), host @ w, rtol=1e-12)
+                with transfers(device) as moved:
+                    y = op @ y if op.shape[0] == op.shape[1] else op @ Foreign(device, w)
+                    assert type(y) is Array
+                assert moved == []
+            y, J = linad.linearize(linad.jit(loss), Foreign(device, W), Foreign(device, X))
+            ones = linad.cuda.asarray(np.ones(1))
+            np.testing.assert_allclose((J.T @ ones).numpy(), J.T @ np.ones(1))
+            flat = Foreign(device, np.ones(J.shape[1]))
+            np.testing.assert_allclose((J @ flat).numpy(), J @ np.ones(J.shape[1]))
+            with pytest.raises(linad.errors.ShapeError, match=r"vectors of shape \(32,\), got"):
+                J @ ones
+            with pytest.raises(DTypeError, match="takes vectors of dtype float64, got float32"):
+                J @ Foreign(device, np.ones(32, "f4"))
+            with pytest.raises(DeviceError, match="one vector on a device, from the left"):
+                J @ Foreign(device, np.ones((32, 2)))
+            with pytest.raises(DeviceError, match="is not one program there"):
+                K @ Foreign(device, v)
 
     def test_a_point_is_copied(self):
         with fake_gpu() as device:

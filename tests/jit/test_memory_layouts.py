@@ -214,3 +214,75 @@ def test_arrays_in_any_order_go_the_short_way():
         for a in others:
             np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
             np.testing.assert_allclose(compiled(a), f(a), rtol=1e-12)
+
+
+# Layouts of three axes, of which most are neither C nor F.
+
+
+def turned(*axes):
+    return lambda a: np.array(a.transpose(axes), order="C").transpose(np.argsort(axes))
+
+
+THREE_AXES = {
+    **{f"as {axes}": turned(*axes) for axes in itertools.permutations(range(3))},
+    "columns reversed": lambda a: a[:, ::-1].copy()[:, ::-1],
+    "rows with gaps": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+    "entries with gaps": lambda a: np.repeat(a, 3, axis=2)[..., ::3],
+    "blocks with gaps": lambda a: np.repeat(a, 2, axis=0)[::2],
+}
+
+
+def rows_of_a_view(x):
+    y = x.reshape(6, 4)
+    z = y[1]
+    z[:] = 5
+    y[2:4, 1] = 7
+    return x.sum(), y.copy(), z.copy()
+
+
+def chosen_in_a_view(x):
+    y = x.reshape(6, 4)
+    y[[0, 3]] = 2
+    y[y > 0.8] = 0
+    np.add.at(y, [0, 0], 1.0)
+    return y * 1
+
+
+def view_over_a_write(x):
+    y = x.reshape(6, 4).T
+    y[1] *= 3
+    w = y[2]
+    x += 1
+    return w * 1, y * 1
+
+
+def columns_swapped(x):
+    y = x.reshape(6, 4)
+    y[0, 0] = y[5, 3] * 2
+    y[:, 1], y[:, 2] = y[:, 2].copy(), y[:, 1].copy()
+    return y.sum(0), x.ravel("K"), x.flatten("A")
+
+
+def flat_and_last(x):
+    x.flat[3] = 1
+    x.T[0] = 3
+    y = np.reshape(x, (4, 6), order="F")
+    y[1] = 0
+    return y, x.swapaxes(0, 1) * 2
+
+
+@pytest.mark.parametrize("name", THREE_AXES)
+def test_views_and_writes_of_arrays_of_any_layout(name, kernels):
+    a = np.random.default_rng(0).uniform(0.2, 0.9, (2, 3, 4))
+    for f in (rows_of_a_view, chosen_in_a_view, view_over_a_write, columns_swapped, flat_and_last):
+        for first in (name, "as (0, 1, 2)"):  # recorded in this layout, or in order C
+            jitted, plain = linad.jit(f), THREE_AXES[name](a)
+            jitted(THREE_AXES[first](a))
+            expected = f(plain)
+            for _ in range(3):
+                x = THREE_AXES[name](a)
+                found = jitted(x)
+                pairs = [(found, expected)] if isinstance(expected, np.ndarray) else []
+                pairs = pairs or list(zip(found, expected, strict=True))
+                for one, other in [*pairs, (x, plain)]:
+                    np.testing.assert_allclose(one, other, rtol=1e-14)

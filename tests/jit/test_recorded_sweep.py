@@ -192,3 +192,60 @@ def outcome(f, args):
     except (ValueError, ArithmeticError, LinadError) as error:
         return type(error)
     return [np.asarray(v) for v in linad.core.tree.flatten(y)[0]]
+
+
+# Statics that change: what a case computes with beside one traced argument is read from a closure,
+# overwritten in place, and replaced.
+
+
+def arrays_in(x):
+    if isinstance(x, np.ndarray):
+        return [x]
+    parts = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
+    return [a for part in parts for a in arrays_in(part)]
+
+
+def own(x):
+    """The same with arrays of its own."""
+    if isinstance(x, np.ndarray) and x.flags.forc and not x.dtype.hasobject:
+        return np.array(x)
+    return [own(part) for part in x] if type(x) is list else x
+
+
+UNDEFINED = {"interp"}
+"""What NumPy computes no certain number of where points, spoiled, go down."""
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, id=f"{topic}-{k}-{case!r}", marks=() if n in SAMPLE else pytest.mark.full
+        )
+        for n, (topic, k, case) in enumerate(CASES)
+        if not isinstance(case.function, Primitive)
+        and getattr(case.function, "__name__", "") not in UNDEFINED
+    ],
+)
+@pytest.mark.compiles
+def test_cases_read_what_stands_in_closures_now(case):
+    for i, x in enumerate(case.args):
+        if not is_data(x):
+            continue
+        args, params = own(list(case.args)), {key: own(v) for key, v in case.params.items()}
+
+        def f(x, i=i, args=args, params=params):
+            return case.function(*args[:i], x, *args[i + 1 :], **params)
+
+        jitted, held = linad.jit(f), arrays_in([args[:i], args[i + 1 :], params])
+        with quiet(), linad.config(variants=32):
+            for change in (None, "spoil", "replace"):
+                for a in held if change == "spoil" else ():
+                    if a.flags.writeable and a.size:
+                        a[...] = spoiled(a)
+                if change == "replace":
+                    args[:] = [a * 0.75 if is_data(a) and k != i else a for k, a in enumerate(args)]
+                    params |= {key: np.array(a) for key, a in params.items() if is_data(a)}
+                for _ in range(2):
+                    compare(jitted, f, [x])

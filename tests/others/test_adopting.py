@@ -283,7 +283,15 @@ import linad
 adoption = linad.adopt(__name__)  # before anything stands here
 
 import math
+from scipy.integrate import quad
 from scipy.spatial.distance import cdist
+from scipy.spatial.transform import Rotation
+
+def area(x):
+    return quad(lambda t: x[0] * t**2, 0.0, 1.0)[0] * x[1]
+
+def rotated(x):
+    return Rotation.from_rotvec(x).as_matrix().ravel()
 
 def length(x):
     return math.sqrt(float(x @ x))
@@ -303,7 +311,8 @@ class Model:
 def compiled(x):
     return math.sin(float(x[0]))
 
-functions = [length, closures, Model().loss, compiled, lambda x: cdist(x[None], 2 * x[None]).sum()]
+functions = [area, rotated, length, closures, Model().loss, compiled]
+functions += [lambda x: cdist(x[None], 2 * x[None]).sum()]
 """
 
 

@@ -82,3 +82,27 @@ def test_moments_in_a_dtype(name, given, wanted):
             continue
         np.testing.assert_allclose(found, f(x), rtol=1e-5)
         assert found.dtype == f(x).dtype
+
+
+def test_numbers_of_bins_and_ranks_of_vectors(kernels):
+    """What stays a number of Python's, or counts, though it comes from a traced array."""
+
+    def f(x, n, edges):
+        return np.histogram_bin_edges(x, n), np.histogram(x, edges)[0], np.linalg.matrix_rank(x)
+
+    jitted, x = linad.jit(f), np.array([0.5, 0.25, 2.0])
+    for n in (3, 4, 3):
+        args = x, np.array(n), np.array([0.0, 0.5, 3.0])
+        for a, b in zip(jitted(*args), f(*args), strict=True):
+            assert type(a) is type(b)
+            np.testing.assert_allclose(a, b)
+    assert jitted(x * 0, np.array(3), args[2])[2] == 0
+    for edges in (np.array([3.0, 1.0]), np.ones((2, 2))):
+        with pytest.raises(ValueError, match=r"bins must be|must increase|1d"):
+            jitted(x, np.array(3), edges)
+
+
+def test_an_array_is_no_dtype():
+    for like in (np.ones_like, np.zeros_like, lambda x, d: np.full_like(x, 2.0, d)):
+        with pytest.raises(TypeError, match="expected a dtype, got an array"):
+            linad.linearize(lambda x, like=like: x * like(x, x), np.ones(3))

@@ -2,10 +2,23 @@
 
 import numpy as np
 import pytest
+import scipy.ndimage
 
 import linad
-from linad.errors import OptionError
-from linad.scipy import fft, interpolate, linalg, optimize, signal, special
+from linad.errors import OptionError, ShapeError
+from linad.scipy import (
+    fft,
+    fftpack,
+    integrate,
+    interpolate,
+    linalg,
+    ndimage,
+    optimize,
+    signal,
+    sparse,
+    special,
+    stats,
+)
 
 X = np.array([0.5, 1.5, 2.0, 0.25, 1.0, 0.75])
 A = np.array([[0.4, 0.1], [0.2, 0.3]])
@@ -23,6 +36,21 @@ WRONG = {
     "scipy.linalg.solve_discrete_lyapunov: method": lambda x: linalg.solve_discrete_lyapunov(
         x[:4].reshape(2, 2), A, method="x"
     ),
+    "scipy.integrate.odeint: rtol": lambda x: integrate.odeint(
+        lambda y, t: -y, x, [0.0, 0.5], rtol=np.nan
+    ),
+    "scipy.interpolate.interp1d: copy": lambda x: interpolate.interp1d(np.arange(6.0), x, copy="x")(
+        1.5
+    ),
+    "scipy.interpolate.make_interp_spline: bc_type": lambda x: interpolate.make_interp_spline(
+        np.arange(6.0), x, 3, None, []
+    )(1.5),
+    "scipy.interpolate.splrep: s": lambda x: interpolate.splrep(np.arange(6.0), x, s=[])[1],
+    "scipy.stats.gaussian_kde: bw_method": lambda x: stats.gaussian_kde(x, -1)(0.5),
+    "scipy.sparse.linalg.eigsh: return_eigenvectors": lambda x: sparse.linalg.eigsh(
+        x[0] * np.diag(np.arange(6.0)), 2, return_eigenvectors="x"
+    ),
+    "scipy.signal.welch: window by position": lambda x: signal.welch(x, 1.0, 2.5, 4)[1],
     "scipy.optimize.fmin_bfgs: args": lambda x: optimize.fmin_bfgs(
         lambda z: np.sum((z - x) ** 2), np.zeros(6), args=[], disp=False
     ),
@@ -31,7 +59,7 @@ WRONG = {
 
 @pytest.mark.parametrize("said", WRONG)
 def test_wrong_options(said):
-    with pytest.raises(OptionError, match=f"^{said} must be"):
+    with pytest.raises(OptionError, match=f"^{said.partition(' by ')[0]} must be"):
         linad.linearize(WRONG[said], X)
 
 
@@ -41,3 +69,31 @@ def test_drivers_of_tridiagonal_matrices():
             lambda d, k=driver: linalg.eigvalsh_tridiagonal(d, X[1:] * 0.1, lapack_driver=k), X
         )[0]
         np.testing.assert_allclose(y, linalg.eigvalsh_tridiagonal(X, X[1:] * 0.1))
+
+
+def test_lengths_without_axes():
+    for f in (fftpack.fftn, fftpack.dctn):
+        with pytest.raises(ShapeError, match=r"^(fftn|dctn): shape must have one length for each"):
+            linad.linearize(lambda x, f=f: f(x, shape=[2]), A)
+
+
+def test_what_stands_beyond_a_table_has_the_shape_of_a_value():
+    def f(x, fill):
+        return interpolate.interp1d(np.arange(6.0), x, fill_value=fill, bounds_error=False)(
+            [-1.0, 2.5, 9.0]
+        )
+
+    for fill in ([], [1.0, 2.0, 3.0], ([1.0, 2.0], 0.5)):
+        with pytest.raises(ShapeError, match=r"^interp1d: fill_value must broadcast"):
+            linad.linearize(lambda x, v=fill: f(x, v), X)
+    assert np.array_equal(linad.linearize(f, X, (1.0, 2.0))[0][[0, 2]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("axes", [None, 0, (1,), (-1, 0), ()])
+def test_smoothed_slopes_along_some_axes(axes):
+    """SciPy smooths along all axes for the magnitude, along those alone for the Laplacian."""
+    image = np.outer(X, X[:4])
+    for name in ("gaussian_gradient_magnitude", "gaussian_laplace"):
+        y = linad.linearize(lambda x, n=name: getattr(ndimage, n)(x, 1.0, axes=axes), image)[0]
+        expected = getattr(scipy.ndimage, name)(image, 1.0, axes=axes)
+        np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)

@@ -1,5 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ import scipy.optimize
 import scipy.stats
 
 import linad
+from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit
+from linad.solve.fitting import waiting
 
 mpl.use("Agg")
 
@@ -141,6 +145,12 @@ class TestParameters:
             ({"ydata": Y[:, None]}, r"must return the shape \(30, 1\)"),
             ({"loss": "tukey"}, "loss must be"),
             ({"verbose": 3}, "verbose must be 0, 1 or 2"),
+            ({"bounds": {"rate": (2, 3)}}, "the start must lie within the bounds, but rate starts"),
+            ({"maxfev": 9}, "^curve_fit: .* got 'maxfev'; maxiter limits the steps"),
+            (
+                {"method": "lm"},
+                "^curve_fit: expected options among ftol, .* got 'method'; leave it",
+            ),
         ],
     )
     def test_what_cannot_be_meant(self, given, words):
@@ -157,6 +167,14 @@ class TestUncertainties:
         ):
             np.testing.assert_allclose([low, high], [value - t * error, value + t * error])
             assert found.values[name] == value
+
+    def test_intervals_end_at_bounds(self):
+        found = curve_fit(decay, T, Y, [1, 1, 1], bounds={"c": (0.55, None), "a": (0, 2.46)})
+        assert found["c"] == 0.55
+        free = found._quantile(0.95) * found.errors
+        intervals = found.confidence_intervals()
+        assert intervals["c"] == (0.55, pytest.approx(0.55 + free[2]))
+        assert intervals["a"] == (pytest.approx(found["a"] - free[0]), 2.46)
 
     def test_a_profile_of_a_line_is_its_interval(self):
         found = curve_fit(lambda t, a, b: a * t + b, T, Y, [1.0, 1.0], sigma=0.1)
@@ -208,6 +226,18 @@ class TestUncertainties:
         assert held >= 51
         np.testing.assert_allclose(np.std(spread), np.mean(said), rtol=0.3)
 
+    def test_predictions_have_the_form_of_what_the_model_returns(self):
+        found = curve_fit(
+            lambda t, p: {"one": decay(t, *p), "all": np.stack([t * p[0], t], 1)},
+            T,
+            {"one": Y, "all": np.stack([2.5 * T, T], 1)},
+            np.array(START),
+        )
+        errors = found.prediction_errors(T[:7])
+        assert errors["one"].shape == (7,)
+        assert errors["all"].shape == (7, 2)
+        np.testing.assert_allclose(errors["all"], T[:7, None] * [found.errors[0], 0.0])
+
     def test_complex_data(self):
         z = np.exp((-0.3 + 2j) * T) + 0.01 * (np.cos(9 * T) + 1j * np.sin(7 * T))
         found = curve_fit(lambda t, a, b: np.exp((a + 1j * b) * t), T, z, [-0.2, 1.9])
@@ -229,6 +259,34 @@ class TestTelling:
         for part in ("Fit of decay", "rate", "±", "reduced chi-square", "[0, 5]", "c, rate"):
             assert part in words
         assert "<table>" in found._repr_html_()
+
+    def test_parameters_by_name(self):
+        def both(t, p):
+            return [p["height"][k] * np.exp(-p["line"]["rate"] * t) for k in range(2)]
+
+        found = curve_fit(both, T, [Y, 2 * Y], {"height": np.ones(2), "line": {"rate": 1.0}})
+        np.testing.assert_array_equal(found["height"], found.x["height"])
+        assert found["height[1]"] == found.x["height"][1]
+        assert found["line.rate"] == found["line"] == found.x["line"]["rate"]
+        with pytest.raises(linad.errors.OptionError, match="'slope', which is not a parameter; th"):
+            found["slope"]
+
+    def test_a_compiled_partial_has_its_functions_name(self):
+        assert name_of(linad.jit(partial(decay, c=0.5))) == "decay"
+
+    @pytest.mark.usefixtures("kernels")
+    def test_a_fit_in_python_that_takes_long_says_so_once(self, capsys, monkeypatch):
+        monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+        with linad.config(progress=True):
+            curve_fit(decay, T, Y, START)
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert "curve_fit(linad.jit(decay), ...) compiles it" in said
+        with linad.config(progress=True):
+            curve_fit(linad.jit(decay), T, Y, START)
+        with linad.config(progress=False):
+            fit(lambda p: decay(T, *p) - Y, np.array(START))
+        assert capsys.readouterr().err == ""
 
     def test_verbose(self, capsys):
         curve_fit(decay, T, Y, START, verbose=1)
@@ -264,6 +322,34 @@ class TestTelling:
             np.testing.assert_array_equal(line.get_xdata(), places[k])
             assert line.get_color() == f"C{k}"
         assert len(above.get_legend().get_texts()) == 2
+        for k, name in enumerate("01"):
+            line = next(line for line in above.lines if line.get_label() == f"<lambda>[{name}]")
+            x, y = line.get_data()
+            assert len(x) == 400
+            np.testing.assert_allclose(y, decay(x, found["a"], (k + 1) * found["b"], found["c"]))
+        assert len(above.collections) == 2  # the bands
+        mpl.pyplot.close(above.figure)
+
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_columns_of_data_are_curves(self, axis):
+        x = np.geomspace(0.01, 10.0, 9)
+
+        def columns(x, a, b):
+            return np.stack([a * x, b / (1 + x)], axis)
+
+        found = curve_fit(columns, x, columns(x, 2.0, 3.0), [1.0, 1.0])
+        above, below = found.plot()
+        assert [len(line.get_xdata()) for line in below.lines] == [2, 9, 9]
+        first, second = [line for line in above.lines if line.get_label().startswith("columns[")]
+        np.testing.assert_allclose(first.get_ydata(), 2 * first.get_xdata())
+        np.testing.assert_allclose(second.get_ydata(), 3 / (1 + second.get_xdata()))
+        assert np.sum(first.get_xdata() < 0.1) > 100  # smooth on a logarithmic scale
+        mpl.pyplot.close(above.figure)
+
+    def test_a_model_of_the_points_alone_is_drawn_there(self):
+        found = curve_fit(lambda _, a, b: [decay(T, a, 1.3, b)], T, [Y], [1.0, 1.0])
+        above, _ = found.plot()
+        assert max(len(line.get_xdata()) for line in above.lines) == 30
         mpl.pyplot.close(above.figure)
 
     def test_long_reports_end(self):

@@ -188,7 +188,15 @@ def curve(x, a):
     return np.stack([x**2 - a, x - 1.0])
 
 
+def written(x, a):
+    r = np.zeros_like(x)
+    r[0] = x[0] ** 2 - a
+    r[1:] = np.diff(x) + a * x[:-1]
+    return r
+
+
 SOLUTIONS = {
+    "written": lambda a: np.sum(solve.root(written, np.ones(3), a) ** 2),
     "root": lambda a: solve.root(lambda x, a: x**3 + x - a, 1.0, a),
     "fixed point": lambda a: solve.fixed_point(lambda x, a: np.cos(x) * a / 4, 1.0, a),
     "minimum": lambda a: solve.minimum(lambda x, a: np.exp(x) - a * x + x**2, 0.0, a),

@@ -1,4 +1,4 @@
-"""Wrong options of every function of NumPy's that linad traces: refused in words, never in part.
+"""Wrong options of every function of NumPy's and SciPy's that linad traces: never taken in part.
 
 The names are those of the table, the options those of the signatures. With a traced argument each
 gets values of wrong kinds. What comes back must be an error of linad's own, or of the kind that
@@ -67,6 +67,12 @@ def judged(plain, traced):
 KNOWN = {
     ("numpy.require", "requirements"),  # a name that NumPy does not know, of a copy that is made
     ("numpy.geomspace", "dtype"),  # one without fields
+    # SciPy stumbles over axes that count from the end; linad takes them.
+    *((f"scipy.ndimage.{name}_filter", "axes") for name in ("median", "percentile", "rank")),
+    # With NaN, or none at all, these of SciPy's own have no end.
+    ("scipy.optimize.dual_annealing", "initial_temp"),
+    ("scipy.optimize.least_squares", "max_nfev"),
+    ("scipy.optimize.shgo", "iters"),
 }
 """What is not asked."""
 
@@ -85,16 +91,23 @@ def wrong(entry, option):
 
 TITLES = [
     *("numpy", "numpy.linalg", "numpy.fft", "Other modules of NumPy", "linad.numpy.polynomial"),
+    *("Ufuncs of NumPy", "Methods of ufuncs", "Ufuncs of scipy.special"),
+    *("linad.scipy", "linad.scipy by SciPy's own code"),
 ]
+
+
+@pytest.fixture(scope="module")
+def entries():
+    return survey.entries() | survey.twin_entries()
 
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("title", TITLES)
-def test_wrong_options(title):
+def test_wrong_options(title, entries):
     asked = [
         (entry, option)
-        for entry in survey.entries()[title]
+        for entry in entries[title]
         for option in options(entry.function)
         if (entry.name, option) not in KNOWN
     ]

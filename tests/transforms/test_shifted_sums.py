@@ -73,3 +73,34 @@ def test_a_middle_with_borders_has_no_padded_zeros():
     made = simplify(tape).equations
     assert "add_at" not in [e.primitive.name for e in made]
     assert max([v.shape for e in made for v in e.outputs]) == (40, 40)
+
+
+def test_what_is_added_to_a_sum_is_a_window():
+    """The value itself, and a sum of other windows: one pass, in which each entry is written."""
+
+    def added(u):
+        return np.sum(u[1:] * u[:-1]) + np.sum(u**3) + np.sum(np.exp(u[2:]) * u[:-2])
+
+    for f, shape in ((added, (200,)), (lambda u: added(u) + np.sum(u[:, 1:] ** 4), (90, 50))):
+        u = np.random.default_rng(0).standard_normal(shape)
+        slopes, tape = linad.trace(linad.grad(f), u)
+        simple = simplify(tape, for_programs=True)
+        np.testing.assert_allclose(simple.run([u])[0], slopes, atol=1e-12)
+        names = [eqn.primitive.name for eqn in simple.equations]
+        assert "add_at" not in names
+        pieces = names.count("write_region")
+        assert pieces == names.count("empty_like") * pieces  # all of one array
+
+
+def test_a_sum_and_an_array_that_are_needed_apart():
+    def f(u, v):
+        y = np.zeros_like(u, shape=(100,))
+        y[1:] += u
+        y[:-1] += u * u
+        return y + v, y, v + y[:50].repeat(2)
+
+    rng = np.random.default_rng(0)
+    u, v = rng.standard_normal(99), rng.standard_normal(100)
+    expected, tape = linad.trace(f, u, v)
+    for a, b in zip(simplify(tape).run([u, v]), expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-13)

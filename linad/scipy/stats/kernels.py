@@ -16,6 +16,7 @@ import scipy.stats
 from linad.errors import ShapeError, UnsupportedError
 from linad.scipy.linalg import solve_triangular
 from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.option_kinds import check_options
 from linad.scipy.special import logsumexp
 from linad.scipy.stats.continuous import HALF_LOG_2PI
 
@@ -114,6 +115,7 @@ class gaussian_kde(scipy.stats.gaussian_kde):
     def __new__(cls, dataset: Any, bw_method: Any = None, weights: Any = None) -> Any:
         if not holds_traced((dataset, bw_method, weights)):
             return super().__new__(cls)
+        check_options("scipy.stats.gaussian_kde", "gaussian_kde", {"bw_method": bw_method})
         return KernelEstimate(dataset, bw_method, weights)
 
     def _traced(self) -> KernelEstimate:

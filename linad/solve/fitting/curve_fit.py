@@ -7,12 +7,13 @@ import numpy as np
 import scipy.linalg
 
 from linad.core import tree
-from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, is_integer, takes
+from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, check_names, is_integer, takes
 from linad.core.shapes import name_of
 from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
 from linad.solve.bounds import as_box, sides
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, binding
+from linad.solve.fitting.waiting import Waiting
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
 
@@ -146,7 +147,14 @@ def curve_fit(
         return data.residual(model(xdata, p))
 
     found = _solve(
-        "curve_fit", residual, parameters, bounds, loss, f_scale, absolute_sigma, verbose, options
+        Waiting("curve_fit", name_of(f), f, residual),
+        parameters,
+        bounds,
+        loss,
+        f_scale,
+        absolute_sigma,
+        verbose,
+        options,
     )
     found.model, found.xdata, found.data, found.title = model, xdata, data, name_of(f)
     if verbose:
@@ -215,7 +223,14 @@ def fit(
         return f(p, *args)
 
     found = _solve(
-        "fit", residual, parameters, bounds, loss, f_scale, absolute_sigma, verbose, options
+        Waiting("fit", name_of(f), f, residual),
+        parameters,
+        bounds,
+        loss,
+        f_scale,
+        absolute_sigma,
+        verbose,
+        options,
     )
     found.title = name_of(f)
     if verbose:
@@ -238,8 +253,7 @@ def _between(bounds: Any, names: list[str], start: Any) -> Any:
 
 
 def _solve(
-    name: str,
-    residual: Any,
+    residual: Waiting,
     parameters: Parameters,
     bounds: Any,
     loss: Any,
@@ -248,9 +262,11 @@ def _solve(
     verbose: int,
     options: dict[str, Any],
 ) -> FitResult:
+    name = residual.name
+    check_names(name, options, levenberg_marquardt)
     unknown = parameters.unknown
     unknown.start = parameters.start
-    box = as_box(name, parameters.bounds(bounds), unknown)
+    box = as_box(name, parameters.bounds(bounds), unknown, parameters.names)
     lower = np.full(parameters.start.shape, -np.inf) if box is None else box.lower
     upper = np.full(parameters.start.shape, np.inf) if box is None else box.upper
     options = {"disp": verbose == 2, "loss": loss, "f_scale": f_scale, **options}

@@ -83,8 +83,9 @@ class FitResult:
         """The parameters by name."""
         return dict(zip(self.names, self.vector.tolist(), strict=True))
 
-    def __getitem__(self, name: str) -> float:
-        return self.values[name]
+    def __getitem__(self, name: str) -> Any:
+        """A parameter by its name; an array of them by the array's."""
+        return self.parameters.named(name, self.x)
 
     def __iter__(self) -> Iterator[Any]:
         """Parameters and covariance, as SciPy's curve_fit returns them."""
@@ -219,12 +220,18 @@ class FitResult:
         Returns
         -------
         dict of (lower, upper)
+            An interval ends at a bound that it would pass.
         """
         LEVEL.check("confidence_intervals", "level", level)
         t = self._quantile(level)
+        lower, upper = self.bounds
         return {
-            name: (value - t * error, value + t * error) if error else (value, value)
-            for name, value, error in self.rows()
+            name: (
+                (max(value - t * error, float(low)), min(value + t * error, float(high)))
+                if error
+                else (value, value)
+            )
+            for (name, value, error), low, high in zip(self.rows(), lower, upper, strict=True)
         }
 
     def profile_intervals(
@@ -280,7 +287,7 @@ class FitResult:
 
         Returns
         -------
-        ndarray
+        ndarray or container
             Like what the model returns there.
         """
         from linad.api.derivatives import linearize
@@ -289,7 +296,11 @@ class FitResult:
         y, J = linearize(lambda p: model(xdata, p), self.x)
         dense = J.todense()
         variance = np.einsum("ij,jk,ik->i", dense, self.covariance, dense)
-        return np.sqrt(np.maximum(variance, 0.0)).reshape(np.shape(y))
+        leaves, structure = tree.flatten(y)
+        ends = np.cumsum([np.size(leaf) for leaf in leaves])[:-1]
+        parts = np.split(np.sqrt(np.maximum(variance, 0.0)), ends)
+        shaped = [e.reshape(np.shape(v)) for e, v in zip(parts, leaves, strict=True)]
+        return tree.unflatten(structure, shaped)
 
     def _of_model(self) -> Callable[..., Any]:
         if self.model is None:

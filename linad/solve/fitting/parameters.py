@@ -78,19 +78,22 @@ def _scalars(f: Model, signature: inspect.Signature | None) -> list[str]:
     return [p.name for p in parameters if p.kind is not p.VAR_KEYWORD]
 
 
+def _heads(unknown: Unknown, given: list[str] | None) -> list[str]:
+    """A name for each array of a container."""
+    if tree.is_leaf(unknown.structure):
+        return ["p"]
+    heads = [_readable(path) for path in tree.leaf_paths(unknown.structure)]
+    if given:
+        heads = [re.sub(r"^p\[(\d+)\]", lambda m: given[int(m[1])], head) for head in heads]
+    return heads
+
+
 def leaf_names(unknown: Unknown, given: list[str] | None) -> list[str]:
     """A name for each number of a container: ``a``, ``a[2]``, ``line.slope``."""
     slots = unknown.slots
-    if tree.is_leaf(unknown.structure):
-        if slots[0].shape == ():
-            return given or ["p"]
-        if given:
-            return given
-        heads = ["p"]
-    else:
-        heads = [_readable(path) for path in tree.leaf_paths(unknown.structure)]
-        if given:
-            heads = [re.sub(r"^p\[(\d+)\]", lambda m: given[int(m[1])], head) for head in heads]
+    if tree.is_leaf(unknown.structure) and given:
+        return given
+    heads = _heads(unknown, given)
     names = []
     for head, slot in zip(heads, slots, strict=True):
         names += [
@@ -120,8 +123,8 @@ class Parameters:
 
     Attributes
     ----------
-    names : list of str
-        One a number.
+    names, heads : list of str
+        One a number; one an array of the container.
     start : ndarray (n,)
     free : ndarray (n,) of bool
     """
@@ -130,6 +133,7 @@ class Parameters:
         self.solver = name
         self.unknown = Unknown(start, name)
         self.names = leaf_names(self.unknown, given)
+        self.heads = _heads(self.unknown, given)
         self.start = self.unknown.start.copy()
         self.free = np.ones(self.start.shape, bool)
         self._fix(fixed)
@@ -181,6 +185,13 @@ class Parameters:
                 f"{', '.join(self.names[:12])}{' ...' if len(self.names) > 12 else ''}"
             )
         return found
+
+    def named(self, name: str, container: Any) -> Any:
+        """What a container has under a name: a number, or an array by the array's own name."""
+        if name not in self.names and name in self.heads:
+            return tree.flatten(container)[0][self.heads.index(name)]
+        found = self.vector(container)[self.positions("found[...]", name)]
+        return float(found[0]) if len(found) == 1 else found
 
     def bounds(self, given: Any) -> Any:
         """Bounds as SciPy or a mapping of names gives them, as containers like the start."""

@@ -1,7 +1,9 @@
 """A picture of a fit: data, model with its band, residuals. matplotlib is imported here alone."""
 
+import functools
 import itertools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +13,24 @@ from linad.errors import ArgumentError
 POINTS = 400
 """Where a curve is drawn."""
 
+WIDE = 100.0
+"""Ratio of the ends of positive abscissae beyond which somebody may look on a logarithmic scale."""
+
+MOST = 10
+"""Columns of data that are curves; more are too many colours."""
+
 POINT = {"fmt": "o", "ms": 4, "alpha": 0.7, "zorder": 2}
 """Data lie under the model, however many they are."""
+
+
+class Curve(NamedTuple):
+    """A row of residuals: where they stand, which leaf of the data they are of, and what of it."""
+
+    x: Any
+    residual: Any
+    leaf: int
+    of: Callable[[Any], Any]
+    suffix: str
 
 
 def plot(fit: Any, axes: Any, t: float) -> Any:
@@ -33,71 +51,152 @@ def plot(fit: Any, axes: Any, t: float) -> Any:
         above = below = None
     if not (hasattr(above, "axhline") and hasattr(below, "axhline")):
         raise ArgumentError(f"plot: axes must be a pair of matplotlib's axes, got {axes!r:.60}")
-    parts = [np.ravel(r) for r in tree.flatten(fit.residuals)[0]]
-    places = _abscissae(fit.xdata, parts)
-    if fit.data is not None and tree.is_leaf(fit.data.structure) and places is not None:
-        _draw_curve(above, fit, places[0], t)
-    elif fit.data is not None:
-        _draw_sets(above, fit, places or _numbers(parts))
+    residuals = [np.asarray(r) for r in tree.flatten(fit.residuals)[0]]
+    over = _curves(fit.xdata, residuals)
+    curves = over or _by_number(residuals)
     if fit.data is not None:
+        _draw_data(above, fit, curves)
+        if over:
+            _draw_model(above, fit, curves, t)
+        else:
+            _draw_values(above, fit, curves)
         above.legend()
     below.axhline(0.0, color="0.6", lw=1)
-    for k, (x, part) in enumerate(zip(places or _numbers(parts), parts, strict=True)):
-        below.plot(x, part.real, "o", ms=4, color=f"C{k}")
+    for k, curve in enumerate(curves):
+        below.plot(curve.x, curve.residual.real, "o", ms=4, color=f"C{k}")
     below.set_ylabel("residuals / sigma" if fit.data and fit.data.weighted else "residuals")
     return axes
 
 
-def _abscissae(xdata: Any, parts: list[Any]) -> list[Any] | None:
-    """One number a residual for each data set, where xdata is that; else None."""
-    leaves = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
-    if len(leaves) == 1:
-        leaves *= len(parts)
-    if len(leaves) != len(parts):
-        return None
-    pairs = list(zip(leaves, parts, strict=True))
-    if any(np.iscomplexobj(r) or x.shape != r.shape or x.dtype.kind not in "iuf" for x, r in pairs):
-        return None
-    return leaves
+# What is drawn, and where.
 
 
-def _numbers(parts: list[Any]) -> list[Any]:
-    """Numbers of the residuals, one data set after the other."""
-    ends = np.cumsum([0, *[part.size for part in parts]])
-    return [np.arange(a, b) for a, b in itertools.pairwise(ends)]
+def _curves(xdata: Any, residuals: list[Any]) -> list[Curve]:
+    """Residuals over xdata, columns of a matrix one by one; none if xdata does not say where."""
+    places = [np.asarray(leaf) for leaf in tree.flatten(xdata)[0]]
+    if len(places) == 1:
+        places *= len(residuals)
+    if len(places) != len(residuals):
+        return []
+    found: list[Curve] = []
+    for leaf, (x, r) in enumerate(zip(places, residuals, strict=True)):
+        if x.ndim != 1 or x.dtype.kind not in "iuf" or np.iscomplexobj(r):
+            return []
+        if r.shape == x.shape:
+            found.append(Curve(x, r, leaf, np.asarray, ""))
+        elif r.ndim == 2 and len(x) in r.shape and r.size <= MOST * len(x):
+            found += _columns(x, r, leaf)
+        else:
+            return []
+    return found
 
 
-def _bars(fit: Any, y: Any, weight: Any) -> Any:
+def _columns(x: Any, r: Any, leaf: int) -> list[Curve]:
+    """A curve for each column of a matrix, or row, whichever is as long as x."""
+    along = _axis(x, r.shape)
+    found = []
+    for k in range(r.shape[1 - along]):
+        of = functools.partial(np.take, indices=k, axis=1 - along)
+        found.append(Curve(x, of(r), leaf, of, f"[{k}]" if along else f"[:, {k}]"))
+    return found
+
+
+def _axis(x: Any, shape: Any) -> int:
+    """The axis of data that x belongs to: the first of its length."""
+    return int(shape.index(len(x)))
+
+
+def _by_number(residuals: list[Any]) -> list[Curve]:
+    """Residuals in their order, one data set after the other."""
+    ends = np.cumsum([0, *[r.size for r in residuals]])
+    return [
+        Curve(np.arange(a, b), np.ravel(r), leaf, np.ravel, "")
+        for leaf, ((a, b), r) in enumerate(zip(itertools.pairwise(ends), residuals, strict=True))
+    ]
+
+
+# Data.
+
+
+def _bars(fit: Any, curve: Curve) -> Any:
     """Standard deviations of data, where there are any."""
     if not fit.data.weighted or fit.data.whiten is not None:
         return None
-    return np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape).ravel()
+    weight, y = fit.data.weights[curve.leaf], fit.data.leaves[curve.leaf]
+    return curve.of(np.broadcast_to(1.0 / np.where(weight > 0, weight, np.nan), y.shape))
 
 
-def _draw_sets(axes: Any, fit: Any, places: list[Any]) -> None:
-    """Each data set in a colour of its own, and the model at its points."""
-    model = tree.flatten(fit.predict(fit.xdata))[0]
-    names = [fit.title + path for path in tree.leaf_paths(fit.data.structure)]
-    sets = zip(places, fit.data.leaves, fit.data.weights, model, names, strict=True)
-    for k, (x, y, weight, shown, name) in enumerate(sets):
-        shown = np.ravel(np.broadcast_to(shown, y.shape)).real
+def _draw_data(axes: Any, fit: Any, curves: list[Curve]) -> None:
+    for k, curve in enumerate(curves):
+        y = curve.of(fit.data.leaves[curve.leaf]).real
+        label = "data" if len(curves) == 1 else None
+        axes.errorbar(curve.x, y, _bars(fit, curve), **POINT, color=f"C{k}", label=label)
+
+
+# The model.
+
+
+def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
+    """A line and its band for each curve, through many points if the model can be asked there."""
+    smooth = _between(fit, t)
+    places, values, spreads = smooth or (None, *_evaluated(fit, fit.xdata, None, t))
+    for k, curve in enumerate(curves):
+        x = curve.x if places is None else places[curve.leaf]
         order = np.argsort(x)
-        axes.errorbar(x, np.ravel(y).real, _bars(fit, y, weight), **POINT, color=f"C{k}")
-        axes.plot(x[order], shown[order], "-", color=f"C{k}", zorder=3, label=name)
+        x, y = x[order], curve.of(values[curve.leaf])[order]
+        spread = curve.of(spreads[curve.leaf])[order]
+        color = "C1" if len(curves) == 1 else f"C{k}"
+        axes.plot(x, y, "-", color=color, zorder=3, label=_name(fit, curve))
+        if np.isfinite(spread).all():
+            axes.fill_between(x, y - spread, y + spread, color=color, alpha=0.25, lw=0, zorder=3)
 
 
-def _draw_curve(axes: Any, fit: Any, x: Any, t: float) -> None:
-    (y,), (weight,) = fit.data.leaves, fit.data.weights
-    axes.errorbar(x, y, _bars(fit, y, weight), **POINT, label="data")
-    fine = np.linspace(x.min(), x.max(), POINTS)
+def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:
+    """The model at the data, where nothing says what lies between."""
+    values = tree.flatten(fit.predict(fit.xdata))[0]
+    for k, curve in enumerate(curves):
+        y = np.broadcast_to(values[curve.leaf], fit.data.leaves[curve.leaf].shape)
+        axes.plot(curve.x, curve.of(y).real, "-", color=f"C{k}", zorder=3, label=_name(fit, curve))
+
+
+def _name(fit: Any, curve: Curve) -> str:
+    return str(fit.title + tree.leaf_paths(fit.data.structure)[curve.leaf] + curve.suffix)
+
+
+def _evaluated(
+    fit: Any, xdata: Any, shapes: list[Any] | None, t: float
+) -> tuple[list[Any], list[Any]]:
+    """The model and half of its band at xdata, in the shapes of the data sets or in others."""
+    shapes = shapes or [y.shape for y in fit.data.leaves]
+    values, errors = (
+        [np.broadcast_to(v, s) for v, s in zip(tree.flatten(said)[0], shapes, strict=True)]
+        for said in (fit.predict(xdata), fit.prediction_errors(xdata))
+    )
+    return values, [t * error for error in errors]
+
+
+def _between(fit: Any, t: float) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """Many points for each data set, model and band there; None if the model refuses them."""
+    leaves, structure = tree.flatten(fit.xdata)
+    given = [np.asarray(leaf) for leaf in leaves]
+    fine = [_fine(x) for x in given]
+    times = len(fit.data.leaves) // len(fine)
+    shapes = []
+    for y, x, new in zip(fit.data.leaves, given * times, fine * times, strict=True):
+        shape = list(y.shape)
+        shape[_axis(x, y.shape)] = len(new)
+        shapes.append(tuple(shape))
     try:
-        curve = np.broadcast_to(fit.predict(fine), fine.shape)
-        spread = t * np.broadcast_to(fit.prediction_errors(fine), fine.shape)
-    except (ValueError, IndexError, TypeError):  # a model of these very points
-        order = np.argsort(x)
-        fine, curve = x[order], np.broadcast_to(fit.predict(fit.xdata), x.shape)[order]
-        spread = t * np.broadcast_to(fit.prediction_errors(fit.xdata), x.shape)[order]
-    axes.plot(fine, curve, "-", zorder=3, label=fit.title)
-    if np.isfinite(spread).all():
-        band = curve - spread, curve + spread
-        axes.fill_between(fine, *band, color="C1", alpha=0.25, lw=0, zorder=3)
+        found = _evaluated(fit, tree.unflatten(structure, fine), shapes, t)
+    except (ValueError, IndexError, TypeError):
+        return None
+    return fine * times, *found
+
+
+def _fine(x: Any) -> Any:
+    """Points between the ends, as dense on a logarithmic scale if the data are spread so."""
+    low, high = x.min(), x.max()
+    even = np.linspace(low, high, POINTS)
+    if low > 0 and high > WIDE * low:
+        return np.union1d(even, np.geomspace(low, high, POINTS))
+    return even

@@ -94,7 +94,8 @@ def text(fit: Any, correlations: float) -> str:
             width = max(len(a) + len(b) for a, b, _ in found) + 2
             lines += [f"  {f'{a}, {b}':<{width}}  {c:+.3f}" for a, b, c in found[:STRONGEST]]
             if len(found) > STRONGEST:
-                lines.append(f"  ... and {len(found) - STRONGEST} weaker ones")
+                more = len(found) - STRONGEST
+                lines.append(f"  ... and {more} weaker {'one' if more == 1 else 'ones'}")
     return "\n".join(lines)
 
 

@@ -25,10 +25,10 @@ from linad.core.error_state import INITIAL
 from linad.core.machine_code import kept
 from linad.core.settings import changed, current
 from linad.sweeps.cpu.engine import IN_ROWS
+from linad.sweeps.cpu.made_containers import Recipe, contained
 from linad.sweeps.cpu.made_results import (
     INPUTS,
     OTHER_WAY,
-    TUPLE,
     address_of_c,
     call_c,
     made,
@@ -55,11 +55,11 @@ Python's and NumPy's numbers are structs of the header and the value."""
 
 # Words of an entry: C functions, objects of the process, and what is the program's own: a word to
 # write into, whether it is in use, the plan of its results, its header, the function that looks
-# outside or 0, whether one result is in a tuple of its own, how many arguments there are; and for
-# each 0 or an array that a number is put into, and the types of such numbers.
+# outside or 0, the recipe of a container or 0, how many arguments there are; and for each 0 or an
+# array that a number is put into, and the types of such numbers.
 LOOK_UP, CALL, ASK, CONTEXT_VALUE, HOLD, DROP = range(0, 48, 8)
 NAME, CONTEXT, STATE, CHANGED, CURRENT, CHOSEN, NONE = range(48, 104, 8)
-FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, ALONE, COUNT, ARGUMENTS = range(104, 168, 8)
+FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, RECIPE, COUNT, ARGUMENTS = range(104, 168, 8)
 
 TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 """Numbers of Python's stable interface: of the slot, and of a flag."""
@@ -103,14 +103,9 @@ def _run(w, args, outside):
     for k in range(word(p + INPUTS) - count):
         note(p, count + k, word(outside + TUPLE_ITEMS + 8 * k))
     result = made(word(w + PROGRAM), p, several)
-    if word(w + ALONE) == 0 or result == 0 or result == OTHER_WAY:
+    if word(w + RECIPE) == 0 or result == 0 or result == OTHER_WAY:
         return result
-    together = call_c(word(p + TUPLE), (1,))
-    if together == 0:
-        call_c(word(w + DROP), (result,))
-    else:
-        set_word(together + TUPLE_ITEMS, result)
-    return together
+    return contained(word(w + RECIPE), result, several != 0)
 
 
 @njit
@@ -156,7 +151,7 @@ def entry(
     workspace: Any = None,
     outside: Callable[[], Any] | None = None,
     numbers: Sequence[tuple[type, ...]] = (),
-    alone: bool = False,
+    recipe: Recipe | None = None,
 ) -> tuple[Any, ...]:
     """What an object has in its slot for machine code.
 
@@ -173,8 +168,8 @@ def entry(
     numbers : list of tuple
         For each argument that is a number, and not an array, the types that it may have: one or
         two.
-    alone : bool
-        Whether the one result is returned in a tuple.
+    recipe : Recipe, optional
+        Of the container that is returned; without one the result, or a tuple of several.
     """
     python = ctypes.pythonapi
     functions = [python.PyObject_GetAttr, python.PyObject_Call, python.PyObject_CallNoArgs]
@@ -189,10 +184,11 @@ def entry(
         words += [0, 0, 0, 0, 0, 0, -1]
     else:
         words += [0, 0, plan.ctypes.data, workspace.header.ctypes.data]
-        words += [id(outside) if outside is not None else 0, int(alone), len(numbers)]
+        words += [id(outside) if outside is not None else 0]
+        words += [recipe.words.ctypes.data if recipe is not None else 0, len(numbers)]
     for kinds, box in zip(numbers, boxes, strict=True):
         words += [0, 0, 0] if box is None else [box.ctypes.data, id(kinds[0]), id(kinds[-1])]
-    return np.array(words, np.int64), plan, workspace, outside, boxes, chosen
+    return np.array(words, np.int64), plan, workspace, outside, boxes, recipe, chosen
 
 
 NO_ENTRY = entry()

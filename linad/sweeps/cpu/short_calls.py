@@ -32,6 +32,7 @@ from linad.core.memory_layouts import laid_like
 from linad.core.settings import changed, current, settings
 from linad.operators.provided import OTHER
 from linad.sweeps.cpu.direct_calls import entry
+from linad.sweeps.cpu.made_containers import Recipe
 from linad.sweeps.cpu.made_results import enter_making, plan_of
 
 
@@ -161,12 +162,11 @@ def short_call(
     call = scope["call"]
     numbers_given = [writer.numbers.get(f"v{k}", ()) for k in range(len(args))]
     taken = [f"array(v{k})" if kinds else f"v{k}" for k, kinds in enumerate(numbers_given)]
-    together = f"({_listed(names)})"
-    given = returned in (together, *names[: len(names) == 1])
-    if program.makes_results and arrays == [*taken, *texts] and given:
+    if program.makes_results and arrays == [*taken, *texts] and not writer.needs_python:
         workspace = program.pool.pop() if program.pool else program.new_workspace()
-        alone = len(names) == 1 and returned == together
-        call.entry = entry(scope["plan"], workspace, outside, numbers_given, alone)
+        plain = names[0] if len(names) == 1 else f"({_listed(names)})"
+        recipe = None if returned == plain else Recipe(result, slots)
+        call.entry = entry(scope["plan"], workspace, outside, numbers_given, recipe)
     return call  # type: ignore[no-any-return]
 
 
@@ -230,6 +230,8 @@ class _ShortCallWriter:
         self.lies: Sequence[Any] = ()
         self.any_order = False
         self.python_numbers = True
+        self.needs_python = False
+        """Whether a result is one that only Python can make."""
         self.numbers: dict[str, tuple[type, ...]] = {}
         self.count = 0
 
@@ -287,6 +289,7 @@ class _ShortCallWriter:
         k = self.slots.get(id(value))
         if k is not None:
             if self.lies and type(self.lies[k]) is not str:
+                self.needs_python = True
                 return f"laid_like(r{k}, {self._name(self.lies[k])})"
             return f"r{k}"
         kind = type(value)

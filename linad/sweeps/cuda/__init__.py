@@ -6,6 +6,8 @@ Made anywhere:
     grid_loops        a loop as a kernel that many threads share
     routines          what is no loop: products of matrices, scatters
     user_kernels      kernels of users', and their derivatives
+    grid_kernels      kernels that numba.cuda.jit made, over grids of users'; grid_compiler,
+                      threads_on_host: for a device, and where there is none
     host_loops        what the host repeats
     library_routines  what cuBLAS, cuSOLVER and cuFFT compute
     compiler, cubins  kernels as PTX and as machine code, of device_functions, complex_functions

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.shapes import Shape, size_of
-from linad.errors import DeviceError
+from linad.errors import DeviceError, ShapeError
 from linad.sweeps.cuda.device import LEGACY_STREAM, Device, Layout, Memory, Stream, handle_of
 from linad.sweeps.places import c_strides
 
@@ -77,6 +77,12 @@ class Array:
     def nbytes(self) -> int:
         """How many bytes they take."""
         return self.size * int(self.dtype.itemsize)
+
+    def reshape(self, shape: Shape) -> "Array":
+        """The same memory in another shape, of as many entries."""
+        if size_of(shape) != self.size:
+            raise ShapeError(f"reshape: {self!r} does not have {size_of(shape)} entries")
+        return Array(self._device, self._memory, self._stream, tuple(shape), self.dtype)
 
     def numpy(self) -> np.ndarray:
         """Wait for the entries, and copy them to the host.

@@ -78,11 +78,16 @@ def ptx_of(source: str, capability: tuple[int, int] = COMPUTE_CAPABILITY) -> str
         If numba-cuda is not installed.
     """
     check_packages()
+    return compiled(entry_source(source), {}, capability)
+
+
+def compiled(source: str, names: dict[str, Any], capability: tuple[int, int]) -> str:
+    """The source of an entry as PTX, with names of its own besides those of all kernels."""
     from numba import cuda
     from numba.core import types
 
-    scope = dict(device_names(), cuda=cuda)
-    exec(entry_source(source), scope)
+    scope = dict(device_names(), cuda=cuda, **names)
+    exec(source, scope)
     made, _ = cuda.compile(
         scope["kernel"],
         types.void(*[types.int64] * 4),
@@ -103,7 +108,7 @@ def device_names() -> dict[str, Any]:
     names: dict[str, Any] = {f"to_{name}": kind for name, kind in kinds.items()}
     for name, kind in kinds.items():
         names[f"get_{name}"], names[f"set_{name}"] = _access(kind)
-    names |= {name: _array(maker.kind) for name, maker in kernel_arrays.MAKERS.items()}
+    names |= {name: array_maker(maker.kind) for name, maker in kernel_arrays.MAKERS.items()}
     names["math"] = math
     names["operand"], _ = _access(types.int64, word=True)
     names["number"], names["select"] = _number(), _select()
@@ -275,7 +280,7 @@ def _access(kind: Any, word: bool = False) -> tuple[Any, Any]:
     )
 
 
-def _array(kind: Any) -> Any:
+def array_maker(kind: Any) -> Any:
     """A function that makes an array in C order of an address and lengths."""
     from numba.core import types
     from numba.cuda.extending import intrinsic

@@ -20,6 +20,8 @@ from linad.core.compiler_lock import compiling
 from linad.sweeps import kernel_dtypes
 from linad.sweeps.cpu import complex_numbers, kernel_cache as cache, native, number_pairs
 from linad.sweeps.cuda import compiler, complex_functions, device_functions, digamma, grid_loops
+from linad.sweeps.cuda.grid_compiler import ptx_of_user
+from linad.sweeps.instructions import GridOperand
 
 PACKAGES = ("numba-cuda", "nvidia-nvvm", "nvidia-nvjitlink", "nvidia-cuda-nvrtc", "llvmlite")
 
@@ -90,6 +92,21 @@ def cubin_of(source: str, capability: tuple[int, int] = compiler.COMPUTE_CAPABIL
             if found is None:
                 found = _cubins[source, capability] = _load(source, capability)
     return found
+
+
+@functools.cache
+def cubin_of_user(
+    kernel: Any,
+    described: tuple[GridOperand, ...],
+    capability: tuple[int, int] = compiler.COMPUTE_CAPABILITY,
+) -> Cubin:
+    """The machine code of a kernel of a user's, as `linad.sweeps.cuda.grid_compiler.ptx_of_user`.
+
+    It is compiled in each process: what a function of Python's depends on is not known.
+    """
+    with compiling:
+        counts.compiled += 1
+        return linked(ptx_of_user(kernel, described, capability), capability)
 
 
 def _load(source: str, capability: tuple[int, int]) -> Cubin:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from linad.sweeps.instructions import GridCall
+
 LEGACY_STREAM = 1
 """Handle of the stream that libraries use where nobody chose one."""
 
@@ -124,6 +126,14 @@ class Device(ABC):
     @abstractmethod
     def launch(self, kernel: Any, extent: int, words: int, status: int, stream: Stream) -> None:
         """Run a kernel over a range, with the addresses of its words and of the status."""
+
+    @abstractmethod
+    def grid_kernel(self, call: GridCall) -> Any:
+        """Compile, or find, a kernel of a user's, and load it."""
+
+    @abstractmethod
+    def launch_grid(self, kernel: Any, call: GridCall, words: int, stream: Stream) -> None:
+        """Run a kernel of a user's over its grid, with the address of its words."""
 
     @abstractmethod
     def graph(self, issue: Callable[[Any], None]) -> Graph:

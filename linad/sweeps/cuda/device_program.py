@@ -23,7 +23,7 @@ from linad.sweeps.cuda.device import Memory
 from linad.sweeps.cuda.device_sweep import DeviceSweep, StoppedError
 from linad.sweeps.cuda.host_loops import HostLoop
 from linad.sweeps.cuda.host_program import refuse_fallbacks
-from linad.sweeps.instructions import Fallback, KernelCall, all_of
+from linad.sweeps.instructions import Fallback, GridCall, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place, canonical
 from linad.sweeps.program import SweepProgram
@@ -42,7 +42,7 @@ class DeviceProgram(SweepProgram):
     ----------
     device : Device
     kernels : dict
-        By source, and whether arithmetic may be reordered.
+        By source, and whether arithmetic may be reordered; those of users by their own keys.
     constants : dict
         The arrays that the program knows, on the device, by the identity of the host's.
     checked : bool
@@ -60,6 +60,8 @@ class DeviceProgram(SweepProgram):
         instructions = list(all_of(lowering.instructions))
         wanted = [(i.source, i.fast) for i in instructions if isinstance(i, KernelCall)]
         self.kernels = {key: self.device.kernel(*key) for key in dict.fromkeys(wanted)}
+        calls = {i.key: i for i in instructions if isinstance(i, GridCall)}
+        self.kernels |= {key: self.device.grid_kernel(call) for key, call in calls.items()}
         self.checked = any([may_fail(i) for i in instructions])
         self._hold_constants(instructions)
 

@@ -19,7 +19,7 @@ from linad.sweeps.cuda.host_loops import Copy, HostLoop, Put, parts_of
 from linad.sweeps.cuda.library_calls import LibraryCall
 from linad.sweeps.cuda.library_forms import issue
 from linad.sweeps.fallbacks import run_fallback
-from linad.sweeps.instructions import Fallback, KernelCall
+from linad.sweeps.instructions import Fallback, GridCall, KernelCall
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Buffer, Place
 
@@ -34,7 +34,7 @@ def is_recorded(instruction: Any) -> bool:
     """Whether a graph takes an instruction."""
     if isinstance(instruction, LibraryCall):
         return instruction.recorded
-    return isinstance(instruction, KernelCall)
+    return isinstance(instruction, KernelCall | GridCall)
 
 
 class StoppedError(Exception):
@@ -71,7 +71,8 @@ class DeviceSweep:
 
     def _write_words(self, more: int) -> None:
         """The words of all instructions, and which of them each array of a run is in."""
-        calls = [i for i in self.lowering.instructions if isinstance(i, KernelCall | LibraryCall)]
+        kinds = KernelCall | LibraryCall | GridCall
+        calls = [i for i in self.lowering.instructions if isinstance(i, kinds)]
         length = more + sum([len(i.words) for i in calls]) + 1
         self.words = self.device.allocate(8 * length, self.stream)
         self.mirror = np.zeros(length, np.int64)
@@ -126,6 +127,9 @@ class DeviceSweep:
         """Put an instruction on a stream, or into the graph that is recorded in place of one."""
         if isinstance(call, LibraryCall):
             issue(self.program.target.libraries, call, self, stream)
+        elif isinstance(call, GridCall):
+            kernel = self.program.kernels[call.key]
+            self.device.launch_grid(kernel, call, self.words_of(call), stream)
         else:
             kernel = self.program.kernels[call.source, call.fast]
             self.device.launch(kernel, call.extent, self.words_of(call), self.status, stream)

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from linad.core.settings import Settings
+from linad.core.shapes import Shape
 from linad.core.tape import Tape
 from linad.sweeps.cuda import library_routines
+from linad.sweeps.cuda.arrays import Array, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device import Device
 from linad.sweeps.cuda.device_program import DeviceProgram
 from linad.sweeps.cuda.libraries import Libraries
@@ -60,6 +62,15 @@ class DeviceTarget(LibraryTarget):
         self.device, self.libraries = device, Libraries(device)
         device.activate()
         self.door = device.new_stream()
+
+    def taken_in(self, x: Any, what: str) -> Array:
+        """An array of any library on the device as one of linad's; ``what``: its name in errors."""
+        return taken_in(self.device, x, self.door, what)
+
+    def handed_back(self, y: Any, shape: Shape, like: Any) -> Any:
+        """What a program gave, in a shape, as an array of the library that ``like`` is of."""
+        y = y if type(y) is Array else moved_in(self.device, y, self.door)
+        return handed_back(y.reshape(shape), like)
 
     def compile(  # type: ignore[override]
         self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS

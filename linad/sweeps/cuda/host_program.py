@@ -14,7 +14,7 @@ from linad.sweeps.cpu.program import CpuProgram, Workspace
 from linad.sweeps.cuda.grid_loops import HEAD, strided
 from linad.sweeps.cuda.host_loops import Copy, HostLoop, Put
 from linad.sweeps.fallbacks import array_at, array_of
-from linad.sweeps.instructions import Fallback, KernelCall, all_of
+from linad.sweeps.instructions import Fallback, GridCall, KernelCall, all_of
 from linad.sweeps.lower import Lowering
 from linad.sweeps.places import Place
 
@@ -62,6 +62,8 @@ class HostWorkspace(Workspace):
     def prepared(self, instruction: Any) -> Any:
         if isinstance(instruction, HostLoop):
             return PreparedLoop(instruction, self)
+        if isinstance(instruction, GridCall):
+            return PreparedGrid(instruction, self)
         return super().prepared(instruction)
 
 
@@ -97,6 +99,20 @@ class PreparedLoop:
                 status = program.run_in(workspace, given[:count], given[count:])
                 if status:
                     return status
+
+
+class PreparedGrid:
+    """A kernel of a user's, whose threads the host runs."""
+
+    def __init__(self, call: GridCall, workspace: HostWorkspace) -> None:
+        self.function = call.function
+        inputs = len(workspace.program.lowering.inputs)
+        self.operands = [array_at(p, workspace.arena, inputs) for p in call.places]
+
+    def run(self, arrays: tuple[np.ndarray, ...]) -> int:
+        """Run it, with these arguments and results of the program."""
+        self.function(*[array_of(a, arrays) for a in self.operands])
+        return 0
 
 
 def refuse_fallbacks(name: str, lowering: Lowering) -> None:

@@ -177,6 +177,35 @@ def gesvd(operands: Operands) -> None:
         )  # fmt: skip
 
 
+@other("geqrf")
+def geqrf(operands: Operands) -> None:
+    """A = Q R, reflections below R         arguments: m n A lda tau info"""
+    call = operands.call
+    m, n, lead = (int(call.arguments[k]) for k in (0, 1, 3))
+    handle = operands.handle("cusolver")
+    for e in range(call.extent):
+        a, tau, info = [operands.address(k, e) for k in (2, 4, 5)]
+        sizes = "cusolverDn?geqrf_bufferSize", "h i i p i a"
+        scratch, count = operands.scratch(*sizes, handle, m, n, a, lead)
+        function = operands.function("cusolverDn?geqrf", "h i i p i p p i p")
+        function(handle, m, n, a, lead, tau, scratch.address, count, info)
+
+
+@other("orgqr")
+def orgqr(operands: Operands) -> None:
+    """Q of its reflections         arguments: m n k A lda tau info"""
+    call = operands.call
+    m, n, k, lead = (int(call.arguments[j]) for j in (0, 1, 2, 4))
+    name = "cusolverDn?orgqr" if operands.dtype.kind == "f" else "cusolverDn?ungqr"
+    handle = operands.handle("cusolver")
+    for e in range(call.extent):
+        a, tau, info = [operands.address(j, e) for j in (3, 5, 6)]
+        shape = m, n, k, a, lead, tau
+        scratch, count = operands.scratch(f"{name}_bufferSize", "h i i i p i p a", handle, *shape)
+        function = operands.function(name, "h i i i p i p p i p")
+        function(handle, *shape, scratch.address, count, info)
+
+
 TRANSFORMS = {  # by the letter of the routine: cuFFT's number, and the name of the function
     ("fft", "c"): (0x29, "C2C"),
     ("fft", "z"): (0x69, "Z2Z"),

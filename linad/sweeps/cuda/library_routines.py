@@ -155,6 +155,51 @@ def svd(lowering: Any, eqn: Equation) -> bool:
     return True
 
 
+@SOLVER.lowers("qr")
+def qr(lowering: Any, eqn: Equation) -> bool:
+    """A = Q R, of the reduced kind: GEQRF leaves R above reflections, of which ORGQR makes Q."""
+    q, r = eqn.outputs
+    given = lowering.place_of(eqn.inputs[0])
+    first = letter(q.dtype)
+    if first is None or name_of_dtype(given.dtype) is None or not size_of(given.shape):
+        return False
+    targets = [lowering.result(v) for v in eqn.outputs]
+    *batch, m, n = given.shape
+    k = min(m, n)
+    a = fortran_place(given.shape, q.dtype)
+    lowering.copy(a, given)
+    tau, info = new_place((*batch, k), q.dtype), new_place(tuple(batch), INTEGER)
+    stack = stacked(a, 2), m, stacked(tau, 1), stacked(info, 0)
+    lowering.target.invoke(lowering, f"{first}geqrf", m, n, *stack, info=5, label="geqrf")
+    lowering.copy(targets[1], _first_of(a, -2, k))
+    _clear_below(lowering, targets[1])
+    lowering.target.invoke(lowering, f"{first}orgqr", m, k, k, *stack, info=6, label="orgqr")
+    lowering.copy(targets[0], _first_of(a, -1, k))
+    return True
+
+
+def _first_of(place: Place, axis: int, count: int) -> Place:
+    """The first so many entries along an axis."""
+    shape = list(place.shape)
+    shape[axis] = count
+    return Place(place.buffer, place.offset, tuple(shape), place.strides, place.dtype)
+
+
+def _clear_below(lowering: Any, place: Place) -> None:
+    """Set what is below the diagonal of matrices in C order to zero."""
+    d = name_of_dtype(place.dtype)
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    q = operand(p, 0)\n    m = operand(p, 1)\n    n = operand(p, 2)\n"
+        "    for i in range(start, stop):\n"
+        "        if i % n < i // n % m:\n"
+        f"            set_{d}(q, i, to_{d}(0), 0)\n"
+        "    return 0\n"
+    )
+    words = [(place.buffer, place.offset), *place.shape[-2:]]
+    lowering.emit(text, size_of(place.shape), words, "clear")
+
+
 @SOLVER.lowers("inside", "settled")
 def first(lowering: Any, eqn: Equation) -> bool:
     """The first operand, of which a rule says something that no program looks at."""

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from linad.errors import DeviceError
-from linad.sweeps.cuda.cubins import ENTRY, cubin_of
+from linad.sweeps.cuda.cubins import ENTRY, Cubin, cubin_of, cubin_of_user
 from linad.sweeps.cuda.device import Device, Layout, Memory, handle_of
+from linad.sweeps.instructions import GridCall
 
 BLOCK = 128
 """Threads of a block."""
@@ -55,7 +56,7 @@ class NvidiaDevice(Device):
             self.device = self.core.Device()
             self.device.set_current()
             self.capability = tuple(self.device.compute_capability)
-            self.blocks = WAVES * self.device.properties.multiprocessor_count
+            self.block, self.blocks = BLOCK, WAVES * self.device.properties.multiprocessor_count
         except Exception as problem:  # of the driver's, or that it is missing
             raise DeviceError(f"cuda: there is no GPU to run on: {problem}") from problem
         self.streams: dict[int, Any] = {
@@ -121,14 +122,24 @@ class NvidiaDevice(Device):
     # Kernels and graphs.
 
     def kernel(self, source: str, fast: bool) -> Any:
-        made = cubin_of(source, self.capability)
-        return self.core.ObjectCode.from_cubin(made.code).get_kernel(ENTRY)
+        return self._loaded(cubin_of(source, self.capability))
+
+    def grid_kernel(self, call: GridCall) -> Any:
+        return self._loaded(cubin_of_user(*call.key, self.capability))
+
+    def _loaded(self, cubin: Cubin) -> Any:
+        return self.core.ObjectCode.from_cubin(cubin.code).get_kernel(ENTRY)
 
     def launch(self, kernel: Any, extent: int, words: int, status: int, stream: Any) -> None:
-        blocks = max(1, min(-(-extent // BLOCK), self.blocks))
-        given = [np.int64(a) for a in (words, 0, extent, status)]
-        config = self.core.LaunchConfig(grid=blocks, block=BLOCK)
-        self.core.launch(stream, config, kernel, *given)
+        blocks = max(1, min(-(-extent // self.block), self.blocks))
+        self._launch(kernel, blocks, self.block, (words, 0, extent, status), stream)
+
+    def launch_grid(self, kernel: Any, call: GridCall, words: int, stream: Any) -> None:
+        self._launch(kernel, call.blocks, call.threads, (words, 0, 0, 0), stream)
+
+    def _launch(self, kernel: Any, grid: Any, block: Any, given: Any, stream: Any) -> None:
+        config = self.core.LaunchConfig(grid=grid, block=block)
+        self.core.launch(stream, config, kernel, *[np.int64(a) for a in given])
 
     def graph(self, issue: Callable[[Any], None]) -> Any:
         builder = self.device.create_graph_builder()

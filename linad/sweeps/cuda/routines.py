@@ -15,6 +15,7 @@ import numpy as np
 from linad.core.shapes import size_of
 from linad.core.tape import Equation
 from linad.sweeps import along_axis, assurances, data_movement, moving_entries, outer_sums
+from linad.sweeps.cuda.sorting import SORTING
 from linad.sweeps.data_movement import contiguous, in_dtype
 from linad.sweeps.kernel_dtypes import name_of_dtype
 from linad.sweeps.places import Place, constant_place, moved, spread_over
@@ -23,7 +24,7 @@ from linad.sweeps.routines import PORTABLE, Routines
 TOPICS = (along_axis, assurances, data_movement, moving_entries, outer_sums)
 """Modules whose routines are for all targets; these register themselves."""
 
-ROUTINES = Routines(PORTABLE)
+ROUTINES = Routines(PORTABLE | SORTING)
 
 routine = ROUTINES.lowers
 
@@ -57,6 +58,38 @@ def scatter(lowering: Any, target: Place, numbers: np.ndarray, source: Place, ad
     words: list[Any] = [(t.buffer, 0) for t in tables]
     words += [(source.buffer, source.offset), (target.buffer, 0)]
     lowering.emit(text, len(wanted), words, "scatter add" if add else "scatter")
+
+
+@routine("convolve")
+def convolve(lowering: Any, eqn: Equation) -> bool:
+    """y_i = sum_k a_(i-k) b_k of vectors, terms in order, one thread an entry."""
+    out, mode = eqn.outputs[0], eqn.params["mode"]
+    d = name_of_dtype(out.dtype)
+    places = [lowering.place_of(x) for x in eqn.inputs]
+    if d is None or d[0] not in "fc" or any(name_of_dtype(p.dtype) is None for p in places):
+        return False
+    if any(len(p.shape) != 1 for p in places) or mode not in ("full", "valid"):
+        return False
+    a, b = [contiguous(lowering, in_dtype(lowering, p, out.dtype)) for p in places]
+    y = lowering.result(out)
+    n, m = a.shape[0], b.shape[0]
+    first = min(n, m) - 1 if mode == "valid" else 0
+    text = (
+        "def kernel(p, start, stop):\n"
+        "    a = operand(p, 0)\n    b = operand(p, 1)\n    y = operand(p, 2)\n"
+        "    n = operand(p, 3)\n    m = operand(p, 4)\n    f = operand(p, 5)\n"
+        "    for i in range(start, stop):\n"
+        "        at = i + f\n"
+        f"        total = to_{d}(0)\n"
+        "        for k in range(max(at - n + 1, 0), min(at + 1, m)):\n"
+        f"            term = get_{d}(a, at - k, -1) * get_{d}(b, k, -1)\n"
+        f"            total = to_{d}(total + term)\n"
+        f"        set_{d}(y, i, total, 0)\n"
+        "    return 0\n"
+    )
+    words = [(p.buffer, p.offset) for p in (a, b, y)]
+    lowering.emit(text, out.shape[0], [*words, n, m, first], "convolve")
+    return True
 
 
 @routine("matmul", "matvec", "dot")

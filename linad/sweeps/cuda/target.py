@@ -7,14 +7,20 @@ import numpy as np
 
 from linad.core.settings import Settings
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.cuda import user_kernels
+from linad.sweeps.cuda import (
+    compositions as compositions,  # tells the table of programs
+    grid_kernels,
+    user_kernels,
+)
 from linad.sweeps.cuda.compiler import ptx_of
-from linad.sweeps.cuda.cubins import Cubin, cubin_of
+from linad.sweeps.cuda.cubins import Cubin, cubin_of, cubin_of_user
 from linad.sweeps.cuda.device_functions import HERE
+from linad.sweeps.cuda.grid_compiler import ptx_of_user
 from linad.sweeps.cuda.grid_loops import GridLoop, is_shared, strided
 from linad.sweeps.cuda.host_program import HostProgram
 from linad.sweeps.cuda.routines import ROUTINES, scatter
-from linad.sweeps.expansions import expanded
+from linad.sweeps.expansions import ON_GRIDS, expanded
+from linad.sweeps.instructions import GridCall
 from linad.sweeps.loop_reductions import axes_of, is_reduction
 from linad.sweeps.loop_templates import WrittenLoop, written
 from linad.sweeps.places import ALL_IN_ROWS, InColumns, Place
@@ -61,12 +67,13 @@ class CudaTarget(Target):
         return written(self.name, write, loop, places, stored)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
-        return expanded(tape), {}
+        return expanded(tape, ON_GRIDS), {}
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
-        primitive = eqn.primitive
+        primitive: Any = eqn.primitive
         if hasattr(primitive, "overwrites"):
-            return user_kernels.lower(lowering, eqn)
+            users = grid_kernels if hasattr(primitive.serial.function, "over") else user_kernels
+            return users.lower(lowering, eqn)
         if hasattr(primitive, "lower_into"):  # it knows how
             return bool(primitive.lower_into(lowering, eqn))
         return super().lower(lowering, eqn)
@@ -82,11 +89,11 @@ class CudaTarget(Target):
     ) -> None:
         scatter(lowering, target, numbers, source, add)
 
-    def ptx_of(self, source: str) -> str:
-        return ptx_of(source)
+    def ptx_of(self, kernel: str | GridCall) -> str:
+        return ptx_of(kernel) if isinstance(kernel, str) else ptx_of_user(*kernel.key)
 
-    def cubin_of(self, source: str) -> Cubin:
-        return cubin_of(source)
+    def cubin_of(self, kernel: str | GridCall) -> Cubin:
+        return cubin_of(kernel) if isinstance(kernel, str) else cubin_of_user(*kernel.key)
 
     def compile(
         self, tape: Tape, chosen: Settings | None = None, in_columns: InColumns = ALL_IN_ROWS

@@ -73,6 +73,7 @@ def test_nothing_is_left_behind():
 
     for _ in range(100):
         jitted(x)
+        jitted._short((x,))  # has a workspace of its own
     before = counts()
     tracemalloc.start()
     try:

@@ -121,3 +121,15 @@ def test_singular():
         g(np.eye(3))
         with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
             g(-np.eye(3))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4), (2, 4, 3)])
+def test_qr(dtype, shape):
+    calls = check(np.linalg.qr, numbers(dtype, *shape))
+    assert calls[0] == "geqrf"
+    assert calls[-1] in ("orgqr", "ungqr")
+
+
+def test_the_derivative_of_qr():
+    check(linad.grad(lambda a: np.sum(np.linalg.qr(a)[1] ** 3)), numbers("f8", 5, 3))

@@ -1,0 +1,194 @@
+"""Functions that NumPy computes on the host, made of those that have kernels on a device.
+
+Each is a program in place of one equation: the derivative of what it is composed of is not taken
+here, as rules have done that before. Where a form does not hold there is none, and NumPy's function
+is a fallback.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from linad.core import tree
+from linad.core.primitive import Primitive
+from linad.core.tape import Equation, Tape, Var, needed
+from linad.sweeps.expansions import ON_GRIDS
+from linad.transforms.record import RecordTrace, node_of
+
+TERMS = 64
+"""Coefficients of a polynomial up to which there is a program of it."""
+
+Form = Callable[..., Any]
+"""A function in NumPy that returns what the primitive returns, or None where it does not hold."""
+
+
+def composes(*names: str) -> Callable[[Form], Form]:
+    """Enter a form for these primitives; a decorator."""
+
+    def register(form: Form) -> Form:
+        for name in names:
+            ON_GRIDS[Primitive.registry[name]] = functools.partial(_program, form)
+        return form
+
+    return register
+
+
+def _program(form: Form, eqn: Equation) -> Tape | None:
+    recorder = RecordTrace()
+    ins = [recorder.input(_example(a)) if isinstance(a, Var) else a for a in eqn.inputs]
+    with np.errstate(all="ignore"), recorder:
+        found = form(*ins, **eqn.params)
+        if found is None:
+            return None
+        nodes = [node_of(recorder, y) for y in (found if isinstance(found, tuple) else (found,))]
+    same = zip(nodes, eqn.outputs, strict=True)
+    if not all([a.shape == v.shape and a.dtype == v.dtype for a, v in same]):
+        return None
+    # What is no variable has been taken as it is, and its place is one that nobody reads.
+    inputs = [
+        t._node if isinstance(a, Var) else Var(-1 - k, np.shape(a), np.result_type(a))
+        for k, (t, a) in enumerate(zip(ins, eqn.inputs, strict=True))
+    ]
+    equations = needed(recorder.equations, nodes)
+    ends = tree.row(len(inputs)), tree.row(len(nodes))
+    return Tape(eqn.primitive.name, inputs, equations, nodes, *ends)
+
+
+def _example(a: Var) -> Any:
+    """An array to record with; a matrix is regular."""
+    found = np.ones(a.shape, a.dtype)
+    if len(a.shape) > 1 and a.dtype.kind in "fc":
+        found += np.eye(*a.shape[-2:], dtype=a.dtype)
+    return found
+
+
+def _given(function: Any, *args: Any, **params: Any) -> dict[str, Any]:
+    """The arguments of one of NumPy's functions, its defaults too."""
+    bound = inspect.signature(function).bind(*args, **params)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+# Comparisons, and what goes entry by entry.
+
+
+@composes("isclose")
+def isclose(*args: Any, **params: Any) -> Any:
+    a, b, rtol, atol, equal_nan = _given(np.isclose, *args, **params).values()
+    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b)
+    found = near | (a == b)
+    return found | (np.isnan(a) & np.isnan(b)) if equal_nan else found
+
+
+@composes("allclose")
+def allclose(*args: Any, **params: Any) -> Any:
+    return np.all(isclose(*args, **params))
+
+
+@composes("array_equal")
+def array_equal(a: Any, b: Any, *, equal_nan: bool = False) -> Any:
+    if np.shape(a) != np.shape(b) or equal_nan:
+        return None
+    return np.all(a == b)
+
+
+@composes("round")
+def rounded(x: Any, *, decimals: int = 0) -> Any:
+    """As NumPy does it: by a power of ten, to an integer, and back."""
+    if x.dtype.kind != "f":
+        return None
+    scale = x.dtype.type(10.0 ** abs(decimals))
+    if decimals < 0:
+        return np.rint(x / scale) * scale
+    return np.rint(x * scale) / scale if decimals else np.rint(x)
+
+
+@composes("polyval")
+def polyval(p: Any, x: Any) -> Any:
+    """Horner's rule."""
+    if np.ndim(p) != 1 or not 0 < len(p) <= TERMS:
+        return None
+    y = p[0] + 0 * x
+    for k in range(1, len(p)):
+        y = y * x + p[k]
+    return y
+
+
+@composes("rel_entr")
+def rel_entr(x: Any, y: Any) -> Any:
+    """x log(x/y), 0 at x = 0, infinite outside."""
+    inside, edge = (x > 0) & (y > 0), (x == 0) & (y >= 0)
+    known = x * np.log(np.where(inside, x, 1) / np.where(inside, y, 1))
+    other = np.where(np.isnan(x) | np.isnan(y), np.nan, np.where(edge, 0.0, np.inf))
+    return np.where(inside, known, other)
+
+
+@composes("kl_div")
+def kl_div(x: Any, y: Any) -> Any:
+    """x log(x/y) - x + y."""
+    return rel_entr(x, y) - x + y
+
+
+@composes("huber")
+def huber(delta: Any, r: Any) -> Any:
+    size = np.abs(r)
+    found = np.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
+    return np.where(delta < 0, np.inf, found)
+
+
+@composes("log_ndtr")
+def log_ndtr(x: Any) -> Any:
+    """log Φ(x), by erfcx where Φ is too small to take its logarithm.
+
+    Source: DLMF 7.2, with Φ(x) = erfc(-x/√2) / 2.
+    """
+    if x.dtype.kind != "f":
+        return None
+    t = x * np.sqrt(0.5).astype(x.dtype)
+    low = np.log(0.5 * scipy.special.erfcx(-np.minimum(t, 0))) - t * t
+    return np.where(x < -1, low, np.log1p(-0.5 * scipy.special.erfc(np.maximum(t, -1))))
+
+
+# Vectors and matrices.
+
+
+@composes("cross")
+def cross(a: Any, b: Any) -> Any:
+    if np.shape(a)[-1] != 3 or np.shape(b)[-1] != 3:
+        return None
+    (x, y, z), (u, v, w) = ([m[..., k] for k in range(3)] for m in (a, b))
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+
+
+@composes("adjugate")
+def adjugate(a: Any) -> Any:
+    """det(A) A^-1; where there is no inverse the program stops, and NumPy has another form."""
+    if not a.size:
+        return None
+    return np.linalg.det(a)[..., None, None] * np.linalg.inv(a)
+
+
+@composes("pinv")
+def pinv(a: Any, *, rcond: float) -> Any:
+    """V diag(1/s) U^H, without the singular values that count as zero."""
+    if not a.size:
+        return None
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    large = s > rcond * np.max(s, axis=-1, keepdims=True)
+    inverted = np.where(large, 1 / np.where(large, s, 1), 0)
+    return _adjoint(vh) @ (inverted[..., None] * _adjoint(u))
+
+
+@composes("lstsq")
+def lstsq(a: Any, b: Any, *, rcond: float) -> Any:
+    """The solution of least norm."""
+    found = pinv(a, rcond=rcond)
+    return None if found is None else found @ b
+
+
+def _adjoint(a: Any) -> Any:
+    return np.conj(np.swapaxes(a, -1, -2))
