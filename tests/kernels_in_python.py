@@ -21,8 +21,9 @@ import numpy as np
 import scipy.special
 
 from linad.core.primitive import Primitive
-from linad.kernels import stacks
+from linad.kernels import in_python as generated
 from linad.sweeps.cpu import (
+    any_order,
     atomic,
     complex_numbers as complexes,
     kernel_arrays,
@@ -138,7 +139,8 @@ COUNTERPARTS = {
     native.call_by_address: call_by_address,
     native.accumulate: np.add,
     native.accumulate_product: np.multiply,
-    kernel_arrays.grown: stacks.grown,
+    kernel_arrays.grown: generated.grown,
+    any_order.any_order: generated.any_order,
     **{kernel_arrays.MAKERS[f"array_{d}"]: _array(np.dtype(d)) for d in kernel_arrays.DTYPES},
     **{native.GETTERS[f"get_{d}"]: _getter(np.dtype(d)) for d in native.DTYPES},
     **{native.SETTERS[f"set_{d}"]: _setter(np.dtype(d)) for d in native.DTYPES},

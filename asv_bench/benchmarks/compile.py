@@ -111,18 +111,25 @@ for _ in range(3):
     small(np.ones(3))                  # Numba's own start is not counted
 workload = WORKLOADS[{name!r}]
 compiled, inputs = workload.compiled({task!r}), workload.inputs({task!r})
-start = time.perf_counter()
-compiled(*inputs)
-compiled(*inputs)
-print(time.perf_counter() - start)
+seconds = []
+for _ in range(2):
+    start = time.process_time()
+    compiled(*inputs)
+    seconds.append(time.process_time() - start)
+print(*seconds)
 """
 
 
 class FirstTwoCalls:
-    """Calls 1 and 2 of large programs: nothing compiled yet, and with kernels on disk."""
+    """Processor time of calls 1 and 2 of large programs: nothing compiled, and kernels on disk."""
 
     params = [
-        ("GMM d=10 k=25, n=1000", "bundle adjustment, 31843 observations", "LSTM l=2, c=128"),
+        (
+            "GMM d=10 k=25, n=1000",
+            "bundle adjustment, 31843 observations",
+            "LSTM l=2, c=128",
+            "LSTM l=2, c=1024",
+        ),
         (False, True),
     ]
     param_names = ["workload", "on disk"]
@@ -130,6 +137,13 @@ class FirstTwoCalls:
 
     def track_seconds(self, name, on_disk):
         """Wanted: 3 or less, and 0.3 or less."""
+        return sum(self._seconds(name, on_disk))
+
+    def track_seconds_of_the_second(self, name, on_disk):
+        """Wanted of the LSTM: 2 or less, and 0.3 or less."""
+        return self._seconds(name, on_disk)[1]
+
+    def _seconds(self, name, on_disk):
         task = "blocks" if name.startswith("bundle") else "gradient"
         code = CALLS.format(folder=str(Path(__file__).parents[1]), name=name, task=task)
         with tempfile.TemporaryDirectory() as folder:
@@ -141,6 +155,6 @@ class FirstTwoCalls:
                     text=True,
                     env=dict(os.environ, LINAD_CACHE_DIR=folder),
                 )
-        return float(output.stdout)
+        return [float(s) for s in output.stdout.split()]
 
-    track_seconds.unit = "s"
+    track_seconds.unit = track_seconds_of_the_second.unit = "s"

@@ -1,7 +1,7 @@
 """What the adjoint of a kernel costs, with its value, in units of the value."""
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
 import linad
 
@@ -65,6 +65,19 @@ def conjugate_gradients(d, b, tol):
 def newton(a):
     e = 0.0
     for i in range(len(a)):
+        x = 1.0
+        dx = 1.0
+        while abs(dx) > 1e-12:
+            dx = (x * x * x + x - a[i]) / (3.0 * x * x + 1.0)
+            x = x - dx
+        e += np.exp(-x) * x
+    return e
+
+
+def newton_shared(a):
+    """The same loop over `prange`: its adjoint goes through pieces, which threads can share."""
+    e = 0.0
+    for i in prange(len(a)):
         x = 1.0
         dx = 1.0
         while abs(dx) > 1e-12:
@@ -186,6 +199,7 @@ KERNELS = {
     "gauss_seidel": (gauss_seidel, (RNG.random(200), RNG.random(200), 50, 0.1), ("u", "f")),
     "cg": (conjugate_gradients, (2.5 + RNG.random(200), RNG.random(200), 1e-20), ("d", "b")),
     "newton": (newton, (1 + RNG.random(1000),), ("a",)),
+    "newton_shared": (newton_shared, (1 + RNG.random(1000),), ("a",)),
     "heat": (heat, (RNG.random((50, 50)), 0.05, 1000), ("u",)),
     "heat_exchanged": (heat_exchanged, (RNG.random((50, 50)), 0.05, 200), ("u",)),
 }

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +79,16 @@ def written(p, n):
     return np.sum(y[-1])
 
 
+def loop_in_a_loop(p, samples, steps):
+    y, path = START, []
+    for k in range(samples):
+        h = p[0] / 0.55 * (1 + k % 2) / (samples * steps)
+        for _ in range(steps):
+            y = step(y, p, h)
+        path.append(y)
+    return np.sum(np.stack(path))
+
+
 FORMS = {
     "scan": lambda p: scanned(p, 1000),
     "scan, 100000 steps": lambda p: scanned(p, 100_000),
@@ -85,6 +97,8 @@ FORMS = {
     "while, 4 rows": lambda p: to_the_end_with_rows(p, 1000, 4),
     "Python": lambda p: unrolled(p, 1000),
     "Python, states written": lambda p: written(p, 1000),
+    "Python, 20 times 10 steps": lambda p: loop_in_a_loop(p, 20, 10),
+    "Python, 5 times 200 steps": lambda p: loop_in_a_loop(p, 5, 200),
     "linad.loop, 100000 steps": lambda p: promised(p, 100_000),
     "ensemble of 1000, 100 steps": lambda p: ensemble(p, 100),
 }
@@ -179,7 +193,14 @@ class FirstCalls:
     """Processor time of the first two calls in a new process, with an empty folder of kernels and
     then with a full one."""
 
-    params = ["scan", "Python", "Python, states written", "linad.loop, 100000 steps"]
+    params = [
+        "scan",
+        "Python",
+        "Python, states written",
+        "Python, 20 times 10 steps",
+        "Python, 5 times 200 steps",
+        "linad.loop, 100000 steps",
+    ]
     param_names = ["form"]
     timeout = 600
 
@@ -203,6 +224,42 @@ class FirstCalls:
         return self.warm
 
     track_cold.unit = track_warm.unit = "s"
+
+
+class Recording:
+    """A plain loop of Python's, recorded: what a step of the first call costs."""
+
+    timeout = 600
+
+    def _recorded(self, n):
+        linad.jit(lambda p: unrolled(p, n))(RATES)
+
+    def setup(self):
+        self._recorded(1000)
+
+    def track_microseconds_an_operation(self):
+        """Wanted: 5 or less. Processor time from 1,000 to 6,000 steps."""
+        spent = []
+        for n in (1000, 6000):
+            start = time.process_time()
+            self._recorded(n)
+            spent.append(time.process_time() - start)
+        operations = len(linad.trace(lambda p: unrolled(p, 1), RATES)[1].equations) - 1
+        return 1e6 * (spent[1] - spent[0]) / (5000 * operations)
+
+    track_microseconds_an_operation.unit = "us"
+
+    def track_bytes_a_step(self):
+        """Wanted: none, but for the numbers that change."""
+        most = []
+        for n in (500, 2000):
+            tracemalloc.start()
+            self._recorded(n)
+            most.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        return (most[1] - most[0]) / 1500
+
+    track_bytes_a_step.unit = "bytes"
 
 
 def solve_minimum(a):

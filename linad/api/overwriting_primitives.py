@@ -77,6 +77,15 @@ class InPlaceCall(Primitive):
             self.state,
         )
 
+    @property
+    def serial(self) -> "InPlaceCall":
+        """What is called, on one thread: itself."""
+        return self
+
+    def form(self, arguments: Sequence[Any]) -> "InPlaceCall":
+        """What is called with such arguments: itself."""
+        return self
+
     def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
         """New scratch arrays for arguments of these shapes and dtypes."""
         if self.state is None:

@@ -17,7 +17,7 @@ import gc
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from linad.core.options import count, takes
 from linad.core.settings import settings
 from linad.core.tape import Equation, Var, needed
 from linad.errors import BrokenPromiseError, LinadError, TracerError
+from linad.transforms.record import naming
 from linad.transforms.rewriting import params_key, value_key
 
 FEWEST, MOST = 3, 6
@@ -426,7 +427,7 @@ class Recording:
         self.trace.check()
         held = self._roots()
         equations = needed(self.trace.equations, [t._node for t in held])
-        values = run_equations(equations, self._outside())
+        values = run_equations(equations, self._outside(), self.around)
         for t in held:
             self._give(t, values[t._node] if isinstance(t._node, Var) else t._node)
 
@@ -550,7 +551,7 @@ class _Rolled:
         """Run the loop; return the values before it."""
         of, s, k = self.of, self.start, self.k
         early = [e for j in range(s) for e in of.repetitions[j]]
-        values = run_equations(early, values)
+        values = run_equations(early, values, of.around)
         examples = {t._node: plain(t._value) for _, t in of.trace.captured}
         examples |= {v: np.int64(j) for j, v in of.indices.items()}
         examples = run_equations([e for j in range(k) for e in of.repetitions[j]], examples)
@@ -583,13 +584,18 @@ class _Rolled:
         return values[a] if isinstance(a, Var) else np.asarray(a, v.dtype)[()]
 
 
-def run_equations(equations: list[Equation], values: dict[Var, Any]) -> dict[Var, Any]:
-    """What equations make of values, plain or traced; with the values they are given."""
+def run_equations(
+    equations: list[Equation], values: dict[Var, Any], around: Sequence[Trace] = ()
+) -> dict[Var, Any]:
+    """What equations make of values, plain or traced; with the values they are given.
+
+    What recorders among the traces ``around`` write down names the lines that they name.
+    """
     values = dict(values)
     for e in equations:
-        result = e.primitive(
-            *[values[a] if isinstance(a, Var) else a for a in e.inputs], **e.params
-        )
+        operands = [values[a] if isinstance(a, Var) else a for a in e.inputs]
+        with naming(e.source, around):
+            result = e.primitive(*operands, **e.params)
         values.update(
             zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True)
         )

@@ -26,6 +26,7 @@ from linad.arrays.tracer import Tracer
 from linad.control.absorbing import absorbed
 from linad.control.bodies import Body, known, tape_of
 from linad.control.joined_rows import joined
+from linad.control.memory_arrays import reads_of
 from linad.control.places import Places
 from linad.control.repeat import repeat
 from linad.core.collection_pause import collection_paused
@@ -131,8 +132,14 @@ class Roller:
         return None
 
     def flow(self, start: int, period: int, count: int) -> "Stretch | None":
+        """The repetitions that are equal in their flow of data, from ``start`` on."""
         if count < LEAST_REPETITIONS:
             return None
+        # Constants that change late move, if they can; else they end the stretch.
+        found = self._flow(start, period, count, late=True)
+        return found or self._flow(start, period, count, late=False)
+
+    def _flow(self, start: int, period: int, count: int, late: bool) -> "Stretch | None":
         shape = count, period, self.width
         part = slice(start, start + count * period)
         maker, name = self.maker[part].reshape(shape), self.name[part].reshape(shape)
@@ -147,6 +154,8 @@ class Roller:
         if np.any(carried & (maker[1] < start << 6)):
             return None
         fixed = ~relative & (name[2] == name[1])
+        if late:
+            fixed &= (name[1] > 0) | np.all((name == name[1]) | (name > 0), axis=0)
         if np.any(fixed & within[2]):  # made by the first repetition, which is to be left out
             return None
         moving = ~relative & ~fixed
@@ -215,21 +224,10 @@ class Stretch:
         self.rows: dict[tuple[int, int], np.ndarray] = {}
         for m, i in np.argwhere(self.moving):
             values = [self.repetition(j)[m].inputs[i] for j in range(self.count)]
-            kinds = {(np.shape(v), np.asarray(v).dtype, type(v)) for v in values}
-            if len(kinds) > 1 or np.asarray(values[0]).dtype.kind not in "biufc":
+            row = row_of(values, zero[m])
+            if row is None:
                 return None
-            if type(values[0]) in (int, float, complex):
-                # A weak number does not decide on the result's dtype; where a row would, there is
-                # none. The row keeps the number's kind, which may decide on the function: `ldexp`
-                # takes integers only.
-                made, dtype = zero[m].outputs, np.dtype(type(values[0]))
-                if not made or not np.can_cast(dtype, made[0].dtype):
-                    return None
-                if not all([fits(v) for v in values]):
-                    return None
-                self.rows[m, i] = np.array(values, dtype)
-            else:
-                self.rows[m, i] = np.stack([np.asarray(v) for v in values])
+            self.rows[m, i] = row
         return self
 
     def rolled(self, example: Sequence[Any], places: Places) -> Tape:
@@ -281,7 +279,7 @@ class Stretch:
             np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
             for x, v in zip(shown, ins, strict=True)
         ]
-        body_tape = tape_of(tape.name, ins, places.together(body), outputs)
+        body_tape = _in_turn(tape_of(tape.name, ins, places.together(body), outputs), slots, shown)
         loop = repeat(known(Body(body_tape, shown, len(slots), len(row_vars))), self.count)
         made = [new((self.count, *v.shape), v.dtype) for v in results]
         init = [
@@ -314,6 +312,31 @@ class Stretch:
             results = y if isinstance(y, tuple) else (y,)
             values.update(zip(e.outputs, results, strict=True))
         return values
+
+
+def _in_turn(tape: Tape, carries: Sequence[Var], example: Sequence[Any]) -> Tape:
+    """The body of a loop, its longest stretch of repetitions as a loop; itself if arrays that
+    it writes here and there would have to be kept whole for a derivative."""
+    rolled = roll(tape, lambda: example)
+    if any([reads_of(tape, k) and not reads_of(rolled, k) for k in range(len(carries))]):
+        return tape
+    return rolled
+
+
+def row_of(values: Sequence[Any], e: Equation) -> np.ndarray | None:
+    """An array of constants that an equation takes one after the other; None if it would not do
+    the same with entries of it."""
+    kinds = {(np.shape(v), np.asarray(v).dtype, type(v)) for v in values}
+    if len(kinds) > 1 or np.asarray(values[0]).dtype.kind not in "biufc":
+        return None
+    if type(values[0]) not in (int, float, complex):
+        return np.stack([np.asarray(v) for v in values])
+    # A weak number does not decide on the result's dtype; where a row would, there is none. The
+    # row keeps the number's kind, which may decide on the function: `ldexp` takes integers only.
+    dtype = np.dtype(type(values[0]))
+    if not e.outputs or not np.can_cast(dtype, e.outputs[0].dtype):
+        return None
+    return np.array(values, dtype) if all([fits(v) for v in values]) else None
 
 
 def fits(a: complex) -> bool:

@@ -40,7 +40,14 @@ from linad.control.hooks import Hooks
 from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
 from linad.control.python_loop import exact_key, run_equations
-from linad.control.rolling import LEAST_EQUATIONS, LEAST_REPETITIONS, Roller, Stretch, periods
+from linad.control.rolling import (
+    LEAST_EQUATIONS,
+    LEAST_REPETITIONS,
+    Roller,
+    Stretch,
+    periods,
+    row_of,
+)
 from linad.control.template_steps import (
     CONSTANT,
     FIXED,
@@ -60,7 +67,7 @@ from linad.core.settings import settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, guard, needed
 from linad.transforms.plain_operands import PlainOperands, same_bits
-from linad.transforms.record import RecordTrace, may_raise
+from linad.transforms.record import RecordTrace, may_raise, naming
 
 _bare = object.__new__  # without the calls of a constructor
 
@@ -258,6 +265,7 @@ class TemplateTrace(AdoptingTrace):
         self.errors.look()
         values: list[Any] = []
         moved: list[tuple[Any, Any]] | None = None
+        begins: list[tuple[int, Any]] | None = None
         here = self.here << BITS
         k = 0
         for kind, x in step.operands:
@@ -292,13 +300,19 @@ class TemplateTrace(AdoptingTrace):
                 a = node  # of an array that the repetition makes
             if kind == CONSTANT:
                 if a is not x and not same_constant(a, x):
-                    return self._on_traces_around(primitive, args, params)
+                    begins = begins or []
+                    begins.append((k - 1, a))
             elif kind == MOVING and x.takes(a):
                 moved = moved or []
                 moved.append((x.values, a))
             else:
                 return self._on_traces_around(primitive, args, params)
             values.append(a)
+        if begins is not None:
+            found = self._moves_from_here(begins)
+            if found is None:
+                return self._on_traces_around(primitive, args, params)
+            moved = [*(moved or ()), *found]
         if params or step.params:
             if step.place is not None:
                 place = window_of(params, values[0].shape)
@@ -334,6 +348,25 @@ class TemplateTrace(AdoptingTrace):
         if primitive.view and type(y) is np.ndarray:
             attach_view(result, self.lifted(args[0]), primitive, params)
         return result
+
+    def _moves_from_here(self, operands: list[tuple[int, Any]]) -> list[tuple[Any, Any]] | None:
+        """Constants of the operation that is expected as rows, which begin with what they have
+        been; None if it would not do the same with rows. What is to be written down, and where."""
+        m, stretch = self.at, self.stretch
+        step, e = self.steps[m], stretch.repetition(0)[m]  # type: ignore[index]
+        now = list(step.operands)
+        found = []
+        for i, a in operands:
+            before = step.operands[i][1]
+            moved, row = Moved(before), row_of([before] * stretch.count, e)
+            if row is None or not moved.takes(a):
+                return None
+            moved.values = [before] * self.repetitions
+            self.moving[m, i], stretch.rows[m, i] = moved, row
+            now[i] = MOVING, moved
+            found.append((moved.values, a))
+        self.steps[m] = step._replace(operands=tuple(now))  # type: ignore[index]
+        return found
 
     def _read_anew(self, primitive: Primitive, args: tuple[Any, ...], params: Any) -> Any:
         """An operation on views of what has been written: they are read by operations before it."""
@@ -429,6 +462,7 @@ class TemplateTrace(AdoptingTrace):
         if len(self.made) > self.limit:
             self.made = [r for r in self.made if r() is not None]
             self.limit = 1024 + 2 * len(self.made)
+            self.recorder.still_running()
 
     # The template.
 
@@ -541,7 +575,7 @@ class TemplateTrace(AdoptingTrace):
         return {t._node: held for held, t in self.captured}
 
     def _unrolled(self) -> dict[Any, Any]:
-        values: dict[Any, Any] = run_equations(self.equations, self._captured_values())
+        values: dict[Any, Any] = run_equations(self.equations, self._captured_values(), self.around)
         if self.steps is not None:  # a part of the first repetition
             known_here = {number: values[v] for v, number in self.number.items()}
             values.update(self._partly(values, known_here))
@@ -551,7 +585,7 @@ class TemplateTrace(AdoptingTrace):
         stretch, size = self.stretch, self.size
         equations = stretch.tape.equations
         before = self.places.together(equations[: stretch.start])
-        values: dict[Any, Any] = run_equations(before, self._captured_values())
+        values: dict[Any, Any] = run_equations(before, self._captured_values(), self.around)
         total = stretch.count + self.repetitions
         made = {v: k for k, e in enumerate(equations) for v in e.outputs}
         last: dict[tuple[int, int], Any] = {}
@@ -631,7 +665,8 @@ class TemplateTrace(AdoptingTrace):
         tape = tape_of("loop", ins, equations, outputs)
         made = known(Body(tape, shown, len(slots), len(moving)))
         operands = [*given, *arrays, *others]
-        found = repeated(made, total, False, operands, affordable(made, total))
+        with naming(one[0].source, self.around):
+            found = repeated(made, total, False, operands, affordable(made, total))
         final = dict(zip(slots, found, strict=False))
         return final, dict(zip(rows, found[len(slots) :], strict=True))
 
@@ -653,10 +688,9 @@ class TemplateTrace(AdoptingTrace):
                     operands.append(values[x])
                 else:
                     operands.append(x.values[self.repetitions] if kind == MOVING else x)
-            if step.place is None:
-                y = step.primitive(*operands, **step.params)
-            else:
-                y = e.primitive(*operands, **e.params)
+            of: Any = step if step.place is None else e
+            with naming(e.source, self.around):
+                y = of.primitive(*operands, **of.params)
             for o, v in enumerate(y if isinstance(y, tuple) else (y,)):
                 made[here + o] = v
             here += 1 << BITS

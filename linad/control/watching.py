@@ -20,15 +20,17 @@ from linad.core.regions import write_region
 from linad.transforms.record import RecordTrace
 
 LEAST_SEEN = 400
-"""Operations that must have repeated, in four repetitions or more, before a template is tried."""
+"""Operations that must have repeated, in four repetitions or more, before a template is tried.
+After one that did not come about, it is twice as many as had repeated then, and `AFTER_FAILURE`
+repetitions: a short loop inside of another is left to the other."""
+
+AFTER_FAILURE = 16
 
 LOOKED_AT = 128
 """Operations after which it is looked for a period again."""
 
 TAIL = 32
 """Operations by which places that look alike are found."""
-
-MOST_PERIODS = 40
 
 REMEMBERED = 2**15
 """Operations that are remembered; a longer period than a quarter of them is not seen."""
@@ -67,8 +69,8 @@ class LoopWatch:
         self.template: TemplateTrace | None = None
         self.codes: dict[Primitive, int] = {}
         self.log = bytearray()
-        self.due, self.begins, self.period = LOOKED_AT, -1, 0
-        self.failures = 0
+        self.due, self.begins, self.period, self.run = LOOKED_AT, -1, 0, 0
+        self.failures, self.least = 0, LEAST_SEEN
         self._set_hooks()
 
     def _set_hooks(self) -> None:
@@ -108,6 +110,7 @@ class LoopWatch:
         self.due, self.begins = LOOKED_AT, -1
 
     def _consider(self) -> None:
+        self.recorder.still_running()
         log = self.log
         if len(log) >= REMEMBERED:
             del log[: REMEMBERED // 2]
@@ -116,28 +119,27 @@ class LoopWatch:
         self.due = n + LOOKED_AT
         if self.begins >= n:
             return
-        tail = bytes(log[-TAIL:])
-        at = n - TAIL
-        for _ in range(MOST_PERIODS):
+        tail, codes = bytes(log[-TAIL:]), np.frombuffer(bytes(log), np.uint8)
+        at, times = n - TAIL, AFTER_FAILURE if self.failures else 3
+        while True:
             at = log.rfind(tail, 0, at + TAIL - 1)
-            if at < 0:
-                return
             period = n - TAIL - at
-            run = max(LEAST_SEEN, 3 * period)
-            if run + period > n:
+            if at < 0 or max(self.least, times * period) + period > n:
                 return
-            if log[-run:] == log[-run - period : -period]:
-                self._expect(period)
+            differ = np.flatnonzero(codes[period:] != codes[:-period])
+            first = int(differ[-1]) + 1 if len(differ) else 0
+            run = n - period - first
+            if run >= max(self.least, times * period):
+                self._expect(period, first)
                 return
+            # A loop with this one inside of it has a longer period than that.
+            at = min(at, n - TAIL - run)
 
-    def _expect(self, period: int) -> None:
-        """Let a template begin where the repetitions do."""
-        codes = np.frombuffer(bytes(self.log), np.uint8)
-        differ = np.flatnonzero(codes[period:] != codes[:-period])
-        first = int(differ[-1]) + 1 if len(differ) else 0
+    def _expect(self, period: int, first: int) -> None:
+        """Let a template begin where the repetitions do, of which ``first`` is a beginning."""
         n = len(self.log)
         self.begins = n + (first - n) % period
-        self.period = period
+        self.period, self.run = period, n - first
         if self.begins == n:
             self.begins += period
 
@@ -150,8 +152,10 @@ class LoopWatch:
 
     def template_ended(self, settled: bool) -> None:
         """Look at operations again, if there is hope that they repeat."""
+        if not settled and self.template is not None:
+            self.failures += 1
+            self.least = max(self.least, 2 * (self.run + self.template.applied))
         self.template = None
-        self.failures += not settled
         if self.failures < MOST_FAILURES:
             self._set_hooks()
 

@@ -60,8 +60,8 @@ class Settings:
         Most processes beside this one that compile where a program needs many new kernels, each
         on a core of its own. They need the folder of kernels (`cache`). Default 7.
     progress : bool
-        Whether a line is printed on the standard error when compiling a program takes more than
-        two seconds, or a fit in Python more than five. Default True.
+        Whether a line is printed on the standard error when recording a function or compiling a
+        program takes more than two seconds, or a fit in Python more than five. Default True.
     check_loops : bool
         Whether all repetitions of a `linad.loop` run in Python, each compared with the one before
         it. Default False.

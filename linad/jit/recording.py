@@ -18,6 +18,7 @@ from linad.control.watching import watched
 from linad.core import tree
 from linad.core.adopted import repeated
 from linad.core.memory_layouts import kept, layout_of
+from linad.core.patience import Patience
 from linad.core.settings import settings
 from linad.core.shapes import name_of
 from linad.core.stand_ins import standing
@@ -74,6 +75,7 @@ class _Recording:
     def __init__(self, f: Callable[..., Any], arguments: Signature) -> None:
         self.f, self.arguments = f, arguments
         self.trace = RecordTrace()
+        self.trace.still_running = _LongRecording(name_of(f)).still_running
         self.given = [as_recorded(x) for x in arguments.arrays]
         self.tracers = [self.trace.input(x) for x in self.given]
         self.inputs = [t._node for t in self.tracers]
@@ -213,6 +215,22 @@ class _Recording:
             path.memory = memory_of_all(arrays)
         path.changes_outside = _has_changed(self.arguments, self.outside)
         return path
+
+
+class _LongRecording:
+    """Says once of a recording that it takes longer than one waits in silence."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.patience = Patience()
+
+    def still_running(self) -> None:
+        seconds = self.patience.spent()
+        if seconds is not None:
+            self.patience.say(
+                f"recording {self.name}: {seconds:.0f} s so far; Python runs it once, step by "
+                f"step, where linad.scan and linad.loop record one step of a long loop"
+            )
 
 
 def _lies_of(computed: Sequence[Any]) -> list[Any] | None:

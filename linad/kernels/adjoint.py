@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from linad.kernels.analysis import KernelProgram
 from linad.kernels.checkpoints import LoopSegments, loops_in_segments
-from linad.kernels.cotangents import Cotangents, Planned
+from linad.kernels.cotangents import Planned
 from linad.kernels.expressions import (
     NONE,
     ONE,
@@ -30,6 +30,7 @@ from linad.kernels.expressions import (
 )
 from linad.kernels.needs import Run, walk_runs
 from linad.kernels.partials import Derivative, Values
+from linad.kernels.piecewise import PiecewiseLoops
 from linad.kernels.room import pushes, with_room
 from linad.kernels.statements import (
     Check,
@@ -49,10 +50,16 @@ from linad.kernels.statements import (
 )
 
 
-class AdjointMaker(Cotangents):
+class AdjointMaker(PiecewiseLoops):
     """Makes the adjoint of a program with respect to some of its arguments."""
 
-    def __init__(self, program: KernelProgram, active: Sequence[str], seeded: bool = False) -> None:
+    def __init__(
+        self,
+        program: KernelProgram,
+        active: Sequence[str],
+        seeded: bool = False,
+        pieces: bool = False,
+    ) -> None:
         super().__init__(program, active, seeded)
         self.segments: dict[int, LoopSegments | None] = {}
         self.repeats = False
@@ -60,6 +67,8 @@ class AdjointMaker(Cotangents):
         for s, mine in zip(_loops(program.body), _loops(self.body), strict=True):
             if id(s) in chosen and pushes(self.forward(mine.body, frozenset([mine.name]))):
                 self.segments[id(mine)] = None
+        if pieces and not self.segments:
+            self.find_loops_in_pieces()
 
     def stack_of(self, kind: str) -> str:
         """The stack on which values of a kind are kept."""
@@ -86,6 +95,9 @@ class AdjointMaker(Cotangents):
             elif isinstance(s, For) and id(s) in self.segments:
                 made = self.segments[id(s)] = self.cut(s)
                 out += made.forward(self.plain(s.body))
+            elif id(s) in self.pieces:
+                assert isinstance(s, For)
+                out += self.pieces_forward(s)
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 kept = self.acts([s]) and not all([self.steady_here(e, around) for e in bounds])
@@ -125,7 +137,7 @@ class AdjointMaker(Cotangents):
             elif isinstance(s, New):
                 out.append(s)
                 if s.array in self.varied:
-                    out.append(self.new_bar(s.array))
+                    out.append(self.new_bar(s.array, s.in_turn))
             elif isinstance(s, Swap):
                 out.append(s)
                 if not self.repeats:  # then cotangents have their names already
@@ -216,6 +228,9 @@ class AdjointMaker(Cotangents):
                 self.run_backward(s, out)
             elif isinstance(s, For) and id(s) in self.segments:
                 out += self.segment_backward(s)
+            elif id(s) in self.pieces:
+                assert isinstance(s, For)
+                out += self.pieces_backward(s)
             elif isinstance(s, For):
                 bounds = (s.start, s.stop, s.step)
                 if not all([self.steady_here(e, around) for e in bounds]):
@@ -369,7 +384,10 @@ class AdjointMaker(Cotangents):
             start.append(Let(name, NONE if self.kinds[name] == "f" else ZERO))
         end: list[Statement] = []
         scalars = sorted([n for n in self.varied if self.kinds.get(n) == "f"])
-        start += [self.new_bar(name) for name in scalars if name not in self.local]
+        own = set().union(*[self.own[k] for k in self.pieces])
+        for name in scalars:
+            if name not in self.local:
+                start.append(self.new_bar(name, name in own))
         for name in p.arguments:
             if name in scalars and name in self.active:
                 slot = self.slot(name)
@@ -387,13 +405,14 @@ def _loops(body: Sequence[Statement]) -> list[For]:
 
 
 def adjoint_of(
-    program: KernelProgram, active: Sequence[str], seeded: bool = False
+    program: KernelProgram, active: Sequence[str], seeded: bool = False, pieces: bool = False
 ) -> KernelProgram:
-    """The adjoint of a program; if ``seeded`` for several seeds at once.
+    """The adjoint of a program; if ``seeded`` for several seeds at once, and if ``pieces`` with
+    loops over `prange` in pieces.
 
     Its arguments are those of the program, then cotangents of its arrays that vary and of its
     active scalars, in their order; the latter are arrays of one entry. Cotangents of arrays that
     are written come in as those of the results and go out as those of the arguments. For several
     seeds each has an axis in front, for one seed the scalars' have one entry.
     """
-    return AdjointMaker(program, active, seeded).made()
+    return AdjointMaker(program, active, seeded, pieces).made()

@@ -30,7 +30,8 @@ from linad.kernels.reach import loop_names
 from linad.kernels.source import FunctionSource
 from linad.kernels.statements import Check, For, Let, New, Put, Statement
 
-CALLED = {"np", "math", "grown", "len", "range", "min", "max", "sizes", "reals", "integers"}
+CALLED = {"np", "math", "grown", "any_order", "len", "range", "min", "max", "sizes"}
+CALLED |= {"reals", "integers"}
 """Names that generated functions use, or that begin those of their stacks, besides those of
 functions of numbers."""
 

@@ -5,7 +5,6 @@ any number of times, by several threads, and nothing of it is lost when the arra
 """
 
 import functools
-import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,18 +17,14 @@ from linad.core.shapes import Shape
 from linad.errors import MissingRuleError
 from linad.kernels.adjoint import adjoint_of
 from linad.kernels.analysis import KernelProgram
-from linad.kernels.compiling import compiled
-from linad.kernels.expressions import ArrayKind, text
+from linad.kernels.expressions import ArrayKind
+from linad.kernels.phases import in_phases
+from linad.kernels.pieces import is_by_pieces
+from linad.kernels.running import RunnableProgram
 from linad.kernels.split_loops import with_split_loops
 from linad.kernels.tangent import tangent_of
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
-
-SMALLEST = 64
-"""Entries of a stack at the first call."""
-
-MOST_SHAPES = 8
-"""For how many shapes of a program's own arrays these are kept between calls."""
 
 _CASTS: dict[str, Any] = {"f": float, "i": int, "b": bool}
 
@@ -46,11 +41,8 @@ class ProgramCall(Primitive):
         Of an adjoint for several seeds: the one for one seed.
     error_model : str
         Numba's, for the values.
-
-    Attributes
-    ----------
-    compilable : KernelProgram
-        The program as it is compiled.
+    pieced : callable, optional
+        Makes the same program with loops over `prange` in pieces, if there are such loops.
     """
 
     def __init__(
@@ -59,61 +51,37 @@ class ProgramCall(Primitive):
         primal: tuple["ProgramCall", tuple[str, ...]] | None = None,
         error_model: str = "numpy",
         one_seed: "ProgramCall | None" = None,
+        pieced: Callable[[], KernelProgram] | None = None,
     ) -> None:
         self.program, self.primal, self.error_model = program, primal, error_model
         self.one_seed = one_seed
-        self.compilable = with_split_loops(program)
+        self.pieced = pieced
+        self.serial = RunnableProgram(with_split_loops(program), error_model)
         self.writes = program.writes
         self.overwrites = tuple([program.arguments.index(a) for a in self.writes])
         self.lock = threading.RLock()
-        self.sizes = [SMALLEST] * len(self.compilable.stacks)
-        self._free: dict[tuple[Shape, ...], list[tuple[np.ndarray, ...]]] = {}
-        self._function: Any = None
         self._derivatives: dict[Any, ProgramCall] = {}
         super().__init__(
             f"@{program.name}", self._run, outputs=len(self.overwrites), register=False
         )
         self.whole = self._linearized
 
-    @property
-    def function(self) -> Any:
-        """The compiled function; it is made when it is first asked for."""
-        if self._function is None:
-            # Not with a lock of its own: who compiles a program around it asks for it, too.
-            with compiling:
-                if self._function is None:
-                    self._function = compiled(self.compilable, self.error_model)
-        return self._function
-
-    def scratch(self, arguments: Sequence[Any]) -> tuple[np.ndarray, ...]:
-        """New arrays that the function works in.
-
-        They are its own arrays, stacks of the sizes that calls have needed so far, and room for
-        these sizes. A stack that is too small grows in the compiled function; its size is told
-        afterwards.
-        """
-        p = self.compilable
-        made = [
-            np.empty(shape, self._dtype(name))
-            for name, shape in zip(p.rooms, self.shapes_of_rooms(*arguments), strict=True)
-        ]
-        made += [np.empty(n, s.dtype) for n, s in zip(self.sizes, p.stacks, strict=True)]
-        return (*made, np.zeros(len(self.sizes), np.int64)) if self.sizes else tuple(made)
-
-    def _dtype(self, array: str) -> str:
-        kind = self.program.kinds[array]
-        assert isinstance(kind, ArrayKind)
-        return kind.dtype
-
     @functools.cached_property
-    def shapes_of_rooms(self) -> Callable[..., tuple[Shape, ...]]:
-        """Find the shapes of the program's own arrays from its arguments."""
-        p = self.program
-        shapes = [f"({''.join([f'{text(d)}, ' for d in dims])}), " for dims in p.rooms.values()]
-        found: Callable[..., tuple[Shape, ...]] = eval(
-            f"lambda {', '.join(p.arguments)}: ({''.join(shapes)})", {"math": math, "np": np}
-        )
-        return found
+    def shared(self) -> RunnableProgram | None:
+        """The program in phases whose loops threads share, if it can be."""
+        with compiling:
+            from numba import config
+
+        if self.pieced is None or config.DISABLE_JIT:
+            return None
+        found = in_phases(with_split_loops(self.pieced()))
+        return None if found is None else RunnableProgram(found.program, phases=found)
+
+    def form(self, arguments: Sequence[Any]) -> RunnableProgram:
+        """What is called with arguments of such shapes, on which alone this depends."""
+        with self.lock:
+            shared = self.shared
+        return shared if shared is not None and shared.pays(arguments) else self.serial
 
     def _run(self, *arguments: Any) -> tuple[Any, ...]:
         given: list[Any] = []
@@ -129,27 +97,8 @@ class ProgramCall(Primitive):
         return tuple([given[k] for k in self.overwrites])
 
     def call_with_scratch(self, given: Sequence[Any]) -> None:
-        """Call the compiled function with stacks that nobody else uses."""
-        shapes = self.shapes_of_rooms(*given)
-        if not shapes and not self.sizes:
-            self.function(*given)
-            return
-        free = self._free.get(shapes)
-        if free is None:
-            if len(self._free) >= MOST_SHAPES:
-                self._free.clear()
-            free = self._free.setdefault(shapes, [])
-        try:
-            scratch = free.pop()
-        except IndexError:
-            scratch = self.scratch(given)
-        self.function(*given, *scratch)
-        sizes = scratch[-1].tolist() if self.sizes else []
-        if sizes == [stack.size for stack in scratch[len(shapes) : -1]]:
-            free.append(scratch)
-        else:
-            self.sizes = [max(pair) for pair in zip(sizes, self.sizes, strict=True)]
-            self._free.clear()
+        """Call the compiled function with arrays that nobody else uses."""
+        self.form(given).call(given)
 
     def tangent(self, active: tuple[str, ...]) -> "ProgramCall":
         """The tangent with respect to some arguments."""
@@ -171,12 +120,23 @@ class ProgramCall(Primitive):
         return found
 
     def _made(self, kind: str, active: tuple[str, ...]) -> "ProgramCall":
+        p = self.program
+        loops = any([is_by_pieces(s) for s in p.body])
         if kind == "tangent":
-            return ProgramCall(tangent_of(self.program, active))
-        if kind == "adjoint":
-            return ProgramCall(adjoint_of(self.program, active), (self, active))
-        program = adjoint_of(self.program, active, seeded=True)
-        return ProgramCall(program, (self, active), one_seed=self.adjoint(active))
+            pieced = None
+            if self.pieced is not None:
+                whole = self.pieced
+                pieced = lambda: tangent_of(whole(), active)  # noqa: E731
+            elif loops:
+                pieced = lambda: tangent_of(p, active, pieces=True)  # noqa: E731
+            return ProgramCall(tangent_of(p, active), pieced=pieced)
+        seeded = kind != "adjoint"
+        return ProgramCall(
+            adjoint_of(p, active, seeded),
+            (self, active),
+            one_seed=self.adjoint(active) if seeded else None,
+            pieced=(lambda: adjoint_of(p, active, seeded, pieces=True)) if loops else None,
+        )
 
     def _linearized(self, values: Sequence[Any], active: Sequence[int]) -> tuple[Any, Any]:
         y = self(*values)

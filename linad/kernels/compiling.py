@@ -2,14 +2,27 @@
 
 import ast
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from linad.core.compiler_lock import compiling
+from linad.core.settings import settings
 from linad.kernels.analysis import KernelProgram
-from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, num, var
-from linad.kernels.statements import For, New, Put, Statement, lines
+from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, nodes, num, var
+from linad.kernels.phases import ProgramInPhases
+from linad.kernels.pieces import PIECES
+from linad.kernels.statements import (
+    For,
+    New,
+    Put,
+    Statement,
+    WhileLoop,
+    bodies,
+    expressions,
+    lines,
+)
 from linad.sweeps.cpu.kernel_stops import DIVISION, NO_MEMORY, NO_STEP, stop_of
 from linad.sweeps.instructions import OTHER_ARGUMENTS
 
@@ -19,12 +32,19 @@ def source_of(program: KernelProgram) -> str:
     stacks, rooms = [s.name for s in program.stacks], program.rooms
     extra = [*rooms, *[f"{name}_scratch" for name in stacks], *["sizes"] * bool(stacks)]
     head = f"def {program.name}({', '.join([*program.arguments, *extra])}):"
+    tail = [f"    sizes[{k}] = {name}.size" for k, name in enumerate(stacks)]
+    return "\n".join([head, *lines(with_rooms(program.body, rooms)), *tail, ""])
+
+
+def with_rooms(
+    statements: Sequence[Statement], rooms: dict[str, tuple[Expr, ...]]
+) -> list[Statement]:
+    """The statements, with zeros put into arrays that are given where they would be made."""
     body: list[Statement] = []
-    for given, group in itertools.groupby(program.body, lambda s: made_of(s) in rooms):
+    for given, group in itertools.groupby(statements, lambda s: made_of(s) in rooms):
         some = [*group]
         body += zeroed(some, rooms) if given else some
-    tail = [f"    sizes[{k}] = {name}.size" for k, name in enumerate(stacks)]
-    return "\n".join([head, *lines(body), *tail, ""])
+    return body
 
 
 def made_of(s: Statement) -> str:
@@ -54,8 +74,9 @@ def module_of(program: KernelProgram) -> str:
     """The source of a module that defines the program."""
     parts = ["import math", "", "import numpy as np"]
     text = source_of(program)
-    if "grown(" in text:
-        parts += ["", "from linad.kernels.stacks import grown"]
+    called = [name for name in ("any_order", "grown") if f"{name}(" in text]
+    if called:
+        parts += ["", f"from linad.kernels.in_python import {', '.join(called)}"]
     return "\n".join([*parts, "", "", text])
 
 
@@ -79,7 +100,13 @@ def compiled(program: KernelProgram, error_model: str = "numpy") -> Any:
 
         if numba.config.DISABLE_JIT:
             return python_function(program)
-        return CompiledProgram(program, error_model)
+        return CompiledProgram(program, kernel_source_of(program, error_model))
+
+
+def compiled_phases(found: ProgramInPhases) -> Any:
+    """A program in phases as machine code."""
+    with compiling:
+        return CompiledPhases(found)
 
 
 def operands_of(program: KernelProgram) -> list[tuple[str, Kind]]:
@@ -96,6 +123,12 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
 
     Its words are, for each operand of `operands_of`, the address, and of arrays the lengths.
     """
+    _, *body = source_of(program).splitlines()
+    return "\n".join([*head_of(program, error_model), *body, "    return 0", ""])
+
+
+def head_of(program: KernelProgram, error_model: str) -> list[str]:
+    """How a kernel begins: with names for its operands."""
     lines = ["def kernel(_words, _start, _stop):"]
     if error_model == "python":
         lines.append("    check_divisions()")
@@ -108,8 +141,7 @@ def kernel_source_of(program: KernelProgram, error_model: str) -> str:
         else:
             lines.append(f"    {name} = get_{SCALARS[kind]}(operand(_words, {k}), 0, -1)")
             k += 1
-    _, *body = source_of(program).splitlines()
-    return "\n".join([*lines, *body, "    return 0", ""])
+    return lines
 
 
 SCALARS = {"f": "f8", "i": "i8", "b": "b1"}
@@ -127,7 +159,7 @@ class CompiledProgram:
         Of the operands; numbers are arrays without axes.
     """
 
-    def __init__(self, program: KernelProgram, error_model: str) -> None:
+    def __init__(self, program: KernelProgram, source: str) -> None:
         from linad.sweeps.cpu import engine, kernel_cache
 
         self.name = program.name
@@ -135,7 +167,7 @@ class CompiledProgram:
         self.dtypes = [np.dtype(k.dtype if isinstance(k, ArrayKind) else SCALARS[k]) for k in kinds]
         ndims = [k.ndim if isinstance(k, ArrayKind) else 0 for k in kinds]
         self.size = len(ndims) + sum(ndims)
-        self.source = kernel_source_of(program, error_model)
+        self.source = source
         described = [kernel_cache.kernel(self.source), len(kinds), id(np.ndarray)]
         for dtype, ndim in zip(self.dtypes, ndims, strict=True):
             described += [id(dtype), ndim]
@@ -143,6 +175,10 @@ class CompiledProgram:
         self.run = engine.call_on
 
     def __call__(self, *operands: Any) -> None:
+        self.run_on(operands)
+
+    def run_on(self, operands: Sequence[Any]) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """Run the kernel; the words of its operands, and these as arrays, which live as long."""
         words = np.empty(self.size, np.int64)
         arrays = tuple(
             [
@@ -153,6 +189,7 @@ class CompiledProgram:
         status = self.run(self.description, words, arrays)
         if status:
             self._raise(status)
+        return words, arrays
 
     def _array(self, a: Any, dtype: np.dtype) -> np.ndarray:
         """A number as an array; an array with the one dtype object that the program knows."""
@@ -172,3 +209,65 @@ class CompiledProgram:
             raise MemoryError(f"kernel {self.name}: there is no memory for its arrays")
         text = self.source.splitlines()[line - 1].strip()
         raise ValueError(ast.literal_eval(text.removeprefix("raise ValueError")))
+
+
+class CompiledPhases(CompiledProgram):
+    """A program in phases as machine code; threads share its loops in pieces.
+
+    Attributes
+    ----------
+    phases : list of tuple
+        For each its source, in the language of kernels, the number of its pieces, and its work
+        for each entry of the largest operand, which is 0 for one thread's.
+    """
+
+    def __init__(self, found: ProgramInPhases) -> None:
+        from linad.sweeps.cpu import kernel_cache
+
+        super().__init__(found.program, NO_KERNEL)
+        head, rooms = head_of(found.program, "numpy"), found.program.rooms
+        self.phases: list[tuple[str, int, int]] = []
+        for phase in found.phases:
+            body = lines(with_rooms(phase.body, rooms))
+            source = "\n".join([*head, *body, "    return 0", ""])
+            many = PIECES if phase.shared else 1
+            self.phases.append((source, many, work_of(phase.body) if phase.shared else 0))
+        code = [
+            [kernel_cache.kernel(s), pieces, work, self.size] for s, pieces, work in self.phases
+        ]
+        self.code = np.array([[*start, *[0] * self.size] for start in code])
+        self.work = max([work for _, _, work in self.phases])
+
+    def __call__(self, *operands: Any) -> None:
+        from linad.sweeps.cpu import engine
+        from linad.sweeps.cpu.program import SHARED_WORK, crew_class
+
+        code = self.code.copy()
+        code[:, 4:], arrays = self.run_on(operands)
+        entries = max([a.size for a in arrays])
+        code[:, 2] *= entries
+        start, end = code.ctypes.data, code.ctypes.data + code.nbytes
+        if settings().threads == 1 or self.work * entries < SHARED_WORK:
+            status = engine.sweep(start, end)
+        else:
+            with crew_class()(code, settings().threads) as crew:
+                status = crew.sweep(start, end)
+        if status:
+            self._raise(status)
+
+
+def work_of(body: Sequence[Statement]) -> int:
+    """About how many additions statements take, if loops over arrays take one turn."""
+    found = 0
+    for s in body:
+        found += sum([1 for e in expressions(s) for _ in nodes(e)])
+        often = TURNS if isinstance(s, WhileLoop) else 1
+        found += sum([often * work_of(inner) for inner in bodies(s)])
+    return found
+
+
+TURNS = 4
+"""Of a loop whose end only its values tell, where some number has to be taken."""
+
+NO_KERNEL = "def kernel(p, start, stop):\n    return 0\n"
+"""Does nothing; a call of it checks the operands, and finds where they are."""

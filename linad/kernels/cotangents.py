@@ -92,14 +92,17 @@ class Cotangents(BackwardNeeds):
                 found.append(self.slot(name))
         return found
 
-    def new_bar(self, name: str) -> Statement:
-        """Make the cotangent of a scalar, or of an array of the program's own."""
+    def new_bar(self, name: str, in_turn: bool = False) -> Statement:
+        """Make the cotangent of a scalar, or of an array of the program's own.
+
+        ``in_turn`` is whether each turn of a loop has the scalar or array for itself.
+        """
         kind = self.kinds[self.bar(name)]
         if not isinstance(kind, ArrayKind):
             return Let(self.bar(name), NONE)
         own = self.kinds[name]
         dims = [dim(name, k) for k in range(own.ndim)] if isinstance(own, ArrayKind) else []
-        return New(self.bar(name), (*self.seeds(), *dims), kind.dtype)
+        return New(self.bar(name), (*self.seeds(), *dims), kind.dtype, in_turn=in_turn)
 
     def bar_of(self, leaf: Expr) -> Expr:
         """The cotangent of a scalar or an entry."""
@@ -152,7 +155,9 @@ class Cotangents(BackwardNeeds):
         """Statements about cotangents, in a loop over the seeds if there are several."""
         if not body or not self.seed:
             return body
-        return [For(self.seed[0].parts[0], ZERO, self.seeds()[0], ONE, body)]
+        straight = all([isinstance(s, (Let, Put)) for s in body])
+        seed = self.seed[0].parts[0]
+        return [For(seed, ZERO, self.seeds()[0], ONE, body, any_order=straight)]
 
     def handed_on_once(self, work: list[Planned]) -> list[Statement]:
         """Cotangents handed on for one seed."""

@@ -62,6 +62,7 @@ def make_first(
                 dims = [resolved(d) for d in s.dims]
                 if None not in dims:
                     s.dims = tuple([d for d in dims if d is not None])
+                    s.in_turn = not top
                     first.append(s)
                     continue
                 if not top:

@@ -25,13 +25,20 @@ class LoopLowering(BindingLowering):
     def on_For(self, s: ast.For) -> None:
         name = self.called(s.iter)
         if name in ("range", "prange"):
-            self.loop(s, self.range(s), lambda counter: self.enter(s.target, counter, s))
+            self.loop(
+                s,
+                self.range(s),
+                lambda counter: self.enter(s.target, counter, s),
+                prange=name == "prange",
+            )
             return
         length, item = self.items(s.iter)
         bounds = (ZERO, length, ONE)
         self.loop(s, bounds, lambda counter: self.enter_item(s.target, item(counter), s))
 
-    def loop(self, s: ast.For, bounds: Bounds, enter: Callable[[Expr], None]) -> None:
+    def loop(
+        self, s: ast.For, bounds: Bounds, enter: Callable[[Expr], None], prange: bool = False
+    ) -> None:
         """A loop that counts; ``enter`` begins a turn."""
         left, skipped = self.fresh("left"), self.fresh("skipped")
         if contains(s, ast.Break, own=True) or contains(s, ast.Return):
@@ -46,7 +53,7 @@ class LoopLowering(BindingLowering):
             enter(var(counter))
             self.block(s.body)
         self.comment = comment
-        self.emit(For(counter, *bounds, inner))
+        self.emit(For(counter, *bounds, inner, prange=prange))
 
     def enter(self, target: ast.expr, counter: Expr, s: ast.For) -> None:
         """Give the variable of a loop over a range its value."""

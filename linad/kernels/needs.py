@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linad.kernels.analysis import (
     KernelProgram,
@@ -90,9 +90,7 @@ class BackwardNeeds:
                 if isinstance(s, Put) or self.kind(s.name) == "f":
                     made |= written(s)
             elif isinstance(s, For):
-                out.append(
-                    For(s.name, s.start, s.stop, s.step, self.grouped(s.body), comment=s.comment)
-                )
+                out.append(replace(s, body=self.grouped(s.body), pieces=False))
             elif isinstance(s, WhileLoop):
                 out.append(WhileLoop(s.test, self.grouped(s.body), comment=s.comment))
             elif isinstance(s, If):

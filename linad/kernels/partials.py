@@ -89,7 +89,7 @@ class Derivative:
     varied : collection of str
         The scalars and arrays that depend on what one differentiates by.
     reused : bool
-        Whether slopes multiply several cotangents, so that they should not divide each of them.
+        Whether slopes multiply several cotangents, so that they are computed before these.
     """
 
     def __init__(self, values: Values, varied: Collection[str], reused: bool = False) -> None:
@@ -132,7 +132,7 @@ class Derivative:
             if self.varies(a):
                 found.append((a, div(num(1.0), v.atom(b))))
             if self.varies(b):
-                found.append((b, negative(div(v.atom(e), v.atom(b)))))
+                found.append((b, negative(self.quotient(v.atom(e), v.atom(b)))))
         elif e.op == "%":
             if self.varies(a):
                 found.append((a, num(1.0)))
@@ -198,15 +198,19 @@ class Derivative:
             if len(slopes) > 1:
                 w = self.shared(w, out)
             if self.reused:
-                slopes = [(x, self.without_division(slope)) for x, slope in slopes]
+                slopes = [(x, self.computed(slope)) for x, slope in slopes]
             for x, slope in slopes:
                 self.pull(x, _times(w, slope), sink, out)
 
-    def without_division(self, slope: Expr) -> Expr:
-        """A slope that is a quotient, by name."""
+    def quotient(self, a: Expr, b: Expr) -> Expr:
+        """``a / b``; where slopes are reused, by the one reciprocal of ``b``."""
+        return mul(a, self.values.atom(div(num(1.0), b))) if self.reused else div(a, b)
+
+    def computed(self, slope: Expr) -> Expr:
+        """A slope by name, so that it is computed once."""
         if slope.op == "neg":
-            return negative(self.without_division(slope.parts[0]))
-        return self.values.atom(slope) if slope.op == "/" else slope
+            return negative(self.computed(slope.parts[0]))
+        return self.values.atom(slope) if slope.op in ("/", "*", "call") else slope
 
     def shared(self, w: Expr, out: list[Statement]) -> Expr:
         """A name for a cotangent that is used twice."""

@@ -37,13 +37,21 @@ class Put(Statement):
 
 @dataclass
 class For(Statement):
-    """``for name in range(start, stop, step)``; nothing else assigns the name."""
+    """``for name in range(start, stop, step)``; nothing else assigns the name.
+
+    ``any_order`` is whether turns neither read nor write what another one writes, ``prange``
+    whether the user says that turns may be taken in any order, ``pieces`` whether the turns are
+    pieces of such a loop.
+    """
 
     name: str
     start: Expr
     stop: Expr
     step: Expr
     body: list[Statement]
+    any_order: bool = field(default=False, kw_only=True)
+    prange: bool = field(default=False, kw_only=True)
+    pieces: bool = field(default=False, kw_only=True)
 
 
 @dataclass
@@ -67,13 +75,15 @@ class If(Statement):
 class New(Statement):
     """``array = np.zeros(dims)``; outside of loops and branches only.
 
-    ``zeros`` is whether anything reads entries before it writes them.
+    ``zeros`` is whether anything reads entries before it writes them, ``in_turn`` whether each
+    turn of a loop makes it anew.
     """
 
     array: str
     dims: tuple[Expr, ...]
     dtype: str
     zeros: bool = True
+    in_turn: bool = field(default=False, kw_only=True)
 
 
 @dataclass
@@ -205,7 +215,8 @@ def _lines_of(s: Statement) -> list[str]:
         return [f"{s.array}[{index}] {'+' * s.adds}= {text(s.value)}"]
     if isinstance(s, For):
         bounds = ", ".join([text(e) for e in _bounds(s)])
-        return [f"for {s.name} in range({bounds}):", *lines(s.body)]
+        numbers = f"any_order(range({bounds}))" if s.any_order else f"range({bounds})"
+        return [f"for {s.name} in {numbers}:", *lines(s.body)]
     if isinstance(s, WhileLoop):
         return [f"while {text(s.test)}:", *lines(s.body)]
     if isinstance(s, If):

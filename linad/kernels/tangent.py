@@ -7,6 +7,7 @@ from linad.kernels.analysis import KernelProgram, varied_names
 from linad.kernels.expressions import NONE, ArrayKind, Expr, get, var
 from linad.kernels.fresh_names import FreshNames
 from linad.kernels.partials import Derivative, Values
+from linad.kernels.pieces import in_pieces, is_by_pieces
 from linad.kernels.statements import (
     For,
     If,
@@ -26,7 +27,7 @@ from linad.kernels.statements import (
 class Tangent:
     """Makes the tangent of a program with respect to some of its arguments."""
 
-    def __init__(self, program: KernelProgram, active: Sequence[str]) -> None:
+    def __init__(self, program: KernelProgram, active: Sequence[str], pieces: bool = False) -> None:
         self.program = program
         self.kinds = dict(program.kinds)
         self.varied = varied_names(program, active)
@@ -43,7 +44,18 @@ class Tangent:
         start += [Let(self.of(n), NONE) for n in later if self.kinds[n] == "f"]
         self.arguments = [self.of(n) for n in program.arguments if n in self.varied and n in active]
         self.arguments += [self.of(n) for n in later if isinstance(self.kinds[n], ArrayKind)]
-        self.body = start + self.block(program.body)
+        found = [self.cut(s) if pieces and is_by_pieces(s) else s for s in program.body]
+        self.body = start + self.block(found)
+
+    def cut(self, s: For) -> For:
+        """A loop in pieces."""
+        return in_pieces(s, lambda begin, end: [replace(s, start=begin, stop=end)], self.integer)
+
+    def integer(self, name: str) -> Expr:
+        """A new scalar."""
+        new = self.fresh(name)
+        self.kinds[new] = "i"
+        return var(new)
 
     def of(self, name: str) -> str:
         """The name of a tangent."""
@@ -88,7 +100,7 @@ class Tangent:
                     out.append(Put(self.of(s.array), index, tangent, s.adds))
             out.append(Put(s.array, index, values.flat(s.value), s.adds))
         elif isinstance(s, For):
-            out.append(For(s.name, s.start, s.stop, s.step, self.block(s.body)))
+            out.append(replace(s, body=self.block(s.body), comment=""))
         elif isinstance(s, WhileLoop):
             out.append(WhileLoop(s.test, self.block(s.body)))
         elif isinstance(s, If):
@@ -127,10 +139,12 @@ class Tangent:
             out[start].comment = s.comment
 
 
-def tangent_of(program: KernelProgram, active: Sequence[str]) -> KernelProgram:
-    """The tangent of a program.
+def tangent_of(
+    program: KernelProgram, active: Sequence[str], pieces: bool = False
+) -> KernelProgram:
+    """The tangent of a program; if ``pieces`` with loops over `prange` in pieces.
 
     Its arguments are those of the program, tangents of the active ones, in their order, and
     tangents of the other arrays that come to depend on them.
     """
-    return Tangent(program, active).made()
+    return Tangent(program, active, pieces).made()

@@ -219,7 +219,10 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     def _apply_vectors(self, x: Any, n: int, adjoint: bool) -> Any:
         """Apply to vectors (..., n), or to one column (n, 1), which gives a column."""
         if not isinstance(x, np.ndarray) and is_on_device(x):
-            return ANSWERS.on_device(self.flat, adjoint, x)
+            op = self.flat
+            if not op.compiled:
+                raise op._not_on_device()
+            return ANSWERS.on_device(op, adjoint, x)
         x = _as_numbers(x)
         shape = x.shape
         if len(shape) == 2 and shape == (n, 1):
@@ -227,6 +230,12 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
         if shape and shape[-1] == n:
             return self._apply_rows(x, adjoint)
         raise ShapeError(f"{self._asked(adjoint)} takes vectors of shape ({n},), got {shape}")
+
+    def _not_on_device(self) -> DeviceError:
+        return DeviceError(
+            f"{self._label()} is applied to a vector on a device, and is not one program there: it "
+            f"has to be made of linad.linearize(linad.jit(f), x), x on the device; pass x.numpy()"
+        )
 
     def _apply_columns(self, X: Any, n: int, adjoint: bool) -> Any:
         """Apply to matrices of columns (..., n, k)."""

@@ -33,7 +33,7 @@ class DescentState(NamedTuple):
     status: Any
 
 
-class Trial(NamedTuple):
+class DescentTrial(NamedTuple):
     """What a method proposes."""
 
     x: Any
@@ -45,13 +45,13 @@ class Trial(NamedTuple):
     lost: Any  # whether a product with the Hessian was not finite
 
 
-class Method(Protocol):
+class DescentMethod(Protocol):
     """How steps are found."""
 
     first: Any
     """What it keeps at first."""
 
-    def __call__(self, search: "CompiledDescent", s: DescentState, first: Any) -> Trial:
+    def __call__(self, search: "CompiledDescent", s: DescentState, first: Any) -> DescentTrial:
         """A step from a point, in a descent whose first gradient had the length ``first``."""
         ...
 
@@ -64,7 +64,7 @@ class CompiledDescent:
         value: Callable[[Any], Any],
         gradient: Callable[[Any], Any],
         eps: float,
-        method: Method,
+        method: DescentMethod,
         gtol: float | None,
         xtol: float | None,
         maxiter: int | None,
@@ -113,7 +113,7 @@ class CompiledDescent:
         found = np.where(largest(g) <= gtol, STATIONARY, going)
         return np.where(np.isfinite(f) & np.isfinite(length(g)), found, IN_TROUBLE)
 
-    def _after(self, s: DescentState, t: Trial, gtol: Any, maxiter: int) -> DescentState:
+    def _after(self, s: DescentState, t: DescentTrial, gtol: Any, maxiter: int) -> DescentState:
         """The next state: where a step is for the better, there."""
         steps = s.steps + t.accepted
         following = np.where(t.accepted, self._status(t.f, t.g, gtol, steps, maxiter), RUNNING)

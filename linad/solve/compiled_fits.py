@@ -58,7 +58,7 @@ class Model(NamedTuple):
         return 0.5 * squared(self.J @ p) + lam * squared(D * p)
 
 
-class Trial(NamedTuple):
+class FitTrial(NamedTuple):
     """What a method proposes."""
 
     x: Any
@@ -73,14 +73,14 @@ class Trial(NamedTuple):
     lost: Any  # whether a step cannot be found
 
 
-class Method(Protocol):
+class FitMethod(Protocol):
     """How steps are found."""
 
     def first(self, x0: Any) -> Any:
         """What it keeps at first."""
         ...
 
-    def __call__(self, fit: "CompiledFit", s: FitState, model: Model, light: Any) -> Trial:
+    def __call__(self, fit: "CompiledFit", s: FitState, model: Model, light: Any) -> FitTrial:
         """A step from a point; ``light`` is one that is hardly damped."""
         ...
 
@@ -96,7 +96,7 @@ class CompiledFit:
     ----------
     residuals : callable
     eps : float
-    method : Method
+    method : FitMethod
     tolerances : tuple
         ftol, xtol and gtol, as the solver is given them.
     maxiter : int
@@ -111,7 +111,7 @@ class CompiledFit:
         self,
         residuals: Callable[[Any], Any],
         eps: float,
-        method: Method,
+        method: FitMethod,
         tolerances: tuple[float | None, float | None, float | None],
         maxiter: int,
         exact: bool,

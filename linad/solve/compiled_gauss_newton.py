@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.solve.compiled_fits import CompiledFit, FitState, Model, Trial
+from linad.solve.compiled_fits import CompiledFit, FitState, FitTrial, Model
 from linad.solve.compiled_krylov import length, squared
 from linad.solve.compiled_linesearch import backtracked
 from linad.solve.compiled_systems import scaled
@@ -22,7 +22,7 @@ class GaussSteps:
     def first(self, x0: Any) -> Any:
         return ()
 
-    def __call__(self, fit: CompiledFit, s: FitState, model: Model, light: Any) -> Trial:
+    def __call__(self, fit: CompiledFit, s: FitState, model: Model, light: Any) -> FitTrial:
         cost = fit.cost(s.r)
         S = 1.0 / model.norms
         columns = model.J * S
@@ -44,7 +44,7 @@ class GaussSteps:
         shorter = fit.shorter_gradient(x, found.found, model)
         accepted = np.where(minute, shorter, alpha >= SMALLEST)
         promised = np.where(minute, 1.0, predicted * alpha * (2.0 - alpha))
-        return Trial(
+        return FitTrial(
             x,
             found.found,
             (),

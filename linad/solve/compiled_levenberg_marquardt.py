@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.solve.compiled_fits import LIGHT, CompiledFit, FitState, Model, Trial
+from linad.solve.compiled_fits import LIGHT, CompiledFit, FitState, FitTrial, Model
 from linad.solve.compiled_krylov import length, squared
 from linad.solve.least_squares import BENT, PROBE
 
@@ -26,7 +26,7 @@ class DampedSteps:
     def first(self, x0: Any) -> Damping:
         return Damping(self.damping, 2.0, np.zeros_like(x0))
 
-    def __call__(self, fit: CompiledFit, s: FitState, model: Model, light: Any) -> Trial:
+    def __call__(self, fit: CompiledFit, s: FitState, model: Model, light: Any) -> FitTrial:
         """A step that brings the cost down, or more damping."""
         own, cost = s.own, fit.cost(s.r)
         largest = np.maximum(own.D, model.sizes)
@@ -54,7 +54,7 @@ class DampedSteps:
             np.where(good, 2.0, np.where(accepted, own.growth, 2.0 * own.growth)),
             largest,
         )
-        return Trial(
+        return FitTrial(
             x,
             r,
             following,

@@ -9,7 +9,7 @@ from linad.control.deciding import while_loop
 from linad.solve.compiled_descent import (
     CompiledDescent,
     DescentState,
-    Trial,
+    DescentTrial,
     dot,
     forcing,
     or_one,
@@ -26,7 +26,7 @@ class LineSteps:
 
     first: Any = ()
 
-    def __call__(self, search: CompiledDescent, s: DescentState, first: Any) -> Trial:
+    def __call__(self, search: CompiledDescent, s: DescentState, first: Any) -> DescentTrial:
         _, H = linearize(search.gradient, s.x)
         size, unit = length(s.g), largest(s.g)
         # In units of the gradient, whose square may be out of range.
@@ -59,10 +59,10 @@ class LineSteps:
         told = (s.f - f > noise) | (length(g) < length(s.g))
         accepted = sure | (down & told)
         lost = lost | ~(long > 0) | (~accepted & ~found.finite)
-        return Trial(x, f, g, (), accepted, ~accepted, lost)
+        return DescentTrial(x, f, g, (), accepted, ~accepted, lost)
 
 
-class Inner(NamedTuple):
+class InnerCg(NamedTuple):
     """Truncated conjugate gradients."""
 
     p: Any
@@ -79,7 +79,7 @@ def _truncated(H: Any, g: Any, eta: Any) -> tuple[Any, Any]:
     eps = float(np.finfo(g.dtype).eps)
     goal = eta * length(g)
 
-    def step(s: Inner) -> Inner:
+    def step(s: InnerCg) -> InnerCg:
         Hd = H(s.d)
         curvature = dot(s.d, Hd)
         bends = curvature > eps * length(s.d) * length(Hd)
@@ -89,9 +89,9 @@ def _truncated(H: Any, g: Any, eta: Any) -> tuple[Any, Any]:
         rr = dot(r, r)
         d = -r + times(rr / or_one(s.rr), s.d)
         done = ~bends | (np.sqrt(rr) <= goal)
-        return Inner(s.p + times(alpha, s.d), r, d, rr, s.k + 1, ~bends, done)
+        return InnerCg(s.p + times(alpha, s.d), r, d, rr, s.k + 1, ~bends, done)
 
-    start = Inner(np.zeros_like(g), g, -g, dot(g, g), 0, np.False_, np.False_)
+    start = InnerCg(np.zeros_like(g), g, -g, dot(g, g), 0, np.False_, np.False_)
     most = 2 * g.shape[0] + 10
     s = while_loop(lambda s: ~s.done & (s.k < most), step, start)
     return s.p, s.curved

@@ -9,7 +9,7 @@ from linad.control.deciding import while_loop
 from linad.solve.compiled_descent import (
     CompiledDescent,
     DescentState,
-    Trial,
+    DescentTrial,
     dot,
     forcing,
     or_one,
@@ -24,7 +24,7 @@ class RegionSteps:
     def __init__(self, initial_trust_radius: float, max_trust_radius: float) -> None:
         self.first, self.largest = float(initial_trust_radius), float(max_trust_radius)
 
-    def __call__(self, search: CompiledDescent, s: DescentState, first: Any) -> Trial:
+    def __call__(self, search: CompiledDescent, s: DescentState, first: Any) -> DescentTrial:
         """A step, if it is one for the better; else a smaller region."""
         before = s.own
         _, H = linearize(search.gradient, s.x)
@@ -43,10 +43,10 @@ class RegionSteps:
         tiny = radius <= search.eps**2 * or_one(length(s.x))
         stuck = ~accepted & (minute | (plain & tiny))
         lost = ~(predicted > 0) | ~np.isfinite(long)
-        return Trial(x, f, g, radius, accepted, stuck, lost)
+        return DescentTrial(x, f, g, radius, accepted, stuck, lost)
 
 
-class Inner(NamedTuple):
+class InnerRegion(NamedTuple):
     """Conjugate gradients within the region."""
 
     p: Any
@@ -65,7 +65,7 @@ def _steihaug(H: Any, g: Any, radius: Any, first: Any) -> tuple[Any, Any, Any]:
     eps = float(np.finfo(g.dtype).eps)
     goal = forcing(size, first) * size
 
-    def step(s: Inner) -> Inner:
+    def step(s: InnerRegion) -> InnerRegion:
         Hd = H(s.d)
         curvature = dot(s.d, Hd)
         flat = eps * length(s.d) * length(Hd)
@@ -77,10 +77,10 @@ def _steihaug(H: Any, g: Any, radius: Any, first: Any) -> tuple[Any, Any, Any]:
         r = s.r + times(alpha, Hd)
         rr = dot(r, r)
         d = -r + times(rr / or_one(s.rr), s.d)
-        return Inner(p, Hp, r, d, rr, s.k + 1, ~inside, ~inside | (np.sqrt(rr) <= goal))
+        return InnerRegion(p, Hp, r, d, rr, s.k + 1, ~inside, ~inside | (np.sqrt(rr) <= goal))
 
     none = np.zeros_like(g)
-    start = Inner(none, none, g, -g, dot(g, g), 0, np.False_, np.False_)
+    start = InnerRegion(none, none, g, -g, dot(g, g), 0, np.False_, np.False_)
     most = 2 * g.shape[0] + 10
     s = while_loop(lambda s: ~s.done & (s.k < most), step, start)
     return s.p, -(dot(g, s.p) + 0.5 * dot(s.p, s.Hp)), s.edge

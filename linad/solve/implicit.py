@@ -17,6 +17,7 @@ Source: A. Griewank, A. Walther, "Evaluating Derivatives", 2nd edition, 2008, se
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,14 @@ from linad.core.former_names import class_from
 from linad.core.marks import outside_of_traces
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape, is_inexact, size_of
-from linad.errors import ConvergenceError, DTypeError, OutputError, ShapeError, TreeError
+from linad.errors import (
+    ConvergenceError,
+    DTypeError,
+    OutputError,
+    ShapeError,
+    TracerError,
+    TreeError,
+)
 from linad.operators.base import JacobianOperator
 from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.structured import Zero
@@ -236,13 +244,23 @@ def solution_wrt_x0(y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation) 
 def solution_wrt_theta(
     y: Any, x0: Any, theta: Any, *, equation: ImplicitEquation
 ) -> JacobianOperator:
-    def residual(theta: Any) -> Any:
-        x = np.zeros(y.shape, y.dtype, like=theta)  # of this trace too: g may write into
-        x[:] = y  # what it makes like x
-        return equation.residual(x, theta)
+    return -(Inverse(equation, y, theta) @ _in_theta(equation, y, theta))
 
-    J = linearize(residual, theta)[1]
-    return -(Inverse(equation, y, theta) @ J)
+
+def _in_theta(equation: ImplicitEquation, x: Any, theta: Any) -> JacobianOperator:
+    """J_θ. While x is plain, what g makes of it alone is no part of the derivative.
+
+    Only where g writes into an array that it has made like x, that has to belong to the trace.
+    """
+
+    def of_one_trace(theta: Any) -> Any:
+        within = np.zeros(x.shape, x.dtype, like=theta)
+        within[:] = x
+        return equation.residual(within, theta)
+
+    with suppress(TracerError):
+        return linearize(lambda theta: equation.residual(x, theta), theta)[1]
+    return linearize(of_one_trace, theta)[1]
 
 
 def _apply_inverse(t: Any, x: Any, theta: Any, *, equation: ImplicitEquation, adjoint: bool) -> Any:

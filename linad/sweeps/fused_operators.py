@@ -23,7 +23,7 @@ from linad.core.device_arrays import fetched
 from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Tape, needed
-from linad.errors import DeviceError, DTypeError, ShapeError
+from linad.errors import DTypeError, ShapeError
 from linad.operators.base import JacobianOperator
 from linad.operators.composites import Chain, Sum
 from linad.operators.matrices import Matrix
@@ -279,13 +279,10 @@ def applied_on_device(op: JacobianOperator, adjoint: bool, x: Any) -> Any:
         If its residuals are on the host, or it is not one program.
     ShapeError, DTypeError
     """
-    found: Any = _known(op) if op.compiled else ()
+    found = _known(op)
     program = _first(found[0]).program if found else None
     if program is None or not program.on_device:
-        raise DeviceError(
-            f"{op._label()} is applied to a vector on a device, and is not one program there: it "
-            f"has to be made of linad.linearize(linad.jit(f), x), x on the device; pass x.numpy()"
-        )
+        raise op._not_on_device()
     taken = op.out_shape if adjoint else op.in_shape
     dtype = op.out_dtype if adjoint else op.in_dtype
     n = size_of(taken)

@@ -14,6 +14,7 @@ from linad.operators.wrappers import SameMatrix
 from linad.transforms.linearize import LinearTrace, linearize_leaves
 from linad.transforms.record import (
     RecordTrace,
+    naming,
     recorded_inputs,
     recorded_outputs,
     user_line,
@@ -46,12 +47,8 @@ class Sourced(SameMatrix):
         super().__init__(op, op.out_shape, op.in_shape)
 
     def pullback(self, cotangent: Array) -> Array:
-        line = self.recorder.line
-        self.recorder.line = lambda: self.source
-        try:
+        with naming(self.source, [self.recorder]):
             return self.op.pullback(cotangent)
-        finally:
-            self.recorder.line = line
 
 
 @repeated

@@ -3,7 +3,8 @@
 import functools
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
@@ -67,6 +68,7 @@ class RecordTrace(Trace):
         self.template: RecordTrace | None = None  # which records in its place, for a while
         self.other_names: dict[Var, Var] = {}
         self.errors = Watch()
+        self.still_running: Callable[[], None] = _silent  # is called now and then
         self.line: Callable[[], Source | None] = user_line  # what an equation names as its source
 
     def input(self, value: Any) -> Tracer:
@@ -224,6 +226,24 @@ class RecordTrace(Trace):
     def detach(self, tracer: Tracer) -> Any:
         self.derives = True
         return self.apply(stop, (tracer,), {}) if is_inexact(tracer.dtype) else tracer
+
+
+def _silent() -> None:
+    """Who records does not say that it takes long."""
+
+
+@contextmanager
+def naming(source: Source | None, traces: Iterable[Trace]) -> Iterator[None]:
+    """Within, what recorders among these traces record names this line as its source."""
+    recorders = [t for t in traces if isinstance(t, RecordTrace)]
+    before = [t.line for t in recorders]
+    for t in recorders:
+        t.line = lambda: source
+    try:
+        yield
+    finally:
+        for t, line in zip(recorders, before, strict=True):
+            t.line = line
 
 
 def user_line() -> Source | None:

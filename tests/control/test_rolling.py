@@ -84,6 +84,16 @@ def two_back(x):
     return np.sum(b)
 
 
+def loop_in_a_loop(x):
+    y, path = x, []
+    for k in range(6):
+        h = 0.1 * x[0] / (k + 1)
+        for _ in range(20):
+            y = step(y * (1 - h), x)
+        path.append(y)
+    return np.sum(np.stack(path) ** 2)
+
+
 PROGRAMS = [
     plain,
     with_rows,
@@ -155,6 +165,34 @@ def test_long_functions_are_differentiated_as_loops():
     g(X)
     np.testing.assert_allclose(g(X), linad.grad(f)(X), rtol=1e-9)
     assert len(linad.explain(linad.grad(f))(X).steps) < 100
+
+
+def test_loop_in_a_loop_is_one_of_two_levels():
+    rolled = rolled_tape(loop_in_a_loop)[1]
+    loops = [e.primitive for e in rolled.equations if isinstance(e.primitive, Repeat)]
+    inner = [e.primitive for e in loops[0].body.tape.equations if isinstance(e.primitive, Repeat)]
+    assert [loop.n for loop in (*loops, *inner)] == [6, 20]
+    for x in (X, X * 1.1):
+        np.testing.assert_allclose(rolled(x), loop_in_a_loop(x), rtol=1e-12)
+    expected = linad.grad(loop_in_a_loop)(X)
+    np.testing.assert_allclose(linad.grad(rolled)(X), expected, rtol=1e-10)
+
+
+def test_arrays_that_are_written_in_loops_are_not_kept_whole():
+    def f(x):
+        y = np.zeros(101, like=x)
+        y[0] = x[0]
+        for k in range(5):
+            h = 0.1 * x[1] / (k + 1)
+            for j in range(20 * k, 20 * k + 20):
+                a = np.sin(y[j]) * h + x[2] * y[j]
+                y[j + 1] = np.cos(a) + np.tanh(a * a) * np.exp(-a) - 0.1 * np.sqrt(1 + a * a)
+        return np.sum(y * y)
+
+    rolled = rolled_tape(f)[1]
+    for loop in [e.primitive for e in rolled.equations if isinstance(e.primitive, Repeat)]:
+        assert loop.body.carry_bytes < 8 * 101
+    np.testing.assert_allclose(linad.grad(rolled)(X), linad.grad(f)(X), rtol=1e-10)
 
 
 def test_guard_of_a_loop_still_decides():

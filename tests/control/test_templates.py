@@ -52,6 +52,21 @@ def other_number_late(x):
     return np.sum(y)
 
 
+def other_numbers_for_a_while(x):
+    y, w = x, np.array([0.1, 0.2, 0.3])
+    for k in range(N):
+        y = step(y, x) * (0.8 if 60 <= k < 90 else 0.9) + (w * 2 if k % 50 == 49 else w)
+        y = y * (2 if k > 80 else 3) * np.float32(0.25 if k % 40 else 0.3)
+    return np.sum(y)
+
+
+def other_kind_of_number_late(x):
+    y = x
+    for k in range(N):
+        y = step(y, x) * (1 if k < 100 else 1.1)
+    return np.sum(y)
+
+
 def other_sign_of_zero_late(x):
     y = x
     for k in range(N):
@@ -291,6 +306,8 @@ LOOPS = [
     other_operation_late,
     other_place_late,
     other_number_late,
+    other_numbers_for_a_while,
+    other_kind_of_number_late,
     other_sign_of_zero_late,
     numbers_that_change,
     places_that_move,
@@ -337,6 +354,26 @@ def test_one_loop_of_all_repetitions():
     (whole,) = [e for e in variant.rolled.equations if isinstance(e.primitive, Repeat)]
     assert whole.primitive.n == N
     assert len(variant.rolled.equations) < 10
+
+
+@pytest.mark.parametrize("f", [other_number_late, other_numbers_for_a_while])
+def test_constants_that_change_late_are_rows_of_one_loop(f):
+    (loop,) = [e for e in _recorded(f, X).rolled.equations if isinstance(e.primitive, Repeat)]
+    assert loop.primitive.n >= N - 1
+
+
+def test_operations_that_are_handed_back_keep_their_lines():
+    def f(x):
+        for _ in range(12):
+            h = x[0] * 0.1
+            for _ in range(9):
+                x = step(x, x) * h + np.cos(x * 0.1)
+                x = x * 0.9
+        return np.sum(x)
+
+    tape = _recorded(f, X).tape
+    lines = {e.source.lineno for e in tape.equations if e.primitive.name == "cos"}
+    assert len(lines) == 1
 
 
 def test_memory_does_not_grow_with_the_repetitions():

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 import linad
-from linad.core import tree
+from linad.core import patience, tree
 from linad.errors import DTypeError, OutputError, TracerError, UnsupportedError
 
 
@@ -851,3 +851,18 @@ class TestPickling:
         K = pickle.loads(pickle.dumps(J))
         np.testing.assert_array_equal(K.T @ x, J.T @ x)
         np.testing.assert_array_equal(K @ x, J @ x)
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_recording_that_takes_long_says_so_once(capsys, monkeypatch, progress):
+    def model(x):
+        for k in range(400):
+            x = np.sin(x) * np.cos(x) + (x if k % 7 else x * x)
+        return x
+
+    monkeypatch.setattr(patience, "SECONDS", 0.0)
+    with linad.config(progress=progress):
+        linad.jit(model)(np.ones(2))
+    said = capsys.readouterr().err
+    assert said.count("linad: recording model: ") == progress
+    assert ("linad.scan" in said) is progress

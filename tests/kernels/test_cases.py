@@ -6,14 +6,14 @@ from kernel_cases import CASES
 from kernel_checks import check
 
 import linad
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 
 @pytest.fixture
 def as_python(monkeypatch):
     """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -45,7 +45,7 @@ def test_arrays_of_their_own_may_hold_anything_before(name, checkpoints, as_pyth
         return [*linad.grad(f)(x), *hv]
 
     expected = gradients()
-    scratch = calls.ProgramCall.scratch
+    scratch = running.RunnableProgram.scratch
 
     def poisoned(self, given):
         made = scratch(self, given)
@@ -53,6 +53,6 @@ def test_arrays_of_their_own_may_hold_anything_before(name, checkpoints, as_pyth
             a[...] = np.nan if a.dtype == float else 1000
         return made
 
-    monkeypatch.setattr(calls.ProgramCall, "scratch", poisoned)
+    monkeypatch.setattr(running.RunnableProgram, "scratch", poisoned)
     for a, b in zip(gradients(), expected, strict=True):
         np.testing.assert_array_equal(a, b)

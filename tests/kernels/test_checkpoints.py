@@ -5,7 +5,7 @@ import pytest
 
 import linad
 from linad.errors import ArgumentError, KernelError
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 
@@ -49,7 +49,7 @@ def objective(kernel, steps):
 @pytest.fixture
 def as_python(monkeypatch):
     """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", [exchanged, in_place])
@@ -75,7 +75,7 @@ def test_fields_that_are_kept(as_python):
     (adjoint,) = kernel.last.call._derivatives.values()
     states = [k for n, k in adjoint.program.kinds.items() if "_kept" in n]
     assert [k.ndim for k in states] == [3, 3]  # the copy and the sum keep nothing
-    assert sum(adjoint.sizes) / u.size + 2 * 10 <= 3 * np.sqrt(100)
+    assert sum(adjoint.serial.sizes) / u.size + 2 * 10 <= 3 * np.sqrt(100)
 
 
 @pytest.mark.full

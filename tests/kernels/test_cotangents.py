@@ -6,7 +6,7 @@ from kernel_cases import CASES
 from kernel_checks import is_float
 
 import linad
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 NAMES = ["heat", "conjugate_gradients", "levinson", "soft_dtw", "finite_volumes", "kalman", "rk4"]
@@ -14,7 +14,7 @@ NAMES = ["heat", "conjugate_gradients", "levinson", "soft_dtw", "finite_volumes"
 
 @pytest.fixture
 def as_python(monkeypatch):
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 def results_of(name, checkpoints=0):

@@ -84,9 +84,9 @@ def test_own_arrays_are_kept_where_their_lengths_follow_from_those_of_arguments(
     np.testing.assert_allclose(linad.jit(linad.grad(f))(x, n), expected, rtol=1e-13)
     (adjoint,) = filtered.last.call._derivatives.values()
     assert len(adjoint.program.rooms) == 2  # b and its cotangent; the length of a is an argument
-    before = adjoint._free[(3,), (3,)][0]
+    before = adjoint.serial.free[(3,), (3,)][0]
     linad.grad(f)(x, n)
-    assert adjoint._free[(3,), (3,)][0] is before
+    assert adjoint.serial.free[(3,), (3,)][0] is before
 
 
 @pytest.mark.compiles
@@ -282,11 +282,11 @@ def test_a_second_process_compiles_nothing(tmp_path):
 
 def test_slopes_agree_with_the_rules_of_linad(monkeypatch):
     """The table of derivatives of kernels says what the rules for NumPy's functions say."""
-    from linad.kernels import calls
+    from linad.kernels import running
     from linad.kernels.compiling import python_function
     from linad.kernels.expressions import FUNCTIONS
 
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
     numpys = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
     numpys |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "min": "minimum"}
     numpys |= {"max": "maximum"}

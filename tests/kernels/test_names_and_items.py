@@ -7,7 +7,7 @@ import pytest
 from kernel_checks import check_small
 from numba import njit
 
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 
@@ -397,7 +397,7 @@ KERNELS = [
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch):
     """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", KERNELS)

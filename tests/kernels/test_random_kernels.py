@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 import linad
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 
@@ -239,7 +239,7 @@ def check(seed, hessian=False, writer=Writer):
 @pytest.fixture
 def as_python(monkeypatch):
     """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("seed", range(25))

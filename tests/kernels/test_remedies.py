@@ -9,7 +9,7 @@ import scipy.special
 
 import linad
 from linad.errors import KernelError
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 AT_DECORATION = {
@@ -75,7 +75,7 @@ TAKEN = {
 
 @pytest.mark.parametrize("line", TAKEN)
 def test_arguments_that_are_taken_as_numpy_takes_them(line, monkeypatch):
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
     kernel = linad.kernel(written(line))
     x, a = np.array([0.31, 0.52, 0.77, 0.95]), np.array([[1.2, 0.3], [0.4, 0.9]])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from kernel_checks import check_small
 
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function
 
 
@@ -350,7 +350,7 @@ KERNELS = [
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch):
     """Generated functions run as Python functions, uncompiled."""
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
 
 
 @pytest.mark.parametrize("function", KERNELS)

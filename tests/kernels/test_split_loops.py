@@ -5,7 +5,7 @@ import pytest
 from kernel_checks import check
 
 import linad
-from linad.kernels import calls
+from linad.kernels import running
 from linad.kernels.compiling import python_function, source_of
 from linad.kernels.split_loops import PARTS
 
@@ -68,27 +68,27 @@ def adjoint_of(function, arguments):
 
 @pytest.mark.parametrize("function", CASES)
 def test_derivatives(function, monkeypatch):
-    monkeypatch.setattr(calls, "compiled", lambda program, error_model: python_function(program))
+    monkeypatch.setattr(running, "compiled", lambda program, error_model: python_function(program))
     check(function, CASES[function])
 
 
 @pytest.mark.parametrize("function", [exchanged, downward, at_places_that_are_read])
 def test_split(function):
     call = adjoint_of(function, CASES[function])
-    assert PARTS in source_of(call.compilable)
+    assert PARTS in source_of(call.serial.program)
     assert PARTS not in source_of(call.program)  # what is differentiated, and shown
 
 
 @pytest.mark.parametrize("function", [with_a_number_handed_on, read_in_the_loop])
 def test_not_split(function):
     call = adjoint_of(function, CASES[function])
-    assert call.compilable is call.program
+    assert call.serial.program is call.program
 
 
 def test_a_loop_over_seeds_is_not_split():
     made = linad.kernel(in_columns).specialized((RNG.random((4, 3)), np.zeros(4)))
     call = made.call.adjoint_for_seeds(made.floats())
-    assert call.compilable is call.program
+    assert call.serial.program is call.program
 
 
 @pytest.mark.compiles
@@ -100,7 +100,7 @@ def test_compiled_loops_are_those_in_python(n):
     found = call(*given)
     in_python = python_function(call.program)
     expected = [np.array(a) if isinstance(a, np.ndarray) else a for a in given]
-    rooms = [np.empty(s) for s in call.shapes_of_rooms(*given)]
+    rooms = [np.empty(s) for s in call.serial.shapes_of_rooms(*given)]
     in_python(*expected, *rooms, np.empty(9), np.zeros(1, int))
     for k, a in zip(call.overwrites, found, strict=True):
         np.testing.assert_allclose(a, expected[k], rtol=1e-11, atol=1e-13)

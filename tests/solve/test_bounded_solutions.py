@@ -54,6 +54,11 @@ def test_traced_bounds(solution):
     expected = np.zeros((4, 2, 4))
     expected[0, 1, 0] = expected[1, 0, 1] = 1.0
     np.testing.assert_allclose(J, expected, atol=1e-12)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("solution", [nearest, fitted])
+def test_traced_bounds_in_programs(solution):
     run = linad.jit(lambda top: solution(A, bounds=(0.0, top)))
     for top in (0.9, 0.9, 0.7, 0.55):
         np.testing.assert_allclose(run(top), np.clip(A, 0.0, top), atol=1e-8)

@@ -7,6 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from linad.sweeps.cpu.any_order import any_order, mark_loop
 from linad.sweeps.cpu.kernel_arrays import Array
 from linad.sweeps.cpu.kernel_expressions import Expressions
 from linad.sweeps.cpu.kernel_numbers import INT64, Number
@@ -117,7 +118,11 @@ class Scope(Expressions):
 
     def _for(self, statement: ast.For) -> None:
         builder = self.kernel.builder
-        low, high, step, sign = self._range(statement.iter)
+        numbers = statement.iter
+        assert isinstance(numbers, ast.Call)
+        free = self.value(numbers.func) is any_order
+        low, high, step, sign = self._range(numbers.args[0] if free else numbers)
+        known = len(builder.function.blocks)
         at = cgutils.alloca_once(builder, INT64)
         builder.store(low, at)
         names = ("test", "body", "following", "after")
@@ -144,6 +149,8 @@ class Scope(Expressions):
             builder.assume(builder.icmp_signed(sign, counter, high))
         self._assign_to(statement.target, Number(counter, types.int64))
         self._body(statement.body, Loop(following, after))
+        if free:
+            mark_loop(builder.module, following.terminator, builder.function.blocks[known:])
 
     def _body(self, statements: Sequence[ast.stmt], loop: Loop) -> None:
         """Write what a loop repeats, and go on after it."""

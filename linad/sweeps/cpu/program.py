@@ -87,14 +87,14 @@ class CpuProgram(SweepProgram):
         threads = settings().threads
         if workspace.threads < threads:
             workspace.make_room(threads)
-        with _crew_class()(workspace.code, threads) as crew:
+        with crew_class()(workspace.code, threads) as crew:
             if self.straight:
                 return crew.enter(workspace.header, arrays)
             return workspace.run_in_parts(arrays, crew.sweep)
 
 
 @functools.cache
-def _crew_class() -> Any:
+def crew_class() -> Any:
     """The class of crews, whose module compiles what helpers run."""
     with compiling:
         from linad.sweeps.cpu.threads import Crew

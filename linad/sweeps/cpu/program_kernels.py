@@ -13,12 +13,12 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from linad.core.patience import Patience
 from linad.core.settings import settings
 from linad.sweeps.cpu import kernel_cache as cache
 
@@ -27,9 +27,6 @@ Wanted = tuple[str, bool]
 
 MANY = 60
 """New kernels from which another process is worth its start; and for each one more."""
-
-PATIENCE = 2.0
-"""Seconds after which it is said that something is being compiled."""
 
 LONGEST = 60.0
 """Seconds that are waited for a kernel of another process."""
@@ -70,25 +67,21 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
 
 
 class Announcement:
-    """Says once, on the standard error, that compiling takes longer than one waits in silence."""
+    """Says once that compiling takes longer than one waits in silence."""
 
     def __init__(self, name: str, count: int) -> None:
         self.name, self.count = name, count
-        self.started = time.perf_counter()
-        self.said = not settings().progress
+        self.patience = Patience()
 
     def after(self, done: int) -> None:
         """Take note of kernels that are compiled, or being compiled."""
-        seconds = time.perf_counter() - self.started
-        if self.said or seconds < PATIENCE or done == self.count:
+        seconds = self.patience.spent()
+        if seconds is None or done == self.count:
             return
-        self.said = True
         folder = cache.folder()
         kept = "" if folder is None else f"; they are kept in {folder}"
-        print(
-            f"linad: compiling {self.name}: {done} of {self.count} kernels in {seconds:.0f} s"
-            f"{kept} (linad.config(progress=False) prints nothing)",
-            file=sys.stderr,
+        self.patience.say(
+            f"compiling {self.name}: {done} of {self.count} kernels in {seconds:.0f} s{kept}"
         )
 
 

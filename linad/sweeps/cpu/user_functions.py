@@ -23,11 +23,14 @@ from linad.sweeps.places import Place, new_place
 CALL = "def kernel(p, start, stop):\n    return call_kernel(operand(p, 0), p + 8, start, stop)\n"
 
 
-def operands_of(lowering: Any, eqn: Equation) -> tuple[list[Any], list[Place]] | None:
-    """The words of a call's operands, and where these are; None if kernels do not know some."""
+def operands_of(lowering: Any, eqn: Equation, form: Any) -> tuple[list[Any], list[Place]] | None:
+    """The words of a call's operands, and where these are; None if kernels do not know some.
+
+    ``form`` is what is called: it has a ``function``, and makes ``scratch`` arrays for it.
+    """
     call: Any = eqn.primitive
     places = [lowering.place_of(a) for a in eqn.inputs]
-    scratch = [new_place(a.shape, a.dtype) for a in call.scratch(places)]
+    scratch = [new_place(a.shape, a.dtype) for a in form.scratch(places)]
     if not all(size_of(p.shape) for p in (*places, *scratch)):
         return None
     if any(name_of_dtype(p.dtype) is None for p in (*places, *scratch)):
@@ -38,7 +41,7 @@ def operands_of(lowering: Any, eqn: Equation) -> tuple[list[Any], list[Place]] |
         lowering.copy(target, places[k])
         arguments[k] = target
     arguments += scratch
-    dtypes = getattr(call.function, "dtypes", [place.dtype for place in arguments])
+    dtypes = getattr(form.function, "dtypes", [place.dtype for place in arguments])
     words: list[Any] = []
     for k, dtype in enumerate(dtypes):
         if arguments[k].dtype != dtype:
@@ -56,19 +59,26 @@ def overwrites_numbers(eqn: Equation) -> bool:
 
 def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction that calls the function, if it is compiled and its types are known."""
-    function = eqn.primitive.function  # type: ignore[attr-defined]
+    call: Any = eqn.primitive
+    form = call.form([lowering.place_of(a) for a in eqn.inputs])
+    function = form.function
     if not (hasattr(function, "source") or hasattr(function, "py_func")):
         return False
-    found = None if overwrites_numbers(eqn) else operands_of(lowering, eqn)
+    found = None if overwrites_numbers(eqn) else operands_of(lowering, eqn, form)
     if found is None:
         return False
     words, places = found
+    if hasattr(function, "phases"):
+        entries = max([size_of(p.shape) for p in places])
+        for source, pieces, work in function.phases:
+            lowering.emit(source, pieces, words, f"call of {call.name}", work * entries)
+        return True
     if hasattr(function, "source"):
         source = function.source
     else:
         described = tuple([(place.dtype, len(place.shape)) for place in places])
         source, words = CALL, [_entry(function, described).address, *words]
-    lowering.emit(source, 1, words, f"call of {eqn.primitive.name}")
+    lowering.emit(source, 1, words, f"call of {call.name}")
     return True
 
 

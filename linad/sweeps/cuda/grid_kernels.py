@@ -126,7 +126,7 @@ def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instruction of a call, if kernels know the dtypes of its operands."""
     call: Any = eqn.primitive
     function: GridKernel = call.function
-    found = operands_of(lowering, eqn)
+    found = operands_of(lowering, eqn, call)
     if found is None:
         return False
     words, places = found

@@ -72,7 +72,7 @@ class CudaTarget(Target):
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive: Any = eqn.primitive
         if hasattr(primitive, "overwrites"):
-            users = grid_kernels if hasattr(primitive.function, "over") else user_kernels
+            users = grid_kernels if hasattr(primitive.serial.function, "over") else user_kernels
             return users.lower(lowering, eqn)
         if hasattr(primitive, "lower_into"):  # it knows how
             return bool(primitive.lower_into(lowering, eqn))

@@ -18,6 +18,7 @@ room than it did so far. Kernels that make arrays of a length that only they kno
 import ast
 import functools
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -44,6 +45,9 @@ KNOWN = {
 }
 """What kernels may call of these modules on a device."""
 
+IN_ANY_ORDER = re.compile(r"in any_order\((.*)\):$", re.MULTILINE)
+"""What the CPU is told of a loop, and what is found here without."""
+
 OWN = "u_"
 """What the names of a user's variables begin with, so that they are none of a kernel's."""
 
@@ -54,14 +58,15 @@ class RefusedError(Exception):
 
 def lower(lowering: Any, eqn: Equation) -> bool:
     """Add the instructions of a call of a kernel, if there are any for a device."""
-    function: Any = eqn.primitive.function  # type: ignore[attr-defined]
+    form: Any = eqn.primitive.serial  # type: ignore[attr-defined]
+    function = form.function
     if not hasattr(function, "source"):
         return False
     try:
         kernels = device_kernels(function.source)
     except RefusedError:
         return False
-    found = None if overwrites_numbers(eqn) else operands_of(lowering, eqn)
+    found = None if overwrites_numbers(eqn) else operands_of(lowering, eqn, form)
     if found is None:
         return False
     words, places = found
@@ -80,7 +85,7 @@ def device_kernels(source: str) -> tuple[tuple[str, bool], ...]:
     RefusedError
         If there are none.
     """
-    (tree,) = ast.parse(source).body
+    (tree,) = ast.parse(IN_ANY_ORDER.sub(r"in \1:", source)).body
     assert isinstance(tree, ast.FunctionDef)
     checked, arrays, body = _parts(tree.body)
     names = {

@@ -100,7 +100,7 @@ def test_other_arrays_are_refused():
             s += x[i]
         return s
 
-    program = total.specialized((np.ones(3),)).call.function
+    program = total.specialized((np.ones(3),)).call.serial.function
     for x in (np.ones((3, 1)), np.ones(6)[::2], np.ones(3, "f4")[:, None]):
         with pytest.raises(TypeError, match="other arrays"):
             program(x, np.zeros(1))

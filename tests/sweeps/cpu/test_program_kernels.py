@@ -6,6 +6,7 @@ from collections import deque
 import pytest
 
 import linad
+from linad.core import patience
 from linad.core.compiler_lock import compiling
 from linad.sweeps.cpu import kernel_cache as cache, program_kernels
 from linad.sweeps.cpu.program_kernels import Helper, addresses_of, runs_python
@@ -98,7 +99,7 @@ class TestHelper:
 class TestAnnouncement:
     @pytest.mark.parametrize("progress", [True, False])
     def test_is_made_once(self, folder, capsys, monkeypatch, progress):
-        monkeypatch.setattr(program_kernels, "PATIENCE", 0.0)
+        monkeypatch.setattr(patience, "SECONDS", 0.0)
         with linad.config(progress=progress):
             addresses_of(wanted(41, 42, 43), "model")
         said = capsys.readouterr().err
@@ -109,6 +110,6 @@ class TestAnnouncement:
     def test_what_is_there_needs_none(self, folder, capsys, monkeypatch):
         with linad.config(progress=True):
             addresses_of(wanted(51, 52), "model")
-            monkeypatch.setattr(program_kernels, "PATIENCE", 0.0)
+            monkeypatch.setattr(patience, "SECONDS", 0.0)
             addresses_of(wanted(51, 52), "model")
         assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""What generated functions call in Python: the growth of a stack."""
+"""What generated functions call, in Python: the growth of a stack, and loops in any order."""
 
 import numpy as np
 
@@ -8,3 +8,8 @@ def grown(stack: np.ndarray, needed: int) -> np.ndarray:
     new = np.empty(max(2 * stack.size, needed), stack.dtype)
     new[: stack.size] = stack
     return new
+
+
+def any_order(numbers: range) -> range:
+    """The numbers of a loop whose turns do not depend on each other."""
+    return numbers
