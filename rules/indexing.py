@@ -20,7 +20,7 @@ from linad.core.dispatch import implements
 from linad.core.indices import WHOLE, BasicIndex, Index, canonical
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive, Traced, innermost_trace
-from linad.core.shapes import Shape, normalize_axis
+from linad.core.shapes import Shape, normalize_axis, size_of
 from linad.core.ufunc_keywords import refuse_out
 from linad.core.view_regions import repeats
 from linad.errors import ShapeError
@@ -252,6 +252,8 @@ def take(
         picked = picked.astype(np.intp)
     if not np.can_cast(picked.dtype, np.intp, "same_kind"):
         raise TypeError(f"take: indices must be integers, got dtype {picked.dtype}")
+    if not size_of(a.shape[:axis]) and picked.size:  # no lane is taken from: any index will do
+        return np.reshape(a, a.shape[:axis] + picked.shape + a.shape[axis + 1 :])
     y = along(a, axis, _within(picked.astype(np.intp), a.shape[axis], mode))
     # An index leaves the axes of an array of integers in front in memory, take does not.
     return laid_out(y, "C", "take") if y.ndim > 1 else y

@@ -20,7 +20,7 @@ from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
-from linad.core.shapes import check_function, is_inexact, name_of
+from linad.core.shapes import Shape, check_function, is_inexact, name_of
 from linad.core.tape import GUARDS, Equation, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
@@ -180,10 +180,24 @@ class RecordTrace(Trace):
             equation = Equation(write_moving, inputs, {"region": region.inner}, (var,), self.line())
         else:
             params = {"region": region}
-            equation = Equation(write_region, (root._node, node), params, (var,), self.line())
+            before = root._node
+            if region.covers(root.size):  # nothing is left of what was there, nor of its slopes
+                before = self._in_shape(node, root.shape)
+            equation = Equation(write_region, (before, node), params, (var,), self.line())
         write_value(root, region, value)
         self.equations.append(equation)
         root._node = var
+
+    def _in_shape(self, node: Any, shape: Shape) -> Any:
+        """A value that is an operand of an equation, in another shape of as many entries."""
+        if node.shape == shape:
+            return node
+        if not isinstance(node, Var):
+            return node.reshape(shape)
+        var = Var(next(self.numbers), shape, node.dtype)
+        same = Primitive.registry["reshape"]
+        self.equations.append(Equation(same, (node,), {"shape": shape}, (var,), self.line()))
+        return var
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         refresh_node(tracer)

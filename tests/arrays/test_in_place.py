@@ -1179,3 +1179,19 @@ def test_one_entry_of_flat_takes_a_number(index):
                 assert type(y) is type(expected)
             else:
                 np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("into", [np.atleast_1d, np.ravel, np.transpose, np.flip])
+def test_nothing_is_left_of_what_is_written_over(into):
+    """Its slopes count for nothing, be they infinite: in any order, compiled or not."""
+
+    def f(x):
+        y = np.hypot(np.array([[0.0, 1.0], [2.0, 0.0]]), x)
+        into(y)[:] = x**2
+        return np.sum(y)
+
+    for g in (f, linad.jit(f), linad.jit(linad.jit(f))):
+        for _ in range(2):
+            assert linad.grad(g)(0.0) == 0.0
+            assert linad.hvp(g, (0.0,), (1.0,)) == 8.0
+            assert linad.jit(linad.grad(linad.grad(g)))(0.0) == 8.0

@@ -300,3 +300,20 @@ def test_seeds_and_new_axes(index):
     seeds = np.random.default_rng(0).standard_normal((4, *np.shape(y)))
     for seed, pulled in zip(seeds, J.pullback(seeds), strict=True):
         np.testing.assert_allclose(pulled, J.pullback(seed), rtol=1e-14)
+
+
+@pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+@pytest.mark.parametrize("index", [[[0, 1], [1, 0]], [5], [], 0])
+def test_take_from_no_lanes(index, mode):
+    """Where there is no lane, NumPy does not look at the indices, either."""
+    for shape in ((0, 0), (0, 2)):
+        expected = np.take(np.zeros(shape), index, axis=1, mode=mode)
+
+        def f(x):
+            return np.take(x, index, axis=1, mode=mode)
+
+        for g in (f, linad.jit(f)):
+            for _ in range(2):
+                y, J = linad.linearize(g, np.zeros(shape))
+                assert y.shape == expected.shape
+                assert J.shape == (0, 0)

@@ -13,7 +13,6 @@ from linad.scipy import (
     interpolate,
     linalg,
     ndimage,
-    optimize,
     signal,
     sparse,
     special,
@@ -51,9 +50,6 @@ WRONG = {
         x[0] * np.diag(np.arange(6.0)), 2, return_eigenvectors="x"
     ),
     "scipy.signal.welch: window by position": lambda x: signal.welch(x, 1.0, 2.5, 4)[1],
-    "scipy.optimize.fmin_bfgs: args": lambda x: optimize.fmin_bfgs(
-        lambda z: np.sum((z - x) ** 2), np.zeros(6), args=[], disp=False
-    ),
 }
 
 
