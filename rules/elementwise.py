@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.refusing import instead_of_ufunc
 from linad.core.array_type import Array
 from linad.core.dispatch import UFUNC_METHODS, UFUNCS
 from linad.core.primitive import Primitive
@@ -92,9 +93,10 @@ def NO_SLOPE(y: Any, *args: Any) -> Any:
 
 def _refusal(name: str, i: int, argument: str) -> Any:
     def rule(y: Any, *args: Any) -> JacobianOperator:
+        remedy = "pass a number or array that does not depend on what you differentiate in"
         raise MissingRuleError(
-            f"{name}: the derivative in argument {i}, {argument}, has no closed form; pass a "
-            f"number or array that does not depend on what you differentiate in"
+            f"{name}: the derivative in argument {i}, {argument}, has no closed form; "
+            f"{instead_of_ufunc(remedy)}"
         )
 
     return rule

@@ -15,6 +15,7 @@ derivative 0.
 operand: both are composed from other primitives. ``dtype=`` casts before the reduction.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -337,6 +338,11 @@ def as_first(ufunc: Any, y: Any, x: Any) -> Any:
     return y.astype(x.dtype) if ufunc is np.subtract and x.dtype.kind in "iu" else y
 
 
+@functools.cache
+def _dtype_of_loop(ufunc: Any, dtype: Any) -> Any:
+    return ufunc.accumulate(np.zeros(1, dtype)).dtype
+
+
 def as_operand(ufunc: Any, a: Any) -> Any:
     """What is reduced or accumulated, in the dtype that NumPy does it in: quotients of integers are
     floats.
@@ -346,7 +352,7 @@ def as_operand(ufunc: Any, a: Any) -> Any:
     TypeError
         From NumPy, where it has none: differences of booleans.
     """
-    return cast(a, ufunc.accumulate(np.zeros(1, a.dtype)).dtype)
+    return cast(a, _dtype_of_loop(ufunc, a.dtype))
 
 
 def _first_against_rest(ufunc: Any, rest: Any) -> None:

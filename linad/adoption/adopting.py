@@ -23,7 +23,7 @@ from linad.adoption.sweep import (
 )
 from linad.arrays.traces import running_trace
 from linad.core.adopted import CODES, SPACES, WATCHERS, RunAgain
-from linad.core.callers import ENGINES, is_installed, warn_user
+from linad.core.callers import ENGINES, is_installed, package_of_file, warn_user
 from linad.core.renaming import check_version
 from linad.errors import AdoptionWarning, ArgumentError
 
@@ -50,6 +50,7 @@ class Watcher:
         self.automatic = 0
         self.own: set[int] = set()  # of modules, those that are the user's own
         self.deepened: set[tuple[int, str]] = set()
+        self.unnamed: dict[int, str] = {}  # packages of globals that ``exec`` was given
         self.users = 0
         self._seen = 0
 
@@ -79,7 +80,9 @@ class Watcher:
             return
         del self.packages[name]
         for key, space in list(SPACES.items()):
-            if not self._belongs(space.get("__name__", "")):
+            name = self.unnamed.get(key) or space.get("__name__", "")
+            if key in self.modules and not self._belongs(name):
+                self.unnamed.pop(key, None)
                 self.modules.pop(key).undo()
                 forget()
                 del SPACES[key]
@@ -120,6 +123,16 @@ class Watcher:
         forget()
         changes = self.modules[key]
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
+
+    def _adopt_unnamed(self, frame: Any) -> bool:
+        """Adopt what a package runs of its files by ``exec``; whether a frame does."""
+        space, package = frame.f_globals, package_of_file(frame.f_code.co_filename)
+        if space.get("__name__") or not self._belongs(package):
+            return False
+        self.unnamed[id(space)] = package
+        SPACES[id(space)] = space
+        self.modules.update(sweep({id(space): space}))
+        return True
 
     def _adopt_late(self, key: int) -> bool:
         """Adopt what a module of the user's own has defined since; whether there was anything."""
@@ -165,7 +178,7 @@ class Watcher:
                 key = id(frame.f_globals)
                 if key in self.own and self._adopt_late(key):  # a lambda, or what it decorates
                     again = True
-                elif key in self.modules:
+                elif key in self.modules or self._adopt_unnamed(frame):
                     again |= self._deepen(key, frame.f_code.co_filename)
         if again:
             trace.marks.clear()

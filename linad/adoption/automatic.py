@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from linad.core.callers import AWARE, is_installed
+from linad.core.callers import AWARE, is_installed, package_of
 from linad.core.failures import is_from_compiled
 from linad.errors import LinadError
 
@@ -14,8 +14,7 @@ NEVER = AWARE | {"matplotlib", "cupy", "jax", "torch", "llvmlite", "pytest", "IP
 
 def adoptable(frame: Any) -> str:
     """The installed package whose code a frame runs; "" for code that is never adopted so."""
-    name: str = frame.f_globals.get("__name__") or ""
-    package = name.partition(".")[0]
+    package = package_of(frame)
     if package in NEVER or package in sys.stdlib_module_names or package == "__main__":
         return ""
     return package if is_installed(frame.f_code.co_filename) else ""

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from linad.adoption.forms import form_of
+from linad.adoption.form_table import form_of
 
 LOCK = threading.RLock()
 

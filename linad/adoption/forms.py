@@ -18,6 +18,8 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.form_table import FORMS, form_of, register
+from linad.adoption.masked import masked_arrays
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
@@ -26,9 +28,6 @@ from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
 from linad.numpy.strides import as_strided
 from linad.rules.creation import asarray
-
-FORMS: dict[int, tuple[Any, Any]] = {}
-"""Each original, by its id, and its form."""
 
 ALWAYS: set[int] = set()
 """Originals that are replaced wherever a function names them, and not only where it calls them."""
@@ -95,22 +94,6 @@ SEQUENCES = frozenset(
 """Functions of NumPy that take a list for something else than an array."""
 
 
-def form_of(value: Any) -> Any:
-    """The form of a value; the value itself where it has none."""
-    found = FORMS.get(id(value))
-    return value if found is None else found[1]
-
-
-def has_form(value: Any) -> bool:
-    """Whether a value has a form."""
-    return id(value) in FORMS
-
-
-def register(original: Any, form: Any) -> None:
-    """Make a form known."""
-    FORMS[id(original)] = original, form
-
-
 def _calling(original: Callable[..., Any]) -> Callable[..., Any]:
     """``map`` and its kind, which call what they are given first."""
 
@@ -155,10 +138,26 @@ def _register_numpy() -> None:
     ):
         forms[name] = array_maker(forms[name], name == "asanyarray")
     forms["polynomial"] = _register_module(np.polynomial, _of_polynomials())
+    forms["ma"] = _register_module(np.ma, {name: _of_masked(name) for name in np.ma.__all__})
     _register_module(np.lib.stride_tricks, {"as_strided": as_strided})
     _register_module(np, forms)
     for name in _MAKERS:
         ALWAYS.add(id(getattr(np, name)))
+
+
+def _of_masked(name: str) -> Any:
+    """What `numpy.ma` has by a name, while a trace runs that of its copy over traced arrays."""
+    original = getattr(np.ma, name)
+    if not callable(original) or name in ("MaskError", "MAError", "masked", "masked_singleton"):
+        return original
+
+    @functools.wraps(original, updated=())
+    def form(*args: Any, **kwargs: Any) -> Any:
+        if running_trace() is None:
+            return original(*args, **kwargs)
+        return getattr(masked_arrays(), name)(*args, **kwargs)
+
+    return form
 
 
 def _of_polynomials() -> dict[str, Any]:

@@ -20,8 +20,9 @@ import numpy as np
 
 from linad.adoption import promotion
 from linad.adoption.exchanges import PLAIN
-from linad.adoption.forms import form_of, has_form, picked
-from linad.adoption.objects import is_object
+from linad.adoption.form_table import form_of, has_form
+from linad.adoption.forms import picked
+from linad.adoption.objects import owner_of
 
 _NUMBERS = frozenset({int, float, complex, np.float64})  # which are never written into
 _HELPERS = {"kind": type, "numbers": _NUMBERS, "pick": picked, "form": form_of}
@@ -253,7 +254,7 @@ def compiled(file: str, space: dict[str, Any]) -> CompiledFile | None:
 
 def _compile(text: str, file: str, space: dict[str, Any]) -> CompiledFile | None:
     by_name = {name for name, value in space.items() if has_form(value)}
-    objects = {name for name, value in space.items() if is_object(value)}
+    objects = {name for name, value in space.items() if owner_of(value) is not None}
     try:
         parsed = ast.parse(text)
     except SyntaxError:  # not Python, but what a notebook or a template makes of it

@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.python_operators import has_own_arithmetic, refuse_arithmetic
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import running_trace
+from linad.core.adopted import WATCHERS
+from linad.core.dispatch import FOREIGN
 from linad.errors import UnsupportedError
 
 
@@ -65,8 +69,14 @@ class Held(np.lib.mixins.NDArrayOperatorsMixin):
         if owner is None:
             return result
         if isinstance(result, tuple):
-            return tuple([owner._like(y) for y in result])
-        return owner._like(result)
+            return tuple([owner._result(y, ufunc, inputs, k) for k, y in enumerate(result)])
+        return owner._result(result, ufunc, inputs, 0)
+
+    def _result(self, y: Any, ufunc: Any, inputs: Any, k: int) -> Any:
+        """The k-th result of a ufunc: as the class wraps results up, where it does."""
+        if type(self).__array_wrap__ is Held.__array_wrap__:
+            return self._like(y)
+        return self.__array_wrap__(y, (ufunc, inputs, k), False)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         result = func(*unwrapped(args), **unwrapped(kwargs))
@@ -106,6 +116,8 @@ _TYPE = type
 
 def _method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance_of_held(self):  # ``ndarray.ravel(x)``
+            return getattr(self, name)(*unwrapped(args), **unwrapped(kwargs))
         result = getattr(self._held, name)(*unwrapped(args), **unwrapped(kwargs))
         return self._like(result) if type(result) in (Tracer, np.ndarray) else result
 
@@ -162,6 +174,10 @@ def _made(cls: Any, array: Any, source: Any) -> Any:
 
 _REBASED: dict[type, type] = {np.ndarray: Held}
 _COPIED: dict[tuple[type, tuple[type, ...]], type] = {}
+
+MADE_ELSEWHERE: dict[type, Callable[[], type]] = {}
+"""Subclasses that another module makes again, and what gives the class made."""
+
 _NOT_COPIED = ("__dict__", "__weakref__", "__class__", "__init_subclass__", "__array_priority__")
 
 
@@ -176,9 +192,11 @@ def rebased(cls: Any) -> Any:
     """A class with `Held` where ndarray is among its bases; the class itself if it is not."""
     if not issubclass(cls, np.ndarray):
         return cls
+    if cls in MADE_ELSEWHERE:
+        return MADE_ELSEWHERE[cls]()
     if cls not in _REBASED:
         slots = vars(cls).get("__slots__")
-        if slots or issubclass(cls, (np.ma.MaskedArray, np.matrix, np.recarray, np.memmap)):
+        if slots or issubclass(cls, (np.matrix, np.recarray, np.memmap)):
             raise UnsupportedError(
                 f"view: a traced value cannot become a {cls.__module__}.{cls.__qualname__}, a "
                 f"subclass of numpy.ndarray {'with slots' if slots else 'that NumPy reads itself'};"
@@ -231,6 +249,23 @@ def view_as(x: Any, cls: type) -> Any:
     if cls is np.ndarray:
         return x.view()
     return _made(rebased(cls), x.view(), x)
+
+
+def _beside(ufunc: Any, *operands: Any) -> Any:
+    """A ufunc of a traced array and of what was made, before the derivative, with other bytes."""
+    first = next(x for x in operands if has_own_arithmetic(type(x)))
+    if not WATCHERS:
+        refuse_arithmetic(first, "an operand")
+    return ufunc(*[_remade(x) if x is first else x for x in operands])
+
+
+def _remade(x: Any) -> Any:
+    trace = running_trace()
+    kind = rebased(type(x))
+    return _made(kind, trace.constant(x.view(np.ndarray)), x) if trace is not None else x
+
+
+FOREIGN[np.ndarray] = _beside
 
 
 def array_maker(maker: Callable[..., Any], keeps: bool) -> Callable[..., Any]:

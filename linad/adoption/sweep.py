@@ -11,11 +11,13 @@ from typing import Any
 
 from linad.adoption.dispatchers import exchange, is_dispatcher, is_kind_of_dispatchers, python_of
 from linad.adoption.exchanges import SWITCH, Exchange
-from linad.adoption.forms import ALWAYS, form_of, has_form
+from linad.adoption.form_table import form_of, has_form
+from linad.adoption.forms import ALWAYS
 from linad.adoption.live_objects import live_objects_of
 from linad.adoption.source import deeper
 from linad.arrays.conversions import held
 from linad.arrays.traces import running_trace
+from linad.core.adopted import SPACES
 from linad.core.marks import running
 from linad.core.renaming import Use, renamed
 
@@ -239,12 +241,13 @@ def _of_space(space: Space, spaces: set[int]) -> Iterator[Exchange]:
             yield from _of_table(value)
         elif type(value) is tuple and (new := _exchanged(value)):
             yield _of_entry(space, name, value, new)
-        elif type(value) is functools._lru_cache_wrapper and _is_of(value, space):
+        elif type(value) is functools._lru_cache_wrapper and _is_adopted(value):
             yield _of_entry(space, name, value, _uncached(value))
 
 
-def _is_of(cached: Any, space: Space) -> bool:
-    return bool(cached.__wrapped__.__module__ == space.get("__name__"))
+def _is_adopted(cached: Any) -> bool:
+    """Whether the function that is cached is adopted; other modules may have imported it."""
+    return id(getattr(cached.__wrapped__, "__globals__", None)) in SPACES
 
 
 def _uncached(cached: Any) -> Callable[..., Any]:

@@ -46,6 +46,11 @@ def held(values: Any) -> bool:
     return False
 
 
+def bare(x: Any) -> Any:
+    """The array that an instance of a subclass of ndarray holds (`linad.adoption`); others stay."""
+    return x._held if getattr(type(x), "holds_array", False) else x
+
+
 def number(x: Any) -> Any:
     """A traced array of one entry as a number; others, and what is plain, stay."""
     if type(x) is not Tracer or x.size != 1:
@@ -58,6 +63,7 @@ def number(x: Any) -> Any:
 
 def to_float(x: Any = 0.0, /) -> Any:
     """As ``float``; a traced number stays traced."""
+    x = bare(x)
     if type(x) is not Tracer or x.dtype.kind not in "fc":
         return builtins.float(x)
     builtins.float(sample(x))  # raises for several entries, warns for a complex number
@@ -69,6 +75,7 @@ def to_float(x: Any = 0.0, /) -> Any:
 
 def to_complex(*args: Any, **kwargs: Any) -> Any:
     """As ``complex``; a traced number stays traced."""
+    args = tuple(map(bare, args))
     if kwargs or not held(args):
         return builtins.complex(*args, **kwargs)
     z = number(args[0]) * (1 + 0j)
@@ -77,6 +84,7 @@ def to_complex(*args: Any, **kwargs: Any) -> Any:
 
 def to_int(*args: Any, **kwargs: Any) -> Any:
     """As ``int``, which is constant between its steps, as ``np.floor`` is."""
+    args = tuple(map(bare, args))
     if args and type(args[0]) is Tracer:
         return builtins.int(args[0].decided, *args[1:], **kwargs)
     return builtins.int(*args, **kwargs)
@@ -138,6 +146,7 @@ def traced_math(original: Function, traced: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(bare, args))
         if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         with np.errstate(all="ignore"):
@@ -159,7 +168,10 @@ def _of_one_number(original: Function, traced: Function) -> Function:
 
     @functools.wraps(original)
     def function(x: Any, /) -> Any:
-        if type(x) is float or not held((x,)):
+        if type(x) is float:
+            return original(x)
+        x = bare(x)
+        if not held((x,)):
             return original(x)
         with np.errstate(all="ignore"):
             original(_concrete(x))  # for its errors
@@ -179,6 +191,7 @@ def decision(original: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(bare, args))
         if not held(args) or running_trace() is None:
             return original(*args, **kwargs)
         return original(*map(decided, args), **kwargs)

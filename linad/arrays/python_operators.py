@@ -16,14 +16,35 @@ from linad.errors import UnsupportedError
 _UNTRACED = {np.ndarray, float, int, np.float64}
 _PLAIN = (Traced, np.ndarray, np.generic, int, float, complex)
 OTHER_ARITHMETIC = (np.matrix, np.ma.MaskedArray)
+_OF_ARITHMETIC = ("__array_ufunc__", "__array_wrap__", "__mul__", "__rmul__", "__add__")
+
+
+_OWN: dict[type, bool] = {}  # what was found of a class before
+
+
+def has_own_arithmetic(kind: type) -> bool:
+    """Whether a subclass of ndarray calculates otherwise: with units, masks, or as matrices do."""
+    known = _OWN.get(kind)
+    if known is None:
+        is_subclass = issubclass(kind, np.ndarray) and not issubclass(kind, np.memmap)
+        known = _OWN[kind] = is_subclass and any(
+            [getattr(kind, name) is not getattr(np.ndarray, name) for name in _OF_ARITHMETIC]
+        )
+    return known
 
 
 def refuse_arithmetic(value: Any, name: str) -> None:
     """Raise: an array does not calculate as `numpy.ndarray` does."""
-    masked = isinstance(value, np.ma.MaskedArray)
+    kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    if isinstance(value, np.ma.MaskedArray):
+        remedy = "use a plain array: np.where(m.mask, 0.0, m.data)"
+    elif isinstance(value, np.matrix):
+        remedy = "use a plain array: np.asarray(A), and @"
+    else:
+        remedy = f"linad.adopt({package!r}) keeps what it carries; or use np.asarray of it"
     raise UnsupportedError(
-        f"{name} is a {type(value).__name__}, whose arithmetic linad does not differentiate; use a "
-        f"plain array: {'np.where(m.mask, 0.0, m.data)' if masked else 'np.asarray(A), and @'}"
+        f"{name} is a {kind.__name__}, whose arithmetic linad does not differentiate; {remedy}"
     )
 
 
@@ -32,9 +53,7 @@ def operand(other: Any) -> Any:
     if getattr(type(other), "holds_array", False):
         return NotImplemented  # a subclass of ndarray around a traced value: `linad.adoption`
     if isinstance(other, _PLAIN):
-        if isinstance(other, OTHER_ARITHMETIC):
-            refuse_arithmetic(other, "an operand")
-        return other
+        return NotImplemented if has_own_arithmetic(type(other)) else other
     if isinstance(other, (list, tuple, range)):
         return np.asarray(other)
     if _is_pandas(other):
@@ -54,6 +73,8 @@ def foreign(ufunc: Any, foreign: Any, *operands: Any) -> Any:
     for cls in type(foreign).__mro__:
         if cls in FOREIGN:
             return FOREIGN[cls](ufunc, *operands)
+    if issubclass(type(foreign), np.ndarray):  # and does not only say so
+        refuse_arithmetic(foreign, "an operand")
     return NotImplemented
 
 

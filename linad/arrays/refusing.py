@@ -183,8 +183,8 @@ def _instead(what: Asked) -> str:
         return DRAW
     if module == "numpy.ma" or module.startswith("numpy.ma."):
         return (
-            "masked arrays are not traced; keep the mask apart, and use x[~mask], or "
-            "np.where(mask, 0.0, x)"
+            "masked arrays are traced in adopted code, where they are made while a derivative is "
+            "taken; else keep the mask apart, and use x[~mask], or np.where(mask, 0.0, x)"
         )
     if module.partition(".")[0] in ("ctypes", "numba"):
         return f"compiled code is not traced; {WRAP}"
@@ -242,10 +242,38 @@ def _of_scipy(module: str, name: str, owner: Any) -> str:
         if known in {*stats.__all__, *stats.HOOKED, *stats.WHOLE, *stats.TWINS}:
             return f"use linad.scipy.stats.{known}, which traces"
         return f"linad.scipy.stats has no traced form of {known}; {WRAP}"
-    if name in vars(_mirror(module) or object):
+    if has_traced_form(module, name):
         other = SCIPY.get(name)
         return f"use linad.{module}.{name}, which traces" + (f", or {other}" if other else "")
     room, _, cls = module.rpartition(".")  # a method of a class
     if name in vars(vars(_mirror(room) or object).get(cls, object)):
         return f"use linad.{module}, which traces"
     return SCIPY.get(name) or f"linad.scipy.{module[6:]} has no traced form of it; {WRAP}"
+
+
+def has_traced_form(module: str, name: str) -> bool:
+    """Whether linad's mirror of a module of SciPy has a form of a function."""
+    mirror = _mirror(module)
+    if mirror is None:
+        return False
+    theirs = getattr(importlib.import_module(module), name, None)
+    return getattr(mirror, name, theirs) is not theirs
+
+
+def instead_of_ufunc(remedy: str) -> str:
+    """What to do where a ufunc is not traced, or has no slope in the argument that is.
+
+    Ufuncs of SciPy's own serve functions of other names, some of which have traced forms: those
+    are named. ``remedy`` is for all else.
+    """
+    what = asked()
+    module, _, called = what.name.rpartition(".")
+    if not module.startswith("scipy.") or not has_traced_form(module, called):
+        return remedy
+    frame = refused_frame()
+    own = frame is None or not is_installed(frame.f_code.co_filename)
+    package = "__name__" if own or frame is None else repr(callers.package_of(frame))
+    return (
+        f"use linad.{what.name}, which traces; or linad.adopt({package}) lets the code that calls "
+        f"it trace as it is"
+    )

@@ -24,7 +24,7 @@ from linad.arrays.memory import escape
 from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
-from linad.arrays.refusing import COUNT, WRITE, refuse_index
+from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
@@ -243,14 +243,15 @@ class Tracer(Arithmetic):
             suffix = "" if method == "__call__" else f".{method}"
             raise UnsupportedError(
                 f"{ufunc.__name__}{suffix} is not traced by linad; "
-                f"{remedy(f'numpy.{ufunc.__name__}{suffix}')}"
+                f"{instead_of_ufunc(remedy(f'numpy.{ufunc.__name__}{suffix}'))}"
             )
         for x in inputs:
             if type(x) is not Tracer and type(x) is not np.ndarray:
                 operands = tuple([operand(x) for x in inputs])
                 if NotImplemented in [x for x in operands if not isinstance(x, _ARRAYS)]:
                     x = next(x for x in inputs if operand(x) is NotImplemented)
-                    return foreign(ufunc, x, *inputs) if method == "__call__" else NotImplemented
+                    plain = method == "__call__" and not kwargs
+                    return foreign(ufunc, x, *inputs) if plain else NotImplemented
                 inputs = operands
                 break
         if method == "__call__" and kwargs:

@@ -46,9 +46,18 @@ class SourceLine(NamedTuple):
 
 
 def package_of(frame: FrameType) -> str:
-    """The name of the package, or of the module outside of any, whose code a frame runs."""
+    """The name of the package, or of the module outside of any, whose code a frame runs.
+
+    Code that a package runs by ``exec`` may have no name; it is known by its file.
+    """
     name: str = frame.f_globals.get("__name__") or ""
-    return name.partition(".")[0]
+    return name.partition(".")[0] or package_of_file(frame.f_code.co_filename)
+
+
+def package_of_file(file: str) -> str:
+    """The installed package that a file belongs to; "" for others."""
+    parts = file.replace(os.sep, "/").rpartition("/site-packages/")
+    return parts[2].partition("/")[0].removesuffix(".py") if parts[1] else ""
 
 
 @lru_cache(4096)

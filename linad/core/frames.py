@@ -205,7 +205,7 @@ def public_name(function: Any) -> str:
         return ""
     module = getattr(function, "__module__", None)
     if module is None and type(function).__module__ == "numpy":  # a ufunc
-        module = "numpy"
+        module = _home_of(function)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str) or "<" in name:
         return _name_of_object(function)
@@ -217,6 +217,12 @@ def public_name(function: Any) -> str:
     parts = module.split(".")
     private = next((k for k, part in enumerate(parts) if part.startswith("_")), len(parts))
     return ".".join([*parts[: max(private, 1)], name]).removeprefix("_")
+
+
+def _home_of(ufunc: Any) -> str:
+    """The module of NumPy or SciPy that a ufunc is public in."""
+    homes, name = ("numpy", "scipy.special"), getattr(ufunc, "__name__", "")
+    return next((m for m in homes if getattr(sys.modules.get(m), name, None) is ufunc), "numpy")
 
 
 def _name_of_object(x: Any) -> str:

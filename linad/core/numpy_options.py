@@ -34,13 +34,20 @@ WEIGHTS = Kind("an array of one axis", lambda v: _holds(v, "biuf", range(1, 2)))
 AXES = Kind("an integer, a tuple of integers or None", lambda v: v is None or _are_axes(v))
 ORDER = Kind("'C', 'F', 'A' or 'K'", lambda v: isinstance(v, str) and v.upper() in tuple("CFAK"))
 
+
+def _is_copy_mode(value: Any) -> bool:
+    """Flags, or the members of NumPy's own enumeration, which packages pass on."""
+    modes: Any = np._CopyMode  # type: ignore[attr-defined]
+    return isinstance(value, modes) or bool(FLAG.optional.fits(value))
+
+
 KINDS = {
     **dict.fromkeys(("bias", "keepdims", "rowvar", "subok"), FLAG),
     **dict.fromkeys(("correction", "ddof"), NUMBER),
     **dict.fromkeys(("aweights", "fweights"), WEIGHTS.optional),
     **dict.fromkeys(("neginf", "posinf", "to_begin", "to_end"), NUMBERS.optional),
     "casting": choice("no", "equiv", "safe", "same_kind", "same_value", "unsafe"),
-    "copy": FLAG.optional,
+    "copy": Kind(FLAG.optional.words, _is_copy_mode),
     "device": choice("cpu").optional,
     "initial": Kind("a number", lambda v: _holds(v, "biufc", range(1))).optional,
     "where": Kind("an array of booleans", lambda v: _holds(v, "b")),

@@ -10,16 +10,23 @@ SECONDS = 2.0
 
 
 class Patience:
-    """Runs from when it is made, where ``config(progress=)`` asks for a line at all."""
+    """Runs from when it is made, where ``config(progress=)`` asks for a line at all.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    seconds : float, optional
+        How long one waits in silence; by default `SECONDS`.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = SECONDS if seconds is None else seconds
         self.started = time.perf_counter()
         self.said = not settings().progress
 
     def spent(self) -> float | None:
         """The seconds so far, if they are too many and nothing has been said yet."""
         seconds = time.perf_counter() - self.started
-        return None if self.said or seconds < SECONDS else seconds
+        return None if self.said or seconds < self.seconds else seconds
 
     def say(self, line: str) -> None:
         self.said = True

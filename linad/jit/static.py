@@ -140,6 +140,9 @@ def contents(array: np.ndarray, above: tuple[int, ...] = ()) -> Any:
         return Itself(array), tuple([_key_of(v, around) for v in parts if id(v) not in around])
     if is_frozen(array):
         return Itself(array)
+    if type(array) is not np.ndarray:  # one with units, say, which may be written to as well
+        carried = tuple([(n, Itself(v)) for n, v in getattr(array, "__dict__", {}).items()])
+        return contents(array.view(np.ndarray).copy()), carried
     if array.nbytes <= SMALL:
         return array.tobytes()
     return digest(np.ascontiguousarray(array).reshape(-1).view(np.uint8))

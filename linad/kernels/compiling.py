@@ -10,7 +10,18 @@ import numpy as np
 from linad.core.compiler_lock import compiling
 from linad.core.settings import settings
 from linad.kernels.analysis import KernelProgram
-from linad.kernels.expressions import ONE, ZERO, ArrayKind, Expr, Kind, dim, nodes, num, var
+from linad.kernels.expressions import (
+    ONE,
+    ZERO,
+    ArrayKind,
+    Expr,
+    Kind,
+    dim,
+    nodes,
+    num,
+    operands,
+    var,
+)
 from linad.kernels.phases import ProgramInPhases
 from linad.kernels.pieces import PIECES
 from linad.kernels.statements import (
@@ -260,7 +271,7 @@ def work_of(body: Sequence[Statement]) -> int:
     """About how many additions statements take, if loops over arrays take one turn."""
     found = 0
     for s in body:
-        found += sum([1 for e in expressions(s) for _ in nodes(e)])
+        found += sum([1 for e in expressions(s) for n in nodes(e) if operands(n)])
         often = TURNS if isinstance(s, WhileLoop) else 1
         found += sum([often * work_of(inner) for inner in bodies(s)])
     return found

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.conversions import bare
 from linad.core.primitive import Traced
 
 
@@ -32,6 +33,7 @@ class _OfNumpy(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         kind = cls._numpy_type
+        args = tuple(map(bare, args))
         if args and isinstance(args[0], Traced) and args[0].dtype.kind in "fc":
             if np.dtype(kind).kind in "iub":
                 return kind(args[0].decided)

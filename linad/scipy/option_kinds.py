@@ -43,6 +43,7 @@ NUMERIC = Kind("a number", lambda v: isinstance(v, (Traced, numbers.Number)))
 NOTHING = Kind("None", lambda value: value is None)
 INTEGER = Kind("an integer", is_integer)
 TUPLE = Kind("a tuple", lambda value: isinstance(value, tuple))
+SEVERAL = Kind("a tuple or a list", lambda value: isinstance(value, (tuple, list)))
 AXES = Kind(
     "an integer, or a tuple of integers",
     lambda v: is_integer(v) or (isinstance(v, (tuple, list)) and all(map(is_integer, v))),
@@ -72,7 +73,6 @@ BY_NAME = {
     **dict.fromkeys(("check_finite", "overwrite_a", "overwrite_b", "overwrite_x"), FLAG),
     **dict.fromkeys(("overwrite_ab", "overwrite_a_band", "grid_mode", "repetition"), FLAG),
     **dict.fromkeys(("full_output", "retall", "increasing"), FLAG),
-    "args": TUPLE,
     "cval": NUMERIC,
     "detrend": Kind(
         "a name, a function or False", lambda v: isinstance(v, str) or callable(v) or v is False
@@ -136,6 +136,7 @@ BY_FUNCTION: dict[tuple[str, str], Kind] = {
             "rank_filter",
         )
     },
+    **{(name, "args"): SEVERAL for name in ("fixed_point", "newton", "solve_ivp")},
     ("LSQUnivariateSpline", "k"): POSITIVE_COUNT,
     ("RectBivariateSpline", "maxit"): POSITIVE_COUNT,
     ("barycentric_interpolate", "der"): DERIVATIVES.optional,

@@ -121,15 +121,26 @@ class TapeOperator(Typed):
 
     # Containers.
 
-    def pushforward(self, tangent: Array) -> Array:
-        """Map a tangent, a container like the input, to one like the output."""
+    def pushforward(self, tangent: Array, *others: Array) -> Array:
+        """Map a tangent, a container like the input, to one like the output.
+
+        Those of several arguments come as the arguments did, ``J.pushforward(da, db)``, or in a
+        tuple.
+        """
+        if others:
+            tangent = (tangent, *others)
         if self.compiled and (found := ANSWERS.swept(self, "push", tangent)) is not OTHER:
             return found
         tangents, seeds = check_seeds(tangent, self.in_tree, self.in_slots, "tangent")
         return tree.unflatten(self.out_tree, self.push_leaves(tangents, seeds))
 
-    def pullback(self, cotangent: Array) -> Array:
-        """Map a cotangent, a container like the output, to one like the input."""
+    def pullback(self, cotangent: Array, *others: Array) -> Array:
+        """Map a cotangent, a container like the output, to one like the input.
+
+        Those of several results come side by side, or in a tuple.
+        """
+        if others:
+            cotangent = (cotangent, *others)
         if self.compiled and (found := ANSWERS.swept(self, "pull", cotangent)) is not OTHER:
             return found
         cotangents, seeds = check_seeds(cotangent, self.out_tree, self.out_slots, "cotangent")

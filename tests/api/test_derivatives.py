@@ -396,3 +396,22 @@ def test_unused_work_is_dropped_from_the_operator():
     y, J = linad.linearize(f, X)
     J.pushforward(X)
     assert len(J.steps) == 1
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_tangents_side_by_side(compiled):
+    def f(a, b):
+        return a @ b, {"sum": b}
+
+    A, b = np.arange(6.0).reshape(2, 3), np.array([1.0, 2.0, 0.5])
+    _, J = linad.linearize(linad.jit(f) if compiled else f, A, b)
+    y, beside = J.pushforward(A, b)
+    np.testing.assert_allclose(y, 2 * A @ b)
+    np.testing.assert_array_equal(beside["sum"], b)
+    together = J.pushforward((A, b))
+    np.testing.assert_array_equal(y, together[0])
+    back = J.pullback(np.ones(2), {"sum": b})
+    for part, whole in zip(back, J.pullback((np.ones(2), {"sum": b})), strict=True):
+        np.testing.assert_array_equal(part, whole)
+    with pytest.raises(linad.errors.TreeError, match="tangent: the container is"):
+        J.pushforward(A, b, b)

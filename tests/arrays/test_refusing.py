@@ -13,6 +13,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.optimize
 import scipy.spatial.transform
+import scipy.special
 import scipy.stats
 
 import linad
@@ -150,3 +151,18 @@ def test_other_refusals_name_the_line():
     linad.linearize(lambda x: kept.append(x) or x, X)
     with pytest.raises(LeakedTracerError, match=rf"{__file__}:\d+\)$"):
         np.sin(kept[0])
+
+
+@pytest.mark.parametrize(
+    "f, name",
+    [
+        pytest.param(lambda s: scipy.special.zeta(s), "zeta", id="zeta of Riemann"),
+        pytest.param(lambda s: scipy.special.zeta(s, 2.0), "zeta", id="zeta of Hurwitz"),
+        (lambda s: scipy.special.zetac(s), "zetac"),
+        (lambda s: scipy.special.perm(s, 2), "perm"),
+        (lambda s: scipy.special.spherical_jn(0, s), "spherical_jn"),
+    ],
+)
+def test_plain_functions_of_scipy_name_the_form(f, name):
+    with pytest.raises(linad.errors.LinadError, match=f"use linad.scipy.special.{name}, .*adopt"):
+        linad.jacobian(f)(np.array([1.5, 2.5]))

@@ -68,7 +68,7 @@ def arguments(n):
     }
 
 
-LARGE, SMALL = arguments(20_000), arguments(5)
+LARGE, SMALL = arguments(100_000), arguments(5)
 SHARED = [newton, likelihood, rows, twice]
 
 
@@ -160,7 +160,7 @@ def test_not_shared(function):
 def test_long_sums_are_left_to_one_thread():
     """What pieces add to is not to be larger than what they read."""
     _, adjoint = calls(linad.kernel(likelihood), LARGE[likelihood])
-    n = 20_000
+    n = 100_000
     given = [np.zeros(n), np.zeros(n), 0.7, np.zeros(n, int), np.zeros(1)]
     bars = [np.zeros(n), np.zeros(n), np.zeros(1), np.zeros(1)]
     assert adjoint.form([*given, *bars]) is adjoint.serial
@@ -243,7 +243,7 @@ def written(seed):
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(60))
 def test_random_loops(seed):
-    function, n = written(seed), 20_000
+    function, n = written(seed), 100_000
     rng = np.random.default_rng(seed)
     given = (rng.random(n), rng.random((n, 3)), rng.random(3), 0.7, rng.permutation(n))
     given = (*given, rng.random(n))

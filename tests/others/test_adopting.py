@@ -2,6 +2,7 @@
 
 import builtins
 import gc
+import importlib
 import math
 import subprocess
 import sys
@@ -153,6 +154,37 @@ def test_modules_that_are_imported_later(installed):
     user = installed(inside.format(package.__name__))
     with linad.adopt(package.__name__, user.__name__):
         check(user.g)
+
+
+def test_code_that_a_package_executes(installed):
+    """Globals without a name, as ``exec`` makes them, belong to the package of the file."""
+    text = "import numpy as np\n\ndef f(x):\n    y = np.asarray(x)\n    y = y * np.ones(3)\n"
+    text += "    z = np.zeros(3)\n    z[0] = x[1]\n    return y + z\n"
+    loads = (
+        "import pathlib\n\nfile = str(pathlib.Path(__file__).parent / 'data.py')\nspace = {}\n"
+        "exec(compile(pathlib.Path(file).read_text(), file, 'exec'), space)\nf = space['f']\n"
+    )
+    package = installed(loads, data=text)
+    code = package.f.__code__
+    with pytest.raises(TracerError, match=rf"linad.adopt\('{package.__name__}'\)"):
+        linad.jacobian(package.f)(X)
+    with linad.adopt(package.__name__):
+        check(package.f)
+    assert package.f.__code__ is code
+
+
+def test_caches_that_other_modules_import(installed):
+    cached = (
+        "import functools\n\nimport numpy as np\n\n@functools.lru_cache\ndef f(s, n):\n"
+        "    return s**2 * np.ones(n)\n"
+    )
+    package = installed(
+        "", cached=cached, user="from .cached import f\n\ndef g(x):\n    return f(x[0], 3)\n"
+    )
+    user = importlib.import_module(f"{package.__name__}.user")
+    with linad.adopt(package.__name__):
+        check(user.g)
+        assert user.f(2.0, 2) is user.f(2.0, 2)
 
 
 def test_other_threads_see_numpy(installed):

@@ -9,6 +9,8 @@ from linad.errors import TracerError, UnsupportedError
 X = np.array([0.3, 0.5, 0.7])
 
 SOURCE = '''
+import math
+
 import numpy as np
 
 
@@ -103,8 +105,14 @@ def mixed(x):
     return x * Labelled(x, "right") + Labelled([1.0, 2.0, 3.0], "plain") * x
 
 
-def masked(x):
-    return np.asarray(x).view(np.ma.MaskedArray) * 2
+def numbers(x):
+    y = Point(x)
+    total = np.float64(y.dot(y)) + math.sqrt(y.sum()) + float(y[1:].sum())
+    return total * x if not math.isclose(y.dot(y), 0.0) else x
+
+
+def recorded(x):
+    return np.asarray(x).view(np.recarray) * 2
 '''
 
 
@@ -113,7 +121,7 @@ def differences(f):
     return np.stack([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(3)], axis=-1)
 
 
-@pytest.mark.parametrize("name", ["labelled", "pointed", "lengths", "mixed"])
+@pytest.mark.parametrize("name", ["labelled", "pointed", "lengths", "mixed", "numbers"])
 def test_subclasses(installed, name):
     package = installed(SOURCE)
     f = getattr(package, name)
@@ -138,5 +146,29 @@ def test_what_is_refused(installed):
     package = installed(SOURCE)
     with pytest.raises(TracerError, match=r"linad.adopt\("):
         linad.jvp(package.labelled, (X,), (X,))
-    with linad.adopt(package.__name__), pytest.raises(UnsupportedError, match="MaskedArray"):
-        linad.jvp(package.masked, (X,), (X,))
+    with linad.adopt(package.__name__), pytest.raises(UnsupportedError, match="recarray"):
+        linad.jvp(package.recorded, (X,), (X,))
+
+
+def test_what_carries_units_beside_a_traced_value(installed):
+    """Made before the derivative; without `linad.adopt` the unit would be lost in silence."""
+    package = installed(SOURCE)
+    far = package.Length([1.0, 2.0, 3.0], "km")
+
+    def f(x):
+        total = x * far + np.multiply(far, x) + package.Length(x)
+        assert total.unit == "m"
+        return total.metres
+
+    def g(x):
+        return np.asarray(x + far)
+
+    with pytest.raises(UnsupportedError, match=r"a Length, .* linad.adopt\('standin"):
+        linad.jacobian(lambda x: np.asarray(x * far))(X)
+    with linad.adopt(package.__name__, g):
+        np.testing.assert_allclose(linad.jacobian(g)(X), np.eye(3))
+        jitted = linad.jit(g)
+        jitted(X)
+        np.testing.assert_allclose(linad.jacobian(jitted)(X), np.eye(3))
+        far.unit = "m"
+        np.testing.assert_allclose(jitted(X), g(X))

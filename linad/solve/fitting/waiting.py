@@ -1,11 +1,9 @@
 """Says once that a fit spends its time in Python, and what to write instead."""
 
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
-from linad.core.settings import settings
+from linad.core.patience import Patience
 from linad.jit.jitted import Jitted
 
 PATIENCE = 5.0
@@ -27,17 +25,14 @@ class Waiting:
 
     def __init__(self, name: str, called: str, given: Any, run: Callable[..., Any]) -> None:
         self.name, self.called, self.run = name, called, run
-        self.said = isinstance(given, Jitted) or not settings().progress
-        self.started = time.perf_counter()
+        self.compiled = isinstance(given, Jitted)
+        self.patience = Patience(PATIENCE)
 
     def __call__(self, p: Any) -> Any:
-        seconds = time.perf_counter() - self.started
-        if not self.said and seconds > PATIENCE:
-            self.said = True
-            print(
-                f"linad: {self.name}: {self.called} has run for {seconds:.0f} s in Python; "
-                f"{self.name}(linad.jit({self.called}), ...) compiles it "
-                f"(linad.config(progress=False) prints nothing)",
-                file=sys.stderr,
+        seconds = None if self.compiled else self.patience.spent()
+        if seconds is not None:
+            self.patience.say(
+                f"{self.name}: {self.called} has run for {seconds:.0f} s in Python; "
+                f"{self.name}(linad.jit({self.called}), ...) compiles it"
             )
         return self.run(p)

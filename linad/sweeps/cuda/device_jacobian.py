@@ -107,8 +107,10 @@ class DeviceOperator(TapeOperator):
             out_tree,
         )
 
-    def pushforward(self, tangent: Any) -> Any:
+    def pushforward(self, tangent: Any, *others: Any) -> Any:
         """Map a tangent, a container like the input, to one like the output."""
+        if others:
+            tangent = (tangent, *others)
         given = self._taken_in(tangent, self.in_tree, self.in_slots, "tangent")
         if given is None:
             return super().pushforward(tangent)
@@ -119,8 +121,10 @@ class DeviceOperator(TapeOperator):
         ]
         return tree.unflatten(self.out_tree, [self._handed_back(y) for y in results])
 
-    def pullback(self, cotangent: Any) -> Any:
+    def pullback(self, cotangent: Any, *others: Any) -> Any:
         """Map a cotangent, a container like the output, to one like the input."""
+        if others:
+            cotangent = (cotangent, *others)
         given = self._taken_in(cotangent, self.out_tree, self.out_slots, "cotangent")
         if given is None:
             return super().pullback(cotangent)
