@@ -284,6 +284,10 @@ class _WholeRows:
             there = shifted(region, int(given.flat[0]))
             there.scalar = region.scalar
             return Place(there, numbers_at_zero(there).reshape(1, -1), False)
+        if len(eqn.inputs[0].shape) != region.ndim:
+            return (
+                None  # axes of seeds in front of the entries would stand before those of the loop
+            )
         inner = numbers_at_zero(region)
         numbers = given.reshape((self.n,) + (1,) * inner.ndim) + inner
         if np.unique(numbers).size != numbers.size:

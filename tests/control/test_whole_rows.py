@@ -398,3 +398,34 @@ def test_random_loops(seed):
                 np.testing.assert_allclose(
                     found, expected(x, 0.7), rtol=1e-10, atol=1e-10, err_msg=text
                 )
+
+
+def test_entries_under_axes_of_seeds():
+    """A part of the loop goes round, and has its entries for all seeds from the rest."""
+    counts = np.linspace(1.0, 9.0, 12)
+
+    def rates(t, y, p):
+        s, e, i, r, c = y
+        new = (p[1] + (p[0] - p[1]) / (1 + np.exp((t - p[2]) / 3.0))) * s * i / 1e5
+        return np.stack([-new, new - 0.2 * e, 0.2 * e - p[3] * i, p[3] * i, 0.2 * e])
+
+    def f(p):
+        y = np.stack([1e5 - p[4], 0.0 * p[4], p[4], 0.0 * p[4], 0.0 * p[4]])
+        out = np.zeros(12, like=p)
+        before = 0.0
+        for k in range(12):
+            for j in range(2):
+                t = k + j * 0.5
+                k1 = rates(t, y, p)
+                k2 = rates(t + 0.25, y + 0.25 * k1, p)
+                k3 = rates(t + 0.25, y + 0.25 * k2, p)
+                k4 = rates(t + 0.5, y + 0.5 * k3, p)
+                y = y + 0.5 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            out[k] = y[4] - before
+            before = y[4]
+        return np.sum(out - counts * np.log(out))
+
+    x = np.array([0.73, 0.13, 24.8, 0.16, 19.3])
+    expected = linad.hessian(f)(x)
+    found = linad.hessian(linad.jit(f))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
