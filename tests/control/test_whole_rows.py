@@ -400,6 +400,7 @@ def test_random_loops(seed):
                 )
 
 
+@pytest.mark.full
 def test_entries_under_axes_of_seeds():
     """A part of the loop goes round, and has its entries for all seeds from the rest."""
     counts = np.linspace(1.0, 9.0, 12)
