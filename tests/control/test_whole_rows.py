@@ -8,7 +8,13 @@ import pytest
 
 import linad
 from linad.control import rolling, whole_rows
+from linad.control.bodies import Body, tape_of
 from linad.control.loop_axes import axes_of
+from linad.control.repeat import repeat
+from linad.core.moving_regions import read_moving, write_moving
+from linad.core.primitive import Primitive
+from linad.core.regions import Window
+from linad.core.tape import Equation, Var
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -400,33 +406,33 @@ def test_random_loops(seed):
                 )
 
 
-@pytest.mark.full
-def test_entries_under_axes_of_seeds():
-    """A part of the loop goes round, and has its entries for all seeds from the rest."""
-    counts = np.linspace(1.0, 9.0, 12)
-
-    def rates(t, y, p):
-        s, e, i, r, c = y
-        new = (p[1] + (p[0] - p[1]) / (1 + np.exp((t - p[2]) / 3.0))) * s * i / 1e5
-        return np.stack([-new, new - 0.2 * e, 0.2 * e - p[3] * i, p[3] * i, 0.2 * e])
-
-    def f(p):
-        y = np.stack([1e5 - p[4], 0.0 * p[4], p[4], 0.0 * p[4], 0.0 * p[4]])
-        out = np.zeros(12, like=p)
-        before = 0.0
-        for k in range(12):
-            for j in range(2):
-                t = k + j * 0.5
-                k1 = rates(t, y, p)
-                k2 = rates(t + 0.25, y + 0.25 * k1, p)
-                k3 = rates(t + 0.25, y + 0.25 * k2, p)
-                k4 = rates(t + 0.5, y + 0.5 * k3, p)
-                y = y + 0.5 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            out[k] = y[4] - before
-            before = y[4]
-        return np.sum(out - counts * np.log(out))
-
-    x = np.array([0.73, 0.13, 24.8, 0.16, 19.3])
-    expected = linad.hessian(f)(x)
-    found = linad.hessian(linad.jit(f))(x)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+@pytest.mark.parametrize("writes", [False, True])
+@pytest.mark.parametrize("seeds", [(), (3,), (2, 3)])
+def test_entries_of_many_seeds(seeds, writes):
+    """What a push of several seeds reads, and writes, has their axes in front of the entries."""
+    n, index = 7, np.arange(7)
+    shapes = {"c": seeds, "a": (*seeds, n), "b": (*seeds, n), "v": seeds}
+    shapes |= {"w": seeds, "d": seeds}
+    of = {name: Var(k, shape, np.dtype(float)) for k, (name, shape) in enumerate(shapes.items())}
+    after, at = Var(9, (*seeds, n), np.dtype(float)), Var(10, (), np.dtype(np.int64))
+    place = Window(0, (), (), 1)
+    place.scalar = True
+    equations = [
+        Equation(read_moving, (of["a"], at), {"region": place}, (of["v"],)),
+        Equation(Primitive.registry["sin"], (of["v"],), {}, (of["w"],)),
+        Equation(Primitive.registry["multiply"], (of["c"], of["w"]), {}, (of["d"],)),
+        Equation(write_moving, (of["b"], of["w"], at), {"region": place}, (after,)),
+    ]
+    carried = after if writes else of["b"]
+    tape = tape_of("body", [of["c"], of["b"], at, of["a"]], equations, [of["d"], carried, of["w"]])
+    rng = np.random.default_rng(len(seeds))
+    c, b, a = (rng.random(of[name].shape) + 0.5 for name in "cba")
+    loop = repeat(Body(tape, [c, b, np.int64(0), a], 2, 1), n)
+    operands = of["c"], of["b"], index, of["a"]
+    outputs = [Var(20 + k, shape, dtype) for k, (shape, dtype) in enumerate(loop.results)]
+    rows = whole_rows.in_rows(Equation(loop, operands, {}, tuple(outputs)))
+    assert (rows is not None) == (not seeds)
+    if rows is not None:
+        given = c, b, index, a
+        for found, expected in zip(rows.run(given), loop.impl(*given), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-14)
