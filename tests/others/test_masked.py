@@ -105,6 +105,7 @@ def test_masked_arrays(installed, name):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.rest
 def test_jitted(installed):
     package = installed(SOURCE)
 
