@@ -134,13 +134,7 @@ class Overwriting:
         self._grid = grid
         whole = function
         function = self._on_a_grid(function, grid, host, "function", name)
-        names = list(
-            inspect.signature(
-                python_function(whole)
-                if is_cuda_kernel(whole)
-                else getattr(whole, "py_func", whole)
-            ).parameters
-        )
+        names = list(inspect.signature(python_function(whole)).parameters)
         if isinstance(writes, str) and writes in names:
             self.position = names.index(writes)
         elif isinstance(writes, int) and 0 <= writes < len(names):

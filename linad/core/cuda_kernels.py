@@ -10,7 +10,8 @@ def is_cuda_kernel(function: Any) -> bool:
     return made_there and (hasattr(function, "py_func") or hasattr(function, "fn"))
 
 
-def python_function(kernel: Any) -> types.FunctionType:
-    """What a kernel was made of; the simulator calls it otherwise."""
-    found: types.FunctionType = getattr(kernel, "py_func", None) or kernel.fn
+def python_function(function: Any) -> types.FunctionType:
+    """What Numba made a function, or a kernel, of; any other function itself."""
+    simulated = is_cuda_kernel(function) and not hasattr(function, "py_func")
+    found: types.FunctionType = getattr(function, "fn" if simulated else "py_func", function)
     return found
