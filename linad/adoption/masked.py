@@ -22,6 +22,7 @@ from linad.arrays.conversions import is_instance
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import SPACES
+from linad.core.tree import bare
 from linad.errors import UnsupportedError
 from linad.scipy.twins import same_code
 
@@ -79,7 +80,7 @@ def _constant(x: Any) -> Any:
 def _view(x: Any, *kinds: Any) -> Any:
     """``x.view(cls)``, of arrays of any kind."""
     kind = kinds[0] if kinds else None
-    array = x._held if isinstance_of_held(x) else x
+    array = bare(x)
     if len(kinds) > 1 or not isinstance(kind, type) or issubclass(kind, np.generic):
         return x.view(*kinds)
     if kind in (Tracer, np.ndarray) or not issubclass(kind, (HeldData, np.ma.MaskedArray)):

@@ -16,6 +16,7 @@ import scipy.special
 
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
+from linad.core.tree import bare
 
 Function = Callable[..., Any]
 
@@ -44,11 +45,6 @@ def held(values: Any) -> bool:
         if isinstance(x, (list, tuple)) and held(x):
             return True
     return False
-
-
-def bare(x: Any) -> Any:
-    """The array that an instance of a subclass of ndarray holds (`linad.adoption`); others stay."""
-    return x._held if getattr(type(x), "holds_array", False) else x
 
 
 def number(x: Any) -> Any:

@@ -24,6 +24,7 @@ from linad.core.options import is_integer
 from linad.core.primitive import Traced
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
+from linad.core.tree import bare
 from linad.core.view_regions import region_of, repeats
 from linad.errors import ShapeError, TracerError, UnsupportedError
 
@@ -206,8 +207,7 @@ def _plain_index(index: Any) -> Any:
 
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
-    if getattr(type(value), "holds_array", False):  # a subclass of ndarray in adopted code
-        value = value._held
+    value = bare(value)
     if not isinstance(value, Traced):
         value = plain_value(value, dtype)
     if value.dtype != dtype:

@@ -37,6 +37,11 @@ def _register_dataclass(cls: type) -> None:
         optree.register_pytree_node(cls, flatten, unflatten, namespace=NAMESPACE)
 
 
+def bare(x: Any) -> Any:
+    """The array that an instance of a subclass of ndarray holds (`linad.adoption`); others stay."""
+    return x._held if getattr(type(x), "holds_array", False) else x
+
+
 def flatten(value: Any) -> tuple[list[Any], Any]:
     """Return the leaves of a container, in order, and the structure that puts them back.
 
@@ -63,7 +68,7 @@ def flatten(value: Any) -> tuple[list[Any], Any]:
         raise TreeError("a container is nested too deeply, or holds itself") from error
     kinds = set(map(type, leaves))
     if any([getattr(cls, "holds_array", False) for cls in kinds]):  # of adopted code: subclasses
-        leaves = [x._held if getattr(type(x), "holds_array", False) else x for x in leaves]
+        leaves = [bare(x) for x in leaves]
     new = [cls for cls in kinds if dataclasses.is_dataclass(cls)]
     if not new:
         return leaves, structure

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.conversions import bare
 from linad.core.primitive import Traced
+from linad.core.tree import bare
 
 
 class _OfNumpy(type):
