@@ -207,8 +207,7 @@ def _plain_index(index: Any) -> Any:
 
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
-    value = bare(value)
-    if not isinstance(value, Traced):
+    if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
         value = plain_value(value, dtype)
     if value.dtype != dtype:
         _check_part(value.dtype, dtype)
