@@ -20,7 +20,7 @@ from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
-from linad.core.shapes import Shape, check_function, is_inexact, name_of
+from linad.core.shapes import check_function, is_inexact, name_of
 from linad.core.tape import GUARDS, Equation, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met

@@ -1231,7 +1231,8 @@ def test_what_is_written_over_keeps_its_dtype_and_shape(name, dtype):
         for g in (f, forward):
             expected, jitted = g(x.copy()), linad.jit(g)
             for _ in range(2):
-                for a, b in zip(*[tree.flatten(y)[0] for y in (jitted(x.copy()), expected)], strict=True):
+                found = jitted(x.copy())
+                for a, b in zip(*[tree.flatten(y)[0] for y in (found, expected)], strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-6)
                     assert a.dtype == b.dtype == dtype
         linad.trace(f, x.copy())[1].check()
