@@ -94,6 +94,22 @@ def pytest_collection():
         gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """A test leaves NumPy's error state, and linad's settings, as they were for the next one.
+
+    `np.seterr` does not, even where it is called again with what it has returned: that is another
+    state to calls that compare it, and which tests come next in a process is chance.
+    """
+    from linad.core.error_state import state
+    from linad.core.settings import settings
+
+    before = state(), settings()
+    result = yield
+    assert (state(), settings()) == before
+    return result
+
+
 @pytest.fixture
 def unfrozen():
     """For tests that adopt code: to reach objects that are frozen takes seconds."""

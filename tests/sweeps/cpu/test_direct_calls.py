@@ -148,6 +148,18 @@ def test_error_states_and_settings_count():
         assert calls_of_python(jitted, x) == []
 
 
+def test_a_program_that_sets_the_error_state_for_good():
+    x = np.ones(2)
+    with np.errstate():
+        np.seterr(all="ignore")
+        jitted = direct(lambda x: 1.0 / x, x)
+        assert calls_of_python(jitted, x) == []
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            jitted(np.zeros(2))
+        assert calls_of_python(jitted, x) == []
+    assert calls_of_python(jitted, x) == []
+
+
 def test_keywords_and_wrong_numbers_of_arguments():
     x = np.ones(3)
     jitted = direct(scaled, x, 1.0)
