@@ -269,7 +269,7 @@ def as_written(value: Any, dtype: Any) -> Any:
         From NumPy, for Python's numbers that the dtype does not have: 300 or NaN for int8. NumPy's
         own numbers and arrays wrap.
     """
-    if _holds_traced(value):
+    if isinstance(value, (list, tuple)) and _holds_traced(value):
         parts = _parts_as_written(value, dtype)
         return np.array(parts, like=_first_traced(value))
     array = np.asarray(value)
