@@ -976,6 +976,7 @@ def test_random_programs(steps, order):
     check(lambda x: interpret(steps, x.T.copy().T if order == "F" else x), X, order=1)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=10, derandomize=True)
 @given(random_programs())
 def test_random_programs_to_second_order(steps):
