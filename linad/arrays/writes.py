@@ -68,14 +68,15 @@ def write(x: Any, index: Any, value: Any) -> None:
     if dtype.kind in "iu" and _is_basic(index):
         value = _number_within(value, dtype)
     if isinstance(value, (list, tuple)):
-        given = () if _holds_traced(value) else np.shape(value)
+        if _holds_traced(value):
+            value = as_written(value, dtype)
+        given = np.shape(value)
         if len(given) > len(shape) and _is_basic(index):
             kind = TypeError if dtype.kind in "iuc" and not shape else ValueError
             raise kind(
                 f"setting an array element with a sequence: a list of shape {given} into entries "
                 f"of shape {shape}"
             )
-        value = plain_value(value, dtype)
     if getattr(value, "ndim", 0):
         _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, dtype)
@@ -208,7 +209,7 @@ def _plain_index(index: Any) -> Any:
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
     if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
-        value = plain_value(value, dtype)
+        value = as_written(value, dtype)
     if value.dtype != dtype:
         _check_part(value.dtype, dtype)
         value = value.astype(dtype)
@@ -257,8 +258,10 @@ def _check_part(given: Any, dtype: Any) -> None:
         )
 
 
-def plain_value(value: Any, dtype: Any) -> np.ndarray:
-    """What NumPy writes into an array of a dtype for a value without traced numbers.
+def as_written(value: Any, dtype: Any) -> Any:
+    """What NumPy writes into an array of a dtype for a number, a list of numbers or a plain array.
+
+    Of a list with traced values an array of them, in the dtype that comes of them.
 
     Raises
     ------
@@ -266,16 +269,27 @@ def plain_value(value: Any, dtype: Any) -> np.ndarray:
         From NumPy, for Python's numbers that the dtype does not have: 300 or NaN for int8. NumPy's
         own numbers and arrays wrap.
     """
-    if _holds_traced(value):
-        raise TracerError(
-            "assigning a list with traced values in it would lose their derivatives; use "
-            "np.stack([...]) or linad.numpy.array([...])"
-        )
+    if isinstance(value, (list, tuple)) and _holds_traced(value):
+        parts = _parts_as_written(value, dtype)
+        return np.array(parts, like=_first_traced(value))
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
     _check_part(array.dtype, dtype)
     return np.asarray(value, dtype)
+
+
+def _parts_as_written(value: Any, dtype: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_parts_as_written(part, dtype) for part in value]
+    return value if isinstance(value, Traced) else as_written(value, dtype)
+
+
+def _first_traced(value: Any) -> Any:
+    """One of the traced values in nested lists that have some."""
+    while not isinstance(value, Traced):
+        value = next(part for part in value if _holds_traced(part))
+    return value
 
 
 def _holds_traced(value: Any) -> bool:
