@@ -14,7 +14,7 @@ from linad.sweeps.cpu.kernel_numbers import INT64, Number
 from linad.sweeps.cpu.kernel_stops import RAISED
 
 
-class LoopExits:
+class Loop:
     """Where `continue` and `break` go, and whether any `break` does."""
 
     def __init__(self, following: Any, after: Any) -> None:
@@ -27,7 +27,7 @@ class Scope(Expressions):
 
     def __init__(self, kernel: Any, tree: ast.FunctionDef, namespace: dict[str, Any]) -> None:
         super().__init__(kernel, tree, namespace)
-        self.loops: list[LoopExits] = []
+        self.loops: list[Loop] = []
         self.end: Any = None
 
     def run(self, statements: Sequence[ast.stmt]) -> None:
@@ -111,7 +111,7 @@ class Scope(Expressions):
         else:
             builder.cbranch(self.kernel.truth(self.value(statement.test)), body, after)
         builder.position_at_end(body)
-        loop = LoopExits(test, after)
+        loop = Loop(test, after)
         self._body(statement.body, loop)
         if endless and not loop.is_left:
             builder.unreachable()
@@ -148,11 +148,11 @@ class Scope(Expressions):
             counter = unrelated(builder, counter)
             builder.assume(builder.icmp_signed(sign, counter, high))
         self._assign_to(statement.target, Number(counter, types.int64))
-        self._body(statement.body, LoopExits(following, after))
+        self._body(statement.body, Loop(following, after))
         if free:
             mark_loop(builder.module, following.terminator, builder.function.blocks[known:])
 
-    def _body(self, statements: Sequence[ast.stmt], loop: LoopExits) -> None:
+    def _body(self, statements: Sequence[ast.stmt], loop: Loop) -> None:
         """Write what a loop repeats, and go on after it."""
         builder = self.kernel.builder
         self.loops.append(loop)
