@@ -17,9 +17,7 @@ def kernel(p, start, stop):
 
 
 def code_of(expression):
-    return object_code.assembly(
-        module_of(SOURCE.format(expression), "kernel", NAMESPACE, False)
-    )
+    return object_code.assembly(module_of(SOURCE.format(expression), "kernel", NAMESPACE, False))
 
 
 @pytest.mark.skipif(not object_code.is_near(), reason="addresses are of 64 bits here")
