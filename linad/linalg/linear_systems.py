@@ -52,7 +52,6 @@ from linad.operators.reordering import Reshape
 from linad.operators.residuals import Recipe, lifted
 from linad.operators.rewrites import simplified
 from linad.operators.tagged import Tagged
-from linad.transforms import fold as fold  # tells the table of linearized functions
 from linad.transforms.linearize import linearize_leaves
 
 log = logging.getLogger("linad")

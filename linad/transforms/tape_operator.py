@@ -21,6 +21,7 @@ from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.region_writes import Insert
 from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
+from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
 Node = int
@@ -354,8 +355,6 @@ class TapeOperator(Typed):
         return [known.get(node) for node in self.outputs]
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
-        from linad.transforms.fold import folded
-
         return folded(self, simplify)
 
 
@@ -458,6 +457,4 @@ class _Flat(Wrapper):
         return y + 1j * self._sweep(real * x.imag, adjoint)
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
-        from linad.transforms.fold import folded
-
         return folded(self.op, simplify)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import linad
+from linad.core import tree
 from linad.errors import LeakedTracerError, ShapeError, TracerError, UnsupportedError
 from linad.testing.derivative_checks import check_derivatives
 
@@ -980,6 +981,7 @@ def test_random_programs(steps, order):
     check(lambda x: interpret(steps, x.T.copy().T if order == "F" else x), X, order=1)
 
 
+@pytest.mark.rest
 @settings(deadline=None, max_examples=10, derandomize=True)
 @given(random_programs())
 def test_random_programs_to_second_order(steps):
@@ -1195,3 +1197,46 @@ def test_nothing_is_left_of_what_is_written_over(into):
             assert linad.grad(g)(0.0) == 0.0
             assert linad.hvp(g, (0.0,), (1.0,)) == 8.0
             assert linad.jit(linad.grad(linad.grad(g)))(0.0) == 8.0
+
+
+WHOLE = {
+    "number": lambda x: 3,
+    "plain integers": lambda x: np.arange(x.size),
+    "integers": lambda x: np.argsort(x.real),
+    "truth": lambda x: x.real > 0,
+    "single": lambda x: (x.real * 2).astype("f4"),
+    "an entry": lambda x: x.real[:1],
+    "itself": lambda x: x * 2,
+}
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
+def test_what_is_written_over_keeps_its_dtype_and_shape(name, dtype):
+    """Values are broadcast and cast as they are written, into tangents as well."""
+
+    def f(x):
+        y = x * 1
+        y.reshape(1, -1)[:, ::-1] = WHOLE[name](x)
+        z = x * x
+        z.real = z.real * 2
+        x[...] = WHOLE[name](x)
+        return y + z, x
+
+    def forward(x):
+        return linad.jvp(f, (x,), (np.ones_like(x),))
+
+    for x in (np.linspace(-1, 1, 3), np.ones(1), np.ones(0)):
+        x = x.astype(dtype)
+        for g in (f, forward):
+            expected, jitted = g(x.copy()), linad.jit(g)
+            for _ in range(2):
+                found = jitted(x.copy())
+                for a, b in zip(*[tree.flatten(y)[0] for y in (found, expected)], strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-6)
+                    assert a.dtype == b.dtype == dtype
+        linad.trace(f, x.copy())[1].check()
+        ones = tuple([np.ones_like(v) for v in f(x.copy())])
+        backward = [linad.vjp(g, x.copy())[1](ones)[0] for g in (f, linad.jit(f))]
+        np.testing.assert_array_equal(*backward)

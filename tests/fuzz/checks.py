@@ -148,6 +148,13 @@ class Trial:
                 raise DifferenceError(f"{where}: ValueError: {problem}") from problem
             self.refused.append((where, problem))
             return REFUSED
+        except OverflowError as problem:
+            # A traced integer that is written into a plain array is asked for by int(), and the
+            # array is not known: NumPy's own integers wrap there, Python's are refused by NumPy.
+            if "out of bounds for uint" not in str(problem):
+                raise DifferenceError(f"{where}: OverflowError: {problem}") from problem
+            self.refused.append((where, problem))
+            return REFUSED
         except Exception as problem:
             raise DifferenceError(f"{where}: {type(problem).__name__}: {problem}") from problem
 
