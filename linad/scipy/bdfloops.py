@@ -22,7 +22,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, Counts, ImplicitLoops, finite
+from linad.scipy.implicitloops import FOUND, Counts, ImplicitLoops
 
 ORDERS = 5
 ROWS = ORDERS + 3
@@ -108,7 +108,7 @@ class BDFLoops(ImplicitLoops):
         zero = 0.0 * h
         t = self.start + zero
         D = np.stack([y, slope * h * self.direction, *[0.0 * y] * (ROWS - 2)])
-        matrix = stop_gradient(self.matrix(t, stop_gradient(y)))
+        matrix = self.matrix(t, stop_gradient(y))
         counts = Counts(self.first_evaluations + zero, zero + (not self.fixed), zero)
         return BDFState(
             t, y, D, 1.0 + zero, h, zero, matrix, 0.0 * matrix, zero, zero, stop_gradient(counts)
@@ -119,7 +119,7 @@ class BDFLoops(ImplicitLoops):
 
     def step(self, s: BDFState) -> BDFState:
         now = stop_gradient(s)
-        a = self._found(now)
+        a = stop_gradient(self._found(now))
         D = a.change @ s.D
         order = now.order
         predicted, psi, c = self._equation(D, order, now.t, a.t)
@@ -129,7 +129,7 @@ class BDFLoops(ImplicitLoops):
 
         d = self.solution(equations, a.d)
         below = np.where(order >= PLACES, 1.0, 0.0)
-        sums = np.where(PLACES >= PLACES[:, None], 1.0, 0.0) * below * below[:, None]
+        sums = np.where(PLACES[:, None] <= PLACES, 1.0, 0.0) * below * below[:, None]
         one = np.where(order + 1 == PLACES, 1.0, 0.0)
         two = np.where(order + 2 == PLACES, 1.0, 0.0)
         rest = np.diag(1.0 - below - one - two)
@@ -189,9 +189,8 @@ class BDFLoops(ImplicitLoops):
             *(c, a.matrix, a.inverse),
         )
 
-        def correction(d: Any) -> tuple[Any, Any]:
-            f, sound = finite(self.field(t, predicted + d))
-            return inverse @ (c * f - psi - d), sound
+        def correction(d: Any) -> Any:
+            return inverse @ (c * self.value(t, predicted + d) - psi - d)
 
         found = self.search(correction, 0.0 * predicted, self.atol + self.rtol * np.abs(predicted))
         met = found.status == FOUND

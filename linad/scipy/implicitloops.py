@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from linad.api.derivatives import jacobian
+from linad.api.derivatives import jacobian, stop_gradient
 from linad.control.captured import with_captured
 from linad.control.deciding import cond, while_loop
 from linad.scipy.steploops import Field, StepLoops
@@ -69,11 +69,16 @@ class ImplicitLoops(StepLoops):
         eps = np.finfo(float).eps
         self.accuracy = max(10 * eps / self.rtol, min(0.03, self.rtol**0.5))
 
+    def value(self, t: Any, y: Any) -> Any:
+        """f, no part of derivatives, whatever it refers to."""
+        return stop_gradient(self.field(t, y))
+
     def matrix(self, t: Any, y: Any) -> Any:
-        """f_y"""
+        """f_y, no part of derivatives."""
         if self.given is None:
-            return jacobian(lambda y: self.field(t, y))(y)
-        return self.given(t, y) if callable(self.given) else self.given + 0.0 * y[0]
+            return stop_gradient(jacobian(lambda y: self.field(t, y))(y))
+        given = self.given(t, y) if callable(self.given) else self.given
+        return stop_gradient(given) + 0.0 * y[0]
 
     def newer(self, wanted: Any, t: Any, y: Any, known: Any) -> Any:
         """f_y there where that is wanted, or else the one that is known."""
@@ -81,13 +86,13 @@ class ImplicitLoops(StepLoops):
             return known
         return cond(wanted, lambda t, y, _: self.matrix(t, y), lambda t, y, k: k, t, y, known)
 
-    def search(self, change: Callable[[Any], tuple[Any, Any]], z: Any, scale: Any) -> Search:
+    def search(self, change: Callable[[Any], Any], z: Any, scale: Any) -> Search:
         """Newton's iteration, stopped as SciPy stops it.
 
         Parameters
         ----------
         change : callable
-            The next change of z, and whether all in it was finite.
+            The next change of z.
         z : array
             Where it begins.
         scale : array
@@ -95,14 +100,14 @@ class ImplicitLoops(StepLoops):
         """
 
         def go(s: Search) -> Search:
-            dz, finite = change(s.z)
+            dz = change(s.z)
             size = self.norm(dz / scale)
             later = s.count > 0
             rate = np.where(later, size / np.where(later, s.size, 1.0), 0.0)
             slow = rate >= 1
             share = np.where(slow, 0.5, rate)
             left = share ** (self.most_changes - s.count) / (1 - share) * size
-            lost = ~finite | (later & (slow | (left > self.accuracy)))
+            lost = ~np.isfinite(size) | (later & (slow | (left > self.accuracy)))
             near = later & (share / (1 - share) * size < self.accuracy)
             found = ~lost & ((size == 0) | near)
             status = np.where(lost, LOST, np.where(found, FOUND, SEARCHING))
@@ -131,9 +136,3 @@ class ImplicitLoops(StepLoops):
 
     def counts(self, s: Any, met: Any) -> tuple[Any, Any, Any]:
         return s.counts
-
-
-def finite(f: Any) -> tuple[Any, Any]:
-    """Slopes with 0 for what is not finite, and whether there was nothing such."""
-    sound = np.isfinite(f)
-    return np.where(sound, f, 0.0), np.all(sound)

@@ -8,15 +8,16 @@ more on the traced values, their lengths held constant:
 Many steps are one `linad.scan` over them, recorded once and compiled; where the field decides on
 the time or the state in Python, and where they are few, they are taken one by one.
 
-A program that `linad.jit` records holds explicit methods as loops, with SciPy's control of the
-steps, see `linad.scipy.explicitloops`; their lengths count as constants there as well.
+A program that `linad.jit` records holds all methods but LSODA as loops, with SciPy's control of
+the steps, see `linad.scipy.steploops`; their lengths count as constants there as well.
 
 So the derivative is that of the computed trajectory, exactly and to any order, but for the choice
 of the steps; it differs from that of the true solution as the trajectory does, by the tolerances.
 Values between steps, for ``t_eval``, are those of SciPy's interpolants, differentiated too.
 
-Methods that are implicit give the value, and Radau's method along their steps the derivative, see
-`linad.scipy.implicitsteps`. A traced time is a step of length 0 whose derivative is the field's.
+Outside of programs, methods that are implicit give the value, and Radau's method along their steps
+the derivative, see `linad.scipy.implicitsteps`; in programs the derivative is that of the method's
+own steps. A traced time is a step of length 0 whose derivative is the field's.
 
 The cost is one more evaluation of f a stage, traced; reverse mode keeps what these need.
 
@@ -491,7 +492,9 @@ def _as_program(method: StepLoops, t_eval: Any) -> Any:
         return None
     if not holds(last.failed, 0.0):
         return None
-    nfev, njev, nlu = [c if isinstance(c, int) else astype(c, int) for c in method.counts(last, met)]
+    nfev, njev, nlu = [
+        c if isinstance(c, int) else astype(c, int) for c in method.counts(last, met)
+    ]
     return OptimizeResult(
         t=times,
         y=states.T,

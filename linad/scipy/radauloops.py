@@ -17,7 +17,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, Counts, ImplicitLoops, finite
+from linad.scipy.implicitloops import FOUND, Counts, ImplicitLoops
 from linad.scipy.implicitsteps import ROOT, A, C
 
 ESTIMATE = np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1]) / 3
@@ -99,7 +99,7 @@ class RadauLoops(ImplicitLoops):
         h = self.first_length(stop_gradient(y), stop_gradient(slope))
         zero = 0.0 * h
         t = self.start + zero
-        matrix = stop_gradient(self.matrix(t, stop_gradient(y)))
+        matrix = self.matrix(t, stop_gradient(y))
         counts = Counts(self.first_evaluations + zero, zero + (not self.fixed), zero)
         inverse = np.zeros((3 * y.shape[0],) * 2) + zero
         return RadauState(
@@ -112,7 +112,7 @@ class RadauLoops(ImplicitLoops):
 
     def step(self, s: RadauState) -> RadauState:
         now = stop_gradient(s)
-        a = self._found(now)
+        a = stop_gradient(self._found(now))
         h = a.t - now.t
 
         def equations(Z: Any) -> Any:
@@ -144,7 +144,7 @@ class RadauLoops(ImplicitLoops):
         safe = np.where(some, error, np.finfo(float).tiny)  # SciPy's factor of 0 is infinite
         compares = some & (a.h_before > 0)
         last = np.where(compares, a.h_before, 1.0)
-        trend = a.h / last * (a.error_before / safe) ** 0.25
+        trend = a.h / last * np.where(compares, a.error_before / safe, 1.0) ** 0.25
         return np.where(compares, np.minimum(1.0, trend), 1.0) * safe**-0.25
 
     def _found(self, s: RadauState) -> Attempt:
@@ -178,12 +178,11 @@ class RadauLoops(ImplicitLoops):
             *(h, a.matrix, a.inverse),
         )
 
-        def change(W: Any) -> tuple[Any, Any]:
+        def change(W: Any) -> Any:
             Z = T @ W
-            slopes = [self.field(s.t + c * h, s.y + Z[i]) for i, c in enumerate(C)]
-            f, sound = finite(np.stack(slopes))
-            residual = INVERSE_T @ f - BLOCKS / h @ W
-            return (inverse @ residual.ravel()).reshape((3, n)), sound
+            slopes = [self.value(s.t + c * h, s.y + Z[i]) for i, c in enumerate(C)]
+            residual = INVERSE_T @ np.stack(slopes) - BLOCKS / h @ W
+            return (inverse @ residual.ravel()).reshape((3, n))
 
         first = self.between(s, s.t + h * C[:, None]) - s.y
         scale = self.atol + self.rtol * np.abs(s.y)
@@ -198,7 +197,7 @@ class RadauLoops(ImplicitLoops):
         twice = met & (a.rejected > 0) & (self.norm(error / scale) > 1)
         error = cond(
             twice,
-            lambda e: block @ (finite(self.field(s.t, s.y + e))[0] + estimate),
+            lambda e: block @ (self.value(s.t, s.y + e) + estimate),
             lambda e: e,
             error,
         )
