@@ -25,6 +25,7 @@ from linad.arrays.methods import called
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
 from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
+from linad.arrays.texts import text_of
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
@@ -259,6 +260,8 @@ class Tracer(Arithmetic):
         return function(*inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if len(types) > 1 and any([getattr(kind, "holds_array", False) for kind in types]):
+            return NotImplemented  # a subclass of ndarray around a traced value: `linad.adoption`
         result = called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
             # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
@@ -355,6 +358,11 @@ class Tracer(Arithmetic):
     )
     _refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
     __complex__ = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
+    refuse_text = escape(
+        "float() of its text",
+        "round it with np.round, or use the number itself",
+        kind="float",
+    )
 
     # For people.
 
@@ -364,10 +372,10 @@ class Tracer(Arithmetic):
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
-        return str(self._printed())
+        return text_of(self, str(self._printed()))
 
     def __format__(self, spec: str) -> str:
-        return format(self._printed(), spec)
+        return text_of(self, format(self._printed(), spec), spec)
 
     def _traces(self) -> list[Trace]:
         """The traces that the value belongs to, from the innermost."""
