@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from linad.arrays.texts import NumberText
+from linad.arrays.number_texts import NumberText
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.tree import bare

@@ -22,10 +22,10 @@ from linad.arrays.buffers import (
 )
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
+from linad.arrays.number_texts import text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
 from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
-from linad.arrays.texts import text_of
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write, write_into
 from linad.core import tree
@@ -368,14 +368,14 @@ class Tracer(Arithmetic):
 
     def __repr__(self) -> str:
         if any([trace.records for trace in self._traces()]):
-            return repr(self._printed())  # it may be a result, or a key
+            return repr(self.printed())  # it may be a result, or a key
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
-        return text_of(self, str(self._printed()))
+        return text_of(self, str)
 
     def __format__(self, spec: str) -> str:
-        return text_of(self, format(self._printed(), spec), spec)
+        return text_of(self, lambda value: format(value, spec))
 
     def _traces(self) -> list[Trace]:
         """The traces that the value belongs to, from the innermost."""
@@ -386,7 +386,7 @@ class Tracer(Arithmetic):
             value = value._value
         return found
 
-    def _printed(self) -> Any:
+    def printed(self) -> Any:
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""
         if self.dtype.kind in "biu":
             return self.decided

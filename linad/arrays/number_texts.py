@@ -6,6 +6,7 @@ number in adopted code. A text of few digits stands for a rounded number, whose 
 that of ``np.round`` is.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 _RESOLVED = 1e-10
@@ -17,11 +18,12 @@ class NumberText(str):
 
     Parameters
     ----------
-    text : str
     number : Tracer
         The traced number, without axes.
-    spec : str
-        How it was formatted.
+    value : floating
+        Its value.
+    write : callable
+        What makes the text of a value.
     """
 
     __slots__ = ("number", "resolves")
@@ -29,11 +31,10 @@ class NumberText(str):
     number: Any
     resolves: bool
 
-    def __new__(cls, text: str, number: Any, spec: str) -> "NumberText":
-        new = super().__new__(cls, text)
-        value = number.concrete
+    def __new__(cls, number: Any, value: Any, write: Callable[[Any], str]) -> "NumberText":
+        new = super().__new__(cls, write(value))
         new.number = number
-        new.resolves = text != format(value * (1 + _RESOLVED), spec)
+        new.resolves = str(new) != write(value * (1 + _RESOLVED))
         return new
 
     def __float__(self) -> float:
@@ -54,8 +55,9 @@ class NumberText(str):
         return str, (str(self),)
 
 
-def text_of(number: Any, text: str, spec: str = "") -> str:
-    """A text that knows the traced number that it is of; the text itself for other values."""
-    if number.ndim or number.dtype.kind != "f":
-        return text
-    return NumberText(text, number, spec)
+def text_of(x: Any, write: Callable[[Any], str]) -> str:
+    """The text of a traced value; that of a number knows it."""
+    value = x.printed()
+    if x.ndim or x.dtype.kind != "f":
+        return write(value)
+    return NumberText(x, value, write)
