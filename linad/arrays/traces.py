@@ -130,10 +130,12 @@ class Trace:
                 raise marks[-1].error.with_traceback(traceback) from None
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
+        if kind is None:
+            return
         told = handed_to_compiled(error, Traced)
         if told:
             raise UnsupportedError(told) from error
-        cause = getattr(error, "__cause__", None)
+        cause = error.__cause__
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.
             raise cause.with_traceback(traceback) from None

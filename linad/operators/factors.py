@@ -15,6 +15,7 @@ import scipy.linalg
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.shapes import matrix_transpose
 from linad.errors import SingularError
 
@@ -191,7 +192,7 @@ class Cholesky(Factored):
 class Triangular(Factored):
     """A triangular matrix. n^2 operations a right side."""
 
-    def __init__(self, a: Any, lower: bool, what: str = WHAT) -> None:
+    def __init__(self, a: Array, lower: bool, what: str = WHAT) -> None:
         self.method = f"{'forward' if lower else 'back'} substitution"
         super().__init__(a.dtype, a.shape[0])
         check_finite(a, what)
@@ -278,7 +279,7 @@ class SparseLU(Factored):
         norm = float(np.max(np.bincount(row, np.abs(a.data)), initial=0.0))
         check_condition(reciprocal_condition(self._scaled, norm, n), dtype, what)
 
-    def _scaled(self, b: Any, adjoint: bool) -> Any:
+    def _scaled(self, b: Array, adjoint: bool) -> Any:
         """Solve with the scaled matrix."""
         return self.factors.solve(b.astype(double(self.dtype), copy=False), "H" if adjoint else "N")
 
