@@ -40,7 +40,8 @@ def numbers(x):
 def returns(x):
     y = s(x).pct_change().dropna()
     growth = y.add(1).cumprod()
-    return np.array([growth.iloc[-1], (growth / growth.cummax()).min() - 1, np.sqrt(252) * y.mean()])
+    least = (growth / growth.cummax()).min() - 1
+    return np.array([growth.iloc[-1], least, np.sqrt(252) * y.mean()])
 
 
 def chosen(x):
@@ -56,23 +57,27 @@ def of_numpy(x):
 
 
 def beside_plain(x):
-    return (PLAIN * s(x)).to_numpy() + (s(x) * PLAIN).iloc[1:].sum() + pd.concat([s(x), s(x)]).sum()
+    both = pd.concat([s(x), s(x)])
+    return (PLAIN * s(x)).to_numpy() + (s(x) * PLAIN).iloc[1:].sum() + both.sum()
 
 
 def missing(x):
     y = s(x).where(s(x) > 0.2)
-    return np.array([y.sum(), y.std(), y.cumsum().iloc[-1], (1 / y).dropna().sum(), pd.isna(y).sum()])
+    found = [y.sum(), y.std(), y.cumsum().iloc[-1], (1 / y).dropna().sum()]
+    return np.array([*found, pd.isna(y).sum(), pd.isna(x[0])])
 
 
 def applied(x):
-    return s(x).apply(lambda v: v * v).to_numpy() + sum(v for v in s(x)) + s(x).groupby([0] * 6).sum()[0]
+    whole = s(x).groupby([0] * 6).sum()[0]
+    return s(x).apply(lambda v: v * v).to_numpy() + sum(v for v in s(x)) + whole
 
 
 def columns(x):
     y = d(x)
     y["c"] = y["a"] * y["b"]
     y = y.assign(e=[1.0, 2.0, 3.0])
-    return np.concatenate([((y - y.mean()) / y.std())[["a", "c"]].to_numpy().ravel(), y.sum(axis=1)])
+    scaled = ((y - y.mean()) / y.std())[["a", "c"]]
+    return np.concatenate([scaled.to_numpy().ravel(), y.sum(axis=1)])
 
 
 def matrices(x):
@@ -82,9 +87,10 @@ def matrices(x):
 
 
 def made(x):
-    y = pd.DataFrame({"a": x[:3], "b": [1.0, x[3], 2.0]})
+    y = pd.DataFrame({"a": x[:3], "b": [1.0, x[3], 2.0], "c": x[4]})
     rows = pd.DataFrame([{"u": x[4], "v": 1.0}, {"u": 2.0, "v": x[5]}])
-    return np.concatenate([y.iloc[1].to_numpy(), rows.prod(axis=1), pd.Series({"p": x[0], "q": 2.0})])
+    named = pd.Series({"p": x[0], "q": 2.0})
+    return np.concatenate([y.iloc[1].to_numpy(), rows.prod(axis=1), named])
 
 
 def told(x):
