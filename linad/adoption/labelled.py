@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
+from linad.adoption.labelled_windows import Windows, checked_size
 from linad.arrays.tracer import Tracer
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -31,6 +32,15 @@ class _Labelled:
 
     def _like(self, array: Any) -> Any:
         return array
+
+    def rolling(self, window: Any, min_periods: int | None = None, **options: Any) -> Any:
+        """The windows of a number of entries."""
+        size = checked_size(window, options)
+        return Windows(self._by_column, size, size if min_periods is None else min_periods)
+
+    def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
+        """The windows of all entries up to each."""
+        return Windows(self._by_column, None, min_periods)
 
     @property
     def _constructor(self) -> Callable[..., Any]:
@@ -55,6 +65,9 @@ class TracedSeries(_Labelled, pd.Series):
     def _held(self) -> Any:
         return self.array.array
 
+    def _by_column(self, function: Callable[[Any], Any]) -> Any:
+        return series(function(self.array.array), index=self.index, name=self.name)
+
     @property
     def values(self) -> Any:
         """The traced array."""
@@ -70,6 +83,12 @@ class TracedFrame(_Labelled, pd.DataFrame):
     @property
     def _held(self) -> Any:
         return self.to_numpy()
+
+    def _by_column(self, function: Callable[[Any], Any]) -> Any:
+        x = self.to_numpy()
+        made = frame({j: function(x[:, j]) for j in range(x.shape[1])}, index=self.index)
+        made.columns = self.columns
+        return made
 
     @property
     def values(self) -> Any:

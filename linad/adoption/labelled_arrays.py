@@ -160,14 +160,14 @@ class TracedArray(ExtensionArray):
     def _reduce(
         self, name: str, *, skipna: bool = True, keepdims: bool = False, **kwargs: Any
     ) -> Any:
-        if name not in _REDUCTIONS:
+        if name not in REDUCTIONS:
             raise UnsupportedError(
                 f"{name} of a Series around traced values is not traced by linad; compute it of "
                 f"s.to_numpy() by functions of NumPy and SciPy"
             )
         known = self._known(skipna)
         least = kwargs.pop("min_count", 0) if name in _OF_NOTHING else 1
-        found = _REDUCTIONS[name](known, **kwargs) if known.size >= least else np.nan
+        found = REDUCTIONS[name](known, **kwargs) if known.size >= least else np.nan
         return type(self)(np.reshape(found, 1)) if keepdims else found
 
     def _accumulate(self, name: str, *, skipna: bool = True, **kwargs: Any) -> Any:
@@ -265,7 +265,7 @@ def _of_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, **kwargs: function(x)
 
 
-_REDUCTIONS: dict[str, Callable[..., Any]] = {
+REDUCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _of_numpy(getattr(np, name)) for name in ("sum", "mean", "prod", "median")},
     **{name: _of_numpy(getattr(np, name)) for name in ("min", "max")},
     "any": lambda x, **kwargs: bool(np.any(x != 0)),

@@ -106,7 +106,22 @@ def kept(x):
 
 
 def windows(x):
-    return s(x).rolling(2).mean()
+    y = s(x).pct_change()
+    found = [y.rolling(2).mean(), y.rolling(3, min_periods=1).std(), y.expanding().max()]
+    found += [y.rolling(3).quantile(0.3), y.expanding(2).kurt(), d(x).rolling(2).sum()["b"]]
+    return np.concatenate([part.fillna(0.0).to_numpy() for part in found])
+
+
+def by_type(x):
+    return x * (2.0 if type(s(x)) is pd.Series and type(d(x)) is pd.DataFrame else 3.0)
+
+
+def centred(x):
+    return s(x).rolling(3, center=True).mean()
+
+
+def weighted(x):
+    return s(x).ewm(span=3).mean()
 
 
 def ranks(x):
@@ -114,7 +129,7 @@ def ranks(x):
 """
 
 NAMES = [line[4:].partition("(")[0] for line in SOURCE.splitlines() if line.startswith("def ")]
-RAISE = ["windows", "ranks"]
+RAISE = ["centred", "weighted", "ranks"]
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("s", "d", *RAISE)])
