@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.out_argument import copy_to
-from linad.arrays.writes import plain_value
+from linad.arrays.writes import as_written
 from linad.arrays.zero_dim import is_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -64,7 +64,7 @@ def _plain_integers(indices: Any, name: str) -> Any:
 
 def _in_turn(values: Any, places: Any, dtype: Any) -> Any:
     """Value ``k % n`` of the n values for each place k of an array of that dtype."""
-    values = ravel(values if isinstance(values, Traced) else plain_value(values, dtype))
+    values = ravel(values if isinstance(values, Traced) else as_written(values, dtype))
     if values.size == 1:
         return values[0]
     return values[places % values.size]

@@ -23,7 +23,7 @@ from linad.core.shapes import Shape, normalize_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, astype
 
 # Crop and pad.
 
@@ -132,7 +132,8 @@ def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out:
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     x = _complex(_fitted(a, n // 2 + 1, axis))
-    return irfft_(x, n=n, axis=axis - x.ndim, norm=_norm(norm))
+    y = irfft_(x, n=n, axis=axis - x.ndim, norm=_norm(norm))
+    return astype(y, a.dtype) if a.dtype == np.float16 else y  # what is no complex number stays
 
 
 @implements(np.fft.hfft)

@@ -287,6 +287,22 @@ class SparseLU(Factored):
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
         return after[:, None] * self._scaled(before[:, None] * b, adjoint)
 
+    def sign(self) -> float:
+        """Of the determinant: of the pivots', and of both permutations'."""
+        negative = np.count_nonzero(self.factors.U.diagonal() < 0)
+        swaps = negative + _swaps(self.factors.perm_r) + _swaps(self.factors.perm_c)
+        return -1.0 if swaps % 2 else 1.0
+
+
+def _swaps(permutation: Any) -> int:
+    """How many swaps of two make a permutation: its size less the number of its cycles."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(permutation)
+    graph = csr_array((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
+    return n - int(connected_components(graph, directed=False, return_labels=False))
+
 
 def _sparse_factors(a: Any) -> Any:
     """SuperLU's factors of a CSC array, in the order that suits the pattern.

@@ -54,7 +54,7 @@ class Reads:
             if isinstance(v, Var):
                 self.at[v].append(FOREVER)
         self._latest = {v: positions[-1] for v, positions in self.at.items()}
-        for view, source in reversed(views.items()):
+        for view, source in reversed(list(views.items())):
             self._latest[source] = max(self._latest.get(source, -1), self._latest.get(view, -1))
         self._unplaced = {
             v: sorted(views, key=lambda view: self._latest.get(view, -1))
