@@ -22,7 +22,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, WorkCounts, ImplicitLoops
+from linad.scipy.implicitloops import FOUND, ImplicitLoops, WorkCounts
 
 ORDERS = 5
 ROWS = ORDERS + 3

@@ -17,7 +17,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, WorkCounts, ImplicitLoops
+from linad.scipy.implicitloops import FOUND, ImplicitLoops, WorkCounts
 from linad.scipy.implicitsteps import ROOT, A, C
 
 ESTIMATE = np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1]) / 3
