@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
+from linad.arrays.leaks import kept_in
 from linad.core.adopted import WATCHERS
 from linad.core.callers import raised_by_engine
 from linad.core.failures import handed_to_compiled
@@ -217,7 +218,10 @@ class Trace:
     def check_alive(self) -> None:
         """Raise if the traced function has returned already."""
         if self.finished:
+            place = kept_in(self)
+            where = f": it was kept in {place}" if place else ""
+            plain = "" if self.records else ", or store linad.stop_gradient(value), a plain array"
             raise LeakedTracerError(
-                "a traced value was used after the function that traced it had returned; "
-                "return what you need from the function instead of storing it outside"
+                f"a traced value was used after the function that traced it had returned{where}; "
+                f"return what you need from the function instead of storing it outside{plain}"
             )

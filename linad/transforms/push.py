@@ -12,7 +12,7 @@ from linad.arrays.writes import write_value
 from linad.arrays.zero_dim import array, like
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, lifted
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
@@ -122,9 +122,7 @@ class PushTrace(Trace):
         elif not root._buffer.private_node:
             root._node = array(root._node).copy(order="C")
         root._buffer.private_node = True
-        if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
-            root._node = tangent._trace.constant(root._node)
-        root._node = region.home(root._node)
+        root._node = region.home(lifted(root._node, tangent))
         region.assign(root._node, 0 if tangent is None else tangent)
 
     def outputs(self, result: Any, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:
