@@ -57,7 +57,7 @@ EigResult = type(np.linalg.eig(np.eye(1)))
 SVDResult = type(np.linalg.svd(np.eye(1)))
 
 
-def _reciprocal(x: Any, zero: Any) -> Any:
+def _reciprocal(x: Array, zero: Any) -> Any:
     """1 / x, and 0 where the mask ``zero`` is true."""
     one = np.ones((), x.dtype)
     return np.where(zero, 0 * one, one / np.where(zero, one, x))
@@ -505,7 +505,7 @@ def svd_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 @implements(np.linalg.svd)
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+    a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
     if a.ndim < 2:
         raise LinAlgError(f"svd: expected at least two axes, got shape {a.shape}")

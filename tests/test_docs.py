@@ -191,6 +191,7 @@ def paragraphs_of(printed):
     return [VARIES.sub("#", " ".join(part.split())) for part in printed.strip().split("\n\n")]
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("command, shown", CONSOLE.findall(COMMAND_LINE.read_text("utf-8")))
 def test_what_the_command_line_page_shows(command, shown, tmp_path, monkeypatch):
     """`python tests/test_docs.py` brings the page up to date."""

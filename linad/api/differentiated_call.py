@@ -50,7 +50,7 @@ class DifferentiatedCall:
         has_aux: bool = False,
         keep: bool = False,
     ) -> None:
-        args = tuple([taken_in(a) for a in args])
+        args = tuple([a if type(a) is np.ndarray else taken_in(a) for a in args])
         if kwargs:
             kwargs = {name: taken_in(a) for name, a in kwargs.items()}
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
@@ -65,11 +65,14 @@ class DifferentiatedCall:
         leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
         self.given = leaves
         self._neighbours: dict[int, Any] | None = None
-        self.values = [
-            check_input(v, functools.partial(self._leaf_name, k)) for k, v in enumerate(leaves)
-        ]
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
+        self.values = [
+            v
+            if type(v) is np.ndarray and v.dtype.kind in "fc"
+            else check_input(v, functools.partial(self._leaf_name, k))
+            for k, v in enumerate(leaves)
+        ]
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them. What f writes into is a copy
         # with small gaps in memory.
@@ -239,6 +242,8 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
 
 
 def positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
+    if type(argnums) is int and 0 <= argnums < n:
+        return (argnums,)
     if argnums is None:
         return tuple(range(n))
     given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)

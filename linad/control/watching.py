@@ -42,9 +42,12 @@ MOST_FAILURES = 8
 def watched(trace: Trace, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function whose operations a trace follows; its loops are recorded by templates, if a
     program is recorded at all."""
-    around = list(running_traces())
-    recorder = next((t for t in around if type(t) is RecordTrace and t.rolls), None)
-    if recorder is None or trace is not around[0] or trace.pending is not None:
+    for recorder in running_traces():
+        if type(recorder) is RecordTrace and recorder.rolls:
+            break
+    else:
+        return f(*args, **kwargs)
+    if trace is not running.get() or trace.pending is not None:
         return f(*args, **kwargs)
     watch = LoopWatch(trace, recorder)
     try:

@@ -22,7 +22,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, Counts, ImplicitLoops
+from linad.scipy.implicitloops import FOUND, WorkCounts, ImplicitLoops
 
 ORDERS = 5
 ROWS = ORDERS + 3
@@ -73,7 +73,7 @@ class BDFState(NamedTuple):
     inverse: Any  # (1 - c f_y)^-1, for some c
     known: Any  # 1.0 if that inverse is good enough
     failed: Any
-    counts: Counts
+    counts: WorkCounts
 
 
 class Attempt(NamedTuple):
@@ -92,7 +92,7 @@ class Attempt(NamedTuple):
     error: Any
     accepted: Any
     failed: Any
-    counts: Counts
+    counts: WorkCounts
 
 
 class BDFLoops(ImplicitLoops):
@@ -109,7 +109,7 @@ class BDFLoops(ImplicitLoops):
         t = self.start + zero
         D = np.stack([y, slope * h * self.direction, *[0.0 * y] * (ROWS - 2)])
         matrix = self.matrix(t, stop_gradient(y))
-        counts = Counts(self.first_evaluations + zero, zero + (not self.fixed), zero)
+        counts = WorkCounts(self.first_evaluations + zero, zero + (not self.fixed), zero)
         return BDFState(
             t, y, D, 1.0 + zero, h, zero, matrix, 0.0 * matrix, zero, zero, stop_gradient(counts)
         )
@@ -205,7 +205,7 @@ class BDFLoops(ImplicitLoops):
         factor = np.where(met, np.where(accepted, 1.0, np.maximum(SHRINK, smaller)), 0.5)
         factor = np.where(again, 1.0, factor)
         turned = factor != 1
-        counts = Counts(
+        counts = WorkCounts(
             a.counts.fields + found.count,
             a.counts.matrices + again,
             a.counts.factors + np.where(known > 0, 0.0, 1.0),

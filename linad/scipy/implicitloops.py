@@ -22,7 +22,7 @@ from linad.solve.implicit import solved
 SEARCHING, FOUND, LOST = 0.0, 1.0, 2.0
 
 
-class Search(NamedTuple):
+class StageSearch(NamedTuple):
     """Newton's iteration on its way."""
 
     z: Any
@@ -32,7 +32,7 @@ class Search(NamedTuple):
     status: Any
 
 
-class Counts(NamedTuple):
+class WorkCounts(NamedTuple):
     """SciPy's nfev, njev and nlu."""
 
     fields: Any
@@ -86,7 +86,7 @@ class ImplicitLoops(StepLoops):
             return known
         return cond(wanted, lambda t, y, _: self.matrix(t, y), lambda t, y, k: k, t, y, known)
 
-    def search(self, change: Callable[[Any], Any], z: Any, scale: Any) -> Search:
+    def search(self, change: Callable[[Any], Any], z: Any, scale: Any) -> StageSearch:
         """Newton's iteration, stopped as SciPy stops it.
 
         Parameters
@@ -99,7 +99,7 @@ class ImplicitLoops(StepLoops):
             Of the tolerances.
         """
 
-        def go(s: Search) -> Search:
+        def go(s: StageSearch) -> StageSearch:
             dz = change(s.z)
             size = self.norm(dz / scale)
             later = s.count > 0
@@ -111,13 +111,13 @@ class ImplicitLoops(StepLoops):
             near = later & (share / (1 - share) * size < self.accuracy)
             found = ~lost & ((size == 0) | near)
             status = np.where(lost, LOST, np.where(found, FOUND, SEARCHING))
-            return Search(np.where(lost, s.z, s.z + dz), size, rate, s.count + 1.0, status)
+            return StageSearch(np.where(lost, s.z, s.z + dz), size, rate, s.count + 1.0, status)
 
         zero = 0.0 * np.sum(z)
         return while_loop(  # type: ignore[no-any-return]
             lambda s: (s.status == SEARCHING) & (s.count < self.most_changes),
             go,
-            Search(z, zero, zero, zero, zero),
+            StageSearch(z, zero, zero, zero, zero),
         )
 
     def solution(self, equations: Callable[[Any], Any], found: Any) -> Any:

@@ -51,7 +51,7 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
     lower, upper = np.tril(both, -1) + eye, np.triu(both)
     if permute_l:
         return permute_rows(lower, back), upper
-    return (back if p_indices else eye[back]), lower, upper
+    return (back if p_indices else eye.real[back]), lower, upper
 
 
 @bound_form(scipy.linalg.qr)

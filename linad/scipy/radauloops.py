@@ -17,7 +17,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, Counts, ImplicitLoops
+from linad.scipy.implicitloops import FOUND, WorkCounts, ImplicitLoops
 from linad.scipy.implicitsteps import ROOT, A, C
 
 ESTIMATE = np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1]) / 3
@@ -63,7 +63,7 @@ class RadauState(NamedTuple):
     inverse: Any  # K^-1
     known: Any  # 1.0 if that inverse is good enough
     failed: Any
-    counts: Counts
+    counts: WorkCounts
 
 
 class Attempt(NamedTuple):
@@ -84,7 +84,7 @@ class Attempt(NamedTuple):
     rejected: Any
     accepted: Any
     failed: Any
-    counts: Counts
+    counts: WorkCounts
 
 
 class RadauLoops(ImplicitLoops):
@@ -100,7 +100,7 @@ class RadauLoops(ImplicitLoops):
         zero = 0.0 * h
         t = self.start + zero
         matrix = self.matrix(t, stop_gradient(y))
-        counts = Counts(self.first_evaluations + zero, zero + (not self.fixed), zero)
+        counts = WorkCounts(self.first_evaluations + zero, zero + (not self.fixed), zero)
         inverse = np.zeros((3 * y.shape[0],) * 2) + zero
         return RadauState(
             *(t, y, slope, t, y, 1.0 + zero, np.stack([0.0 * y] * 3), h, zero, zero),
@@ -126,7 +126,7 @@ class RadauLoops(ImplicitLoops):
         grown = np.minimum(GROW, self._safety(a.count) * self._factor(a, a.error))
         keeps = ~fresh & (grown < 1.2)
         matrix = self.newer(fresh, a.t, stop_gradient(y), a.matrix)
-        counts = Counts(a.counts.fields + 1.0, a.counts.matrices + fresh, a.counts.factors)
+        counts = WorkCounts(a.counts.fields + 1.0, a.counts.matrices + fresh, a.counts.factors)
         current = a.current if self.fixed else np.where(fresh, 1.0, 0.0)
         return RadauState(
             *(a.t, y, slope, now.t, s.y, h, POLYNOMIAL.T @ Z),
@@ -205,7 +205,7 @@ class RadauLoops(ImplicitLoops):
         accepted = met & ~(size > 1)
         smaller = np.maximum(SHRINK, self._safety(found.count) * self._factor(a, size))
         factor = np.where(met, np.where(accepted, 1.0, smaller), np.where(again, 1.0, 0.5))
-        counts = Counts(
+        counts = WorkCounts(
             a.counts.fields + len(C) * found.count + twice,
             a.counts.matrices + again,
             a.counts.factors + np.where(a.known > 0, 0.0, 2.0),

@@ -21,7 +21,13 @@ from linad.rules import spectral
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
+from linad.scipy.mirror import (
+    bound_form,
+    check_finite as check,
+    check_real,
+    inexact,
+    traced_form,
+)
 
 
 def _rank(s: Any, shape: Any, rcond: Any) -> int:
@@ -117,6 +123,7 @@ def eigh_tridiagonal(
     d: Any, e: Any, eigvals_only: bool, select: str, select_range: Any, check_finite: bool
 ) -> Any:
     # Through the dense matrix: n^3 operations for the derivative with vectors, as LAPACK's.
+    check_real("eigh_tridiagonal", d=d, e=e)
     check(check_finite, d, e)
     cut = _cut("eigh_tridiagonal", select, select_range)
     matrix = _of_diagonals("eigh_tridiagonal", d, e)

@@ -317,6 +317,7 @@ def test_explain(model, capsys, function, at, title):
     assert "test_cli.py" not in out  # the command is no line of the user's
 
 
+@pytest.mark.rest
 def test_version_and_help(capsys):
     run = [sys.executable, "-m", "linad", "--version"]
     version = subprocess.run(run, capture_output=True, text=True, check=True)
@@ -327,6 +328,7 @@ def test_version_and_help(capsys):
     assert "linad check model.py:loss --at" in capsys.readouterr().out
 
 
+@pytest.mark.rest
 def test_a_reader_that_leaves_is_no_error(model):
     command = [sys.executable, "-m", "linad", "show", "model.py:scalar", "--at", "x0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -39,6 +39,7 @@ def script(path, text):
 
 
 class TestHelper:
+    @pytest.mark.rest
     def test_compiles_into_the_folder(self, folder):
         kernels = wanted(11, 12)
         shared = deque(kernels)
