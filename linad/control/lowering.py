@@ -18,6 +18,7 @@ import numpy as np
 from linad.control.bodies import Body, tape_of
 from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError, Statements, immediate
+from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed
 from linad.sweeps.cpu.program import CpuProgram, Workspace
@@ -265,7 +266,10 @@ class Registers:
             ]
         source = "\n".join([*lines, "    return 0", ""])
         extent = owner.n * max(1, len(s.lines) // 8)
-        lowering.emit(source, extent, words, label(owner, "in registers"))
+        made = lowering.emit(source, extent, words, label(owner, "in registers"))
+        equations = simple(self.body).equations
+        if all(e.primitive.name in Primitive.registry for e in equations):  # no loop inside
+            lowering.relax(made, equations)
 
 
 def _at(size: int, e: int) -> str:

@@ -216,6 +216,11 @@ class Lowering:
         self.instructions.append(made)
         return made
 
+    def relax(self, made: KernelCall, equations: Sequence[Equation]) -> None:
+        """Let a kernel reorder arithmetic, if that is allowed and nothing in it asks for NaN."""
+        tests = any(eqn.primitive.name in NAN_TESTS for eqn in equations)
+        made.fast = bool(self.chosen.fast_math) and not tests
+
     def copy(self, target: Place, source: Place, label: str = "copy") -> None:
         """Add an instruction that copies one place to another, which casts and broadcasts."""
         x, y = Var(0, source.shape, source.dtype), Var(1, target.shape, target.dtype)
@@ -286,8 +291,7 @@ class Lowering:
         names = " ".join(eqn.primitive.name for eqn in loop.equations)
         made = self.emit(source.text, source.extent, source.words, names, source.work)
         made.equations = loop.equations
-        tests = any(eqn.primitive.name in NAN_TESTS for eqn in loop.equations)
-        made.fast = bool(self.chosen.fast_math) and not tests
+        self.relax(made, loop.equations)
         for name, part, target in source.partials:
             # What the pieces of the loop found, combined in their order.
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
