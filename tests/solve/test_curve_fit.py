@@ -10,8 +10,7 @@ import scipy.stats
 
 import linad
 from linad.core.shapes import name_of
-from linad.solve import curve_fit, fit
-from linad.solve.fitting import waiting
+from linad.solve import curve_fit, fit, waiting
 
 mpl.use("Agg")
 
@@ -368,6 +367,20 @@ class TestTelling:
             curve_fit(linad.jit(decay), T, Y, START)
         with linad.config(progress=False):
             fit(lambda p: decay(T, *p) - Y, np.array(START))
+        assert capsys.readouterr().err == ""
+
+    def test_a_minimum_in_python_that_takes_long_says_so_once(self, capsys, monkeypatch):
+        monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+
+        def misfit(p):
+            return np.sum((decay(T, *p) - Y) ** 2)
+
+        with linad.config(progress=True):
+            linad.solve.newton_cg(misfit, np.array(START))
+            said = capsys.readouterr().err
+            assert said.count("\n") == 1
+            assert "newton_cg(linad.jit(misfit), ...) compiles it" in said
+            linad.solve.minimum(misfit, np.array(START))
         assert capsys.readouterr().err == ""
 
     def test_verbose(self, capsys):

@@ -12,9 +12,9 @@ from linad.solve.bounds import as_box, sides
 from linad.solve.fitting.data import Data, as_arrays
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, binding
-from linad.solve.fitting.waiting import Waiting
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
+from linad.solve.waiting import Waiting
 
 VERBOSE = Kind("0, 1 or 2", lambda value: is_integer(value) and value in (0, 1, 2))
 
