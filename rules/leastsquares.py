@@ -25,7 +25,7 @@ from linad.operators.structured import Conjugation
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
 from linad.rules.shaping import as_array
-from linad.rules.spectral import svdvals
+from linad.rules.singularvalues import svdvals
 
 
 def _adjoint_of(shape: Shape, dtype: Any) -> JacobianOperator:

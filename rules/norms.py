@@ -25,7 +25,7 @@ from linad.operators.structured import Diagonal, RealPart
 from linad.rules.kinks import size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, reshape
-from linad.rules.spectral import svdvals
+from linad.rules.singularvalues import svdvals
 
 
 def _p_norm(x: Array, *, p: float, axes: tuple[int, ...]) -> Any:

@@ -5,6 +5,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 SWEEPS = str(Path("linad/sweeps"))
 DEFINITION = re.compile(r"^ *(class|def) (\w+)[(:\[]", re.MULTILINE)
@@ -36,3 +38,11 @@ def test_no_two_classes_have_one_name():
 def test_every_function_has_a_name():
     assert definitions()["def", "linearize"]
     assert definitions()["def", "_"] == []
+
+
+@pytest.mark.parametrize("guide", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_files_that_the_guides_name_are_there(guide):
+    """Beside the guide, or in linad/."""
+    named = re.findall(r"\b[\w/]+/\w+\.py\b", (ROOT / guide).read_text(encoding="utf-8"))
+    assert named
+    assert [p for p in named if not ((ROOT / p).exists() or (ROOT / "linad" / p).exists())] == []

@@ -237,6 +237,9 @@ def refresh() -> None:
     if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
         fast = sys.modules["bottleneck"]
         _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))
+    if "pandas" in sys.modules and "pandas" not in _OTHERS:
+        labelled = importlib.import_module("linad.adoption.labelled")
+        _OTHERS["pandas"] = _register_module(sys.modules["pandas"], labelled.FORMS)
     for name in _rooms():
         if name in _SCIPY or name not in sys.modules:
             continue

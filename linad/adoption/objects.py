@@ -3,8 +3,8 @@
 A spline that a module made when it was imported, or a frozen distribution, is SciPy's own and takes
 plain numbers. For a traced one it is copied into what its class has as a traced form, which shares
 the arrays: one of `linad.scipy` of the same layout or that has an ``of_plain``, or the twin of its
-class (`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class with
-the same functions over the twin.
+class (`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class
+with the same functions over the twin.
 """
 
 import copy

@@ -135,7 +135,11 @@ class DifferentiatedCall:
         else:
             for i, value in zip(self.argnums, given, strict=True):
                 args[i] = value
-        result = watched(trace, self.f, *args, **self.kwargs)
+        try:
+            result = watched(trace, self.f, *args, **self.kwargs)
+        except TracerError as error:
+            self._tell_lists(error)
+            raise
         if self.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise OutputError(
@@ -145,6 +149,17 @@ class DifferentiatedCall:
         if trace.cut or getattr(result, "_trace", None) is not trace or result._node is None:
             check_connected(self.f, result, trace, inputs)
         return result
+
+    def _tell_lists(self, error: TracerError) -> None:
+        """Say of a list of numbers that it was taken for a container, not for an array."""
+        for i in self.argnums:
+            given = self.args[i]
+            if type(given) in (list, tuple) and all(type(part) is float for part in given):
+                error.add_note(
+                    f"linad: argument {i} is a {type(given).__name__} of {len(given)} numbers, "
+                    f"each of which is differentiated by itself; give np.array(...) of it if "
+                    f"{name_of(self.f)} wants an array"
+                )
 
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""

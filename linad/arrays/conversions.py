@@ -120,7 +120,7 @@ def type_of(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and type(args[0]) is Tracer:
         return type(sample(args[0]))
     if len(args) == 1 and getattr(type(args[0]), "holds_array", False):
-        return args[0].__class__  # the class that it was made from
+        return type(args[0]).original  # the class that it was made from
     return builtins.type(*args, **kwargs)
 
 

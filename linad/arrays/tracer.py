@@ -345,7 +345,8 @@ class Tracer(Arithmetic):
     )
     _refuse_pandas = escape(
         "making a plain NumPy array, as pandas does,",
-        "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
+        "linad.adopt(name) of the package that calls pandas, or of your own module, lets a Series "
+        "or DataFrame hold traced values; or use the numbers, s.to_numpy(), and NumPy functions",
         kind="array",
         by_caller=True,
     )

@@ -129,11 +129,9 @@ class LoopWatch:
             period = n - TAIL - at
             if at < 0 or max(self.least, times * period) + period > n:
                 return
-            differ = np.flatnonzero(codes[period:] != codes[:-period])
-            first = int(differ[-1]) + 1 if len(differ) else 0
-            run = n - period - first
+            run = _run(codes, period)
             if run >= max(self.least, times * period):
-                self._expect(period, first)
+                self._expect(period, n - period - run)
                 return
             # A loop with this one inside of it has a longer period than that.
             at = min(at, n - TAIL - run)
@@ -176,3 +174,18 @@ class LoopWatch:
         else:
             self.hooks.remove()
         self.trace.pending = None
+
+
+def _run(codes: np.ndarray, period: int) -> int:
+    """How many of the last operations are as those a period before them.
+
+    Most periods that are tried end soon: parts of the past are compared, each larger than the last.
+    """
+    n = len(codes)
+    compared = 2 * LOOKED_AT
+    while True:
+        compared = min(compared, n - period)
+        differ = np.flatnonzero(codes[n - compared :] != codes[n - compared - period : n - period])
+        if len(differ) or compared == n - period:
+            return compared - 1 - int(differ[-1]) if len(differ) else compared
+        compared *= 8

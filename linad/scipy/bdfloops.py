@@ -22,7 +22,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, WorkCounts, ImplicitLoops
+from linad.scipy.implicitloops import FOUND, ImplicitLoops, WorkCounts
 
 ORDERS = 5
 ROWS = ORDERS + 3
@@ -76,7 +76,7 @@ class BDFState(NamedTuple):
     counts: WorkCounts
 
 
-class Attempt(NamedTuple):
+class BDFAttempt(NamedTuple):
     """A step that is searched for."""
 
     t: Any  # where it ends
@@ -155,14 +155,14 @@ class BDFLoops(ImplicitLoops):
         psi = (counts * gamma / alpha) @ D
         return counts @ D, psi, (t_new - t) / alpha
 
-    def _found(self, s: BDFState) -> Attempt:
+    def _found(self, s: BDFState) -> BDFAttempt:
         """The step's length, and its solution, on values that are not differentiated."""
         shortest = self.shortest(s.t)
         h = np.minimum(np.maximum(s.h, shortest), self.max_step)
         same = h == s.h
         change = np.where(same, np.diag(np.ones(ROWS)), changing(s.order, h / s.h))
         zero = 0.0 * s.t
-        start = Attempt(
+        start = BDFAttempt(
             *(s.t, h, change, np.where(same, s.equal, 0.0), s.matrix, s.inverse, s.known),
             *(zero + self.fixed, 0.0 * s.y, 1.0 + zero, zero, zero, zero, s.counts),
         )
@@ -172,7 +172,7 @@ class BDFLoops(ImplicitLoops):
             start,
         )
 
-    def _attempt(self, s: BDFState, a: Attempt, shortest: Any) -> Attempt:
+    def _attempt(self, s: BDFState, a: BDFAttempt, shortest: Any) -> BDFAttempt:
         order = s.order
         failed = np.where(a.h < shortest, 1.0, 0.0)
         t = s.t + a.h * self.direction
@@ -210,14 +210,14 @@ class BDFLoops(ImplicitLoops):
             a.counts.matrices + again,
             a.counts.factors + np.where(known > 0, 0.0, 1.0),
         )
-        return Attempt(
+        return BDFAttempt(
             *(t, h * factor, np.where(turned, changing(order, factor) @ change, change)),
             *(np.where(turned, 0.0, equal), matrix, inverse, np.where(met, 1.0, 0.0)),
             *(np.where(again, 1.0, a.current), found.z, safety, error),
             *(np.where(accepted, 1.0, 0.0), failed, counts),
         )
 
-    def _choice(self, y: Any, D: Any, order: Any, a: Attempt) -> tuple[Any, Any]:
+    def _choice(self, y: Any, D: Any, order: Any, a: BDFAttempt) -> tuple[Any, Any]:
         """By how much the order changes, and what the length is multiplied by."""
         scale = self.atol + self.rtol * np.abs(y)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from linad.api.derivatives import stop_gradient
 from linad.control.deciding import cond, while_loop
-from linad.scipy.implicitloops import FOUND, WorkCounts, ImplicitLoops
+from linad.scipy.implicitloops import FOUND, ImplicitLoops, WorkCounts
 from linad.scipy.implicitsteps import ROOT, A, C
 
 ESTIMATE = np.array([-13 - 7 * ROOT, -13 + 7 * ROOT, -1]) / 3
@@ -66,7 +66,7 @@ class RadauState(NamedTuple):
     counts: WorkCounts
 
 
-class Attempt(NamedTuple):
+class RadauAttempt(NamedTuple):
     """A step that is searched for."""
 
     t: Any  # where it ends
@@ -138,7 +138,7 @@ class RadauLoops(ImplicitLoops):
         total = 2 * self.most_changes + 1
         return 0.9 * total / (total - 1 + count)
 
-    def _factor(self, a: Attempt, error: Any) -> Any:
+    def _factor(self, a: RadauAttempt, error: Any) -> Any:
         """What the length may be multiplied by, by the errors of this step and the last."""
         some = error > 0
         safe = np.where(some, error, np.finfo(float).tiny)  # SciPy's factor of 0 is infinite
@@ -147,12 +147,12 @@ class RadauLoops(ImplicitLoops):
         trend = a.h / last * np.where(compares, a.error_before / safe, 1.0) ** 0.25
         return np.where(compares, np.minimum(1.0, trend), 1.0) * safe**-0.25
 
-    def _found(self, s: RadauState) -> Attempt:
+    def _found(self, s: RadauState) -> RadauAttempt:
         """The step's length, and its solution, on values that are not differentiated."""
         shortest = self.shortest(s.t)
         h = np.minimum(np.maximum(s.h, shortest), self.max_step)
         zero = 0.0 * s.t
-        start = Attempt(
+        start = RadauAttempt(
             *(s.t, h, np.where(h == s.h, s.h_before, 0.0), s.error, s.matrix, s.current),
             *(s.inverse, s.known, 0.0 * s.terms, zero, zero, zero, zero, zero, zero, s.counts),
         )
@@ -162,7 +162,7 @@ class RadauLoops(ImplicitLoops):
             start,
         )
 
-    def _attempt(self, s: RadauState, a: Attempt, shortest: Any) -> Attempt:
+    def _attempt(self, s: RadauState, a: RadauAttempt, shortest: Any) -> RadauAttempt:
         n = s.y.shape[0]
         failed = np.where(a.h < shortest, 1.0, 0.0)
         t = s.t + a.h * self.direction
@@ -210,7 +210,7 @@ class RadauLoops(ImplicitLoops):
             a.counts.matrices + again,
             a.counts.factors + np.where(a.known > 0, 0.0, 2.0),
         )
-        return Attempt(
+        return RadauAttempt(
             *(t, a.h * factor, a.h_before, a.error_before),
             *(self.newer(again, s.t, s.y, a.matrix), np.where(again, 1.0, a.current)),
             *(inverse, np.where(accepted, 1.0, 0.0), Z, found.count, found.rate, size),

@@ -201,7 +201,7 @@ class TestParameters:
             ({"sigma": 0 * SIGMA}, "sigma must be positive"),
             ({"sigma": -COVARIANCE}, "must be positive definite"),
             ({"sigma": SIGMA, "weights": SIGMA}, "give one of them"),
-            ({"ydata": Y[:4]}, r"must return the shape \(4,\) of ydata"),
+            ({"ydata": Y[:4]}, r"xdata has the shape \(30,\) and ydata \(4,\); give as many"),
             ({"ydata": np.where(T > 3, np.nan, Y)}, "ydata holds . infinities or NaNs"),
             ({"ydata": Y[:, None]}, r"must return the shape \(30, 1\)"),
             ({"loss": "tukey"}, "loss must be"),

@@ -34,7 +34,7 @@ class Data:
     def __init__(
         self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
     ) -> None:
-        self.f = f
+        self.f, self.x_shape = f, getattr(xdata, "shape", None)
         self.container = as_arrays(ydata, foreign=True)
         leaves, self.structure = tree.flatten(self.container)
         self.leaves = [np.asarray(leaf) for leaf in leaves]
@@ -161,6 +161,11 @@ class Data:
             shape = np.shape(value)
             if shape not in ((), y.shape):
                 whole = f" for {name}" if name else ""
+                if shape == self.x_shape and y.ndim and shape[0] != len(y) and not whole:
+                    raise ShapeError(
+                        f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
+                        f"of the one as of the other"
+                    )
                 raise ShapeError(
                     f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
                     f"{whole}, it returned {shape}"
