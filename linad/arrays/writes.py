@@ -300,13 +300,14 @@ def _holds_traced(value: Any) -> bool:
 
 def write_into(root: Any, region: Region, value: Any) -> None:
     """Write a value that broadcasts to the region into a traced array."""
-    operands = [v for v in (value, *region.operands) if isinstance(v, Traced)]
-    for v in operands:
-        if v._trace.level > root._trace.level:
+    inner = []
+    for v in (value, *region.operands):
+        if isinstance(v, Traced) and v._trace.level > root._trace.level:
             v._trace.written_out(root)
+            inner.append(v)
     trace = root._trace
     trace.check_alive()
-    if any([v._trace.level > trace.level for v in operands]):
+    if inner and any([v._trace.level > trace.level for v in inner]):
         raise TracerError(
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
