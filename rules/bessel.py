@@ -19,6 +19,7 @@ import numpy as np
 import scipy.special as sp
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.rules.elementwise import NO_SLOPE, Slope, several, unary
@@ -110,7 +111,7 @@ special("k1e", x=lambda y, x: y - sp.k0e(x) - y / x)
 def _spherical(letter: str, sign: int, upper: int) -> Primitive:
     name = f"spherical_{letter}n"
 
-    def slope(y: Any, n: Any, x: Any) -> Any:
+    def slope(y: Array, n: Any, x: Array) -> Any:
         n = np.trunc(n)  # as SciPy does
         below = primitive(n - (n != 0), x)
         d = sign * (n * below + upper * (n + 1) * primitive(n + 1, x)) / (2 * n + 1)

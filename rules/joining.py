@@ -88,7 +88,7 @@ def _join(parts: list[Any], axis: int) -> Any:
     return concatenate_(*parts, axis=axis)
 
 
-def _cast(x: Any, dtype: Any, casting: Any, name: str) -> Any:
+def _cast(x: Array, dtype: Any, casting: Any, name: str) -> Any:
     if dtype is None:
         return x
     if not np.can_cast(x.dtype, dtype, casting):
@@ -228,7 +228,7 @@ _split_along(np.dsplit, 3, 2)
 
 
 @implements(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
+def unstack(x: Array, /, *, axis: int = 0) -> Any:
     if x.ndim == 0:
         raise ValueError("unstack: expected an array of at least one axis")
     axis = normalize_axis(axis, x.ndim, "unstack")

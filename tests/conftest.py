@@ -118,7 +118,9 @@ def pytest_runtest_setup(item):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item):
     result = yield
-    assert process_state() == item.stash[AS_FOUND], "NumPy's error state or linad's settings changed"
+    assert process_state() == item.stash[AS_FOUND], (
+        "NumPy's error state or linad's settings changed"
+    )
     return result
 
 

@@ -80,8 +80,7 @@ class Watcher:
             return
         del self.packages[name]
         for key, space in list(SPACES.items()):
-            name = self.unnamed.get(key) or space.get("__name__", "")
-            if key in self.modules and not self._belongs(name):
+            if key in self.modules and not self._belongs(self._owner_of(space)):
                 self.unnamed.pop(key, None)
                 self.modules.pop(key).undo()
                 forget()
@@ -125,14 +124,22 @@ class Watcher:
         return any([changes.deepen(f) for f in functions_of(SPACES[key], file)])
 
     def _adopt_unnamed(self, frame: Any) -> bool:
-        """Adopt what a package runs of its files by ``exec``; whether a frame does."""
+        """Adopt what adopted code makes by ``exec``, of a file or a text; whether a frame does."""
         space, package = frame.f_globals, package_of_file(frame.f_code.co_filename)
-        if space.get("__name__") or not self._belongs(package):
+        if space.get("__name__"):
+            return False
+        if not package and frame.f_back is not None and id(frame.f_back.f_globals) in SPACES:
+            package = self._owner_of(frame.f_back.f_globals)  # which calls what it has made
+        if not self._belongs(package):
             return False
         self.unnamed[id(space)] = package
         SPACES[id(space)] = space
         self.modules.update(sweep({id(space): space}))
         return True
+
+    def _owner_of(self, space: dict[str, Any]) -> str:
+        """The module, or the package, that adopted code belongs to."""
+        return self.unnamed.get(id(space)) or space.get("__name__", "")
 
     def _adopt_late(self, key: int) -> bool:
         """Adopt what a module of the user's own has defined since; whether there was anything."""
@@ -178,8 +185,11 @@ class Watcher:
                 key = id(frame.f_globals)
                 if key in self.own and self._adopt_late(key):  # a lambda, or what it decorates
                     again = True
-                elif key in self.modules or self._adopt_unnamed(frame):
+                elif key in self.modules:
                     again |= self._deepen(key, frame.f_code.co_filename)
+                elif self._adopt_unnamed(frame):
+                    self._deepen(key, frame.f_code.co_filename)
+                    again = True
         if again:
             trace.marks.clear()
             raise RunAgain(error) from None

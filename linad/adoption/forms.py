@@ -18,11 +18,13 @@ import scipy
 
 import linad.numpy
 import linad.scipy
+from linad.adoption.fast_reductions import reductions
 from linad.adoption.form_table import FORMS, form_of, register
 from linad.adoption.masked import masked_arrays
 from linad.adoption.objects import of_object, owner_of
 from linad.adoption.subclasses import array_maker, new_array, view_as
 from linad.arrays.conversions import BUILTINS, CMATH, MATH, held, number, sample
+from linad.arrays.number_texts import text_of
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.adopted import METHODS as TRACED_METHODS
@@ -108,8 +110,22 @@ def _is_scalar(x: Any) -> bool:
     return np.isscalar(sample(x))
 
 
+def _text(original: Callable[..., str]) -> Callable[..., str]:
+    """A function of NumPy's that writes a number, as ``format`` does."""
+
+    @functools.wraps(original)
+    def form(x: Any, *args: Any, **kwargs: Any) -> str:
+        if type(x) is not Tracer:
+            return original(x, *args, **kwargs)
+        return text_of(x, lambda value: original(value, *args, **kwargs))
+
+    return form
+
+
 def _register_numpy() -> None:
     forms: dict[str, Any] = {"isscalar": _is_scalar}
+    for name in ("format_float_positional", "format_float_scientific"):
+        forms[name] = _text(getattr(np, name))
     dispatched = type(np.sum)
     for name in dir(np):
         theirs = getattr(np, name)
@@ -210,11 +226,20 @@ def _register_module(original: types.ModuleType, forms: dict[str, Any]) -> FormO
 _SCIPY: dict[str, FormOfModule] = {}
 """The rooms of SciPy that have forms, as far as they are imported."""
 
+_OTHERS: dict[str, FormOfModule] = {}
+"""Other modules that have forms, as far as they are imported."""
+
 
 def refresh() -> None:
-    """Register the forms of those modules of SciPy that somebody has imported by now."""
+    """Register the forms of those modules of SciPy and others that are imported by now."""
     if "scipy" not in _SCIPY:
         _SCIPY["scipy"] = _register_module(scipy, {})
+    if "bottleneck" in sys.modules and "bottleneck" not in _OTHERS:
+        fast = sys.modules["bottleneck"]
+        _OTHERS["bottleneck"] = _register_module(fast, reductions(fast))
+    if "pandas" in sys.modules and "pandas" not in _OTHERS:
+        labelled = importlib.import_module("linad.adoption.labelled")
+        _OTHERS["pandas"] = _register_module(sys.modules["pandas"], labelled.FORMS)
     for name in _rooms():
         if name in _SCIPY or name not in sys.modules:
             continue

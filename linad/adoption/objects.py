@@ -2,9 +2,9 @@
 
 A spline that a module made when it was imported, or a frozen distribution, is SciPy's own and takes
 plain numbers. For a traced one it is copied into what its class has as a traced form, which shares
-the arrays: one of `linad.scipy` of the same layout, or the twin of its class
-(`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class with the
-same functions over the twin.
+the arrays: one of `linad.scipy` of the same layout or that has an ``of_plain``, or the twin of its
+class (`linad.scipy.twins`). Distributions of a package's own, classes over SciPy's, get a class
+with the same functions over the twin.
 """
 
 import copy
@@ -77,6 +77,9 @@ def _traced(owner: Any, form: Any) -> Any:
     kind = type(owner)
     if kind is scipy.sparse.linalg.SuperLU:
         return SparseFactors(owner)
+    of_plain = getattr(form, "of_plain", None)
+    if of_plain is not None:
+        return of_plain(owner)
     is_class = isinstance(form, type) and not getattr(form, "is_twin", False)
     if is_class and form is not kind and issubclass(form, kind):
         made = copy.copy(owner)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.conversions import held
+from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.rules.creation import asarray
 
@@ -120,10 +121,22 @@ def give_back(trace: Any) -> None:
             setattr(owner, name, y)
 
 
+def binary(a: Any, b: Any, op: str) -> Any:
+    """``a op b``, of which one is a list: beside an array one of traced numbers is an array."""
+    if isinstance(a, _ARRAYS):
+        b = _value(b)
+    elif isinstance(b, _ARRAYS):
+        a = _value(a)
+    return getattr(operator, op)(a, b)
+
+
+_ARRAYS = (np.ndarray, Tracer)
+
 CALLED: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(write, update, update_entry),
         *(write_attribute, update_whole, update_attribute),
+        binary,
     )
 }

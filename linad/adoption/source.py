@@ -4,6 +4,7 @@
                     looked up by value
     y[i] = v        a plain y that only this name refers to becomes a traced constant first
     y += v          as well
+    a @ [b, c]      a list beside an array becomes an array
     import math     inside a function: the name stands for the form
 
 each behind a test of one global that is true while no trace runs. A function is replaced only if
@@ -35,6 +36,7 @@ _OPERATORS = {
     ast.Pow: "ipow",
     ast.MatMult: "imatmul",
 }
+_BINARY = {op: name.removeprefix("i") for op, name in _OPERATORS.items()}
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -60,6 +62,13 @@ def _is_calm(node: ast.expr) -> bool:
     """Whether it may be evaluated twice."""
     restless = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, restless) for part in ast.walk(node))
+
+
+def _is_list(node: ast.expr) -> bool:
+    """Whether an expression is a list as it stands."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "list"
+    return isinstance(node, (ast.List, ast.ListComp))
 
 
 def _names_of(node: Any) -> set[str]:
@@ -135,6 +144,14 @@ class _Rewrite(ast.NodeTransformer):
             root = self._root(f)
             return root not in self.renamed or self._is_local(root)
         return isinstance(f, (ast.Subscript, ast.IfExp, ast.Call))
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        self.generic_visit(node)
+        op = _BINARY.get(type(node.op))
+        if op is None or not self.scopes or not (_is_list(node.left) or _is_list(node.right)):
+            return node
+        made = _helper("binary", node.left, node.right, ast.Constant(op))
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def _import(self, node: Any) -> Any:
         if not self.scopes:

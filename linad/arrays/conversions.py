@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from linad.arrays.number_texts import NumberText
 from linad.arrays.tracer import Tracer
 from linad.arrays.traces import running_trace
 from linad.core.tree import bare
@@ -60,6 +61,8 @@ def number(x: Any) -> Any:
 def to_float(x: Any = 0.0, /) -> Any:
     """As ``float``; a traced number stays traced."""
     x = bare(x)
+    if type(x) is NumberText:
+        return x.read()
     if type(x) is not Tracer or x.dtype.kind not in "fc":
         return builtins.float(x)
     builtins.float(sample(x))  # raises for several entries, warns for a complex number
@@ -117,7 +120,7 @@ def type_of(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and type(args[0]) is Tracer:
         return type(sample(args[0]))
     if len(args) == 1 and getattr(type(args[0]), "holds_array", False):
-        return args[0].__class__  # the class that it was made from
+        return type(args[0]).original  # the class that it was made from
     return builtins.type(*args, **kwargs)
 
 

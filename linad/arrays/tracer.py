@@ -22,6 +22,7 @@ from linad.arrays.buffers import (
 )
 from linad.arrays.memory import escape
 from linad.arrays.methods import called
+from linad.arrays.number_texts import text_of
 from linad.arrays.out_argument import ufunc_into
 from linad.arrays.python_operators import Arithmetic, foreign, operand
 from linad.arrays.refusing import COUNT, WRITE, instead_of_ufunc, refuse_index
@@ -259,6 +260,8 @@ class Tracer(Arithmetic):
         return function(*inputs, **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if len(types) > 1 and any([getattr(kind, "holds_array", False) for kind in types]):
+            return NotImplemented  # a subclass of ndarray around a traced value: `linad.adoption`
         result = called(func, args, kwargs)
         if func in CREATORS and isinstance(result, np.ndarray) and result.dtype.kind in "fc":
             # np.zeros(n, like=x): NumPy has taken ``like`` away, and it is self.
@@ -342,7 +345,8 @@ class Tracer(Arithmetic):
     )
     _refuse_pandas = escape(
         "making a plain NumPy array, as pandas does,",
-        "use the numbers of the Series or DataFrame, s.to_numpy(), and NumPy functions",
+        "linad.adopt(name) of the package that calls pandas, or of your own module, lets a Series "
+        "or DataFrame hold traced values; or use the numbers, s.to_numpy(), and NumPy functions",
         kind="array",
         by_caller=True,
     )
@@ -355,19 +359,24 @@ class Tracer(Arithmetic):
     )
     _refuse_int = escape("int()", COUNT, int, "int", by_caller=True)
     __complex__ = escape("complex()", "use x + 1j * y", complex, "complex", by_caller=True)
+    refuse_text = escape(
+        "float() of its text",
+        "round it with np.round, or use the number itself",
+        kind="float",
+    )
 
     # For people.
 
     def __repr__(self) -> str:
         if any([trace.records for trace in self._traces()]):
-            return repr(self._printed())  # it may be a result, or a key
+            return repr(self.printed())  # it may be a result, or a key
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
-        return str(self._printed())
+        return text_of(self, str)
 
     def __format__(self, spec: str) -> str:
-        return format(self._printed(), spec)
+        return text_of(self, lambda value: format(value, spec))
 
     def _traces(self) -> list[Trace]:
         """The traces that the value belongs to, from the innermost."""
@@ -378,7 +387,7 @@ class Tracer(Arithmetic):
             value = value._value
         return found
 
-    def _printed(self) -> Any:
+    def printed(self) -> Any:
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""
         if self.dtype.kind in "biu":
             return self.decided

@@ -21,7 +21,7 @@ from linad.arrays.zero_dim import is_number
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.options import is_integer
-from linad.core.primitive import Traced
+from linad.core.primitive import Traced, lifted
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
 from linad.core.tree import bare
@@ -300,13 +300,14 @@ def _holds_traced(value: Any) -> bool:
 
 def write_into(root: Any, region: Region, value: Any) -> None:
     """Write a value that broadcasts to the region into a traced array."""
-    operands = [v for v in (value, *region.operands) if isinstance(v, Traced)]
-    for v in operands:
-        if v._trace.level > root._trace.level:
+    inner = []
+    for v in (value, *region.operands):
+        if isinstance(v, Traced) and v._trace.level > root._trace.level:
             v._trace.written_out(root)
+            inner.append(v)
     trace = root._trace
     trace.check_alive()
-    if any([v._trace.level > trace.level for v in operands]):
+    if inner and any([v._trace.level > trace.level for v in inner]):
         raise TracerError(
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
@@ -326,9 +327,7 @@ def write_into(root: Any, region: Region, value: Any) -> None:
 
 def write_value(root: Any, region: Region, value: Any) -> None:
     """Write into the storage of a root, whatever it is made of."""
-    root._value = region.home(root._value)
-    if isinstance(value, Traced) and not isinstance(root._value, Traced):
-        root._value = value._trace.constant(root._value)  # type: ignore[attr-defined]
+    root._value = region.home(lifted(root._value, value))
     region.assign(root._value, _apart(value, root._value))
 
 

@@ -199,6 +199,39 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **keywords: Any)
     return _PIECEWISE(x, condlist, funclist, *args, **keywords)
 
 
+@functools.wraps(np.kaiser)
+def kaiser(M: int, beta: Any) -> Any:
+    if not _is_traced(beta):
+        return np.kaiser(M, beta)
+    alpha = (M - 1) / 2
+    share = 1 - ((np.arange(M) - alpha) / alpha) ** 2 if M > 1 else np.ones(M)
+    ends = share <= 0  # where the root has no derivative, and no part in that of the window
+    inside = np.i0(beta * np.sqrt(np.where(ends, 1.0, share)))
+    return np.where(ends, 1.0, inside) / np.i0(beta)
+
+
+# Shapes that go together.
+
+
+class _Broadcast:
+    """``np.broadcast`` of traced arrays."""
+
+    def __init__(self, *arrays: Any) -> None:
+        self._arrays = np.broadcast_arrays(*map(creation.asarray, arrays))
+        self.shape = self._arrays[0].shape
+        self.nd = self.ndim = len(self.shape)
+        self.size = size_of(self.shape)
+        self.numiter = len(arrays)
+
+    def __iter__(self) -> Any:
+        return zip(*[ravel(a) for a in self._arrays], strict=True)
+
+
+@functools.wraps(np.broadcast)
+def broadcast(*arrays: Any) -> Any:
+    return _Broadcast(*arrays) if any(map(_is_traced, arrays)) else np.broadcast(*arrays)
+
+
 # Concatenation by index.
 
 

@@ -17,7 +17,7 @@ import scipy.linalg
 
 from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules import spectral
+from linad.rules import singularvalues, spectral
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
@@ -41,7 +41,7 @@ def _rank(s: Any, shape: Any, rcond: Any) -> int:
 def null_space(A: Any, rcond: Any) -> Any:
     A = inexact(A)
     _check_matrix("null_space", A)
-    _, s, vh = spectral.svd(A, True)
+    _, s, vh = singularvalues.svd(A, True)
     return adjoint(vh)[:, _rank(s, A.shape, rcond) :]
 
 
@@ -49,7 +49,7 @@ def null_space(A: Any, rcond: Any) -> Any:
 def orth(A: Any, rcond: Any = None) -> Any:
     A = inexact(A)
     _check_matrix("orth", A)
-    u, s, _ = spectral.svd(A, False)
+    u, s, _ = singularvalues.svd(A, False)
     return u[:, : _rank(s, A.shape, rcond)]
 
 
@@ -67,7 +67,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
             f"orthogonal_procrustes: two matrices of one shape are needed, got {A.shape} and "
             f"{B.shape}"
         )
-    u, w, vh = spectral.svd(matrix_transpose(matrix_transpose(B) @ np.conj(A)), False)
+    u, w, vh = singularvalues.svd(matrix_transpose(matrix_transpose(B) @ np.conj(A)), False)
     return u @ vh, np.sum(w)
 
 

@@ -165,7 +165,8 @@ class RecordTrace(Trace):
 
     def constant(self, value: Any) -> Tracer:
         # A literal: equations hold a copy of it, since its storage will be written.
-        return Tracer(self, np.array(value), value)
+        node = value.frozen() if isinstance(value, Tracer) else np.array(value)
+        return Tracer(self, node, value)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()

@@ -853,6 +853,35 @@ def test_values_of_an_inner_derivative_do_not_escape_by_a_write():
         linad.grad(f)(V)
 
 
+def written(x, z, u):
+    y = x * u
+    y[0] = z * u[0] ** 2
+    return np.sum(y**2 * x)
+
+
+def scanned(x, z, u):
+    return np.sum(linad.scan(lambda c, _: (c + 0.1 * written(x, z, c), None), u, length=2)[0])
+
+
+@pytest.mark.parametrize("f", [written, scanned])
+def test_a_value_of_one_derivative_is_written_beside_one_of_another(f):
+    """The array's values are traced by the outer derivative, what is written by the inner one, and
+    so it is with their tangents: none of them is made outside of the function that writes."""
+    u, v = V[:3], np.cos(V[:3])
+
+    def pushed(x, v):
+        return linad.grad(lambda z: linad.jvp(lambda u: f(x, z, u), (u,), (v,))[1])(0.7)
+
+    def pulled(x, v):
+        return linad.grad(lambda z: linad.grad(lambda u: f(x, z, u))(u) @ v)(0.7)
+
+    x = V[3:]
+    for k in (0, 1):
+        expected = linad.jacobian(pulled, argnums=k)(x, v)
+        np.testing.assert_allclose(linad.jacobian(pushed, argnums=k)(x, v), expected, rtol=1e-12)
+        check_derivatives(lambda a, k=k: pushed(*[(a, v), (x, a)][k]), (x, v)[k])
+
+
 def test_an_outer_array_written_from_inside():
     """The inner function sees its argument as it was; the outer array changes as it says."""
 

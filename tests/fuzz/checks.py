@@ -421,7 +421,7 @@ def _moved(v, step):
 
 @contextlib.contextmanager
 def quietly():
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate():  # programs set it, too
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message=".*[Rr]eport.*", category=RuntimeWarning)
         yield

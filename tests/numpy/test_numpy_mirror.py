@@ -243,3 +243,20 @@ def test_an_array_like_one_of_an_outer_derivative_takes_values_of_the_inner_one(
         return linad.derivative(f)(0.5)
 
     np.testing.assert_allclose(linad.grad(inner)(np.array([1.0, 3.0])), [0.0, 3.0])
+
+
+def test_windows_and_shapes_of_traced_arrays():
+    x, fixed = np.array([0.7, 3.0]), np.arange(6.0).reshape(3, 2)
+
+    def window(x):
+        return lnp.kaiser(7, x[1]) * x[0] + lnp.kaiser(1, x[0])
+
+    def pairs(x):
+        together = lnp.broadcast(x, fixed)
+        assert (together.shape, together.nd, together.numiter) == ((3, 2), 2, 2)
+        return np.stack([a * b for a, b in together])
+
+    check_derivatives(window, x)
+    check_derivatives(pairs, x)
+    np.testing.assert_array_equal(lnp.kaiser(5, 3.0), np.kaiser(5, 3.0))
+    assert type(lnp.broadcast(x, fixed)) is np.broadcast

@@ -115,6 +115,16 @@ def list_into_rows(x):
     return y @ x
 
 
+def beside_lists(x):
+    y = MATRIX @ [x[0], 2.0, x[1] * x[2]] + [1.0] * 3
+    return y * list(map(np.dot, [x, x, x], MATRIX)) - [v * v for v in x] / MATRIX[0]
+
+
+def broadcast_shapes(x):
+    together = np.broadcast(x, MATRIX)
+    return together.size * np.array([a * b for a, b in together]).reshape(together.shape)[1]
+
+
 # Conversions.
 
 
@@ -137,6 +147,11 @@ def items(x):
 def lists(x):
     a, b, c = x.tolist()
     return np.array([a * b, b * c, c * a])
+
+
+def through_texts(x):
+    short = np.format_float_positional(x[0], precision=3)
+    return float(f"{x[0]:.18f}") * x * float(str(x[1])) + int(short[0])
 
 
 def copies(x):

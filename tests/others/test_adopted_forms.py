@@ -4,11 +4,13 @@ write: each of them, in a function of its own."""
 import cmath
 import inspect
 import math
+import types
 
 import numpy as np
 import pytest
 
 import linad
+from linad.adoption import fast_reductions
 
 X = np.array([0.3, 0.5, 0.7])
 
@@ -146,3 +148,20 @@ def test_methods_and_statements(source, installed):
     with linad.adopt(package):
         for f in [f for f in vars(package).values() if inspect.isfunction(f)]:
             check(f)
+
+
+def test_reductions_of_bottleneck():
+    fast = types.ModuleType("bottleneck")
+    for name in fast_reductions._NAMES:
+        setattr(fast, name, getattr(np, name))
+    forms = fast_reductions.reductions(fast)
+    x, h = np.array([[0.3, np.nan, 1.2], [0.5, 2.0, 1.7]]), 1e-6
+    w = np.array([0.2, 0.4, 0.7])
+    for name in ("nansum", "nanmean", "nanstd", "nanvar", "nanmin", "nanmax", "nanmedian"):
+        form = forms[name]
+        assert form(x, 1)[1] == getattr(np, name)(x[1])
+        slope = linad.jacobian(lambda s, form=form: form(x + s * w, 1))(2.0)
+        near = form(x + (2.0 + h) * w, 1) - form(x + (2.0 - h) * w, 1)
+        np.testing.assert_allclose(slope, near / (2 * h), rtol=1e-7)
+    spread = linad.grad(lambda s: forms["nanstd"](s * x[1], None, 1))(2.0)
+    np.testing.assert_allclose(spread, np.nanstd(x[1], ddof=1), rtol=1e-12)

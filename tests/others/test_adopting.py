@@ -173,6 +173,19 @@ def test_code_that_a_package_executes(installed):
     assert package.f.__code__ is code
 
 
+def test_code_that_a_package_makes(installed):
+    """A function made of a text, as sympy.lambdify makes it, belongs to who calls it."""
+    package = installed(
+        "import numpy as np\n\nspace = {'array': np.array, 'sin': np.sin}\n"
+        "exec('def made(s): return array([[sin(s), 1.0], [0.0, s]])', space)\n\n"
+        "def f(x):\n    return space['made'](x[0]) @ x[1:]\n"
+    )
+    made = package.space["made"].__code__
+    with linad.adopt(package.__name__):
+        check(package.f)
+    assert package.space["made"].__code__ is made
+
+
 def test_caches_that_other_modules_import(installed):
     cached = (
         "import functools\n\nimport numpy as np\n\n@functools.lru_cache\ndef f(s, n):\n"

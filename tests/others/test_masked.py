@@ -75,6 +75,11 @@ def along_axes(x):
     return m.var(axis=0).filled(0.0) + m.sum(axis=1).filled(0.0) + m.T.reshape(9)[:3].filled(1.0)
 
 
+def products(x):
+    m = ma.asarray([1.0, 0.5, 2.0])
+    return np.dot(np.outer(x, x), m - x) + np.dot(m, x)
+
+
 def viewed(x):
     return (np.asarray(x).view(np.ma.MaskedArray) * 2).data
 

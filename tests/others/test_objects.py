@@ -13,7 +13,9 @@ import scipy.sparse, scipy.sparse.linalg
 import scipy.stats as ss
 from numpy.lib.stride_tricks import as_strided
 from scipy.fftpack import dct
+from scipy.spatial.transform import Rotation
 
+TURNS = Rotation.from_rotvec([[0.1, 0.2, 0.3], [0.4, 0.1, -0.2]])
 X = np.linspace(0, 3, 9)
 Y = np.sin(X)
 XI = np.random.default_rng(0).random((12, 2)) * 3
@@ -100,6 +102,10 @@ def beyond(x):
     return as_strided(x, shape=(4, 3), strides=(x.strides[0] * 2, x.strides[0]))
 
 
+def turned(x):
+    return TURNS[:1].apply(x) + TURNS.inv().apply(x) + TURNS[1].apply(x, inverse=True)
+
+
 def cosines(x):
     return dct(x, norm="ortho")
 """
@@ -152,6 +158,7 @@ def test_systems_frames_and_older_names(package):
     check(package.system, [0.3, 1.7])
     check(package.frames, [0.3, 1.7, 0.2, 0.5, 0.9, 1.1])
     check(package.cosines, [0.3, 1.7, 0.2])
+    check(package.turned, [0.3, 1.7, 0.2])
     with pytest.raises(UnsupportedError, match="as_strided: .* no entry of the traced array"):
         linad.linearize(package.beyond, np.arange(6.0))
 
@@ -187,5 +194,5 @@ def test_what_numba_compiled_is_named():
     def square(x):
         return x * x
 
-    with pytest.raises(UnsupportedError, match=r"in <lambda>: .* linad.adopt of its package"):
+    with pytest.raises(UnsupportedError, match=r"in <lambda>: .* linad.adopt runs the Python"):
         linad.linearize(lambda x: square(x), 2.0)

@@ -379,3 +379,17 @@ def test_summaries_without_what_is_missing():
     np.testing.assert_allclose(y, scipy.stats.skew(SAMPLE))
     with pytest.raises(LinadError, match="scipy.stats.skew"):
         linad.linearize(lambda x: ls.skew(np.where(x > 1, np.nan, x), nan_policy="omit"), SAMPLE)
+
+
+def test_results_without_axes_are_numbers():
+    """As SciPy's are: packages go by the type."""
+    kinds = []
+
+    def f(s):
+        norm, gamma = linad.scipy.stats.norm, linad.scipy.stats.genpareto
+        found = [norm.ppf(0.3, scale=s), norm.pdf(s), norm.mean(s), gamma(s).cdf(0.3)]
+        kinds.extend([isinstance(y.concrete, np.ndarray) for y in found])
+        return found[0]
+
+    linad.grad(f)(1.5)
+    assert kinds == [False] * 4

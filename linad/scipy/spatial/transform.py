@@ -251,6 +251,11 @@ class Rotation(metaclass=_Either):
     """As `scipy.spatial.transform.Rotation`, of values that may be traced."""
 
     @staticmethod
+    def of_plain(rotation: Any) -> TracedRotation:
+        """A rotation of SciPy's as one that turns traced vectors."""
+        return TracedRotation(rotation.as_quat())
+
+    @staticmethod
     def from_quat(quat: Any, *, scalar_first: bool = False) -> Any:
         """As `scipy.spatial.transform.Rotation.from_quat`."""
         if not holds_traced(quat):

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.stats
 
 from linad.arrays.traces import running_trace
+from linad.arrays.zero_dim import number
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
@@ -113,7 +114,7 @@ class Distribution:
                 return original(*args, **keywords)
             parameters = self.bind(args, keywords)
             self.check_real(name, parameters)
-            return self.traced_moment(name, parameters)
+            return number(self.traced_moment(name, parameters))
 
         function.__name__, function.__doc__ = name, original.__doc__
         return function
@@ -126,7 +127,7 @@ class Distribution:
                 return original(x, *args, **keywords)
             parameters = self.bind(args, keywords)
             self.check_real(name, {self.variable: x} | parameters)
-            return self.traced(name, x, parameters)
+            return number(self.traced(name, x, parameters))
 
         function.__name__, function.__doc__ = name, original.__doc__
         return function

@@ -1,0 +1,272 @@
+"""Series and DataFrames of pandas around traced values, in adopted code.
+
+Their arrays are `linad.adoption.labelled_arrays`. What pandas computes of plain arrays alone,
+`TracedSeries` and `TracedFrame` do: subclasses, as pandas wants them made. This is imported where
+somebody has imported pandas.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
+from linad.adoption.labelled_windows import LabelledWindows, checked_size
+from linad.arrays.tracer import Tracer
+from linad.errors import UnsupportedError
+from linad.rules.creation import asarray
+
+
+class _Labelled:
+    """What `TracedSeries` and `TracedFrame` have in common."""
+
+    holds_array = True
+    _held: Any
+    _by_column: Callable[[Callable[[Any], Any]], Any]
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        written: Any = getattr(func, "_implementation", None)
+        if getattr(written, "__globals__", {}).get("__name__") == "numpy._core.fromnumeric":
+            return written(*args, **kwargs)  # which calls the method of that name
+        return func(*_values(args), **_values(kwargs))
+
+    def _like(self, array: Any) -> Any:
+        return array
+
+    def rolling(self, window: Any, min_periods: int | None = None, **options: Any) -> Any:
+        """The windows of a number of entries."""
+        size = checked_size(window, options)
+        return LabelledWindows(self._by_column, size, size if min_periods is None else min_periods)
+
+    def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
+        """The windows of all entries up to each."""
+        return LabelledWindows(self._by_column, None, min_periods)
+
+    @property
+    def _constructor(self) -> Callable[..., Any]:
+        return frame if isinstance(self, pd.DataFrame) else series
+
+    @property
+    def _constructor_sliced(self) -> Callable[..., Any]:
+        return series
+
+    @property
+    def _constructor_expanddim(self) -> Callable[..., Any]:
+        return frame
+
+
+class TracedSeries(_Labelled, pd.Series):
+    """A Series around a traced array."""
+
+    __pandas_priority__ = 6000  # above traced arrays
+    original = pd.Series
+
+    @property
+    def _held(self) -> Any:
+        return self.array.array
+
+    def _by_column(self, function: Callable[[Any], Any]) -> Any:
+        return series(function(self.array.array), index=self.index, name=self.name)
+
+    @property
+    def values(self) -> Any:
+        """The traced array."""
+        return self.array.array
+
+
+class TracedFrame(_Labelled, pd.DataFrame):
+    """A DataFrame some of whose columns are traced."""
+
+    __pandas_priority__ = 7000
+    original = pd.DataFrame
+
+    @property
+    def _held(self) -> Any:
+        return self.to_numpy()
+
+    def _by_column(self, function: Callable[[Any], Any]) -> Any:
+        x = self.to_numpy()
+        made = frame({j: function(x[:, j]) for j in range(x.shape[1])}, index=self.index)
+        made.columns = self.columns
+        return made
+
+    @property
+    def values(self) -> Any:
+        """The columns side by side, a traced array."""
+        return self.to_numpy()
+
+    def to_numpy(self, dtype: Any = None, copy: bool = False, na_value: Any = None) -> Any:
+        """The columns side by side, a traced array."""
+        columns = [bare_array(self.iloc[:, j].array) for j in range(self.shape[1])]
+        return np.stack([asarray(column, dtype=float) for column in columns], axis=1)
+
+    @property
+    def T(self) -> Any:
+        """The transposed DataFrame."""
+        return frame(self.to_numpy().T, index=self.columns, columns=self.index)
+
+    def _arith_method(self, other: Any, op: Any) -> Any:
+        return super()._arith_method(self._beside(other), op)
+
+    def _cmp_method(self, other: Any, op: Any) -> Any:
+        return super()._cmp_method(self._beside(other), op)
+
+    def _beside(self, other: Any) -> Any:
+        """A traced array as what has the labels that its entries meet."""
+        if type(other) is not Tracer or not other.ndim:
+            return other
+        if other.ndim == 1:
+            return series(other, index=self.columns)
+        return frame(other, index=self.index, columns=self.columns)
+
+    def _reduce(self, op: Any, name: str, *, axis: Any = 0, **kwargs: Any) -> Any:
+        if axis in (1, "columns"):
+            return self.T._reduce(op, name, axis=0, **kwargs)
+        return super()._reduce(op, name, axis=axis, **kwargs)
+
+    def transpose(self, *args: Any, copy: Any = None) -> Any:
+        """The transposed DataFrame."""
+        return self.T
+
+    def cov(self, min_periods: Any = None, ddof: int | None = 1, numeric_only: bool = False) -> Any:
+        """Covariances of the columns."""
+        found = np.cov(self._complete("cov"), rowvar=False, ddof=ddof)
+        return self._of_columns(found)
+
+    def corr(
+        self, method: Any = "pearson", min_periods: int = 1, numeric_only: bool = False
+    ) -> Any:
+        """Correlations of the columns, by the method of Pearson."""
+        if method != "pearson":
+            raise UnsupportedError(
+                f"corr: method={method!r} of a DataFrame around traced values is not traced by "
+                f"linad; use method='pearson', or scipy.stats of the columns"
+            )
+        return self._of_columns(np.corrcoef(self._complete("corr"), rowvar=False))
+
+    def _of_columns(self, matrix: Any) -> Any:
+        matrix = np.reshape(matrix, (self.shape[1],) * 2)
+        return frame(matrix, index=self.columns, columns=self.columns)
+
+    def _complete(self, name: str) -> Any:
+        values = self.to_numpy()
+        if np.any(np.isnan(values)):
+            raise UnsupportedError(
+                f"{name} of a DataFrame around traced values with missing entries is not traced "
+                f"by linad; drop them, df.dropna().{name}()"
+            )
+        return values
+
+
+def _values(x: Any) -> Any:
+    """Arrays in the place of what has labels, in containers as well."""
+    if isinstance(x, (pd.Series, pd.DataFrame)):
+        return x._held if isinstance(x, _Labelled) else x.to_numpy()
+    if type(x) in (list, tuple):
+        return type(x)([_values(part) for part in x])
+    if type(x) is dict:
+        return {key: _values(part) for key, part in x.items()}
+    return x
+
+
+def _is_traced(x: Any) -> bool:
+    if isinstance(x, (TracedArray, Tracer, _Labelled)):
+        return True
+    if isinstance(x, pd.Series):
+        return isinstance(x.dtype, TracedDtype)
+    if isinstance(x, pd.DataFrame):
+        return any(isinstance(dtype, TracedDtype) for dtype in x.dtypes)
+    if isinstance(x, dict):
+        return any(map(_is_traced, x.values()))
+    return isinstance(x, (list, tuple)) and any(map(_is_traced, x))
+
+
+def series(data: Any = None, index: Any = None, dtype: Any = None, *args: Any, **kw: Any) -> Any:
+    """As `pandas.Series`, of values that may be traced."""
+    if not _is_traced(data):
+        return pd.Series(data, index, dtype, *args, **kw)
+    if isinstance(data, dict):
+        index = list(data) if index is None else index
+        data = [data[key] for key in index]
+    if isinstance(data, (list, tuple)):
+        if dtype is object or not all(map(_is_number, data)):
+            return pd.Series(_objects(data), index, object, *args, **kw)
+        data = asarray(data)
+    if isinstance(data, Tracer):
+        if not data.ndim and index is not None:
+            data = np.broadcast_to(data, len(index))
+        data = TracedArray(np.atleast_1d(data))
+    dtype = dtype if isinstance(dtype, TracedDtype) else None
+    return TracedSeries(data, index, dtype, *args, **kw)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.number, Tracer))
+
+
+def _objects(values: Sequence[Any]) -> Any:
+    """Values of all kinds side by side, as Python's objects."""
+    made = np.empty(len(values), object)
+    for k, value in enumerate(values):
+        made[k] = value
+    return made
+
+
+def _is_missing(x: Any) -> Any:
+    """As `pandas.isna`."""
+    return np.isnan(x.decided) if type(x) is Tracer else pd.isna(x)
+
+
+def _is_known(x: Any) -> Any:
+    """As `pandas.notna`."""
+    return ~np.isnan(x.decided) if type(x) is Tracer else pd.notna(x)
+
+
+def frame(data: Any = None, index: Any = None, columns: Any = None, *args: Any, **kw: Any) -> Any:
+    """As `pandas.DataFrame`, of values that may be traced."""
+    if not _is_traced(data):
+        return pd.DataFrame(data, index, columns, *args, **kw)
+    if isinstance(data, (pd.Series, pd.DataFrame)):
+        return TracedFrame(data, index, columns, *args, **kw)
+    if isinstance(data, dict):
+        labels = list(data) if columns is None else columns
+        sizes = [len(part) for part in (index, *data.values()) if _is_several(part)]
+        made = {key: _column(part, max(sizes, default=1)) for key, part in data.items()}
+        return TracedFrame(made, index, labels, *args, **kw)
+    if isinstance(data, (list, tuple)) and isinstance(data[0], (dict, pd.Series)):
+        keys = list(data[0].keys())
+        matrix = asarray([[row[key] for key in keys] for row in data])
+        columns = keys if columns is None else columns
+    else:
+        matrix = asarray(data)
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    made = TracedFrame(
+        {j: TracedArray(matrix[:, j]) for j in range(matrix.shape[1])}, index, *args, **kw
+    )
+    if columns is not None:
+        made.columns = columns
+    return made
+
+
+def _is_several(part: Any) -> bool:
+    """Whether it is the entries of a column, and no number for each."""
+    return pd.api.types.is_list_like(part) and getattr(part, "ndim", 1) > 0
+
+
+def _column(part: Any, size: int) -> Any:
+    if not _is_traced(part) or isinstance(part, (pd.Series, TracedArray)):
+        return part
+    part = asarray(part)
+    return TracedArray(part if part.ndim else np.broadcast_to(part, size))
+
+
+FORMS = {
+    "Series": series,
+    "DataFrame": frame,
+    "isna": _is_missing,
+    "isnull": _is_missing,
+    "notna": _is_known,
+    "notnull": _is_known,
+}
+"""What adopted code calls in place of pandas's own."""

@@ -1,0 +1,63 @@
+"""Texts of traced numbers.
+
+``float(f"{x:.18f}")`` takes the value out of the trace as ``float(x)`` does, by way of a text. So
+the text of a traced number knows the number: ``float`` of it is refused, and gives the traced
+number in adopted code. A text of few digits stands for a rounded number, whose derivative is 0, as
+that of ``np.round`` is.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+_RESOLVED = 1e-10
+"""What a text of a number is read back as it was tells apart, relative to the number."""
+
+
+class NumberText(str):
+    """The text of a traced number; to all but ``float`` it is a string.
+
+    Parameters
+    ----------
+    number : Tracer
+        The traced number, without axes.
+    value : floating
+        Its value.
+    write : callable
+        What makes the text of a value.
+    """
+
+    __slots__ = ("number", "resolves")
+
+    number: Any
+    resolves: bool
+
+    def __new__(cls, number: Any, value: Any, write: Callable[[Any], str]) -> "NumberText":
+        new = super().__new__(cls, write(value))
+        new.number = number
+        new.resolves = str(new) != write(value * (1 + _RESOLVED))
+        return new
+
+    def __float__(self) -> float:
+        if self.is_traced():
+            return self.number.refuse_text()  # type: ignore[no-any-return]
+        return float(str(self))
+
+    def is_traced(self) -> bool:
+        """Whether the number can be read back from the text, and a trace knows it."""
+        return self.resolves and not self.number._trace.finished
+
+    def read(self) -> Any:
+        """The traced number, with the digits of the text; a plain one where it is rounded."""
+        plain = float(str(self))
+        return self.number + (plain - self.number.concrete) if self.is_traced() else plain
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+def text_of(x: Any, write: Callable[[Any], str]) -> str:
+    """The text of a traced value; that of a number knows it."""
+    value = x.printed()
+    if x.ndim or x.dtype.kind != "f":
+        return write(value)
+    return NumberText(x, value, write)

@@ -1,0 +1,179 @@
+"""Series and DataFrames around traced values, in adopted code."""
+
+import numpy as np
+import pytest
+
+import linad
+from linad.errors import LinadError
+
+pytest.importorskip("pandas")
+
+X = np.array([0.31, 0.72, 0.15, 0.94, 0.55, 0.43])
+
+SOURCE = """
+import numpy as np
+import pandas as pd
+
+DAYS = pd.date_range("2020-01-01", periods=6)
+PLAIN = pd.Series(np.arange(6.0), index=DAYS)
+CACHE = {}
+
+
+def s(x):
+    return pd.Series(x, index=DAYS)
+
+
+def d(x):
+    return pd.DataFrame(x.reshape(3, 2), columns=["a", "b"])
+
+
+def arithmetic(x):
+    return ((s(x) + 1) * 2 / s(x) - s(x) ** 2 - x[0] * abs(s(x))).to_numpy() * (1 - s(x)).values
+
+
+def numbers(x):
+    y = s(x)
+    found = [y.mean(), y.std(), y.var(ddof=0), y.skew(), y.kurt(), y.median(), y.prod(), y.max()]
+    return np.array([*found, y.quantile(0.3), y.sem(), y.sum(min_count=2)])
+
+
+def returns(x):
+    y = s(x).pct_change().dropna()
+    growth = y.add(1).cumprod()
+    least = (growth / growth.cummax()).min() - 1
+    return np.array([growth.iloc[-1], least, np.sqrt(252) * y.mean()])
+
+
+def chosen(x):
+    y = s(x)
+    last = y.loc["2020-01-02":].sum() * y[y < 0.5].sum()
+    return last * y.sort_values().to_numpy() * y.shift(2).fillna(0.5).to_numpy()
+
+
+def of_numpy(x):
+    y = s(x)
+    parts = np.cov(y, y**2).ravel(), np.where(y > 0.5, y, 0.0), np.array([np.std(y), np.mean(y)])
+    return np.concatenate([*parts, np.exp(y).to_numpy()])
+
+
+def beside_plain(x):
+    both = pd.concat([s(x), s(x)])
+    return (PLAIN * s(x)).to_numpy() + (s(x) * PLAIN).iloc[1:].sum() + both.sum()
+
+
+def missing(x):
+    y = s(x).where(s(x) > 0.2)
+    found = [y.sum(), y.std(), y.cumsum().iloc[-1], (1 / y).dropna().sum()]
+    return np.array([*found, pd.isna(y).sum(), pd.isna(x[0])])
+
+
+def applied(x):
+    whole = s(x).groupby([0] * 6).sum()[0]
+    return s(x).apply(lambda v: v * v).to_numpy() + sum(v for v in s(x)) + whole
+
+
+def columns(x):
+    y = d(x)
+    y["c"] = y["a"] * y["b"]
+    y = y.assign(e=[1.0, 2.0, 3.0])
+    scaled = ((y - y.mean()) / y.std())[["a", "c"]]
+    return np.concatenate([scaled.to_numpy().ravel(), y.sum(axis=1)])
+
+
+def matrices(x):
+    y = d(x)
+    found = [y.cov().to_numpy(), y.corr().values, y.T.dot(y).to_numpy(), (y.cov() * x[:2]).values]
+    return np.concatenate([part.ravel() for part in found])
+
+
+def made(x):
+    y = pd.DataFrame({"a": x[:3], "b": [1.0, x[3], 2.0], "c": x[4]})
+    rows = pd.DataFrame([{"u": x[4], "v": 1.0}, {"u": 2.0, "v": x[5]}])
+    named = pd.Series({"p": x[0], "q": 2.0})
+    return np.concatenate([y.iloc[1].to_numpy(), rows.prod(axis=1), named])
+
+
+def told(x):
+    y = pd.DataFrame({"value": [x[0] * x[1]], "of": ["two"]})
+    return y["value"].iloc[0]
+
+
+def kept(x):
+    key = int(pd.util.hash_pandas_object(s(x)).sum())
+    if key not in CACHE:
+        CACHE[key] = s(x) * s(x)
+    return CACHE[key].to_numpy()
+
+
+def windows(x):
+    y = s(x).pct_change()
+    found = [y.rolling(2).mean(), y.rolling(3, min_periods=1).std(), y.expanding().max()]
+    found += [y.rolling(3).quantile(0.3), y.expanding(2).kurt(), d(x).rolling(2).sum()["b"]]
+    return np.concatenate([part.fillna(0.0).to_numpy() for part in found])
+
+
+def by_type(x):
+    return x * (2.0 if type(s(x)) is pd.Series and type(d(x)) is pd.DataFrame else 3.0)
+
+
+def centred(x):
+    return s(x).rolling(3, center=True).mean()
+
+
+def weighted(x):
+    return s(x).ewm(span=3).mean()
+
+
+def ranks(x):
+    return d(x).corr("spearman")
+"""
+
+NAMES = [line[4:].partition("(")[0] for line in SOURCE.splitlines() if line.startswith("def ")]
+RAISE = ["centred", "weighted", "ranks"]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("s", "d", *RAISE)])
+def test_labelled_values(name, installed):
+    package, h = installed(SOURCE), 1e-6
+    f = getattr(package, name)
+    value = np.asarray(f(X))
+    near = [np.asarray(f(X + h * e)) - np.asarray(f(X - h * e)) for e in np.eye(6)]
+    expected = np.stack(near, axis=-1) / (2 * h)
+    with linad.adopt(package.__name__):
+        y, J = linad.linearize(f, X)
+    np.testing.assert_allclose(y, value, rtol=1e-12)
+    found = np.reshape(J @ np.eye(6), expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    back = np.reshape(J.H @ np.eye(value.size), (6, *value.shape))
+    np.testing.assert_allclose(np.moveaxis(back, 0, -1), found, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.rest
+def test_jitted(installed):
+    package = installed(SOURCE)
+    with linad.adopt(package.__name__):
+        for f in (package.returns, package.matrices, package.columns):
+            jitted = linad.jit(f)
+            jitted(X)
+            slopes = linad.jacobian(jitted)(1.01 * X), linad.jacobian(f)(1.01 * X)
+            np.testing.assert_allclose(*slopes, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", RAISE)
+def test_what_raises(name, installed):
+    package = installed(SOURCE)
+    with linad.adopt(package.__name__), pytest.raises(LinadError):
+        linad.jacobian(getattr(package, name))(X)
+
+
+def test_plain_values_are_pandass(installed):
+    package = installed(SOURCE)
+    with linad.adopt(package.__name__):
+        assert type(package.s(X)) is package.pd.Series
+        assert type(package.d(X)) is package.pd.DataFrame
+
+
+def test_without_adoption_the_error_names_it(installed):
+    package = installed(SOURCE)
+    with pytest.raises(LinadError, match=r"pandas.* linad.adopt\(name\) of the package"):
+        linad.jacobian(package.numbers)(X)
