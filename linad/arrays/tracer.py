@@ -135,7 +135,12 @@ class Tracer(Arithmetic):
                 "y = x.reshape(shape), a view"
             )
         # A written array becomes a view of storage that nobody else knows.
-        new = (self if type(buffer) is not Storage else self.copy("K")).reshape(shape)
+        before = self.copy("K") if type(buffer) is Storage else self
+        if type(buffer) is View:  # what it becomes is a view of what it was, not of itself
+            before = Tracer(self._trace, self._node, self._value)
+            self._trace.aliased(before)
+            before._buffer = buffer
+        new = before.reshape(shape)
         if new._buffer is None:
             raise UnsupportedError(
                 "the shape cannot be set without a copy; use y = x.reshape(shape)"

@@ -1312,3 +1312,24 @@ def test_lists_that_do_not_fit_are_refused(value):
     for g in (lambda x: linad.linearize(f, x), linad.jit(f)):
         with pytest.raises((ValueError, TypeError)):
             g(np.ones(3))
+
+
+def test_the_shape_of_a_view_may_be_set():
+    """It stays a view of the array, of which further writes are seen."""
+
+    def f(x):
+        t = x[None]
+        t.shape = (4,)
+        x[1] = 5.0
+        t[0] = 3 * x[2]
+        t.shape = (2, 2)
+        t[1] += t[0]
+        return t * 1, x * 2
+
+    x, v = np.arange(1.0, 5), np.array([0.5, -1.0, 2.0, 0.25])
+    slope = [(a - b) / 2e-6 for a, b in zip(f(x + 1e-6 * v), f(x - 1e-6 * v), strict=True)]
+    for g in (f, linad.jit(f)):
+        for _ in range(2):
+            y, dy = linad.jvp(g, (x.copy(),), (v,))
+            for found, expected in zip([*y, *dy], [*f(x.copy()), *slope], strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-7)

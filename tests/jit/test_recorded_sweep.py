@@ -16,7 +16,7 @@ from survey.numpy_calls import MATRIX, quiet
 
 import linad
 from linad.core.primitive import Primitive, Traced
-from linad.errors import LinadError
+from linad.errors import InternalError, LinadError
 
 
 class Lent:
@@ -250,3 +250,80 @@ def test_cases_read_what_stands_in_closures_now(case):
                     params |= {key: np.array(a) for key, a in params.items() if is_data(a)}
                 for _ in range(2):
                     compare(jitted, f, [x])
+
+
+# The calls of the survey: functions that are composed of others have no case among the rules.
+
+POINTS = [
+    MATRIX,
+    MATRIX,
+    np.asfortranarray(MATRIX * 1.03125),
+    np.repeat(MATRIX * 0.96875, 2, axis=-1)[:, ::2],
+    MATRIX[::-1],
+    np.ascontiguousarray(MATRIX.T).T * 0.9,
+    MATRIX[:, ::-1].copy(),
+    MATRIX[[1, 2, 0]],
+]
+"""The first two in C order; then other orders in memory, and entries that decide otherwise."""
+
+CALLS = [
+    (f"{title}: {entry.name} {k}", call, entry.function)
+    for title, entries in coverage.entries().items()
+    for entry in entries
+    for k, call in enumerate(entry.calls)
+]
+AT_ONCE = 40
+PYTHONS = (int, float, complex)
+
+
+def answers(f, point):
+    """The leaves of a result that are numbers or arrays, with their types; or the error."""
+    try:
+        y = f(point.copy("K") if point.flags.forc else point)
+    except Exception as error:
+        return error
+    leaves = [v for v in coverage.leaves(y) if isinstance(v, (np.ndarray, np.generic, *PYTHONS))]
+    return [v for v in leaves if np.asarray(v).dtype.kind in "biufc"]
+
+
+def unlike(found, expected):
+    """What differs, in words, or None; linad may refuse what NumPy does."""
+    if isinstance(found, LinadError) and not isinstance(found, InternalError):
+        return None
+    if isinstance(found, Exception) or isinstance(expected, Exception):
+        both = isinstance(found, Exception) and isinstance(expected, Exception)
+        return None if both else f"{found!r} for {expected!r}"
+    for a, b in zip(found, expected, strict=True):
+        if not isinstance(b, (np.ndarray, np.generic)):
+            a, b = np.asarray(a), np.asarray(b, np.asarray(a).dtype)
+        if (type(a), a.shape, a.dtype) != (type(b), b.shape, b.dtype):
+            return f"{type(a)} {a.dtype}{a.shape} for {type(b)} {b.dtype}{b.shape}"
+        size = 1 + np.max(np.abs(b), initial=0.0, where=np.isfinite(b))
+        near = 1e-4 if b.dtype.char in "efF" else 1e-7
+        if not np.allclose(a, b, rtol=near, atol=near * size, equal_nan=True):
+            return f"{a!r} for {b!r}"
+    return None
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.sweep(part=0.05)
+@pytest.mark.parametrize("start", range(0, len(CALLS), AT_ONCE))
+def test_calls_run_in_other_states(start):
+    wrong = []
+    for name, call, function in CALLS[start : start + AT_ONCE]:
+
+        def f(a, call=call, function=function):
+            return call(function, a)
+
+        jitted = linad.jit(f)
+        with quiet(), linad.config(variants=32):
+            for k, point in enumerate(POINTS):
+                expected = answers(f, point)
+                if unlike(answers(f, point), expected) or isinstance(expected, LinadError):
+                    break  # random numbers; or what is not traced, either
+                told = unlike(answers(jitted, point), expected)
+                if told:
+                    wrong.append(f"{name}, point {k}: {told}")
+                    break
+    assert not wrong, "\n".join(wrong)
