@@ -54,7 +54,7 @@ def _power_slope_a(y: Any, a: Any, b: Any) -> Any:
     return b * a ** np.where(b == 0, 0, b - 1)
 
 
-def _power_slope_b(y: Any, a: Any, b: Any) -> Any:
+def _power_slope_b(y: Array, a: Array, b: Array) -> Any:
     base = y.dtype.type(1) * a
     return y * np.log(np.where(base == 0, 1, base))
 

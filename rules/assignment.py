@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.out_argument import copy_to
-from linad.arrays.writes import plain_value
+from linad.arrays.writes import as_written
 from linad.arrays.zero_dim import is_number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
@@ -42,7 +43,7 @@ def _array(target: Any, name: str) -> Any:
     return _writable(target, name)
 
 
-def _check_cast(a: Any, values: Any, name: str) -> None:
+def _check_cast(a: Array, values: Any, name: str) -> None:
     """Refuse arrays that NumPy does not cast here; numbers and lists it does."""
     is_array = isinstance(values, np.ndarray) or (
         isinstance(values, Traced) and not is_number(values)
@@ -63,7 +64,7 @@ def _plain_integers(indices: Any, name: str) -> Any:
 
 def _in_turn(values: Any, places: Any, dtype: Any) -> Any:
     """Value ``k % n`` of the n values for each place k of an array of that dtype."""
-    values = ravel(values if isinstance(values, Traced) else plain_value(values, dtype))
+    values = ravel(values if isinstance(values, Traced) else as_written(values, dtype))
     if values.size == 1:
         return values[0]
     return values[places % values.size]

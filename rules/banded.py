@@ -18,7 +18,7 @@ from linad.operators.linear_solves import LinearSolve, solution_rules
 from linad.operators.relations import Relation
 
 
-def _solve_banded(ab: Any, b: Any, *, l_and_u: tuple[int, int]) -> Any:
+def _solve_banded(ab: Any, b: Array, *, l_and_u: tuple[int, int]) -> Any:
     """Solve for all columns of b (*more, n, k)."""
     columns = np.moveaxis(b, -2, 0)
     if not b.size:
@@ -88,7 +88,7 @@ class BandedProduct(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, x: Any, l_and_u: tuple[int, int], dtype: Any) -> None:
+    def __init__(self, x: Array, l_and_u: tuple[int, int], dtype: Any) -> None:
         self.x, self.l_and_u = x, l_and_u
         n = x.shape[0]
         bands = sum(l_and_u) + 1

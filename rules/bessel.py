@@ -19,10 +19,12 @@ import numpy as np
 import scipy.special as sp
 
 from linad.arrays.zero_dim import array, gives
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.rules.elementwise import NO_SLOPE, Slope, several, unary
 from linad.rules.kinks import side
+from linad.rules.shaping import astype
 from linad.rules.special import real_only, special, special_fan, ufunc_of
 
 # Order n or v, argument x.
@@ -86,10 +88,18 @@ special("j0", x=lambda y, x: -sp.j1(x))
 special("j1", x=lambda y, x: 0.5 * (sp.j0(x) - sp.jv(2, x)))
 special("y0", x=lambda y, x: -sp.y1(x))
 special("y1", x=lambda y, x: sp.y0(x) - y / x)
-implements(np.i0)(gives(array)(special("i0", x=lambda y, x: sp.i1(x))))
+_i0 = special("i0", x=lambda y, x: sp.i1(x))
 special("i1", x=lambda y, x: 0.5 * (sp.i0(x) + sp.iv(2, x)))
 special("i0e", x=lambda y, x: sp.i1e(x) - side(x) * y)
 special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)
+
+
+@implements(np.i0)
+@gives(array)
+def i0(x: Any) -> Any:
+    return astype(_i0(x), x.dtype) if x.dtype == np.float16 else _i0(x)
+
+
 special("k0", x=lambda y, x: -sp.k1(x))
 special("k1", x=lambda y, x: -sp.k0(x) - y / x)
 special("k0e", x=lambda y, x: y - sp.k1e(x))
@@ -101,7 +111,7 @@ special("k1e", x=lambda y, x: y - sp.k0e(x) - y / x)
 def _spherical(letter: str, sign: int, upper: int) -> Primitive:
     name = f"spherical_{letter}n"
 
-    def slope(y: Any, n: Any, x: Any) -> Any:
+    def slope(y: Array, n: Any, x: Array) -> Any:
         n = np.trunc(n)  # as SciPy does
         below = primitive(n - (n != 0), x)
         d = sign * (n * below + upper * (n + 1) * primitive(n + 1, x)) / (2 * n + 1)

@@ -35,7 +35,7 @@ def diff_wrt_x(y: Array, x: Array, *, axis: int) -> JacobianOperator:
     return Difference(axis, x.shape, y.dtype)
 
 
-def _edge(value: Any, a: Any, axis: int) -> Any:
+def _edge(value: Any, a: Array, axis: int) -> Any:
     """An argument prepend or append: a scalar stands for one entry."""
     value = as_array(value)
     if value.ndim:
@@ -127,7 +127,7 @@ def _spacings(varargs: Any, axes: Any, f: Any) -> list[Any]:
     return found
 
 
-def _gradient(f: Any, axis: int, h: Any, edge_order: int) -> Any:
+def _gradient(f: Any, axis: int, h: Array, edge_order: int) -> Any:
     """Derivative of ``f`` along an axis counted from the end."""
     n = f.shape[axis]
     if n < edge_order + 1:

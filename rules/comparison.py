@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive
 from linad.core.ufunc_keywords import refuse_out
@@ -98,12 +99,12 @@ for _single in (np.allclose, np.array_equal, np.array_equiv):
 
 
 @implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: Array) -> bool:
     return bool(x.dtype.kind == "c")
 
 
 @implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: Array) -> bool:
     return bool(x.dtype.kind != "c")
 
 

@@ -44,7 +44,7 @@ def conjugate_wrt_x(y: Array, x: Array) -> JacobianOperator:
     return Conjugation(y.shape, y.dtype)
 
 
-def part(slope: Any, y: Any, z: Any) -> JacobianOperator:
+def part(slope: Any, y: Array, z: Array) -> JacobianOperator:
     """dy = Re(slope dz) for real y and complex z."""
     return Chain((RealPart(y.shape, y.dtype, z.dtype), Diagonal(slope, y.shape, z.dtype)))
 
@@ -73,7 +73,7 @@ def _unit(z: Any) -> Any:
     return z / tip(absolute(z)) if isinstance(z, Traced) else np.sign(z)
 
 
-def sign(x: Any) -> Any:
+def sign(x: Array) -> Any:
     if x.dtype.kind != "c":
         return sign_(x)
     size = absolute(x)
@@ -107,14 +107,14 @@ for _name, _function in (("real", real), ("imag", imag)):
 
 
 @implements(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: Array, deg: bool = False) -> Any:
     y = np.arctan2(imag(z), real(z)) if z.dtype.kind == "c" else np.arctan2(0, z)
     return y * (180 / math.pi) if deg else y
 
 
 @implements(np.real_if_close)
 @gives(array)
-def real_if_close(a: Any, tol: float = 100) -> Any:
+def real_if_close(a: Array, tol: float = 100) -> Any:
     if a.dtype.kind != "c":
         return a
     if tol > 1:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.indices import Index
 from linad.core.primitive import Traced
@@ -182,7 +183,7 @@ def _outer_edges(column: Any, bins: Any, range: Any, fixed: Any) -> Any:
     return histogram_bin_edges(column, bins)
 
 
-def _cells(points: Any, edges: Any) -> tuple[Any, Any]:
+def _cells(points: Array, edges: Any) -> tuple[Any, Any]:
     """Which points lie in a cell, and the number of its cell for each of those."""
     inside: Any = np.ones(len(points), bool)
     cell: Any = np.zeros(len(points), np.intp)

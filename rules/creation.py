@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import array as no_number
+from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.errors import UnsupportedError
@@ -72,7 +73,7 @@ filled_like = Primitive("full_like", np.full_like, constant=True)
 
 @implements(np.full_like)
 def full_like(
-    a: Any,
+    a: Array,
     fill_value: Any,
     dtype: Any = None,
     order: str = "K",

@@ -33,7 +33,7 @@ from linad.rules.shaping import laid_as, laid_out, replaced
 # The linear recurrence.
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: Array, b: Array) -> Any:
     """h_k = a_k h_{k-1} + b_k along the last axis."""
     n = b.shape[-1]
     if n < 2:
@@ -59,7 +59,7 @@ def _recurrence(a: Any, b: Any, *, axis: int, backward: bool) -> Any:
 recurrence = Primitive("recurrence", _recurrence)
 
 
-def _times_previous(h: Any, a: Any, b: Any, *, axis: int, backward: bool) -> JacobianOperator:
+def _times_previous(h: Any, a: Array, b: Array, *, axis: int, backward: bool) -> JacobianOperator:
     previous = shift(h, axis, -1 if backward else 1)
     return Diagonal(previous, h.shape, h.dtype) @ broadcast(h.shape, a.shape, h.dtype)
 
@@ -96,7 +96,7 @@ def _log_accumulate(ufunc: Any, exponential: Any) -> Primitive:
     name = f"{ufunc.__name__}_accumulate"
     primitive = Primitive(name, lambda x, *, axis: ufunc.accumulate(x, axis=axis))
 
-    def rule(y: Any, x: Any, *, axis: int) -> JacobianOperator:
+    def rule(y: Array, x: Array, *, axis: int) -> JacobianOperator:
         k = axis - y.ndim
         # Sums without a term yet have logarithm -inf, and derivative 0.
         finite = replaced(y, y == -np.inf, 0)
@@ -212,7 +212,7 @@ def _method(ufunc: Any, run: Any) -> None:
     function = _cumulative(f"{ufunc.__name__}.accumulate", run)
 
     @implements_ufunc(ufunc, "accumulate")
-    def accumulate(a: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    def accumulate(a: Array, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         if not a.ndim:
             raise TypeError("cannot accumulate on a scalar")
         y = function(a, axis, dtype, out)

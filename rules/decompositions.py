@@ -93,7 +93,7 @@ class HermitianReading(JacobianOperator):
         return self._strict
 
 
-def _read_hermitian(a: Any, *, lower: bool) -> Any:
+def _read_hermitian(a: Array, *, lower: bool) -> Any:
     return HermitianReading(a.shape, a.dtype, lower).pushforward(a)
 
 
@@ -268,7 +268,7 @@ def qr_wrt_a(y: Array, a: Array) -> JacobianOperator:
 
 
 @implements(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Array, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r"):
         if mode == "raw":
             raise UnsupportedError(

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.rules.elementwise import binary, unary
 from linad.rules.kinks import tip
 from linad.rules.shaping import replaced
@@ -56,12 +57,12 @@ logaddexp2 = binary(
 )
 
 
-def _below(x: Any) -> Any:
+def _below(x: Array) -> Any:
     """1 - x; of a complex x on the real axis, with the imaginary part -0 where x has +0."""
     return -(x - 1) if x.dtype.kind == "c" else 1 - x
 
 
-def _above(x: Any) -> Any:
+def _above(x: Array) -> Any:
     """1 + x; 1 is 1 + 0j to NumPy, and would turn an imaginary part -0 into +0."""
     return x - -1 if x.dtype.kind == "c" else 1 + x
 

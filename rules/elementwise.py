@@ -102,12 +102,12 @@ def _refusal(name: str, i: int, argument: str) -> Any:
     return rule
 
 
-def copied(y: Any, x: Any) -> JacobianOperator:
+def copied(y: Array, x: Array) -> JacobianOperator:
     """The operator of y = x, broadcast to the shape of y."""
     return broadcast(y.shape, x.shape, y.dtype)
 
 
-def masked(mask: Any, y: Any, x: Any) -> JacobianOperator:
+def masked(mask: Any, y: Array, x: Array) -> JacobianOperator:
     """The operator of y = x where the mask is true, and something independent elsewhere.
 
     Entries masked out pass nothing on, not even NaN.

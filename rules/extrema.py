@@ -36,10 +36,10 @@ _UNSET = object()
 
 
 def _extremum(name: str, ufunc: Any) -> Primitive:
-    def slope_a(y: Any, a: Any, b: Any) -> Any:
+    def slope_a(y: Array, a: Array, b: Array) -> Any:
         return np.where(a == b, y.dtype.type(0.5), y == a)
 
-    def slope_b(y: Any, a: Any, b: Any) -> Any:
+    def slope_b(y: Array, a: Array, b: Array) -> Any:
         return np.where(a == b, y.dtype.type(0.5), y == b)
 
     return binary(name, ufunc, slope_a, slope_b)
@@ -166,7 +166,7 @@ def _mask(condition: Any) -> Any:
     return condition if is_boolean(condition) else np.not_equal(condition, 0)
 
 
-def is_boolean(a: Any) -> bool:
+def is_boolean(a: Array) -> bool:
     dtype = a.dtype if hasattr(a, "dtype") else np.asarray(a).dtype
     return bool(dtype.kind == "b")
 
@@ -186,7 +186,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 @implements(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+def piecewise(x: Array, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     if _is_single(condlist, x):
         condlist = [condlist]
     masks = [np.broadcast_to(_mask(c), x.shape) for c in condlist]
@@ -205,7 +205,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return laid_as(y, x) if x.ndim > 1 else y
 
 
-def _is_single(condlist: Any, x: Any) -> bool:
+def _is_single(condlist: Any, x: Array) -> bool:
     """Whether one condition was given where a list of conditions may be."""
     if np.ndim(condlist) == 0:
         return True
@@ -237,7 +237,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 @implements(np.nan_to_num)
 @gives(number)
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: Array, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     if not copy and is_number(x):
         raise ValueError("nan_to_num: a number cannot be overwritten; leave copy=False out")

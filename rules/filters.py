@@ -62,7 +62,7 @@ def _convolve_grid(a: Any, v: Any, *, mode: str, axes: int) -> Any:
 convolve_grid_ = Primitive("convolve_grid", _convolve_grid)
 
 
-def _repeated(J: JacobianOperator, x: Any) -> JacobianOperator:
+def _repeated(J: JacobianOperator, x: Array) -> JacobianOperator:
     """``J`` on all of the leading axes, to which the argument ``x`` is broadcast."""
     return J if x.shape == J.in_shape else J @ Broadcast(J.in_shape, x.shape, J.dtype)
 
@@ -89,7 +89,7 @@ def convolve_grid_wrt_v(y: Array, a: Array, v: Array, *, mode: str, axes: int) -
 # Recursion.
 
 
-def _allpole(a: Any, r: Any) -> Any:
+def _allpole(a: Array, r: Array) -> Any:
     dtype = np.result_type(a, r)
     if not r.size:
         return np.zeros(r.shape, dtype)
@@ -112,7 +112,7 @@ solution_rules(
 # Running means.
 
 
-def _running_mean(x: Any, *, size: int) -> Any:
+def _running_mean(x: Array, *, size: int) -> Any:
     from scipy.ndimage import uniform_filter1d
 
     n = x.shape[-1] - size + 1

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import number
+from linad.core.array_type import Array
 from linad.core.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
 from linad.core.shapes import drop_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
@@ -34,7 +35,7 @@ from linad.rules.reductions import (
 from linad.rules.shaping import as_array, laid_as
 
 
-def _lanes(a: Any, axes: tuple[int, ...]) -> Any:
+def _lanes(a: Array, axes: tuple[int, ...]) -> Any:
     """``a`` with the given axes joined into one, in front."""
     rest = [k for k in range(a.ndim) if k not in axes]
     lane = drop_axes(a.shape, axes)

@@ -23,12 +23,12 @@ from linad.core.shapes import Shape, normalize_axes, normalize_axis
 from linad.core.ufunc_keywords import refuse_out
 from linad.operators.base import JacobianOperator
 from linad.operators.dft import OPPOSITE, CropOrPad, Fourier, HermitianFourier, Norm, RealFourier
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, astype
 
 # Crop and pad.
 
 
-def _fit(x: Any, *, shape: Shape) -> Any:
+def _fit(x: Array, *, shape: Shape) -> Any:
     return CropOrPad(shape, x.shape, x.dtype).pushforward(x)
 
 
@@ -40,7 +40,7 @@ def fit_wrt_x(y: Array, x: Array, *, shape: Shape) -> JacobianOperator:
     return CropOrPad(shape, x.shape, y.dtype)
 
 
-def _fitted(x: Any, n: int, axis: int) -> Any:
+def _fitted(x: Array, n: int, axis: int) -> Any:
     """x with ``n`` entries along ``axis``."""
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
@@ -89,7 +89,7 @@ def _norm(norm: Any) -> Norm:
     return norm
 
 
-def _complex(x: Any) -> Any:
+def _complex(x: Array) -> Any:
     return np.astype(x, np.result_type(x.dtype, np.complex64))
 
 
@@ -97,7 +97,7 @@ def _complex_fft(name: str, inverse: bool) -> Any:
     """fft or ifft."""
 
     def transform(
-        a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None
+        a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None
     ) -> Any:
         if out is not None:
             refuse_out(name, (out,))
@@ -114,7 +114,7 @@ ifft = implements(np.fft.ifft)(_complex_fft("ifft", True))
 
 
 @implements(np.fft.rfft)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def rfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     if out is not None:
         refuse_out("rfft", (out,))
     axis = normalize_axis(axis, a.ndim, "rfft")
@@ -123,7 +123,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: An
 
 
 @implements(np.fft.irfft)
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     if out is not None:
         refuse_out("irfft", (out,))
     axis = normalize_axis(axis, a.ndim, "irfft")
@@ -132,7 +132,8 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: A
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
     x = _complex(_fitted(a, n // 2 + 1, axis))
-    return irfft_(x, n=n, axis=axis - x.ndim, norm=_norm(norm))
+    y = irfft_(x, n=n, axis=axis - x.ndim, norm=_norm(norm))
+    return astype(y, a.dtype) if a.dtype == np.float16 else y  # what is no complex number stays
 
 
 @implements(np.fft.hfft)
@@ -149,7 +150,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: A
 
 
 def _lengths_and_axes(
-    a: Any, s: Sequence[int] | None, axes: Sequence[int] | None, name: str, half: bool = False
+    a: Array, s: Sequence[int] | None, axes: Sequence[int] | None, name: str, half: bool = False
 ) -> tuple[list[int], list[int]]:
     """NumPy's defaults; ``half``: the last axis holds n//2 + 1 coefficients."""
     if axes is None:
@@ -237,17 +238,17 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: A
 # Shifts.
 
 
-def _shift_axes(x: Any, axes: Any, name: str) -> tuple[int, ...]:
+def _shift_axes(x: Array, axes: Any, name: str) -> tuple[int, ...]:
     return normalize_axes(tuple(axes) if np.iterable(axes) else axes, x.ndim, name)
 
 
 @implements(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: Array, axes: Any = None) -> Any:
     places = _shift_axes(as_array(x), axes, "fftshift")
     return np.roll(x, tuple([x.shape[k] // 2 for k in places]), places)
 
 
 @implements(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: Array, axes: Any = None) -> Any:
     places = _shift_axes(as_array(x), axes, "ifftshift")
     return np.roll(x, tuple([-(x.shape[k] // 2) for k in places]), places)

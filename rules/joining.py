@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.writes import plain_value
+from linad.arrays.writes import as_written
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
@@ -88,7 +88,7 @@ def _join(parts: list[Any], axis: int) -> Any:
     return concatenate_(*parts, axis=axis)
 
 
-def _cast(x: Any, dtype: Any, casting: Any, name: str) -> Any:
+def _cast(x: Array, dtype: Any, casting: Any, name: str) -> Any:
     if dtype is None:
         return x
     if not np.can_cast(x.dtype, dtype, casting):
@@ -228,7 +228,7 @@ _split_along(np.dsplit, 3, 2)
 
 
 @implements(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
+def unstack(x: Array, /, *, axis: int = 0) -> Any:
     if x.ndim == 0:
         raise ValueError("unstack: expected an array of at least one axis")
     axis = normalize_axis(axis, x.ndim, "unstack")
@@ -265,10 +265,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     arr, axis = _flat_or_axis(arr, axis, "insert")
     n, obj = arr.shape[axis], concrete(obj)
+    if not isinstance(values, Traced):
+        values = as_written(values, arr.dtype)
     if isinstance(values, Traced):
         values = astype(values, arr.dtype, copy=False)
-    else:
-        values = plain_value(values, arr.dtype)
     single = not isinstance(obj, slice) and np.size(obj) == 1 and np.asarray(obj).dtype != bool
     if single:
         values = reshape_(values, shape=(1,) * (arr.ndim - values.ndim) + values.shape)

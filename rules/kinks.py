@@ -24,7 +24,7 @@ from linad.operators.structured import Zero, diagonal
 from linad.rules.elementwise import unary
 
 
-def _at_zero(x: Any, here: float, elsewhere: float, y: Any) -> Any:
+def _at_zero(x: Array, here: float, elsewhere: float, y: Array) -> Any:
     return np.where(x == 0, y.dtype.type(here), y.dtype.type(elsewhere))
 
 

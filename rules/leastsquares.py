@@ -25,7 +25,7 @@ from linad.operators.structured import Conjugation
 from linad.rules.decompositions import hermitian_argument
 from linad.rules.linalg import LinAlgError, adjoint
 from linad.rules.shaping import as_array
-from linad.rules.spectral import svdvals
+from linad.rules.singularvalues import svdvals
 
 
 def _adjoint_of(shape: Shape, dtype: Any) -> JacobianOperator:
@@ -35,7 +35,7 @@ def _adjoint_of(shape: Shape, dtype: Any) -> JacobianOperator:
     return Conjugation(swap.out_shape, dtype) @ swap if dtype.kind == "c" else swap
 
 
-def _eye(a: Any, axis: int) -> Any:
+def _eye(a: Array, axis: int) -> Any:
     return np.eye(a.shape[axis], dtype=a.dtype)
 
 
@@ -59,7 +59,7 @@ def pinv_wrt_a(y: Array, a: Array, *, rcond: Any) -> JacobianOperator:
 
 
 @implements(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     if rcond is not None and rtol is not np._NoValue:
         raise ValueError("pinv: rtol and rcond cannot both be given")
     if a.ndim < 2:

@@ -44,12 +44,12 @@ LinAlgError = np.linalg.LinAlgError
 SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
 
 
-def adjoint(a: Any) -> Any:
+def adjoint(a: Array) -> Any:
     """Conjugate transpose of the last two axes."""
     return matrix_transpose(np.conj(a) if a.dtype.kind == "c" else a)
 
 
-def check_square(a: Any, name: str) -> None:
+def check_square(a: Array, name: str) -> None:
     """Raise LinAlgError, as NumPy does, unless the last two axes are equally long."""
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise LinAlgError(f"{name}: expected square matrices, got shape {a.shape}")
@@ -73,7 +73,7 @@ def _matrix(y: Any, a: Any) -> SystemMatrix:
     return matrix
 
 
-def minus_product(x: Any, a: Any) -> JacobianOperator:
+def minus_product(x: Array, a: Array) -> JacobianOperator:
     """The operator dA -> -(dA) x, for columns x (..., n, k)."""
     return Kronecker(None, matrix_transpose(-x), x.shape, a.shape, x.dtype)
 
@@ -134,7 +134,7 @@ def inv(a: Any) -> Any:
 
 
 @implements(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: Array, ind: int = 2) -> Any:
     if ind <= 0:
         raise ValueError(f"tensorinv: ind must be a positive integer, got {ind!r}")
     n = size_of(a.shape[ind:])
@@ -148,7 +148,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 # Determinants.
 
 
-def trace_of_product(m: Any, y: Any, a: Any) -> JacobianOperator:
+def trace_of_product(m: Any, y: Array, a: Array) -> JacobianOperator:
     """The operator dA -> tr(M dA), matrix by matrix of the stack ``a``."""
     last = (a.ndim - 2, a.ndim - 1)
     total = Broadcast(a.shape, y.shape, y.dtype, last).H
@@ -169,7 +169,7 @@ def det(a: Any) -> Any:
     return det_(a)
 
 
-def _adjugate(a: Any) -> Any:
+def _adjugate(a: Array) -> Any:
     if not a.size:
         return np.zeros(a.shape, a.dtype)
     u, s, vh = np.linalg.svd(a)

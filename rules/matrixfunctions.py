@@ -42,7 +42,7 @@ Function = Callable[..., Any]
 def _matrixwise(function: Function) -> Function:
     """A function of one matrix as a function of a stack (..., n, n), in its precision."""
 
-    def stacked(a: Any, **params: Any) -> Any:
+    def stacked(a: Array, **params: Any) -> Any:
         # In double precision: logm warns of single precision's own rounding.
         flat = a.reshape((-1, *a.shape[-2:])).astype(np.promote_types(a.dtype, float), copy=False)
         results = [np.asarray(function(m, **params)) for m in flat]
@@ -75,7 +75,7 @@ class FrechetDerivative(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, function: Function, a: Any, dtype: Any) -> None:
+    def __init__(self, function: Function, a: Array, dtype: Any) -> None:
         self.function, self.a = function, a
         super().__init__(a.shape, a.shape, dtype)
 
@@ -105,7 +105,7 @@ def matrix_function(name: str, function: Function) -> Primitive:
     """A primitive for a function of square matrices."""
     primitive = Primitive(name, _matrixwise(function))
 
-    def rule(y: Any, a: Any, **params: Any) -> JacobianOperator:
+    def rule(y: Array, a: Array, **params: Any) -> JacobianOperator:
         return FrechetDerivative(lambda x: primitive(x, **params), a, y.dtype)
 
     rule.__name__ = rule.__qualname__ = f"{name}_wrt_a"
@@ -217,7 +217,7 @@ fractional_power_ = _with_cut(
 # Sylvester's equation.
 
 
-def _sylvester(a: Any, b: Any, q: Any) -> Any:
+def _sylvester(a: Array, b: Array, q: Array) -> Any:
     """Solve for each Q of q (*more, m, n)."""
     flat = q.reshape((-1, *q.shape[-2:]))
     x = [scipy.linalg.solve_sylvester(a, b, part) for part in flat]
@@ -241,7 +241,7 @@ class SylvesterSolve(LinearSolve):
 
     axes = (-2, -1)
 
-    def __init__(self, a: Any, b: Any, dtype: Any) -> None:
+    def __init__(self, a: Array, b: Array, dtype: Any) -> None:
         self.a, self.b = a, b
         shape = (a.shape[0], b.shape[0])
         super().__init__(shape, shape, dtype)

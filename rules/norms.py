@@ -25,10 +25,10 @@ from linad.operators.structured import Diagonal, RealPart
 from linad.rules.kinks import size_squared, tip
 from linad.rules.linalg import LinAlgError, check_square
 from linad.rules.shaping import concrete, reshape
-from linad.rules.spectral import svdvals
+from linad.rules.singularvalues import svdvals
 
 
-def _p_norm(x: Any, *, p: float, axes: tuple[int, ...]) -> Any:
+def _p_norm(x: Array, *, p: float, axes: tuple[int, ...]) -> Any:
     if p == 2:
         squares = x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
         return np.sqrt(np.add.reduce(squares, axis=axes))
@@ -67,7 +67,7 @@ def _norm(x: Any, p: float, axes: tuple[int, ...]) -> Any:
     return rooted(y, x, lambda x: np.sum(size_squared(x), axis=axes)) if p == 2 else y
 
 
-def _vector(x: Any, order: Any, axes: tuple[int, ...], name: str) -> Any:
+def _vector(x: Array, order: Any, axes: tuple[int, ...], name: str) -> Any:
     """The vector norm over ``axes``."""
     if order is None:
         order = 2
@@ -102,7 +102,7 @@ def _matrix(x: Any, order: Any, rows: int, columns: int, name: str) -> Any:
 
 
 @implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is None and ord is None:
         axes = tuple(range(x.ndim))
         y = _vector(x, None, axes, "norm") if axes else np.abs(x)
@@ -122,7 +122,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @implements(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: Array, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     axes = normalize_axes(axis, x.ndim, "vector_norm")
     if not axes:
         return _vector(reshape(x, (*x.shape, 1)), ord, (x.ndim,), "vector_norm")

@@ -80,7 +80,7 @@ def _filtered_rows(rows: Any, kernel: Any, mode: str) -> Any:
 convolve_ = Primitive("convolve", _convolve)
 
 
-def _after_repeat(J: JacobianOperator, x: Any) -> JacobianOperator:
+def _after_repeat(J: JacobianOperator, x: Array) -> JacobianOperator:
     """``J`` on all rows, after the broadcast of the argument ``x`` to them."""
     return J if x.shape == J.in_shape else J @ Broadcast(J.in_shape, x.shape, J.dtype)
 

@@ -68,7 +68,7 @@ def dot_wrt_b(y: Array, a: Array, b: Array) -> JacobianOperator:
     return RowProducts(a, b.shape, y.dtype)
 
 
-def _product(a: Any, b: Any) -> Any:
+def _product(a: Array, b: Array) -> Any:
     """``a @ b`` with NumPy's rules for one axis."""
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(
@@ -126,7 +126,7 @@ def _check_axes(name: str, *operands: tuple[Any, int]) -> None:
             raise ValueError(f"{name}: operand {k} needs at least {least} axes, got {x.shape}")
 
 
-def _vecdot(a: Any, b: Any) -> Any:
+def _vecdot(a: Array, b: Array) -> Any:
     _check_axes("vecdot", (a, 1), (b, 1))
     y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-2])
@@ -154,7 +154,7 @@ def linalg_vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return vecdot(x1, x2, axis=as_index(axis))
 
 
-def _matvec(a: Any, b: Any) -> Any:
+def _matvec(a: Array, b: Array) -> Any:
     _check_axes("matvec", (a, 2), (b, 1))
     y = matmul_(a, b.reshape((*b.shape, 1)))
     return y.reshape(y.shape[:-1])
@@ -166,7 +166,7 @@ def matvec(a: Any, b: Any, *, axes: Any = None) -> Any:
     return _matvec(a, b) if axes is None else _with_axes(_matvec, (2, 1, 1), a, b, axes)
 
 
-def _vecmat(a: Any, b: Any) -> Any:
+def _vecmat(a: Array, b: Array) -> Any:
     _check_axes("vecmat", (a, 1), (b, 2))
     y = matmul_(_conjugate(a).reshape((*a.shape[:-1], 1, a.shape[-1])), b)
     return y.reshape(y.shape[:-2] + y.shape[-1:])
@@ -178,7 +178,7 @@ def vecmat(a: Any, b: Any, *, axes: Any = None) -> Any:
     return _vecmat(a, b) if axes is None else _with_axes(_vecmat, (1, 2, 1), a, b, axes)
 
 
-def _conjugate(a: Any) -> Any:
+def _conjugate(a: Array) -> Any:
     """The complex conjugate; of booleans NumPy's would be small integers."""
     return np.conj(a) if a.dtype.kind == "c" else a
 
@@ -363,7 +363,7 @@ def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 @implements(np.linalg.matrix_transpose)
-def linalg_matrix_transpose(x: Any, /) -> Any:
+def linalg_matrix_transpose(x: Array, /) -> Any:
     if x.ndim < 2:
         raise ShapeError(f"matrix_transpose: expected at least two axes, got shape {x.shape}")
     return matrix_transpose(x)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.zero_dim import array, number
+from linad.core.array_type import Array
 from linad.core.callers import warn_user
 from linad.core.dispatch import implements
 from linad.core.primitive import Traced
@@ -85,14 +86,16 @@ def _position(method: str, n: Any, q: Any) -> Any:
     )
 
 
-def _lanes(a: Any, axes: tuple[int, ...]) -> Any:
+def _lanes(a: Array, axes: tuple[int, ...]) -> Any:
     """``a`` with the given axes joined into one, at the end."""
     rest = [k for k in range(a.ndim) if k not in axes]
     n = math.prod([a.shape[k] for k in axes])
     return np.transpose(a, (*rest, *axes)).reshape((*[a.shape[k] for k in rest], n))
 
 
-def order_statistics(a: Any, q: Any, axes: tuple[int, ...], method: str, ignore_nan: bool) -> Any:
+def order_statistics(
+    a: Array, q: Array, axes: tuple[int, ...], method: str, ignore_nan: bool
+) -> Any:
     """Quantiles of ``a`` over ``axes``: an array (*q.shape, *other axes)."""
     x = _lanes(a, axes)
     lead, total = x.shape[:-1], x.shape[-1]
@@ -202,7 +205,7 @@ _register("nanpercentile", 100, True)
 def _median(name: str, ignore_nan: bool) -> None:
     @implements(getattr(np, name))
     def median(
-        a: Any,
+        a: Array,
         axis: Any = None,
         out: Any = None,
         overwrite_input: bool = False,

@@ -62,14 +62,14 @@ def flip(m: Any, axis: Any = None) -> Any:
 
 
 @implements(np.flipud)
-def flipud(m: Any) -> Any:
+def flipud(m: Array) -> Any:
     if m.ndim < 1:
         raise ValueError("flipud: expected an array of at least one axis")
     return flip(m, 0)
 
 
 @implements(np.fliplr)
-def fliplr(m: Any) -> Any:
+def fliplr(m: Array) -> Any:
     if m.ndim < 2:
         raise ValueError(f"fliplr: expected an array of at least two axes, got shape {m.shape}")
     return flip(m, 1)
@@ -240,7 +240,7 @@ def overlap_add_wrt_windows(
 
 @implements(sliding_window_view)
 def windows(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: Array, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
     if writeable:
         raise UnsupportedError("sliding_window_view: writeable=True is not supported")

@@ -42,7 +42,7 @@ def reduction_axes(axis: Any, ndim: int, name: str) -> tuple[int, ...]:
     return normalize_axes(axis, ndim, name)
 
 
-def lane_size(a: Any, axes: tuple[int, ...]) -> int:
+def lane_size(a: Array, axes: tuple[int, ...]) -> int:
     """Number of entries that are reduced to one."""
     return size_of([a.shape[k] for k in axes])
 
@@ -54,7 +54,7 @@ def kept(y: Any, shape: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
     return y
 
 
-def selected(a: Any, where: Any, neutral: Any) -> Any:
+def selected(a: Array, where: Any, neutral: Any) -> Any:
     """``a`` with ``neutral`` where the mask is false."""
     if where is True or where is NoValue:
         return a
@@ -66,7 +66,7 @@ def given(value: Any) -> bool:
     return value is not None and value is not NoValue
 
 
-def cast(a: Any, dtype: Any) -> Any:
+def cast(a: Array, dtype: Any) -> Any:
     """``a`` in the dtype asked for, if one is."""
     return a if dtype is None or a.dtype == dtype else np.astype(a, dtype)
 
@@ -75,7 +75,7 @@ def row_wise(name: str, ufunc: Any, weights: Callable[..., Any]) -> Primitive:
     """A primitive y = ufunc.reduce(x) with the derivative Σ weights(y, x, axes) dx."""
     primitive = Primitive(name, lambda x, *, axes: ufunc.reduce(x, axis=axes))
 
-    def rule(y: Any, x: Any, *, axes: Any) -> JacobianOperator:
+    def rule(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
         return WeightedSum(weights(y, x, axes), axes, x.shape, y.dtype)
 
     rule.__name__ = rule.__qualname__ = f"{name}_wrt_x"
@@ -93,7 +93,7 @@ def sum_wrt_x(y: Array, x: Array, *, axes: Any) -> JacobianOperator:
     return ScaledSum(axes, x.shape, y.dtype)
 
 
-def _mean(x: Any, *, axes: Any) -> Any:
+def _mean(x: Array, *, axes: Any) -> Any:
     n = lane_size(x, axes)
     if n == 0 or x.dtype.itemsize == 2:  # NumPy warns of the one, adds the other in float32
         return np.mean(x, axis=axes)
@@ -128,7 +128,7 @@ def products_of_others(x: Any) -> Any:
     return others.reshape(x.shape)[:n]
 
 
-def _others(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _others(y: Array, x: Array, axes: tuple[int, ...]) -> Any:
     if not axes:
         return np.ones_like(x)
     order = (*axes, *[k for k in range(x.ndim) if k not in axes])
@@ -144,7 +144,7 @@ prod_ = row_wise("prod", np.multiply, _others)
 # Extrema.
 
 
-def _shares(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+def _shares(y: Any, x: Array, axes: tuple[int, ...]) -> Any:
     """1 / (number of entries that attain y) at those entries, else 0."""
     y = y.reshape(keep_axes(x.shape, axes))
     attains = x == y
@@ -168,7 +168,7 @@ fmin_ = row_wise("fmin_reduce", np.fmin, _shares)
 
 
 def _softmax(exponential: Any) -> Callable[..., Any]:
-    def weights(y: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    def weights(y: Any, x: Array, axes: tuple[int, ...]) -> Any:
         y = y.reshape(keep_axes(x.shape, axes))
         return exponential(x - replaced(y, y == -np.inf, 0))
 
@@ -298,7 +298,7 @@ def mean(
     return cast(kept(y, a.shape, axes, keepdims), dtype)
 
 
-def count(where: Any, a: Any, axes: tuple[int, ...]) -> Any:
+def count(where: Any, a: Array, axes: tuple[int, ...]) -> Any:
     """Number of entries of each lane that the mask selects, in the real dtype of ``a``."""
     found = np.count_nonzero(np.broadcast_to(where, a.shape), axis=axes)
     return np.asarray(found, np.finfo(a.dtype).dtype)[()]
@@ -333,7 +333,7 @@ _method(np.logaddexp, _logaddexp)
 _method(np.logaddexp2, _logaddexp2)
 
 
-def as_first(ufunc: Any, y: Any, x: Any) -> Any:
+def as_first(ufunc: Any, y: Array, x: Array) -> Any:
     """Differences of small integers as such; of their sums, which are wider, they are made here."""
     return y.astype(x.dtype) if ufunc is np.subtract and x.dtype.kind in "iu" else y
 
@@ -343,7 +343,7 @@ def _dtype_of_loop(ufunc: Any, dtype: Any) -> Any:
     return ufunc.accumulate(np.zeros(1, dtype)).dtype
 
 
-def as_operand(ufunc: Any, a: Any) -> Any:
+def as_operand(ufunc: Any, a: Array) -> Any:
     """What is reduced or accumulated, in the dtype that NumPy does it in: quotients of integers are
     floats.
 

@@ -130,7 +130,7 @@ def replaced(x: Any, bad: Any, value: Any) -> Any:
     return np.where(bad, value, x) if isinstance(bad, Traced) or bad.any() else x
 
 
-def not_boolean(a: Any, name: str) -> Any:
+def not_boolean(a: Array, name: str) -> Any:
     """``a``, or TypeError for truth values, which NumPy would have to subtract."""
     if a.dtype.kind == "b":
         raise TypeError(f"{name}: booleans cannot be subtracted; expected numbers, a.astype(int)")
@@ -225,7 +225,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 @implements(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: Array, axis1: int, axis2: int) -> Any:
     i, j = (normalize_axis(k, a.ndim, "swapaxes") for k in (axis1, axis2))
     axes = list(range(a.ndim))
     axes[i], axes[j] = j, i
@@ -233,7 +233,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Array, /) -> Any:
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose: expected at least two axes, got shape {x.shape}")
     return swapaxes(x, -1, -2)
@@ -260,7 +260,7 @@ def _distinct(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
 
 
 @implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
     axis, start = normalize_axis(axis, a.ndim, "rollaxis"), as_index(start)
     if not -a.ndim <= start <= a.ndim:
         raise np.exceptions.AxisError(f"rollaxis: start {start} for an array of {a.ndim} axes")
@@ -279,7 +279,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 @implements(np.squeeze)
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: Array, axis: Any = None) -> Any:
     if axis is None:
         dropped: Sequence[int] = [k for k, n in enumerate(a.shape) if n == 1]
     else:
@@ -342,7 +342,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
 
 
 @implements(np.astype)
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     dtype = np.dtype(dtype)
     if x.dtype == dtype:
         return copy_(x, layout="K") if copy and not is_number(x) else x

@@ -15,7 +15,7 @@ import numpy as np
 
 from linad.core.dispatch import implements
 from linad.core.shapes import normalize_axis
-from linad.rules.shaping import as_array
+from linad.rules.shaping import as_array, astype
 
 
 def _dtype(*ends: Any) -> Any:
@@ -96,13 +96,13 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    t, axis = _weights(start, stop, num, endpoint, axis)
     start, stop = as_array(start), as_array(stop)
     if (start == 0).any() or (stop == 0).any():
         raise ValueError("Geometric sequence cannot include zero")
-    if dtype is None:  # NumPy's own answer in single precision is double
-        dtype = np.result_type(start.dtype, stop.dtype, np.float64)
-    return _placed(start * np.power(stop / start, t), axis, dtype)
+    double = np.result_type(start.dtype, stop.dtype, np.float64)  # as NumPy computes it
+    start, stop = [astype(end, double, copy=False) for end in (start, stop)]
+    t, axis = _weights(start, stop, num, endpoint, axis)
+    return _placed(start * np.power(stop / start, t), axis, double if dtype is None else dtype)
 
 
 # Functions along axes.

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
+from linad.core.array_type import Array
 from linad.core.dispatch import FOREIGN
 from linad.core.primitive import Traced
 from linad.errors import ShapeError, UnsupportedError
@@ -20,7 +21,7 @@ from linad.operators.base import JacobianOperator
 from linad.operators.foreign import apply_operator
 
 
-def apply(A: Any, x: Any) -> Any:
+def apply(A: Array, x: Array) -> Any:
     """A @ x for a vector x (n,) or columns (n, k), traced or plain."""
     _check(A, x, 0, "A @ x", A.shape[-1])
     op = aslinearoperator(_kept(A, x))
@@ -29,7 +30,7 @@ def apply(A: Any, x: Any) -> Any:
     return apply_operator(x.T, op=op, adjoint=False).T
 
 
-def apply_from_right(A: Any, x: Any) -> Any:
+def apply_from_right(A: Array, x: Array) -> Any:
     """x @ A for a vector x (m,) or rows (k, m), traced or plain."""
     _check(A, x, x.ndim - 1, "x @ A", A.shape[0])
     op = aslinearoperator(_kept(A, x))
@@ -53,7 +54,7 @@ def _kept(A: Any, x: Any) -> Any:
     return A if operands is None else operands.keep_sparse(A)
 
 
-def _check(A: Any, x: Any, axis: int, what: str, n: int) -> None:
+def _check(A: Array, x: Array, axis: int, what: str, n: int) -> None:
     if len(A.shape) != 2:
         raise ShapeError(f"{what}: A must have two axes to multiply a traced x, got {A.shape}")
     if x.ndim not in (1, 2) or x.shape[axis] != n:

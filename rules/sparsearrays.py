@@ -81,7 +81,7 @@ class Pattern:
         return sparse_product(ones, terms, pattern=self.gathering)
 
 
-def _rows(x: Any, n: int, apply: Any) -> Any:
+def _rows(x: Array, n: int, apply: Any) -> Any:
     """Apply a function of columns (n, k) to rows (..., n)."""
     columns = x.reshape((size_of(x.shape[:-1]), n)).T
     y = apply(columns).T
@@ -158,7 +158,7 @@ class EntryProducts(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, x: Any, pattern: Pattern, dtype: Any) -> None:
+    def __init__(self, x: Array, pattern: Pattern, dtype: Any) -> None:
         self.x, self.places = x, pattern
         self._lead = x.ndim - 1
         super().__init__((*x.shape[:-1], pattern.shape[0]), pattern.rows.shape, dtype)
@@ -270,7 +270,7 @@ class Factorized(System):
         super().__init__(pattern)
         self.options = options
 
-    def prepare(self, matrix: Any) -> Any:
+    def prepare(self, matrix: Array) -> Any:
         try:
             return scipy.sparse.linalg.splu(scipy.sparse.csc_array(matrix), **self.options)
         except RuntimeError as error:
@@ -280,7 +280,7 @@ class Factorized(System):
                 f"a sparse system: the matrix, {matrix.shape}, is singular"
             ) from None
 
-    def solve_columns(self, prepared: Any, b: Any, trans: str) -> Any:
+    def solve_columns(self, prepared: Any, b: Array, trans: str) -> Any:
         dtype = np.result_type(prepared.L.dtype, prepared.U.dtype)
         if b.dtype.kind == "c" and dtype.kind != "c":
             real, imag = (self.solve_columns(prepared, part, trans) for part in (b.real, b.imag))
@@ -328,7 +328,7 @@ class SparseInverse(LinearSolve):
 
 
 def _minus_entries_times_x(
-    x: Any, data: Any, b: Any, *, system: System, transposed: bool
+    x: Array, data: Any, b: Array, *, system: System, transposed: bool
 ) -> JacobianOperator:
     pattern = system.pattern.T if transposed else system.pattern
     return EntryProducts(-x, pattern, x.dtype)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from linad.core.array_type import Array
 from linad.core.primitive import Primitive, Traced
 from linad.errors import MissingRuleError
 from linad.rules import elementary
@@ -48,14 +49,14 @@ def ufunc_of(name: str) -> Any:
 def _rounded(slope: Slope) -> Slope:
     """``slope`` in y's type: a constant of scipy.special is a double in single precision."""
 
-    def rounded(y: Any, *args: Any) -> Any:
+    def rounded(y: Array, *args: Any) -> Any:
         d = slope(y, *args)
         return d if d.dtype is y.dtype or d.dtype == y.dtype else d.astype(y.dtype)
 
     return rounded
 
 
-def real_only(name: str, x: Any) -> None:
+def real_only(name: str, x: Array) -> None:
     """Raise where the function is not holomorphic, or its slope unknown to SciPy there."""
     if getattr(x, "dtype", None) is not None and x.dtype.kind == "c":
         raise MissingRuleError(f"{name}: no derivative of closed form at complex arguments")

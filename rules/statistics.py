@@ -37,7 +37,7 @@ var_ = Primitive("var", lambda x, *, axes, ddof: np.var(x, axis=axes, ddof=ddof)
 std_ = Primitive("std", lambda x, *, axes, ddof: np.std(x, axis=axes, ddof=ddof))
 
 
-def _deviation_row(y: Any, x: Any, weights: Any, axes: tuple[int, ...]) -> JacobianOperator:
+def _deviation_row(y: Array, x: Array, weights: Any, axes: tuple[int, ...]) -> JacobianOperator:
     """dy = Re Σ conj(weights) dx, for a real y."""
     if x.dtype.kind != "c":
         return WeightedSum(weights, axes, x.shape, y.dtype)
@@ -61,7 +61,7 @@ def var_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator
     return _deviation_row(y, x, weights, axes)
 
 
-def _is_rounding(y: Any, mean: Any) -> Any:
+def _is_rounding(y: Array, mean: Any) -> Any:
     """Where a standard deviation is nothing but what the mean of equal entries was rounded by."""
     return y <= 8 * float(np.finfo(y.dtype).eps) * np.abs(mean)
 
@@ -75,7 +75,7 @@ def std_wrt_x(y: Array, x: Array, *, axes: Any, ddof: float) -> JacobianOperator
     return _deviation_row(np.squeeze(y, axis=axes), x, weights, axes)
 
 
-def _root_of_var(y: Any, mean: Any) -> Any:
+def _root_of_var(y: Array, mean: Any) -> Any:
     """sqrt(y) of a variance; its slope is 0 where the entries are equal up to rounding."""
     std, zero = root_(stop(y)), np.zeros((), y.dtype)
     flat = _is_rounding(std, mean)
@@ -83,7 +83,7 @@ def _root_of_var(y: Any, mean: Any) -> Any:
 
 
 def _masked_moment(
-    a: Any, axes: tuple[int, ...], ddof: float, where: Any, mean: Any, root: bool
+    a: Array, axes: tuple[int, ...], ddof: float, where: Any, mean: Any, root: bool
 ) -> Any:
     """The variance of chosen entries, or about a mean of one's own, or its root; axes are kept."""
     masked = where is not True and where is not NoValue
@@ -168,7 +168,7 @@ _register_filled("nansum", 0)
 _register_filled("nanprod", 1)
 
 
-def _check_dtype(name: str, a: Any, dtype: Any) -> None:
+def _check_dtype(name: str, a: Array, dtype: Any) -> None:
     """Raise for dtypes that NumPy rounds means and sums to, but not what it squares."""
     if dtype is None or np.dtype(dtype).kind == "c":
         return
@@ -179,7 +179,7 @@ def _check_dtype(name: str, a: Any, dtype: Any) -> None:
         )
 
 
-def _lenient(a: Any, axis: Any) -> Any:
+def _lenient(a: Array, axis: Any) -> Any:
     """No axis, where NumPy counts the NaNs of an array without axes along its axis 0 or -1."""
     counts = not a.ndim and is_inexact(a.dtype)
     return None if counts and type(axis) is int and axis in (0, -1) else axis
@@ -287,7 +287,7 @@ def average(
     return (y, np.broadcast_to(total, y.shape)) if returned else y
 
 
-def _aligned_weights(a: Any, weights: Any, axis: Any, axes: tuple[int, ...]) -> Any:
+def _aligned_weights(a: Array, weights: Any, axis: Any, axes: tuple[int, ...]) -> Any:
     """``weights`` with the axes of ``a``, of length 1 where they do not depend on one."""
     if weights.dtype.kind in "biu" and a.dtype.kind in "biu":
         weights = weights.astype(float)

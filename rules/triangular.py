@@ -110,7 +110,9 @@ class TriangularSolve(LinearSolve):
         return Kronecker(a, None, self.out_shape, self.in_shape, self.dtype)
 
 
-def _minus_triangle_times_x(x: Any, a: Any, b: Any, *, lower: bool, unit: bool) -> JacobianOperator:
+def _minus_triangle_times_x(
+    x: Array, a: Array, b: Array, *, lower: bool, unit: bool
+) -> JacobianOperator:
     read = np.tri(a.shape[-1], k=-1 if unit else 0, dtype=x.dtype)
     return minus_product(x, a) @ Diagonal(read if lower else read.T, a.shape, x.dtype)
 
@@ -125,7 +127,7 @@ solution_rules(
 )
 
 
-def _lu(a: Any) -> Any:
+def _lu(a: Array) -> Any:
     """L and U in one matrix, and the pivots, matrix by matrix."""
     lu = np.empty(a.shape, a.dtype)
     pivots = np.empty(a.shape[:-1], np.int32)
@@ -150,7 +152,7 @@ def permutation(pivots: Any) -> Any:
     return order
 
 
-def permute_rows(a: Any, order: Any) -> Any:
+def permute_rows(a: Array, order: Any) -> Any:
     """The rows of a (*more, ..., n, k) in the orders (..., n)."""
     if order.ndim == 1:
         return a[..., order, :]

@@ -94,6 +94,36 @@ def pytest_collection():
         gc.freeze()
 
 
+AS_FOUND = pytest.StashKey()
+
+
+def process_state():
+    """What a test has to leave as it was for the next one: which that is, is chance.
+
+    `numpy.seterr` alone does not, even where it is called again with what it has returned: that is
+    another state to calls that compare it.
+    """
+    from linad.core.error_state import state
+    from linad.core.settings import settings
+
+    return state(), settings()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    item.stash[AS_FOUND] = process_state()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    result = yield
+    assert process_state() == item.stash[AS_FOUND], (
+        "NumPy's error state or linad's settings changed"
+    )
+    return result
+
+
 @pytest.fixture
 def unfrozen():
     """For tests that adopt code: to reach objects that are frozen takes seconds."""

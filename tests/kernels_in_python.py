@@ -23,11 +23,11 @@ import scipy.special
 from linad.core.primitive import Primitive
 from linad.kernels import in_python as generated
 from linad.sweeps.cpu import (
-    any_order,
     atomic,
     complex_numbers as complexes,
     kernel_arrays,
     kernel_cache as cache,
+    loop_hints,
     native,
     special_functions as special,
     vector_math as vecmath,
@@ -140,7 +140,7 @@ COUNTERPARTS = {
     native.accumulate: np.add,
     native.accumulate_product: np.multiply,
     kernel_arrays.grown: generated.grown,
-    any_order.any_order: generated.any_order,
+    loop_hints.any_order: generated.any_order,
     **{kernel_arrays.MAKERS[f"array_{d}"]: _array(np.dtype(d)) for d in kernel_arrays.DTYPES},
     **{native.GETTERS[f"get_{d}"]: _getter(np.dtype(d)) for d in native.DTYPES},
     **{native.SETTERS[f"set_{d}"]: _setter(np.dtype(d)) for d in native.DTYPES},

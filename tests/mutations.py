@@ -117,7 +117,9 @@ def rows():
         name = f"{module}.{name}" if name in everything else name
         take = table.pop if isinstance(table, dict) else table.remove
         everything[name] = {
-            f"{name}[{word_of(key)}]": (word_of(key), take, (key,)) for key in list(table)
+            f"{name}[{word_of(key)}]": (word_of(key), take, (key,))
+            for key in list(table)
+            if not (isinstance(key, int) and key >= 1 << 32)  # an address, another in each process
         }
     rules = everything["Primitive"] = {}
     for name, primitive in Primitive.registry.items():

@@ -28,6 +28,7 @@ def load(name):
     return module
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("path", SCRIPTS)
 def test_script_runs(path, tmp_path):
     plot = tmp_path / "plot.png"

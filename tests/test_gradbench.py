@@ -103,6 +103,7 @@ def draw_hand(rng, points=5):
     return {"theta": 0.5 * normal(26), "data": data, "us": rng.random((points, 2))}
 
 
+@pytest.mark.rest
 def test_the_protocol():
     """A session over pipes, as GradBench leads it."""
     messages = [

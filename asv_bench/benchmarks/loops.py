@@ -89,6 +89,88 @@ def loop_in_a_loop(p, samples, steps):
     return np.sum(np.stack(path))
 
 
+def sweeps_over_a_plane(p):
+    """Gauss and Seidel's method for Laplace's equation, entry by entry."""
+    u = np.zeros((12, 12), like=p)
+    u[0] = p[0] * np.arange(12.0)
+    for _ in range(20):
+        for i in range(1, 11):
+            for j in range(1, 11):
+                u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+    return np.sum(u**2)
+
+
+def cells_on_a_ring(p):
+    u = np.sin(np.arange(20.0)) * p[0]
+    for _ in range(20):
+        new = np.zeros(20, like=p)
+        for i in range(20):
+            new[i] = np.tanh(p[1] * u[i - 1] + p[0] * u[i] - p[1] * u[(i + 1) % 20])
+        u = new
+    return np.sum(u**2)
+
+
+def cheapest_path(p):
+    """A dynamic programme over a table."""
+    d = np.zeros((16, 16), like=p)
+    for i in range(16):
+        for j in range(16):
+            best = 0.0
+            if i and j:
+                best = np.minimum(np.minimum(d[i - 1, j], d[i, j - 1]), d[i - 1, j - 1])
+            d[i, j] = best + p[0] * np.sin(i * j) + p[3]
+    return d[-1, -1]
+
+
+def triangular_system(p):
+    """Solved by hand; each row of the loop is longer than the one before."""
+    x = np.zeros(40, like=p)
+    for i in range(40):
+        total = 0.0
+        for j in range(i):
+            total = total + np.sin(i * j) * x[j]
+        x[i] = (p[i % 4] - total) / 40.0
+    return np.sum(x**2)
+
+
+def pair_forces(p):
+    x, v = np.arange(5) * 1.1 * p[0], np.zeros(5) * p[0]
+    for _ in range(30):
+        forces = [0.0] * 5
+        for i in range(5):
+            for j in range(i + 1, 5):
+                r = x[j] - x[i]
+                force = p[1] / r**2 - p[3] / r**3
+                forces[i], forces[j] = forces[i] + force, forces[j] - force
+        v = v + 0.01 * np.stack(forces)
+        x = x + 0.01 * v
+    return np.sum(x**2)
+
+
+def stiff_fit(p, method):
+    """Two solutions of the equations of three reactions, at times of their own."""
+    from linad.scipy.integrate import solve_ivp
+
+    k = p * np.array([0.07, 4e3, 4e3, 4e5])
+
+    def reactions(t, y, scale):
+        slow, fast, faster = scale * k[0] * y[0], k[1] * y[1] * y[2], k[2] * y[1] ** 2
+        return [fast - slow, slow - fast - faster, faster]
+
+    total = 0.0
+    for scale, times in ((1.0, np.linspace(0.1, 1.0, 5)), (0.9, np.linspace(1.0, 40.0, 8))):
+        found = solve_ivp(
+            *(reactions, (0.0, times[-1]), [1.0, 0.0, 0.0]),
+            method=method,
+            t_eval=times,
+            args=(scale,),
+            rtol=1e-6,
+            atol=1e-9,
+        )
+        total = total + np.sum(found.y**2)
+    return total
+
+
 FORMS = {
     "scan": lambda p: scanned(p, 1000),
     "scan, 100000 steps": lambda p: scanned(p, 100_000),
@@ -101,6 +183,13 @@ FORMS = {
     "Python, 5 times 200 steps": lambda p: loop_in_a_loop(p, 5, 200),
     "linad.loop, 100000 steps": lambda p: promised(p, 100_000),
     "ensemble of 1000, 100 steps": lambda p: ensemble(p, 100),
+    "sweeps over a plane": sweeps_over_a_plane,
+    "cells on a ring": cells_on_a_ring,
+    "cheapest path": cheapest_path,
+    "triangular system": triangular_system,
+    "pair forces": pair_forces,
+    "two solve_ivp, BDF": lambda p: stiff_fit(p, "BDF"),
+    "two solve_ivp, Radau": lambda p: stiff_fit(p, "Radau"),
 }
 
 
@@ -191,15 +280,23 @@ print(json.dumps(time.process_time() - start))
 
 class FirstCalls:
     """Processor time of the first two calls in a new process, with an empty folder of kernels and
-    then with a full one."""
+    then with a full one. Wanted of loops in loops: 3 or less."""
 
     params = [
         "scan",
+        "scan, 100000 steps",
         "Python",
         "Python, states written",
         "Python, 20 times 10 steps",
         "Python, 5 times 200 steps",
         "linad.loop, 100000 steps",
+        "sweeps over a plane",
+        "cells on a ring",
+        "cheapest path",
+        "triangular system",
+        "pair forces",
+        "two solve_ivp, BDF",
+        "two solve_ivp, Radau",
     ]
     param_names = ["form"]
     timeout = 600
@@ -224,6 +321,20 @@ class FirstCalls:
         return self.warm
 
     track_cold.unit = track_warm.unit = "s"
+
+
+class Workspaces:
+    """What a compiled gradient keeps from step to step."""
+
+    params = ["scan, 100000 steps", "scan, 100000 steps, 320 rows"]
+    param_names = ["form"]
+    timeout = 300
+
+    def track_bytes(self, form):
+        """Wanted: 1.6 MB, and a hundredth of it with 320 rows."""
+        return linad.explain(linad.grad(FORMS[form]))(RATES).arena_bytes
+
+    track_bytes.unit = "bytes"
 
 
 class Recording:

@@ -35,7 +35,9 @@ class ManyReverseSweeps:
         return self.J.pullback(self.seeds)
 
     def one_by_one(self):
-        return np.stack([self.J.pullback(seed) for seed in self.seeds])
+        for seed, row in zip(self.seeds, self.rows, strict=True):
+            row[:] = self.J.pullback(seed)
+        return self.rows
 
     def products(self):
         """The matrix products of a batched sweep, and no more."""

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from linad.adoption.labelled_arrays import TracedArray, TracedDtype, bare_array
-from linad.adoption.labelled_windows import Windows, checked_size
+from linad.adoption.labelled_windows import LabelledWindows, checked_size
 from linad.arrays.tracer import Tracer
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -23,6 +23,7 @@ class _Labelled:
 
     holds_array = True
     _held: Any
+    _by_column: Callable[[Callable[[Any], Any]], Any]
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         written: Any = getattr(func, "_implementation", None)
@@ -40,11 +41,11 @@ class _Labelled:
     def rolling(self, window: Any, min_periods: int | None = None, **options: Any) -> Any:
         """The windows of a number of entries."""
         size = checked_size(window, options)
-        return Windows(self._by_column, size, size if min_periods is None else min_periods)
+        return LabelledWindows(self._by_column, size, size if min_periods is None else min_periods)
 
     def expanding(self, min_periods: int = 1, method: str = "single") -> Any:
         """The windows of all entries up to each."""
-        return Windows(self._by_column, None, min_periods)
+        return LabelledWindows(self._by_column, None, min_periods)
 
     @property
     def _constructor(self) -> Callable[..., Any]:

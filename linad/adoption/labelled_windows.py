@@ -15,7 +15,7 @@ from linad.errors import UnsupportedError
 _NAMES = ("sum", "mean", "std", "var", "sem", "min", "max", "median", "skew", "kurt")
 
 
-class Windows:
+class LabelledWindows:
     """The windows that end at each entry.
 
     Parameters

@@ -299,9 +299,11 @@ def primitive(
         Number of results when it returns a tuple.
     writes : str or int, optional
         The argument that the function overwrites, by name or position; it returns nothing then.
-        Its rules overwrite as well: ``@f.tangent`` and ``@f.adjoint``, see
-        `linad.api.overwriting_primitives.Overwriting`. All three may be compiled by Numba;
-        compiled programs call such functions without Python.
+        Its rules overwrite as well. ``@f.tangent`` registers ``tangent(*tangents, y, *arrays)``,
+        which turns the tangent of what is overwritten into that of its new value ``y``;
+        ``@f.adjoint`` likewise ``adjoint(*cotangents, y, *arrays)``, which adds to the cotangents
+        of the other arguments. The arrays are as they were before. All three functions may be
+        compiled by Numba; compiled programs call such functions without Python.
     state : callable, optional
         With ``writes``: of the arguments, returns an array or a tuple of arrays like the scratch
         memory that the function takes behind its arguments. It is made once for each shape,
@@ -317,7 +319,7 @@ def primitive(
 
     Returns
     -------
-    UserPrimitive or Overwriting
+    callable
         Call it like the function. Register rules with ``@f.jacobian(wrt=i)``, which gets
         ``(y, *arrays, **params)`` and returns a LinearOperator, a matrix (dense or sparse), a
         pair of functions ``(pushforward, pullback)`` or a pullback function; or with

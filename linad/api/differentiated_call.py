@@ -50,7 +50,7 @@ class DifferentiatedCall:
         has_aux: bool = False,
         keep: bool = False,
     ) -> None:
-        args = tuple([taken_in(a) for a in args])
+        args = tuple([a if type(a) is np.ndarray else taken_in(a) for a in args])
         if kwargs:
             kwargs = {name: taken_in(a) for name, a in kwargs.items()}
         self.f, self.args, self.kwargs, self.has_aux = f, args, kwargs, has_aux
@@ -65,11 +65,14 @@ class DifferentiatedCall:
         leaves, self.in_tree = tree.flatten(chosen[0] if self.single else tuple(chosen))
         self.given = leaves
         self._neighbours: dict[int, Any] | None = None
-        self.values = [
-            check_input(v, functools.partial(self._leaf_name, k)) for k, v in enumerate(leaves)
-        ]
         if not leaves:
             raise TreeError(f"{name_of(f)}: the arguments to differentiate hold no array")
+        self.values = [
+            v
+            if type(v) is np.ndarray and v.dtype.kind in "fc"
+            else check_input(v, functools.partial(self._leaf_name, k))
+            for k, v in enumerate(leaves)
+        ]
         # The operator outlives this call, and with it the caller's right to leave his arrays
         # alone: residuals must not change when he writes into them. What f writes into is a copy
         # with small gaps in memory.
@@ -132,7 +135,11 @@ class DifferentiatedCall:
         else:
             for i, value in zip(self.argnums, given, strict=True):
                 args[i] = value
-        result = watched(trace, self.f, *args, **self.kwargs)
+        try:
+            result = watched(trace, self.f, *args, **self.kwargs)
+        except TracerError as error:
+            self._tell_lists(error)
+            raise
         if self.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise OutputError(
@@ -142,6 +149,17 @@ class DifferentiatedCall:
         if trace.cut or getattr(result, "_trace", None) is not trace or result._node is None:
             check_connected(self.f, result, trace, inputs)
         return result
+
+    def _tell_lists(self, error: TracerError) -> None:
+        """Say of a list of numbers that it was taken for a container, not for an array."""
+        for i in self.argnums:
+            given = self.args[i]
+            if type(given) in (list, tuple) and all(type(part) is float for part in given):
+                error.add_note(
+                    f"linad: argument {i} is a {type(given).__name__} of {len(given)} numbers, "
+                    f"each of which is differentiated by itself; give np.array(...) of it if "
+                    f"{name_of(self.f)} wants an array"
+                )
 
     def linearize(self) -> tuple[Any, TapeOperator]:
         """Return the untraced result and the operator; strip tracers from aux."""
@@ -239,6 +257,8 @@ def _check_argnums(name: str, f: Any, argnums: Any) -> None:
 
 
 def positions(argnums: Argnums, n: int, f: Any) -> tuple[int, ...]:
+    if type(argnums) is int and 0 <= argnums < n:
+        return (argnums,)
     if argnums is None:
         return tuple(range(n))
     given = (argnums,) if isinstance(argnums, (int, np.integer)) else tuple(argnums)

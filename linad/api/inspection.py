@@ -52,13 +52,12 @@ def explain(f: Callable[..., Any], *, target: str = "cpu") -> Callable[..., Any]
 
     def explained(*args: Any, **kwargs: Any) -> Any:
         require_compiler()
-        from linad.sweeps.explain import plan_of, report_of
-
         if target == "cuda":
-            from linad.control import conjugate_gradients  # noqa: F401  # tells the table of programs
-            from linad.sweeps.cuda.device_target import PLANNED
+            from linad.jit.device_calls import planned
 
-            return plan_of(jitted.variant(*args, **kwargs).tape, PLANNED, name_of(jitted.function))
+            return planned(jitted, args, kwargs)
+        from linad.sweeps.explain import report_of
+
         return report_of(jitted.variant(*args, **kwargs).compiled, name_of(jitted.function))
 
     return explained

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import in_memory, share_storage
-from linad.arrays.writes import REFUSES_SEQUENCES, plain_value
+from linad.arrays.writes import REFUSES_SEQUENCES, as_written
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
@@ -65,7 +65,7 @@ class Flat:
         places = self._places(numbers)
         count = np.size(places[0])
         if isinstance(value, (int, float, complex, list, tuple)):
-            value = plain_value(value, self.base.dtype)
+            value = as_written(value, self.base.dtype)
         value = np.ravel(value)
         if value.size > 1 and value.size != count:
             value = np.resize(value, count)  # NumPy starts again at the first value

@@ -19,7 +19,7 @@ from linad.errors import BytesError, TracerError, UselessValueError
 
 WRITE = (
     "write into a traced array: linad.numpy.zeros(n) instead of np.zeros(n), np.zeros_like(x) of a "
-    "traced x; or np.stack([...])"
+    "traced x, np.array(values, like=x) instead of a plain copy; or np.stack([...])"
 )
 LIST = (
     "drop np.array() of a single array, use np.stack([...]) for a list, or import linad.numpy as "
@@ -81,6 +81,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
     kind : str
         What the mark on the trace says was refused; "" for bytes, which leave none.
     """
+    x._trace.check_alive()
     what = asked() if by_caller else Asked("")
     if what.kind == "index":
         refuse_index(x)
@@ -91,7 +92,7 @@ def refuse(x: Any, how: str, remedy: str, by_caller: bool, kind: str) -> NoRetur
         remedy += "; or linad.adopt(__name__) lets code of this module trace as it is"
     if theirs:
         raise TracerError(f"{theirs} (a value {label(x)})", kind=kind, trace=x._trace)
-    if x._trace.records and not x._trace.finished:
+    if x._trace.records:
         remedy += (
             "; under linad.jit a number that the program may depend on can be a static argument: "
             "linad.jit(f, static_argnums=0)"

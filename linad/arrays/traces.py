@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linad.arrays.buffers import refresh
+from linad.arrays.leaks import kept_in
 from linad.core.adopted import WATCHERS
 from linad.core.callers import raised_by_engine
 from linad.core.failures import handed_to_compiled
@@ -129,10 +130,12 @@ class Trace:
                 raise marks[-1].error.with_traceback(traceback) from None
             if kind.__module__ == "builtins" and not isinstance(error.__cause__, TracerError):
                 error.add_note(f"linad: {swallowed(marks[0])}")
+        if kind is None:
+            return
         told = handed_to_compiled(error, Traced)
         if told:
             raise UnsupportedError(told) from error
-        cause = getattr(error, "__cause__", None)
+        cause = error.__cause__
         if isinstance(cause, TracerError) and not isinstance(error, LinadError):
             # ``a[0] = s`` into a plain array: NumPy hides why behind words of its own.
             raise cause.with_traceback(traceback) from None
@@ -215,7 +218,10 @@ class Trace:
     def check_alive(self) -> None:
         """Raise if the traced function has returned already."""
         if self.finished:
+            place = kept_in(self)
+            where = f": it was kept in {place}" if place else ""
+            plain = "" if self.records else ", or store linad.stop_gradient(value), a plain array"
             raise LeakedTracerError(
-                "a traced value was used after the function that traced it had returned; "
-                "return what you need from the function instead of storing it outside"
+                f"a traced value was used after the function that traced it had returned{where}; "
+                f"return what you need from the function instead of storing it outside{plain}"
             )

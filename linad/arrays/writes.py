@@ -21,7 +21,7 @@ from linad.arrays.zero_dim import is_number
 from linad.core.frames import called_function, place
 from linad.core.moving_regions import Moving, in_a_body
 from linad.core.options import is_integer
-from linad.core.primitive import Traced
+from linad.core.primitive import Traced, lifted
 from linad.core.regions import Region, Window
 from linad.core.shapes import Shape
 from linad.core.tree import bare
@@ -68,14 +68,15 @@ def write(x: Any, index: Any, value: Any) -> None:
     if dtype.kind in "iu" and _is_basic(index):
         value = _number_within(value, dtype)
     if isinstance(value, (list, tuple)):
-        given = () if _holds_traced(value) else np.shape(value)
+        if _holds_traced(value):
+            value = as_written(value, dtype)
+        given = np.shape(value)
         if len(given) > len(shape) and _is_basic(index):
             kind = TypeError if dtype.kind in "iuc" and not shape else ValueError
             raise kind(
                 f"setting an array element with a sequence: a list of shape {given} into entries "
                 f"of shape {shape}"
             )
-        value = plain_value(value, dtype)
     if getattr(value, "ndim", 0):
         _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, dtype)
@@ -208,7 +209,7 @@ def _plain_index(index: Any) -> Any:
 def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
     if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
-        value = plain_value(value, dtype)
+        value = as_written(value, dtype)
     if value.dtype != dtype:
         _check_part(value.dtype, dtype)
         value = value.astype(dtype)
@@ -257,8 +258,10 @@ def _check_part(given: Any, dtype: Any) -> None:
         )
 
 
-def plain_value(value: Any, dtype: Any) -> np.ndarray:
-    """What NumPy writes into an array of a dtype for a value without traced numbers.
+def as_written(value: Any, dtype: Any) -> Any:
+    """What NumPy writes into an array of a dtype for a number, a list of numbers or a plain array.
+
+    Of a list with traced values an array of them, in the dtype that comes of them.
 
     Raises
     ------
@@ -266,16 +269,27 @@ def plain_value(value: Any, dtype: Any) -> np.ndarray:
         From NumPy, for Python's numbers that the dtype does not have: 300 or NaN for int8. NumPy's
         own numbers and arrays wrap.
     """
-    if _holds_traced(value):
-        raise TracerError(
-            "assigning a list with traced values in it would lose their derivatives; use "
-            "np.stack([...]) or linad.numpy.array([...])"
-        )
+    if isinstance(value, (list, tuple)) and _holds_traced(value):
+        parts = _parts_as_written(value, dtype)
+        return np.array(parts, like=_first_traced(value))
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
     _check_part(array.dtype, dtype)
     return np.asarray(value, dtype)
+
+
+def _parts_as_written(value: Any, dtype: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_parts_as_written(part, dtype) for part in value]
+    return value if isinstance(value, Traced) else as_written(value, dtype)
+
+
+def _first_traced(value: Any) -> Any:
+    """One of the traced values in nested lists that have some."""
+    while not isinstance(value, Traced):
+        value = next(part for part in value if _holds_traced(part))
+    return value
 
 
 def _holds_traced(value: Any) -> bool:
@@ -286,13 +300,14 @@ def _holds_traced(value: Any) -> bool:
 
 def write_into(root: Any, region: Region, value: Any) -> None:
     """Write a value that broadcasts to the region into a traced array."""
-    operands = [v for v in (value, *region.operands) if isinstance(v, Traced)]
-    for v in operands:
-        if v._trace.level > root._trace.level:
+    inner = []
+    for v in (value, *region.operands):
+        if isinstance(v, Traced) and v._trace.level > root._trace.level:
             v._trace.written_out(root)
+            inner.append(v)
     trace = root._trace
     trace.check_alive()
-    if any([v._trace.level > trace.level for v in operands]):
+    if inner and any([v._trace.level > trace.level for v in inner]):
         raise TracerError(
             "a value of an inner derivative was written into an array made outside of it; make "
             "the array inside the differentiated function"
@@ -312,9 +327,7 @@ def write_into(root: Any, region: Region, value: Any) -> None:
 
 def write_value(root: Any, region: Region, value: Any) -> None:
     """Write into the storage of a root, whatever it is made of."""
-    root._value = region.home(root._value)
-    if isinstance(value, Traced) and not isinstance(root._value, Traced):
-        root._value = value._trace.constant(root._value)  # type: ignore[attr-defined]
+    root._value = region.home(lifted(root._value, value))
     region.assign(root._value, _apart(value, root._value))
 
 

@@ -102,7 +102,6 @@ def _add_problem(command: argparse.ArgumentParser) -> None:
     command.add_argument("function", metavar="FILE.py:FUNCTION")
     command.add_argument(
         "--at",
-        required=True,
         metavar="POINT",
         help="a Python expression with np and the names of the file, a tuple for several "
         "arguments; or an .npz file with arrays named as the parameters, or arr_0, arr_1, ...; or "
@@ -274,6 +273,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     except LinadError as error:
         print(f"linad: {type(error).__name__}: {error}{line_of(error)}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):
+            print(note, file=sys.stderr)
         return FAILED
     except BrokenPipeError:
         # The reader (a pager, head) has seen enough; keep Python's exit from flushing to it.

@@ -86,8 +86,8 @@ def _is_floating(value: Any) -> bool:
     return bool(leaves) and all(is_inexact(np.asarray(leaf).dtype) for leaf in leaves)
 
 
-def load_problem(where: str, at: str) -> Problem:
-    """Return the function FILE.py:FUNCTION at a point.
+def load_problem(where: str, at: str | None) -> Problem:
+    """Return the function FILE.py:FUNCTION at a point, which has to be said.
 
     Raises
     ------
@@ -95,6 +95,11 @@ def load_problem(where: str, at: str) -> Problem:
         If there is no such file, function or point, or nothing to differentiate in.
     """
     path, module, function = load_function(where)
+    if at is None:
+        raise UsageError(
+            f'say at which point: --at "np.ones(3)", or a tuple of the arguments of '
+            f"{getattr(function, '__name__', where)}{_signature_of(function)}"
+        )
     if at.endswith((".npz", ".npy")):
         names, values, keywords = read_point(Path(at), function)
     else:
@@ -217,6 +222,13 @@ def read_point(path: Path, function: Callable[..., Any]) -> tuple[list[str], lis
     return _bind(function, [], arrays, str(path))
 
 
+def _signature_of(function: Callable[..., Any]) -> str:
+    try:
+        return str(inspect.signature(function))
+    except ValueError:  # a builtin without one
+        return "(...)"
+
+
 def _bind(
     function: Callable[..., Any], values: list[Any], named: dict[str, Any], source: str
 ) -> tuple[list[str], list[Any], int]:
@@ -231,9 +243,10 @@ def _bind(
         )
     except TypeError as error:
         given = ", ".join(named) if named else f"{len(values)} argument(s)"
+        whole = "; one array is np.array([...])" if len(values) > 1 else ""
+        called = f"{getattr(function, '__name__', 'called')}{inspect.signature(function)}"
         raise UsageError(
-            f"{source} gives {given}, but the function is "
-            f"{getattr(function, '__name__', 'called')}{inspect.signature(function)}: {error}"
+            f"{source} gives {given}, but the function is {called}: {error}{whole}"
         ) from error
     names = _positional_names(bound)
     return [*names, *bound.kwargs], [*bound.args, *bound.kwargs.values()], len(bound.kwargs)

@@ -31,7 +31,6 @@ PARTIAL = "partial"
 """Instead of an axis: a part of a sum over all lanes."""
 
 ADDED = {"add", "subtract"}
-SCALED = {"multiply", "divide"}
 MOVED = {"reshape", "transpose", "negative", "copy", "positive", "spread"}
 """What the sum of all lanes' parts may become, as each part does."""
 

@@ -18,6 +18,7 @@ import numpy as np
 from linad.control.bodies import Body, tape_of
 from linad.control.memory_arrays import needing_memory, overwritten
 from linad.control.registers import NotSmallError, Statements, immediate
+from linad.core.primitive import Primitive
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var, needed
 from linad.sweeps.cpu.program import CpuProgram, Workspace
@@ -95,7 +96,7 @@ def lower(lowering: Any, eqn: Equation, way: Callable[[Body, Any, Any], Any] = o
     body: Body = owner.body  # type: ignore[attr-defined]
     inputs = list(eqn.inputs)
     count = inputs.pop(0) if owner.counted else None  # type: ignore[attr-defined]
-    read = [bool(lowering.read_at.get(v) or lowering.viewed_by.get(v)) for v in eqn.outputs]
+    read = [lowering.reads.any(v) for v in eqn.outputs]
     body, carried, rows_in, constants, made = _narrowed(body, read)
     nc = len(carried)
     operands = [inputs[i] for i in (*carried, *rows_in, *constants)]
@@ -265,7 +266,10 @@ class Registers:
             ]
         source = "\n".join([*lines, "    return 0", ""])
         extent = owner.n * max(1, len(s.lines) // 8)
-        lowering.emit(source, extent, words, label(owner, "in registers"))
+        made = lowering.emit(source, extent, words, label(owner, "in registers"))
+        equations = simple(self.body).equations
+        if all(e.primitive.name in Primitive.registry for e in equations):  # no loop inside
+            lowering.relax(made, equations)
 
 
 def _at(size: int, e: int) -> str:

@@ -42,9 +42,12 @@ MOST_FAILURES = 8
 def watched(trace: Trace, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function whose operations a trace follows; its loops are recorded by templates, if a
     program is recorded at all."""
-    around = list(running_traces())
-    recorder = next((t for t in around if type(t) is RecordTrace and t.rolls), None)
-    if recorder is None or trace is not around[0] or trace.pending is not None:
+    for recorder in running_traces():
+        if type(recorder) is RecordTrace and recorder.rolls:
+            break
+    else:
+        return f(*args, **kwargs)
+    if trace is not running.get() or trace.pending is not None:
         return f(*args, **kwargs)
     watch = LoopWatch(trace, recorder)
     try:
@@ -126,11 +129,9 @@ class LoopWatch:
             period = n - TAIL - at
             if at < 0 or max(self.least, times * period) + period > n:
                 return
-            differ = np.flatnonzero(codes[period:] != codes[:-period])
-            first = int(differ[-1]) + 1 if len(differ) else 0
-            run = n - period - first
+            run = _run(codes, period)
             if run >= max(self.least, times * period):
-                self._expect(period, first)
+                self._expect(period, n - period - run)
                 return
             # A loop with this one inside of it has a longer period than that.
             at = min(at, n - TAIL - run)
@@ -173,3 +174,18 @@ class LoopWatch:
         else:
             self.hooks.remove()
         self.trace.pending = None
+
+
+def _run(codes: np.ndarray, period: int) -> int:
+    """How many of the last operations are as those a period before them.
+
+    Most periods that are tried end soon: parts of the past are compared, each larger than the last.
+    """
+    n = len(codes)
+    compared = 2 * LOOKED_AT
+    while True:
+        compared = min(compared, n - period)
+        differ = np.flatnonzero(codes[n - compared :] != codes[n - compared - period : n - period])
+        if len(differ) or compared == n - period:
+            return compared - 1 - int(differ[-1]) if len(differ) else compared
+        compared *= 8

@@ -34,6 +34,11 @@ def is_loud() -> bool:
     return True
 
 
+def quiet_state() -> Any:
+    """The error state in force, or, where that one is loud, the initial one."""
+    return INITIAL if is_loud() else state()
+
+
 class Watch:
     """Whether a function changes, while it runs, what happens at a division by zero."""
 

@@ -63,20 +63,49 @@ def handed_to_compiled(error: BaseException, traced: type) -> str:
         if not file.endswith(_COMPILED) and module not in ("numba", "llvmlite"):
             last = place
         place = place.tb_next
-    if last is None or last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
+    if last is None:
+        return ""
+    if from_numba:
+        return _handed_to_numba(error, last)
+    if last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
         return ""
     given = any(isinstance(value, traced) for value in last.tb_frame.f_locals.values())
-    if not given and not from_numba and not any(w in str(error) for w in _NO_TRACER):
+    if not given and not any(w in str(error) for w in _NO_TRACER):
         return ""
-    code = last.tb_frame.f_code
-    file = code.co_filename.replace("\\", "/").rpartition("site-packages/")[2]
     told = str(error).partition("\n")[0]
-    adopt = "linad.adopt of its package runs the Python of it; or " if from_numba else ""
     return (
-        f"{file}, line {last.tb_lineno}, in {code.co_name}: a traced value is handed to compiled "
-        f"code, which takes plain ones ({told}); {adopt}wrap the function that you call with "
-        f"@linad.primitive and give its Jacobian, or pass linad.stop_gradient of the value"
+        f"{_place(last)}a traced value is handed to compiled code, which takes plain ones "
+        f"({told}); {_WRAP}"
     )
+
+
+_WRAP = (
+    "wrap the function that you call with @linad.primitive and give its Jacobian, or pass "
+    "linad.stop_gradient of the value"
+)
+
+
+def _handed_to_numba(error: BaseException, last: TracebackType) -> str:
+    """Of a function that Numba compiled, called at ``last``."""
+    after = last.tb_next
+    dispatcher = None if after is None else after.tb_frame.f_locals.get("self")
+    name = getattr(getattr(dispatcher, "py_func", None), "__name__", "")
+    function = name if name.isidentifier() else "function"
+    called = name or "a function"
+    return (
+        f"{_place(last)}a traced value is handed to {called}, which Numba compiled for plain "
+        f"ones; linad.kernel({function}) has a derivative, and takes its place; or, of a "
+        f"package, linad.adopt runs the Python; or {_WRAP}"
+    )
+
+
+def _place(last: TracebackType) -> str:
+    """The line, of code that is not linad's."""
+    code = last.tb_frame.f_code
+    if last.tb_frame.f_globals.get("__name__", "").startswith("linad."):
+        return ""
+    file = code.co_filename.replace("\\", "/").rpartition("site-packages/")[2]
+    return f"{file}, line {last.tb_lineno}, in {code.co_name}: "
 
 
 def internal_error(error: BaseException, name: str) -> InternalError:

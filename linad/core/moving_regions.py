@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.primitive import Primitive, Traced
+from linad.core.primitive import Primitive, Traced, lifted
 from linad.core.regions import Part, Region, Window
 from linad.core.shapes import Shape
 
@@ -129,9 +129,7 @@ class Moving(Region):
         return shifted(self.inner, int(self.at))
 
     def home(self, array: Any) -> Any:
-        if isinstance(self.at, Traced) and not isinstance(array, Traced):
-            return self.at._trace.constant(array)
-        return array
+        return lifted(array, self.at)
 
     def read(self, array: Any) -> Any:
         if isinstance(array, Traced):

@@ -131,6 +131,8 @@ INSTEAD = {
     "method": "leave it out: each method is a function of its own",
     "maxfev": "maxiter limits the steps",
     "full_output": "leave it out: the result has all of it",
+    "verbose": "disp=True prints a line a step",
+    "x_scale": "leave it out: unknowns are scaled by their columns",
 }
 """What to do about options that SciPy's functions of the same purpose have."""
 
@@ -138,9 +140,10 @@ INSTEAD = {
 def _unknown(label: str, name: str, parameters: Mapping[str, inspect.Parameter]) -> str:
     """What to say of an option that a function does not have."""
     given = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL
-    names = [n for n, p in parameters.items() if p.kind not in given]
-    near = difflib.get_close_matches(name, names, 1)
+    named = {n: p for n, p in parameters.items() if p.kind not in given}
+    near = difflib.get_close_matches(name, named, 1)
     hint = f"; {INSTEAD[name]}" if name in INSTEAD else f"; {near[0]}?" if near else ""
+    names = [n for n, p in named.items() if p.default is not p.empty or p.kind is p.KEYWORD_ONLY]
     return f"{label}: expected options among {', '.join(names)}, got {name!r}{hint}"
 
 

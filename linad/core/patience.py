@@ -31,3 +31,7 @@ class Patience:
     def say(self, line: str) -> None:
         self.said = True
         print(f"linad: {line} (linad.config(progress=False) prints nothing)", file=sys.stderr)
+
+    def again(self, seconds: float) -> None:
+        """Be as patient once more, until so many seconds from the beginning."""
+        self.seconds, self.said = seconds, not settings().progress

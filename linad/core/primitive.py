@@ -35,6 +35,18 @@ def innermost_trace(args: tuple[Any, ...]) -> Any:
     return top
 
 
+def lifted(array: Any, value: Any) -> Any:
+    """An array that ``value`` can be written into: of a trace at least as far in as the value's.
+
+    One that is held by a trace further out, or by none, becomes a constant of the value's.
+    """
+    if isinstance(value, Traced):
+        trace = value._trace
+        if not isinstance(array, Traced) or array._trace.level < trace.level:
+            return trace.constant(array)
+    return array
+
+
 class Primitive:
     """A function with Jacobian rules.
 

@@ -350,7 +350,7 @@ class Part(Region):
         return Part(self.inner.among(flat), self.name)
 
     def covers(self, size: int) -> bool:
-        return size == 0
+        return False  # the other part stays, and the dtype of the array
 
     def dtype_in(self, dtype: Any) -> Any:
         return np.empty(0, dtype).real.dtype

@@ -76,8 +76,9 @@ def refuse_out(name: str, out: Any) -> None:
     raise TracerError(
         f"{name}: out= (or an in-place operator) would write a traced value into a plain "
         f"NumPy array and lose its derivative; write y = {name}(...) instead of an in-place "
-        f"update, or make the array with np.zeros_like(x) of a traced x or linad.numpy.zeros; or "
-        f"linad.adopt(__name__) lets code of your module trace as it is"
+        f"update, or make the array with np.zeros_like(x) or np.array(values, like=x) of a traced "
+        f"x, or with linad.numpy.zeros; or linad.adopt(__name__) lets code of your module trace "
+        f"as it is"
     )
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Var
 from linad.export.onnx_writer import Writer, composed, form
-from linad.rules.linalg import adjugate_  # noqa: F401  # registers what is written here
 from linad.rules.triangular import lu_, solve_triangular_
 
 Operand = tuple[str, tuple[int, ...], Any]

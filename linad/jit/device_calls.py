@@ -24,7 +24,9 @@ from linad.jit.signature import Signature
 from linad.jit.specializations import COMPUTED, Variant
 from linad.sweeps.cuda.arrays import Array, copied, handed_back, moved_in, taken_in
 from linad.sweeps.cuda.device_jacobian import DeviceJacobian, DeviceOperator
+from linad.sweeps.cuda.device_target import PLANNED
 from linad.sweeps.cuda.opening import target_here
+from linad.sweeps.explain import Report, plan_of
 from linad.transforms.spaces import Slot
 
 log = logging.getLogger("linad")
@@ -281,6 +283,11 @@ def called(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return result
 
     return _taken_apart(jitted, args, kwargs, do)
+
+
+def planned(jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Report:
+    """What a call would run on a GPU with all libraries; none is opened."""
+    return plan_of(jitted.variant(*args, **kwargs).tape, PLANNED, name_of(jitted.function))
 
 
 def linearized(

@@ -276,8 +276,9 @@ class Kernel:
                 like = active[0] if active else "x"
                 raise KernelError(
                     f"kernel {self.source.name} would write values that depend on traced ones "
-                    f"into the plain array {n}; make it with np.zeros(n, like=x), where x is "
-                    f"the traced array given as {like}"
+                    f"into the plain array {n}; make it with np.array({n}, like=x), a copy of its "
+                    f"values, or with np.zeros(n, like=x), where x is the traced array given as "
+                    f"{like}"
                 )
             for m, b in by_name.items():
                 if m != n and np.ndim(b) and share_storage(a, b):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg, gmres, lsmr, minres
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.errors import ConvergenceError, OperandError, UnsupportedError
 from linad.linalg.probing import largest_singular_value
@@ -89,7 +90,7 @@ class Iterative(LinearOperator):
     def _rmatmat(self, X: Any) -> Any:
         return self._columns(self._rmatvec, X)
 
-    def _columns(self, solve: Any, X: Any) -> Any:
+    def _columns(self, solve: Any, X: Array) -> Any:
         if X.shape[1] == 0:
             return np.zeros((self.shape[0], 0), self.dtype)
         return np.stack([solve(X[:, k]) for k in range(X.shape[1])], axis=-1)

@@ -52,7 +52,6 @@ from linad.operators.reordering import Reshape
 from linad.operators.residuals import Recipe, lifted
 from linad.operators.rewrites import simplified
 from linad.operators.tagged import Tagged
-from linad.transforms import fold as fold  # tells the table of linearized functions
 from linad.transforms.linearize import linearize_leaves
 
 log = logging.getLogger("linad")
@@ -95,7 +94,7 @@ class Explanation:
 # Iterations that are differentiated.
 
 
-def _iterate(b: Any, *arrays: Any, recipe: Recipe, adjoint: bool, options: Options) -> Any:
+def _iterate(b: Array, *arrays: Any, recipe: Recipe, adjoint: bool, options: Options) -> Any:
     """A^-1 or A^-H of each row of b (..., n)."""
     inverse = Iterative(recipe(arrays), options)
     solve = inverse.rmatvec if adjoint else inverse.matvec
@@ -128,7 +127,7 @@ class _IteratedInverse(LinearSolve):
 
 @iterate.jacobian(wrt="each")
 def iterate_wrt(
-    i: int, y: Any, b: Any, *arrays: Any, recipe: Recipe, adjoint: bool, options: Options
+    i: int, y: Array, b: Array, *arrays: Any, recipe: Recipe, adjoint: bool, options: Options
 ) -> JacobianOperator:
     inverse = _IteratedInverse(arrays, recipe, adjoint, options, y.shape[:-1], recipe(arrays))
     if i == 0:
@@ -295,7 +294,7 @@ class LinearSystem:
         if method == "minres" and self.A.dtype.kind == "c":
             raise DTypeError("solve_linear: minres is for real matrices; use gmres or cg")
 
-    def solve(self, b: Any, adjoint: bool = False) -> Any:
+    def solve(self, b: Array, adjoint: bool = False) -> Any:
         """A^-1 b, or A^-H b, for a vector (n,) or columns (n, k)."""
         if b.ndim == 1:
             return self.inverse._apply_rows(b, adjoint)

@@ -182,7 +182,7 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
 
     # SciPy's contract: flat vectors.
 
-    def _matvec(self, x: Any) -> Any:
+    def _matvec(self, x: Array) -> Any:
         if self.compiled and (y := self._bound(x, False)) is not None:
             return y
         n = self.shape[1]
@@ -190,7 +190,7 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
             return self.flat._sweep(x, False)  # by far the most common case, made short
         return self._apply_vectors(x, n, False)
 
-    def _rmatvec(self, x: Any) -> Any:
+    def _rmatvec(self, x: Array) -> Any:
         if self.compiled and (y := self._bound(x, True)) is not None:
             return y
         n = self.shape[0]
@@ -247,7 +247,7 @@ class JacobianOperator(Facts, OperatorProperties, SparseForms, LinearOperator):
     def _asked(self, adjoint: bool) -> str:
         return f"the adjoint of {self._label()}" if adjoint else self._label()
 
-    def _apply_rows(self, x: Any, adjoint: bool) -> Any:
+    def _apply_rows(self, x: Array, adjoint: bool) -> Any:
         """Apply the matrix, or its adjoint, to rows (..., n) of any dtype."""
         op = self.flat
         if op is not self:
@@ -540,6 +540,6 @@ def _as_numbers(x: Any) -> Any:
     return x
 
 
-def _columns(X: Any) -> Any:
+def _columns(X: Array) -> Any:
     """Swap the last two axes."""
     return X.swapaxes(-1, -2)

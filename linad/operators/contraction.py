@@ -22,7 +22,7 @@ from linad.operators.rewrites import product
 from linad.operators.structured import Diagonal
 
 
-def _as_wide(array: Any, dtype: Any) -> Any:
+def _as_wide(array: Array, dtype: Any) -> Any:
     """An operand of no less precision than the result."""
     real = np.empty(0, dtype).real.dtype
     narrow = array.dtype.kind == "f" and array.dtype.itemsize < real.itemsize

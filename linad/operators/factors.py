@@ -15,6 +15,7 @@ import scipy.linalg
 from scipy.linalg import get_lapack_funcs
 from scipy.sparse.linalg import LinearOperator
 
+from linad.core.array_type import Array
 from linad.core.shapes import matrix_transpose
 from linad.errors import SingularError
 
@@ -191,7 +192,7 @@ class Cholesky(Factored):
 class Triangular(Factored):
     """A triangular matrix. n^2 operations a right side."""
 
-    def __init__(self, a: Any, lower: bool, what: str = WHAT) -> None:
+    def __init__(self, a: Array, lower: bool, what: str = WHAT) -> None:
         self.method = f"{'forward' if lower else 'back'} substitution"
         super().__init__(a.dtype, a.shape[0])
         check_finite(a, what)
@@ -278,13 +279,29 @@ class SparseLU(Factored):
         norm = float(np.max(np.bincount(row, np.abs(a.data)), initial=0.0))
         check_condition(reciprocal_condition(self._scaled, norm, n), dtype, what)
 
-    def _scaled(self, b: Any, adjoint: bool) -> Any:
+    def _scaled(self, b: Array, adjoint: bool) -> Any:
         """Solve with the scaled matrix."""
         return self.factors.solve(b.astype(double(self.dtype), copy=False), "H" if adjoint else "N")
 
     def solve(self, b: Any, adjoint: bool) -> Any:
         before, after = (self.columns, self.rows) if adjoint else (self.rows, self.columns)
         return after[:, None] * self._scaled(before[:, None] * b, adjoint)
+
+    def sign(self) -> float:
+        """Of the determinant: of the pivots', and of both permutations'."""
+        negative = np.count_nonzero(self.factors.U.diagonal() < 0)
+        swaps = negative + _swaps(self.factors.perm_r) + _swaps(self.factors.perm_c)
+        return -1.0 if swaps % 2 else 1.0
+
+
+def _swaps(permutation: Any) -> int:
+    """How many swaps of two make a permutation: its size less the number of its cycles."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(permutation)
+    graph = csr_array((np.ones(n), permutation, np.arange(n + 1)), shape=(n, n))
+    return n - int(connected_components(graph, directed=False, return_labels=False))
 
 
 def _sparse_factors(a: Any) -> Any:

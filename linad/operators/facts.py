@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import matrix_transpose
 from linad.operators.relations import dense
@@ -216,7 +217,7 @@ def norm_of(op: Any) -> Any:
 # Numbers.
 
 
-def triangles_of(a: Any) -> tuple[bool, bool]:
+def triangles_of(a: Array) -> tuple[bool, bool]:
     """Whether given matrices (..., n, n) have zeros above, and below, the diagonal.
 
     Traced ones are not looked at: zeros at a point say nothing of the matrices near it.
@@ -226,7 +227,7 @@ def triangles_of(a: Any) -> tuple[bool, bool]:
     return not np.triu(a, 1).any(), not np.tril(a, -1).any()
 
 
-def is_hermitian(a: Any) -> bool:
+def is_hermitian(a: Array) -> bool:
     """Whether given matrices equal their conjugate transposes, entry by entry."""
     if isinstance(a, Traced) or a.shape[-1] != a.shape[-2]:
         return False
@@ -247,7 +248,7 @@ def sign_of(d: Any) -> int:
     return SEMIDEFINITE if (d >= 0).all() else HERMITIAN
 
 
-def squares(x: Any) -> Any:
+def squares(x: Array) -> Any:
     """|x|^2, entry by entry."""
     return x.real**2 + x.imag**2 if x.dtype.kind == "c" else x * x
 

@@ -172,7 +172,7 @@ class TruncatedKernel(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, convolve: Any, y: Any, m: int, dtype: Any) -> None:
+    def __init__(self, convolve: Any, y: Array, m: int, dtype: Any) -> None:
         self.convolve, self.y = convolve, y
         super().__init__(y.shape, (m,), dtype)
 

@@ -17,7 +17,7 @@ from linad.operators.relation_shapes import dense_along
 from linad.operators.relations import Relation
 
 
-def _apply(x: Any, *, op: Any, adjoint: bool) -> Any:
+def _apply(x: Array, *, op: Any, adjoint: bool) -> Any:
     """Apply SciPy's products, which take columns, to rows (..., n)."""
     if x.ndim == 1:
         return (op.rmatvec if adjoint else op.matvec)(x)

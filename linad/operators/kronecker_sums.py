@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs, schur
 
+from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 from linad.operators.algebra import compose, matching
@@ -278,7 +279,7 @@ class KroneckerSumInverse(Factored):
         self.before = [DenseLU(a1.astype(kind), what), DenseLU(b2.astype(kind), what)]
         return [self.before[0] @ a2, self.before[1] @ b1]
 
-    def solve(self, b: Any, adjoint: bool) -> Any:
+    def solve(self, b: Array, adjoint: bool) -> Any:
         x = b.astype(double(self.dtype), copy=False)
         x = x if adjoint else self._divided(x, False)
         if self.method == "eigenvectors":
@@ -296,7 +297,7 @@ class KroneckerSumInverse(Factored):
                 x = self._back(solved.reshape(columns.shape), axis)
         return x
 
-    def _along(self, x: Any, axis: int) -> Any:
+    def _along(self, x: Array, axis: int) -> Any:
         """Columns (N, k) as an array (n_axis, the other axes, k)."""
         return np.moveaxis(x.reshape((*self.lengths, -1)), axis, 0)
 
@@ -312,7 +313,7 @@ class KroneckerSumInverse(Factored):
             x = self._back(np.tensordot(q, self._along(x, axis), 1), axis)
         return x
 
-    def _sylvester(self, x: Any, adjoint: bool) -> Any:
+    def _sylvester(self, x: Array, adjoint: bool) -> Any:
         """A X + X B^T = C, or A^H X + X B* = C, for each column."""
         (trsyl,) = get_lapack_funcs(("trsyl",), (self.R, self.S))
         found = np.empty(x.shape, self.R.dtype)

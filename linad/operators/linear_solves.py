@@ -80,7 +80,7 @@ def solution_rules(
         primitive.jacobian(wrt=i)(rule)
 
     def wrt_matrix(change: Callable[..., JacobianOperator]) -> Rule:
-        def rule(x: Any, *arrays: Any, **static: Any) -> JacobianOperator:
+        def rule(x: Array, *arrays: Any, **static: Any) -> JacobianOperator:
             return inverse(x, x.shape, *arrays, **static) @ change(x, *arrays, **static)
 
         return rule

@@ -57,7 +57,7 @@ class SystemMatrix:
         self.a = a
         self._factors: Any = None
 
-    def solve(self, b: Any, adjoint: bool = False) -> Any:
+    def solve(self, b: Array, adjoint: bool = False) -> Any:
         """Return x with ``a x = b`` (or ``a^H x = b``) for b (*more, ..., n, k)."""
         a = self.a
         lead = b.shape[: max(b.ndim - a.ndim, 0)]
@@ -93,7 +93,7 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
     return lu, pivots
 
 
-def _fold(b: Any, lead: int) -> tuple[Any, Shape]:
+def _fold(b: Array, lead: int) -> tuple[Any, Shape]:
     """Move ``lead`` leading axes of b (*lead, ..., n, k) behind k: columns (..., n, K)."""
     if not lead:
         return b, b.shape
@@ -306,7 +306,7 @@ class Kronecker(JacobianOperator):
         return self.left is None, self.right is None
 
 
-def _from_right(x: Any, a: Any) -> Any:
+def _from_right(x: Array, a: Array) -> Any:
     """``x @ a``, the rows of all seeds in one product where ``a`` is one matrix."""
     if a.ndim != 2 or x.ndim < 3:
         return x @ a
@@ -314,7 +314,7 @@ def _from_right(x: Any, a: Any) -> Any:
     return (x.reshape((size_of(x.shape[:-1]), n)) @ a).reshape((*x.shape[:-1], k))
 
 
-def _from_left(a: Any, x: Any) -> Any:
+def _from_left(a: Array, x: Array) -> Any:
     """``a @ x``, single columns of all seeds in one product where ``a`` is one matrix."""
     if a.ndim != 2 or x.ndim < 3 or x.shape[-1] != 1:
         return a @ x
@@ -342,7 +342,7 @@ class Matrix(JacobianOperator):
 
     owns_result = True
 
-    def __init__(self, a: Any, dtype: Any = None) -> None:
+    def __init__(self, a: Array, dtype: Any = None) -> None:
         self.a = a
         m, n = a.shape
         super().__init__((m,), (n,), a.dtype if dtype is None else dtype)
@@ -432,7 +432,7 @@ def solver(a: Any) -> Any:
     return Triangular(a, lower) if lower or upper else DenseLU(a)
 
 
-def _solving_rows(a: Any, lead: tuple[int, ...], dtype: Any) -> JacobianOperator:
+def _solving_rows(a: Array, lead: tuple[int, ...], dtype: Any) -> JacobianOperator:
     """Apply the inverse of a matrix along the last axis of arrays (*lead, n)."""
     factors, n = solver(a), a.shape[-1]
     if not isinstance(factors, Traced):
@@ -443,7 +443,7 @@ def _solving_rows(a: Any, lead: tuple[int, ...], dtype: Any) -> JacobianOperator
     return Chain((back[1], back[0], Solve(factors, columns, columns, dtype), swap, line))
 
 
-def check_stack(a: Any, op: JacobianOperator) -> None:
+def check_stack(a: Array, op: JacobianOperator) -> None:
     """Raise SingularError if a matrix of a stack is singular to working precision."""
     worst = float(np.max(np.linalg.cond(a), initial=1.0)) if a.size else 1.0
     if not worst * np.finfo(a.dtype).eps < 1:

@@ -23,7 +23,7 @@ def reverse(x: Any, axis: int) -> Any:
     return x[along(axis, slice(None, None, -1))]
 
 
-def shift(x: Any, axis: int, by: int, fill: float = 0.0) -> Any:
+def shift(x: Array, axis: int, by: int, fill: float = 0.0) -> Any:
     """``x`` moved by one along an axis counted from the end; ``fill`` where nothing came."""
     shape = list(x.shape)
     shape[axis] = min(1, shape[axis])

@@ -166,6 +166,6 @@ class Permutation(JacobianOperator):
         return True
 
 
-def _permute(x: Any, axes: tuple[int, ...]) -> Any:
+def _permute(x: Array, axes: tuple[int, ...]) -> Any:
     seeds = x.ndim - len(axes)
     return x.transpose((*range(seeds), *[seeds + k for k in axes]))

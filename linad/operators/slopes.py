@@ -9,6 +9,7 @@ the diagonal operator itself: programs are made of these functions, and each cal
 from collections.abc import Callable
 from typing import Any
 
+from linad.core.array_type import Array
 from linad.operators.algebra import Chain
 from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, broadcast
@@ -34,7 +35,7 @@ class SlopeRule:
     def __init__(self, name: str, place: int, slope: Callable[..., Any] | None) -> None:
         self.name, self.place, self.slope = name, place, slope
 
-    def __call__(self, y: Any, *args: Any, **params: Any) -> JacobianOperator:
+    def __call__(self, y: Array, *args: Any, **params: Any) -> JacobianOperator:
         x, shape = args[self.place], y.shape
         if self.slope is None:
             return broadcast(shape, x.shape, y.dtype)

@@ -360,7 +360,7 @@ class Extended(Wrapper):
     def pullback(self, cotangent: Array) -> Array:
         return self._apply_shaped(cotangent, self.out_shape, self.in_shape, True)
 
-    def _apply_shaped(self, x: Any, taken: Shape, given: Shape, adjoint: bool) -> Any:
+    def _apply_shaped(self, x: Array, taken: Shape, given: Shape, adjoint: bool) -> Any:
         seeds = x.shape[: x.ndim - len(taken)]
         y = self.op._apply_rows(x.reshape((*seeds, size_of(taken))), adjoint)
         dtype = self.in_dtype if adjoint else self.out_dtype

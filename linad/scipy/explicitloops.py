@@ -1,15 +1,10 @@
-"""Explicit Runge-Kutta methods as loops of a program: what `solve_ivp` is under `linad.jit`.
+"""Explicit Runge-Kutta methods as loops of a program, see `linad.scipy.steploops`.
 
-The control of the steps is part of the program, so it is right for other values as well, which
-take other steps. With h the step, e the estimate of its error and q the order of the estimate,
+With h the step, e the estimate of its error and q the order of the estimate,
 
     |e| < 1: the step is accepted       h <- h clip(0.9 |e|^(-1/(q+1)), 0.2, 10)
 
-in SciPy's norm, with its first step and its limits, so the steps are SciPy's. Their lengths count
-as constants in derivatives, see `linad.scipy.initialvalue`.
-
-For times to evaluate at, one loop over them holds another that takes steps until one is passed.
-Without, a first loop counts the steps, and the program is good for that number.
+in SciPy's norm.
 
 Source: E. Hairer, S. Nørsett and G. Wanner, "Solving Ordinary Differential Equations I", 1993,
 II.4.
@@ -22,11 +17,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from linad.api.derivatives import stop_gradient
-from linad.control.deciding import while_loop
-from linad.control.loops import scan
-from linad.rules.shaping import form
-
-Field = Callable[[Any, Any], Any]
+from linad.scipy.steploops import Field, StepLoops
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """SciPy's limits of what a step becomes of the one before."""
@@ -83,67 +74,25 @@ def dop853_between(
     return value
 
 
-class ExplicitLoops:
-    """An explicit method from one time to another.
+class ExplicitLoops(StepLoops):
+    """RK23, RK45 or DOP853."""
 
-    Parameters
-    ----------
-    method : class
-        RK23, RK45 or DOP853 of `scipy.integrate`.
-    field : callable
-        f(t, y), of traced times.
-    span : (float, float)
-    y0 : array (n,)
-    options : dict
-        SciPy's rtol, atol, first_step, max_step.
-    """
-
-    def __init__(
-        self, method: Any, field: Field, span: tuple[float, float], y0: Any, options: dict[str, Any]
-    ) -> None:
-        self.method, self.field, self.y0 = method, field, y0
-        self.start, self.end = span
-        self.direction = -1.0 if self.end < self.start else 1.0
-        n = y0.shape[0]
-        # SciPy's own checks of the options.
-        checked = method(lambda t, y: np.zeros(n), self.start, np.zeros(n), self.end, **options)
-        self.rtol, self.atol, self.max_step = checked.rtol, checked.atol, checked.max_step
-        self.first_step = options.get("first_step")
-
-    def _norm(self, x: Any) -> Any:
-        """SciPy's: the root of the mean square."""
-        return np.sqrt(np.mean(np.abs(x) ** 2))
+    @property
+    def starting_order(self) -> int:  # type: ignore[override]
+        return self.method.error_estimator_order  # type: ignore[no-any-return]
 
     def begin(self) -> State:
         """Before the first step."""
         y, slope = self.y0, self.field(self.start, self.y0)
-        h = self._first_step(stop_gradient(y), stop_gradient(slope))
+        h = self.first_length(stop_gradient(y), stop_gradient(slope))
         zero = 0.0 * h
         stages = np.stack([slope] * (self.method.n_stages + 1))
         t = self.start + zero
         return State(t, y, slope, h, zero, t, y, stages, zero, zero)
 
-    def _first_step(self, y: Any, slope: Any) -> Any:
-        """The length of the first attempt, by Hairer's II.4 as SciPy has it."""
-        if self.first_step is not None:
-            return float(self.first_step) + 0.0 * np.abs(y[0])
-        length = abs(self.end - self.start)
-        scale = self.atol + np.abs(y) * self.rtol
-        d0, d1 = self._norm(y / scale), self._norm(slope / scale)
-        tiny = (d0 < 1e-5) | (d1 < 1e-5)
-        h0 = np.minimum(np.where(tiny, 1e-6, 0.01 * d0 / np.where(tiny, 1.0, d1)), length)
-        ahead = self.field(self.start + h0 * self.direction, y + h0 * self.direction * slope)
-        d2 = self._norm((stop_gradient(ahead) - slope) / scale) / h0
-        flat = (d1 <= 1e-15) & (d2 <= 1e-15)
-        steepest = np.where(flat, 1.0, np.maximum(d1, d2))
-        power = 1 / (self.method.error_estimator_order + 1)
-        h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steepest) ** power)
-        limit = min(length, self.max_step)
-        return stop_gradient(np.minimum(np.minimum(100 * h0, h1), limit))
-
-    def attempt(self, s: State) -> State:
+    def advance(self, s: State) -> State:
         """One attempt of a step: accepted, or to be made again with a shorter one."""
-        shortest = 10 * np.abs(np.nextafter(s.t, self.direction * np.inf) - s.t)
+        shortest = self.shortest(s.t)
         h = np.minimum(s.h, self.max_step)
         failed = np.where(s.rejected * (h < shortest) > 0, 1.0, 0.0)
         h = np.maximum(h, shortest)
@@ -175,74 +124,22 @@ class ExplicitLoops:
     def _error(self, k: list[Any], h: Any, y: Any, y_new: Any) -> Any:
         scale = self.atol + np.maximum(np.abs(y), np.abs(y_new)) * self.rtol
         if self.method is not DOP853:
-            return self._norm(h * weighted(self.method.E, k) / scale)
+            return self.norm(h * weighted(self.method.E, k) / scale)
         fifth = np.sum(np.abs(weighted(DOP853.E5, k) / scale) ** 2)
         third = np.sum(np.abs(weighted(DOP853.E3, k) / scale) ** 2)
         total = fifth + 0.01 * third
         safe = np.where(total == 0, 1.0, total)
         return np.where(total == 0, 0.0, np.abs(h) * fifth / np.sqrt(safe * y.shape[0]))
 
-    def until(self, goes_on: Callable[[State], Any], s: State) -> State:
-        """Attempts as long as something holds, and none has failed."""
-        return while_loop(  # type: ignore[no-any-return]
-            lambda s: goes_on(s) & (s.failed == 0), self.attempt, s
-        )
+    def step(self, s: State) -> State:
+        return self.until(lambda s: s.rejected > 0, self.advance(s))  # type: ignore[no-any-return]
 
-    def at(self, times: Any) -> tuple[Any, State, Any]:
-        """The states (m, n) at times in the order of integration, where it ended, and the number
-        of steps that hold a time."""
-
-        def to(carry: Any, t: Any) -> tuple[Any, Any]:
-            s, seen, met = carry
-            s = self.until(lambda s: self.direction * (t - s.t) > 0, s)
-            met = met + np.where(s.t == seen, 0.0, 1.0)
-            return (s, s.t, met), self._between(s, t)
-
-        s = self.attempt(self.begin())
-        s = self.until(lambda s: s.rejected > 0, s)
-        nothing = 0.0 * s.t
-        (s, _, met), states = scan(to, (s, self.start + nothing, nothing), times)
-        s = self.until(lambda s: self.direction * (self.end - s.t) > 0, s)
-        return states, s, met
-
-    def evaluations(self, s: State, met: Any = 0.0) -> Any:
-        """How often SciPy would have evaluated the field."""
-        first = 1 if self.first_step is not None else 2
+    def counts(self, s: State, met: Any) -> tuple[Any, Any, Any]:
         more = len(DOP853.C_EXTRA) if self.method is DOP853 else 0
-        return first + self.method.n_stages * s.attempts + more * met
+        evaluations = self.method.n_stages * s.attempts + more * met
+        return self.first_evaluations + evaluations, 0, 0
 
-    def every(self) -> tuple[Any, Any, State, Any]:
-        """Times (m,) and states (m, n) of all steps, and where it ended, as `at`."""
-        start = self.begin()
-        one = 0.0 * start.t
-
-        def count(carry: Any) -> Any:
-            s, steps = carry
-            s = self.attempt(s)
-            return s, steps + (1.0 - s.rejected)
-
-        def on(s: State) -> Any:
-            return (self.direction * (self.end - s.t) > 0) & (s.failed == 0)
-
-        last, steps = while_loop(lambda c: on(c[0]), count, stop_gradient((start, one)))
-        number = int(form(steps))
-        holds(steps, float(number))
-        if not number:
-            return np.stack([start.t]), np.stack([start.y]), last, 0.0
-
-        def step(s: State, _: Any) -> tuple[State, Any]:
-            s = self.until(lambda s: s.rejected > 0, self.attempt(s))
-            return s, (s.t, s.y)
-
-        s, (t, y) = scan(step, start, length=number)
-        return (
-            np.concatenate([np.stack([start.t]), t]),
-            np.concatenate([np.stack([start.y]), y]),
-            s,
-            0.0,
-        )
-
-    def _between(self, s: State, t: Any) -> Any:
+    def between(self, s: State, t: Any) -> Any:
         """The state at a time within the last step, by SciPy's interpolant."""
         h = s.t - s.before
         x = np.where(h == 0, 0.0, (t - s.before) / np.where(h == 0, 1.0, h))
@@ -254,8 +151,3 @@ class ExplicitLoops:
             return s.y_before + h * sum(p * q for p, q in zip(powers, terms, strict=True))
         k = [s.stages[j] for j in range(s.stages.shape[0])]
         return dop853_between(self.field, s.before, s.y_before, s.y, h, k)(x)
-
-
-def holds(x: Any, value: float) -> bool:
-    """Whether a number has a value; where a program is recorded, it is good for that answer."""
-    return bool(x == value)

@@ -8,15 +8,16 @@ more on the traced values, their lengths held constant:
 Many steps are one `linad.scan` over them, recorded once and compiled; where the field decides on
 the time or the state in Python, and where they are few, they are taken one by one.
 
-A program that `linad.jit` records holds explicit methods as loops, with SciPy's control of the
-steps, see `linad.scipy.explicitloops`; their lengths count as constants there as well.
+A program that `linad.jit` records holds all methods but LSODA as loops, with SciPy's control of
+the steps, see `linad.scipy.steploops`; their lengths count as constants there as well.
 
 So the derivative is that of the computed trajectory, exactly and to any order, but for the choice
 of the steps; it differs from that of the true solution as the trajectory does, by the tolerances.
 Values between steps, for ``t_eval``, are those of SciPy's interpolants, differentiated too.
 
-Methods that are implicit give the value, and Radau's method along their steps the derivative, see
-`linad.scipy.implicitsteps`. A traced time is a step of length 0 whose derivative is the field's.
+Outside of programs, methods that are implicit give the value, and Radau's method along their steps
+the derivative, see `linad.scipy.implicitsteps`; in programs the derivative is that of the method's
+own steps. A traced time is a step of length 0 whose derivative is the field's.
 
 The cost is one more evaluation of f a stage, traced; reverse mode keeps what these need.
 
@@ -30,6 +31,7 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
+import scipy.sparse
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 from scipy.optimize import OptimizeResult
 
@@ -42,15 +44,20 @@ from linad.core.marks import Attempt, running_traces
 from linad.errors import GuardError, ShapeError, TracerError, UnsupportedError
 from linad.linalg.linear_systems import SMALL
 from linad.rules.shaping import as_array, astype, form, ravel
-from linad.scipy.explicitloops import ExplicitLoops, dop853_between, holds, stages_of, weighted
+from linad.scipy.bdfloops import BDFLoops
+from linad.scipy.explicitloops import ExplicitLoops, dop853_between, stages_of, weighted
 from linad.scipy.implicit_solutions import Watched, root_of_number
+from linad.scipy.implicitloops import ImplicitLoops
 from linad.scipy.implicitsteps import ImplicitReplay, LoopedImplicitReplay
 from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.radauloops import RadauLoops
+from linad.scipy.steploops import StepLoops, holds
 
 EXPLICIT = (RK23, RK45, DOP853)
 METHODS: dict[Any, Any] = {"RK23": RK23, "RK45": RK45, "DOP853": DOP853}
 METHODS |= {"Radau": Radau, "BDF": BDF, "LSODA": LSODA}
 METHODS |= {method: method for method in METHODS.values()}
+IN_LOOPS: dict[Any, type[ImplicitLoops]] = {Radau: RadauLoops, BDF: BDFLoops}
 OPTIONS = ("first_step", "max_step", "rtol", "atol")
 PATHS = 8
 """Ways through a field that are recorded, at most."""
@@ -381,8 +388,9 @@ def replayed(
     plain_args = _plain(tuple(args))
     explicit = issubclass(kind, EXPLICIT)
     whole = not (dense_output or events or holds_traced((begin, end)))
-    if explicit and whole and any(trace.records for trace in running_traces()):
-        found = _as_program(ExplicitLoops(kind, field, span, y0, tolerances), t_eval)
+    if whole and any(trace.records for trace in running_traces()):
+        loops_of_kind = _loops(kind, field, span, y0, tolerances, options, args)
+        found = None if loops_of_kind is None else _as_program(loops_of_kind, t_eval)
         if found is not None:
             return found
     given = () if events is None else (events,) if callable(events) else tuple(events)
@@ -433,43 +441,69 @@ def replayed(
     return result
 
 
-def _as_program(explicit: ExplicitLoops, t_eval: Any) -> Any:
+def _loops(
+    kind: Any,
+    field: Field,
+    span: tuple[float, float],
+    y0: Any,
+    tolerances: dict[str, Any],
+    options: dict[str, Any],
+    args: Any,
+) -> StepLoops | None:
+    """The method as loops of a program; None for those that are not."""
+    if issubclass(kind, EXPLICIT):
+        return ExplicitLoops(kind, field, span, y0, tolerances)
+    method = IN_LOOPS.get(kind)
+    small = y0.dtype.kind == "f" and 3 * y0.shape[0] <= SMALL
+    if method is None or not small or options.get("jac_sparsity") is not None:
+        return None
+    jac = options.get("jac")
+    if scipy.sparse.issparse(jac):
+        return None
+    matrix = (lambda t, y: as_array(jac(t, y, *args))) if callable(jac) else jac
+    return method(kind, field, span, y0, tolerances, matrix)
+
+
+def _as_program(method: StepLoops, t_eval: Any) -> Any:
     """What `solve_ivp` returns, by loops of the program that is recorded.
 
     None where steps fail, and where the field decides on the time or the state in Python: the
     steps are then taken once more, one by one.
     """
-    if explicit.start == explicit.end or not explicit.y0.shape[0]:
+    if method.start == method.end or not method.y0.shape[0]:
         return None
     moves = holds_traced(t_eval)
     if t_eval is not None:
         times = astype(inexact(t_eval), float, copy=False) if moves else np.asarray(t_eval, float)
         t = stop_gradient(times) if moves else times
-        inside = np.all((t - explicit.start) * (t - explicit.end) <= 0)
-        if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * explicit.direction <= 0):
+        inside = np.all((t - method.start) * (t - method.end) <= 0)
+        if t.ndim != 1 or not t.size or not inside or np.any(np.diff(t) * method.direction <= 0):
             return None  # SciPy has the words for it
     attempt = Attempt()
     try:
         if t_eval is None:
-            times, states, last, met = explicit.every()
+            times, states, last, met = method.every()
         else:
-            states, last, met = explicit.at(t)
+            states, last, met = method.at(t)
         if moves:
-            states = loops.map(lambda row: ahead(explicit.field, *row), (t, states, times - t))
-    except (TracerError, GuardError):
+            states = loops.map(lambda row: ahead(method.field, *row), (t, states, times - t))
+    except (TracerError, GuardError, np.linalg.LinAlgError):
         attempt.forget()
         return None
     if not holds(last.failed, 0.0):
         return None
+    nfev, njev, nlu = [
+        c if isinstance(c, int) else astype(c, int) for c in method.counts(last, met)
+    ]
     return OptimizeResult(
         t=times,
         y=states.T,
         sol=None,
         t_events=None,
         y_events=None,
-        nfev=astype(explicit.evaluations(last, met), int),
-        njev=0,
-        nlu=0,
+        nfev=nfev,
+        njev=njev,
+        nlu=nlu,
         status=0,
         message="The solver successfully reached the end of the integration interval.",
         success=True,

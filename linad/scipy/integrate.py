@@ -30,7 +30,7 @@ from linad.errors import ShapeError, UnsupportedError
 from linad.rules.shaping import as_array, form, still
 from linad.scipy.boundaryvalue import solve_bvp as solve_bvp
 from linad.scipy.initialvalue import needs_tracing, replayed, solution_at
-from linad.scipy.mirror import holds_traced, inexact, traced_form
+from linad.scipy.mirror import doubled, holds_traced, inexact, traced_form
 from linad.scipy.option_kinds import check_options
 from linad.scipy.quadrature import (
     dblquad as dblquad,
@@ -81,7 +81,7 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
     """Richardson's extrapolation of the trapezoidal rule on every 2^k-th sample."""
     if show:
         raise UnsupportedError("romb: show=True is not traced by linad; leave it out")
-    y, _, _ = _last(y, None, axis, "romb")
+    y, _, _ = _last(doubled(y), None, axis, "romb")
     steps = y.shape[-1] - 1
     k = steps.bit_length() - 1
     if steps < 1 or steps != 1 << k:
@@ -150,7 +150,7 @@ def _first_of_three(f: Any, h: Any) -> Any:
 def cumulative_simpson(
     y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
-    y, x, axis = _last(y, x, axis, "cumulative_simpson")
+    y, x, axis = _last(doubled(y), x, axis, "cumulative_simpson")
     n = y.shape[-1]
     if x is not None and np.any(np.diff(still(x), axis=-1) <= 0):
         raise ValueError("cumulative_simpson: x must be strictly increasing")

@@ -13,7 +13,7 @@ from linad.errors import UnsupportedError
 from linad.rules import linalg, matrixfunctions
 from linad.rules.shaping import ravel
 from linad.scipy.implicit_solutions import plain, root_of_vector
-from linad.scipy.mirror import bound_form, inexact, traced_form
+from linad.scipy.mirror import bound_form, doubled, inexact, traced_form
 
 
 @traced_form(scipy.linalg.solve_sylvester)
@@ -32,7 +32,7 @@ solve_lyapunov = solve_continuous_lyapunov
 
 @traced_form(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
-    a, q = inexact(a), inexact(q)
+    a, q = doubled(a), inexact(q)
     n = a.shape[0]
     system = np.eye(n * n, dtype=a.dtype) - np.kron(a, np.conj(a))
     return linalg.solve(system, ravel(q)).reshape(q.shape)

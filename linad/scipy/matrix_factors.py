@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from linad.errors import UnsupportedError
-from linad.rules import decompositions, linalg, spectral
+from linad.rules import decompositions, linalg, singularvalues, spectral
 from linad.rules.triangular import lu_, permutation, permute_rows, solve_triangular_
 from linad.scipy.matrix_systems import hermitian_of
 from linad.scipy.mirror import bound_form, check_finite as check, inexact
@@ -51,7 +51,7 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> Any:
     lower, upper = np.tril(both, -1) + eye, np.triu(both)
     if permute_l:
         return permute_rows(lower, back), upper
-    return (back if p_indices else eye[back]), lower, upper
+    return (back if p_indices else eye.real[back]), lower, upper
 
 
 @bound_form(scipy.linalg.qr)
@@ -122,7 +122,7 @@ def eigvals(a: Any, check_finite: bool) -> Any:
 @bound_form(scipy.linalg.svd)
 def svd(a: Any, full_matrices: bool, compute_uv: bool, check_finite: bool) -> Any:
     check(check_finite, a)
-    result = spectral.svd(a, full_matrices, compute_uv)
+    result = singularvalues.svd(a, full_matrices, compute_uv)
     return tuple(result) if compute_uv else result
 
 

@@ -8,7 +8,7 @@ import scipy.linalg
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules import linalg, matrixfunctions
-from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
+from linad.scipy.mirror import bound_form, check_finite as check, doubled, traced_form
 
 
 @traced_form(scipy.linalg.expm)
@@ -19,7 +19,7 @@ def expm(A: Any) -> Any:
 
 @bound_form(scipy.linalg.expm_frechet)
 def expm_frechet(A: Any, E: Any, compute_expm: bool, check_finite: bool) -> Any:
-    A, E = inexact(A), inexact(E)
+    A, E = doubled(A), doubled(E)
     check(check_finite, A, E)
     n = A.shape[-1]
     both = matrixfunctions.expm_(np.block([[A, E], [np.zeros(A.shape, A.dtype), A]]))
@@ -30,7 +30,7 @@ def expm_frechet(A: Any, E: Any, compute_expm: bool, check_finite: bool) -> Any:
 @traced_form(scipy.linalg.logm)
 def logm(A: Any) -> Any:
     linalg.check_square(A, "logm")
-    return matrixfunctions.logm_(A)
+    return matrixfunctions.logm_(doubled(A))
 
 
 @traced_form(scipy.linalg.sqrtm)
@@ -46,7 +46,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
             "fractional_matrix_power: a traced exponent t is not supported; expm(t * logm(A)) is"
         )
     linalg.check_square(A, "fractional_matrix_power")
-    return matrixfunctions.fractional_power_(A, t=t)
+    return matrixfunctions.fractional_power_(doubled(A), t=t)
 
 
 def _of_matrix(name: str) -> Any:

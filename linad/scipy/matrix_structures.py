@@ -11,7 +11,7 @@ import scipy.linalg
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.rules.shaping import as_array, ravel, still
-from linad.scipy.mirror import bound_form, inexact, traced_form
+from linad.scipy.mirror import bound_form, doubled, inexact, traced_form
 
 
 def _arranged(arrange: Any, *arrays: Any) -> Any:
@@ -52,7 +52,7 @@ def circulant(c: Any) -> Any:
 @bound_form(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any) -> Any:
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return toeplitz(c, r) @ x
+    return doubled(toeplitz(c, r)) @ x
 
 
 def _row(name: str, a: Any) -> Any:

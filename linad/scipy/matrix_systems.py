@@ -16,7 +16,7 @@ from linad.rules.banded import solve_banded_
 from linad.rules.shaping import concrete
 from linad.rules.triangular import permutation, permute_rows, solve_triangular_
 from linad.scipy.matrix_structures import toeplitz
-from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
+from linad.scipy.mirror import bound_form, check_finite as check, doubled, inexact, traced_form
 
 
 def hermitian_of(a: Any, lower: bool) -> Any:
@@ -97,7 +97,7 @@ def inv(a: Any, check_finite: bool, assume_a: str | None = None, lower: bool = F
 @bound_form(scipy.linalg.det)
 def det(a: Any, check_finite: bool) -> Any:
     check(check_finite, a)
-    return np.linalg.det(a)
+    return np.linalg.det(doubled(a))
 
 
 @bound_form(scipy.linalg.pinv)
@@ -130,6 +130,8 @@ def lstsq(a: Any, b: Any, cond: Any, check_finite: bool, lapack_driver: Any) -> 
     if cond is None:
         cond = float(np.finfo(np.result_type(a.dtype, b.dtype)).eps)
     x, residues, rank, singular_values = np.linalg.lstsq(a, b, cond)
+    if not residues.size:
+        residues = np.zeros(0, x.dtype)
     if lapack_driver == "gelsy":
         return x, residues[:0], rank, None
     # NumPy's is a row for one right side as well, SciPy's a number.
@@ -168,7 +170,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     # Through the dense matrix: n^3 operations, where SciPy's recursion needs n^2.
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     check(check_finite, c, b)
-    return linalg.solve(toeplitz(c, r), b)
+    return linalg.solve(doubled(toeplitz(c, r)), b)
 
 
 @bound_form(scipy.linalg.solve_banded)

@@ -13,7 +13,7 @@ import scipy.ndimage
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.scipy.boundaries import image
-from linad.scipy.mirror import check_real, traced_form
+from linad.scipy.mirror import check_real, doubled, traced_form
 
 
 def _regions(name: str, x: Any, labels: Any, index: Any) -> tuple[list[Any], bool]:
@@ -33,9 +33,15 @@ def _regions(name: str, x: Any, labels: Any, index: Any) -> tuple[list[Any], boo
 
 
 def _measured(
-    name: str, of_region: Callable[[Any], Any], *, empty: bool = False, real: bool = False
+    name: str,
+    of_region: Callable[[Any], Any],
+    *,
+    empty: bool = False,
+    real: bool = False,
+    double: bool = False,
 ) -> Any:
-    """A traced form; ``of_region`` is of the pixels of one region, ``real`` ones only perhaps."""
+    """A traced form; ``of_region`` is of the pixels of one region, ``real`` ones only perhaps, or
+    taken in ``double`` precision."""
 
     @traced_form(getattr(scipy.ndimage, name))
     def function(input: Any, labels: Any = None, index: Any = None) -> Any:
@@ -47,7 +53,7 @@ def _measured(
             raise UnsupportedError(
                 f"{name}: a region without pixels is not traced by linad; leave its label out"
             )
-        flat = x.reshape(-1)
+        flat = (doubled(x) if double else x).reshape(-1)
         found = [of_region(flat[places]) for places in regions]
         return np.stack(found).reshape(np.shape(index)) if several else found[0]
 
@@ -55,9 +61,9 @@ def _measured(
 
 
 sum_labels = _measured("sum_labels", np.sum, empty=True)
-mean = _measured("mean", np.mean)
-variance = _measured("variance", np.var, real=True)
-standard_deviation = _measured("standard_deviation", np.std, real=True)
+mean = _measured("mean", np.mean, double=True)
+variance = _measured("variance", np.var, real=True, double=True)
+standard_deviation = _measured("standard_deviation", np.std, real=True, double=True)
 maximum = _measured("maximum", np.max)
 minimum = _measured("minimum", np.min)
 median = _measured("median", np.median)

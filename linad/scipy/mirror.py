@@ -210,6 +210,12 @@ def inexact(x: Any) -> Any:
     return x if is_inexact(x.dtype) else astype(x, float)
 
 
+def doubled(x: Any) -> Any:
+    """``x`` as an array in double precision, for functions that SciPy computes in no other."""
+    x = inexact(x)
+    return astype(x, np.result_type(x.dtype, np.float64), copy=False)
+
+
 def check_finite(wanted: bool, *arrays: Any) -> None:
     """Raise ValueError for infinities and NaNs, as SciPy does."""
     if wanted:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.optimize as theirs
 
 from linad.api.derivatives import jacobian
+from linad.arrays.zero_dim import array
 from linad.core.frames import public_names
 from linad.errors import UnsupportedError
 from linad.rules.creation import asarray
@@ -152,7 +153,7 @@ def fixed_point(func: Function, x0: Any, args: Any = (), **kwargs: Any) -> Any:
     difference = Watched(lambda x: asarray(g.values(x)) - x)
     if np.ndim(found):
         return root_of_vector("fixed_point", difference.values, found)
-    return root_of_number("fixed_point", difference, found)
+    return array(root_of_number("fixed_point", difference, found))
 
 
 # Roots of a function of a vector.

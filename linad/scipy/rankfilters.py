@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from linad.errors import ShapeError
 from linad.rules.creation import asarray
 from linad.scipy.boundaries import check_mode, chosen_axes, each, filter_form, padded
+from linad.scipy.mirror import check_real
 
 
 def _neighbourhoods(
@@ -27,7 +28,14 @@ def _neighbourhoods(
     origin: Any = 0,
     axes: Any = None,
 ) -> tuple[Any, Any]:
-    """The pixels around each, (..., m), and which of a full box they are."""
+    """The pixels around each, (..., m), and which of a full box they are.
+
+    Raises
+    ------
+    DTypeError
+        For complex pixels, which have no order.
+    """
+    check_real(name, input=x)
     along = chosen_axes(name, axes, x.ndim)
     if footprint is None:
         if size is None:

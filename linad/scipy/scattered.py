@@ -21,7 +21,7 @@ import scipy.spatial
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
-from linad.scipy.mirror import TracedClass, holds_traced, inexact, traced_form
+from linad.scipy.mirror import TracedClass, doubled, holds_traced, inexact, traced_form
 from linad.scipy.option_kinds import NUMERIC
 
 # Radial basis functions, of s = (ε r)^2. Where s is 0 a root has no slope, and the function has.
@@ -226,13 +226,19 @@ class LinearNDInterpolator(scipy.interpolate.LinearNDInterpolator):
         return Triangulated(points, values, self.fill_value, rescaled)(*args)
 
 
+def _as_picked(values: Any) -> Any:
+    """Values in the dtype in which SciPy picks the nearest: real ones in double precision."""
+    values = inexact(values)
+    return values if values.dtype.kind == "c" else doubled(values)
+
+
 class NearestNDInterpolator(scipy.interpolate.NearestNDInterpolator):
     """As `scipy.interpolate.NearestNDInterpolator`; of traced values it picks the nearest."""
 
     def __new__(cls, x: Any, y: Any, *args: Any, **options: Any) -> Any:
         if not holds_traced((x, y)):
             return super().__new__(cls)
-        values = inexact(y)
+        values = _as_picked(y)
         plain = scipy.interpolate.NearestNDInterpolator(
             still(_joined(x)), np.arange(values.shape[0]), *args, **options
         )
@@ -260,7 +266,8 @@ def griddata(
     fill_value: Any = np.nan,
     rescale: bool = False,
 ) -> Any:
-    points, values = _joined(points), inexact(values)
+    points = _joined(points)
+    values = _as_picked(values) if method == "nearest" else inexact(values)
     if method not in ("linear", "nearest") or points.shape[-1] < 2:
         raise UnsupportedError(
             f"griddata: method={method!r} in {points.shape[-1]} dimensions is not traced by "

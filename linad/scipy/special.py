@@ -19,7 +19,7 @@ from linad.core.frames import public_names
 from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array
-from linad.scipy.mirror import inexact, refuse, traced_form
+from linad.scipy.mirror import check_real, doubled, inexact, refuse, traced_form
 from linad.scipy.special_series import (
     spherical_in as spherical_in,
     spherical_jn as spherical_jn,
@@ -151,5 +151,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     refuse("factorial", exact=(exact, False))
     if extend == "complex":
         return scipy.special.gamma(n + 1)
+    check_real("factorial", n=n)
+    n = doubled(n)
     negative = np.less(n, 0)
     return np.where(negative, 0.0, scipy.special.gamma(np.where(negative, 0.0, n) + 1))

@@ -17,11 +17,17 @@ import scipy.linalg
 
 from linad.core.shapes import matrix_transpose
 from linad.errors import ShapeError, UnsupportedError
-from linad.rules import spectral
+from linad.rules import singularvalues, spectral
 from linad.rules.linalg import adjoint
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import bound_form, check_finite as check, inexact, traced_form
+from linad.scipy.mirror import (
+    bound_form,
+    check_finite as check,
+    check_real,
+    inexact,
+    traced_form,
+)
 
 
 def _rank(s: Any, shape: Any, rcond: Any) -> int:
@@ -35,7 +41,7 @@ def _rank(s: Any, shape: Any, rcond: Any) -> int:
 def null_space(A: Any, rcond: Any) -> Any:
     A = inexact(A)
     _check_matrix("null_space", A)
-    _, s, vh = spectral.svd(A, True)
+    _, s, vh = singularvalues.svd(A, True)
     return adjoint(vh)[:, _rank(s, A.shape, rcond) :]
 
 
@@ -43,7 +49,7 @@ def null_space(A: Any, rcond: Any) -> Any:
 def orth(A: Any, rcond: Any = None) -> Any:
     A = inexact(A)
     _check_matrix("orth", A)
-    u, s, _ = spectral.svd(A, False)
+    u, s, _ = singularvalues.svd(A, False)
     return u[:, : _rank(s, A.shape, rcond)]
 
 
@@ -61,7 +67,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
             f"orthogonal_procrustes: two matrices of one shape are needed, got {A.shape} and "
             f"{B.shape}"
         )
-    u, w, vh = spectral.svd(matrix_transpose(matrix_transpose(B) @ np.conj(A)), False)
+    u, w, vh = singularvalues.svd(matrix_transpose(matrix_transpose(B) @ np.conj(A)), False)
     return u @ vh, np.sum(w)
 
 
@@ -117,6 +123,7 @@ def eigh_tridiagonal(
     d: Any, e: Any, eigvals_only: bool, select: str, select_range: Any, check_finite: bool
 ) -> Any:
     # Through the dense matrix: n^3 operations for the derivative with vectors, as LAPACK's.
+    check_real("eigh_tridiagonal", d=d, e=e)
     check(check_finite, d, e)
     cut = _cut("eigh_tridiagonal", select, select_range)
     matrix = _of_diagonals("eigh_tridiagonal", d, e)

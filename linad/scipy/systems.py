@@ -9,6 +9,7 @@ import numpy as np
 import scipy.signal
 
 from linad.errors import ShapeError, UnsupportedError
+from linad.rules.creation import asarray
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import inexact, refuse, traced_form
 
@@ -41,10 +42,11 @@ def freqz(
     include_nyquist: bool = False,
 ) -> Any:
     refuse("freqz", plot=(plot, None))
+    given = asarray(a).dtype  # integers make the frequencies double
     b = _vector("freqz", "b", b)
     a = np.ones(1, b.dtype) if isinstance(a, int) and a == 1 else _vector("freqz", "a", a)
     dtype = np.result_type(b.dtype, a.dtype)
-    w = _frequencies(dtype, worN, whole, fs, include_nyquist)
+    w = _frequencies(np.result_type(dtype, given), worN, whole, fs, include_nyquist)
     late = np.exp(-1j * (2 * np.pi * w / fs).astype(np.finfo(dtype).dtype))
     return w, np.polyval(b[::-1], late) / np.polyval(a[::-1], late)
 

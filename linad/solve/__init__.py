@@ -5,6 +5,8 @@ a `scipy.optimize.OptimizeResult`; `root`, `minimum`, `least_squares`, `fixed_po
 return the solution itself, and are differentiated through.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from linad.solve.continuation import continuation
 from linad.solve.fitting.curve_fit import curve_fit, fit
 from linad.solve.fitting.fit_result import FitResult
@@ -36,6 +38,24 @@ __all__ = [
     "root",
     "trust_region",
 ]
+
+
+_OF_SCIPY = {
+    "minimize": "newton_cg, trust_region and lbfgs minimise, and scipy.optimize.minimize takes "
+    "jac=linad.grad(f)",
+    "leastsq": "fit minimises squares, with standard errors",
+    "fsolve": "newton finds roots",
+    "brentq": "linad.scipy.optimize.brentq finds bracketed roots",
+    "root_scalar": "newton finds roots, linad.scipy.optimize.brentq bracketed ones",
+    "solve_ivp": "linad.scipy.integrate.solve_ivp traces",
+}
+"""Where to look for what SciPy has under a name."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        where = f"; {_OF_SCIPY[name]}" if name in _OF_SCIPY else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{where}")
 
 
 def __dir__() -> list[str]:

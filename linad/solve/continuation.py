@@ -10,7 +10,18 @@ whose Jacobian [J_x J_λ; t] is regular at folds too, where J_x is singular. Div
 step mean the same on every grid. A fold is where the λ-part of the tangent changes sign; it is
 found by interpolating in s until that part vanishes.
 
-Source: H. B. Keller, "Numerical solution of bifurcation and nonlinear eigenvalue problems", 1977.
+Newton's method may end on another branch that passes near. A step is taken back, and halved, unless
+
+    <t_0, t_1> >= cos 30°                           the branch turns little
+    z_1 - z_0 is nearly along t_0 + t_1             as it is on an arc: not beside it
+    det [J_x J_λ; t] has kept its sign              neighbouring branches have opposite signs
+
+That determinant changes its sign at a branch point, where two branches cross, as well. There it has
+another sign on the other side however short the step; so a change of sign is bisected until either
+the two points are seen to lie beside each other, on two branches, or on one that crosses another.
+
+Sources: H. B. Keller, "Numerical solution of bifurcation and nonlinear eigenvalue problems", 1977;
+E. L. Allgower, K. Georg, "Introduction to numerical continuation methods", 1990, chapters 6 and 8.
 """
 
 from collections.abc import Callable
@@ -52,6 +63,16 @@ from linad.solve.step_systems import (
 
 COLUMNS = ("parameter", "slope", "step")
 FOLD_STEPS = 30
+
+TURN = 0.866
+"""Cosine of the largest angle between the tangents at both ends of a step."""
+
+ASIDE, ASIDE_SOMEWHERE = 0.1, 0.25
+"""How far a step may go beside the mean of its tangents, in its own length: in root mean square,
+and in the largest entry, where a branch jumps in a few entries out of many."""
+
+BISECTIONS = 20
+"""Of a step within which the determinant changes its sign."""
 
 PARAMETER = Kind("a finite number", lambda value: isinstance(value, Traced) or NUMBER.fits(value))
 BOUNDS = Kind(
@@ -118,8 +139,8 @@ def continuation(
     folds : int, optional
         Stop after so many folds.
     ftol : float, optional
-        Largest ``|F_i|`` of a solution. Default sqrt(eps) times the largest at the predicted
-        points met so far.
+        Largest ``|F_i|`` of a solution. Default sqrt(eps) times the largest at the
+        predictions of the points so far.
     maxiter : int
         Most points.
     linear_solver : str
@@ -133,10 +154,11 @@ def continuation(
     -------
     scipy.optimize.OptimizeResult
         ``x`` and ``parameter`` of the last point; ``path`` a list of x, and ``parameters``
-        (points,), of all; ``slopes``, the λ-parts of the unit tangents; ``folds``, a list of
-        results with ``x`` and ``parameter``; ``fun jac nit nfev njev njvp nvjp success status
-        message``. Success is to end at a bound, after ``folds`` folds, or with ``maxiter``
-        points when neither was asked for.
+        (points,), of all; ``slopes``, the λ-parts of the unit tangents; ``folds`` and
+        ``branch_points``, where another branch crosses, lists of results with ``x`` and
+        ``parameter``; ``fun jac nit nfev njev njvp nvjp success status message``. Success is to
+        end at a bound, after ``folds`` folds, or with ``maxiter`` points when neither was asked
+        for.
 
     Raises
     ------
@@ -146,6 +168,13 @@ def continuation(
     Notes
     -----
     A correction step costs one linearization and one factorisation of a bordered Jacobian.
+
+    A step that may have left the branch for another is taken back and halved: where it turns by
+    more than 30 degrees, goes beside the tangents of its ends, or where the determinant of the
+    bordered Jacobian changes its sign and no branch point is the reason. Branches nearer to each
+    other than about 1e-4 of their size count as crossing. With ``linear_solver="krylov"`` there is
+    no determinant: branch points are not found, and ``max_step`` keeps branches apart that pass
+    close to each other.
 
     Examples
     --------
@@ -208,10 +237,12 @@ class SolutionBranch:
         self.ftol, self.linear_solver = ftol, linear_solver
         self.kept = KeptFactors()
         self.eps = self.problem.x.eps
-        self.largest = 0.0
+        self.largest = self.predicted = 0.0
         self.points: list[Any] = []
         self.slopes: list[float] = []
         self.folds: list[Any] = []
+        self.branch_points: list[Any] = []
+        self.side = 0.0
         self.tangent: Array = np.zeros_like(self.z)
         self.tangent[-1] = 1.0
         self.steps = np.nan
@@ -222,7 +253,8 @@ class SolutionBranch:
         """Correct the first point at its parameter, and find the tangent there."""
         self.z, tangent, _ = self.correct(self.z, self.tangent)
         self.tangent = tangent if tangent[-1] * direction >= 0 else -tangent
-        self._keep(self.z, self.tangent)
+        self.side = self._side(self.tangent)
+        self._keep(self.z, self.tangent, self.predicted)
 
     def advance(
         self, step: float, min_step: float, max_step: float, bounds: tuple[float, float]
@@ -231,9 +263,10 @@ class SolutionBranch:
         while True:
             try:
                 z, t, count = self._next(step, bounds)
-                # A tangent that turns by more than 60 degrees: perhaps another branch.
-                if self.inner(t, self.tangent) < 0.5:
-                    raise Stop(Status.STAGNATED, "the branch turns sharply")
+                at, predicted = (self.r, self.J), self.predicted
+                self._check_arc(self.z, self.tangent, z, t)
+                side = self._side(t)
+                crossing = self._crossing(z, t) if side * self.side < 0 else None
             except Stop as stop:
                 if stop.status is Status.STOPPED or step * 0.5 < min_step:
                     raise
@@ -243,13 +276,18 @@ class SolutionBranch:
         shortened = self.inner(z - self.z, self.tangent)
         self.steps = shortened
         if t[-1] * self.tangent[-1] < 0:
-            self.folds.append(self._fold(shortened, t))
+            self.folds.append(self._fold(shortened, t, crossing))
+        if crossing is not None:
+            self.branch_points.append(crossing)
         self.z, self.tangent = z, t
-        self._keep(z, t)
+        self.side = side or self.side
+        self.r, self.J = at
+        self._keep(z, t, predicted)
         return min(max_step, 1.5 * step) if count <= 3 else step * (1.0 if count <= 5 else 0.6)
 
-    def correct(self, z: Any, t: Any) -> tuple[Any, Any, int]:
-        """Newton's method within the plane through ``z`` across ``t``.
+    def correct(self, z: Any, t: Any, exact: bool = False) -> tuple[Any, Any, int]:
+        """Newton's method within the plane through ``z`` across ``t``, to rounding if ``exact`` and
+        ``ftol`` is not given.
 
         Returns
         -------
@@ -268,8 +306,9 @@ class SolutionBranch:
             size = largest(self.r)
             if not np.isfinite(size):
                 raise Stop(Status.NOT_FINITE, f"in f at parameter {z[-1]:.6g}")
-            self.largest = max(self.largest, size)
-            small = size <= self._goal() or self._negligible(before, z)
+            if count == 0:
+                self.predicted = size
+            small = size <= self._goal(exact) or self._negligible(before, z)
             try:
                 unit = np.zeros(z.size, z.dtype)
                 unit[-1] = 1.0
@@ -297,8 +336,13 @@ class SolutionBranch:
         """The inner product that arclength is measured by."""
         return float(np.sum(self.weights * a * b))
 
-    def _goal(self) -> float:
-        return self.ftol if self.ftol is not None else np.sqrt(self.eps) * self.largest
+    def _goal(self, exact: bool) -> float:
+        if self.ftol is not None:
+            return self.ftol
+        if exact:
+            return 0.0
+        met = self.largest if self.points else self.predicted
+        return float(np.sqrt(self.eps)) * met
 
     def _negligible(self, length: float, z: Any) -> bool:
         """Whether a step was so short that only rounding is left; so it is where a branch starts
@@ -332,14 +376,93 @@ class SolutionBranch:
         z, t, count = self.correct(z, fixed)
         return z, t if self.inner(t, self.tangent) > 0 else -t, count
 
-    def _fold(self, step: float, tangent: Array) -> Any:
-        """The fold between the last point and the next, by the secant method with bisection."""
+    def _check_arc(self, z: Any, t: Any, z1: Any, t1: Any) -> None:
+        """Raise Stop unless a short arc of one branch could lead from z to z1.
+
+        On an arc of a circle the chord is along the sum of the tangents at its ends. What is left
+        across it is of third order in the length, but as large as the gap after a jump.
+        """
+        if self.inner(t, t1) < TURN:
+            raise Stop(Status.STAGNATED, f"the branch turns sharply at parameter {z[-1]:.6g}")
+        chord, along = z1 - z, t + t1
+        across = chord - along * (self.inner(chord, along) / self.inner(along, along))
+        noise = np.sqrt(self.eps)
+        length, aside = np.sqrt(self.inner(chord, chord)), np.sqrt(self.inner(across, across))
+        if aside > ASIDE * length + noise * np.sqrt(self.inner(z, z)) or largest(
+            across
+        ) > ASIDE_SOMEWHERE * largest(chord) + noise * largest(z):
+            raise Stop(Status.STAGNATED, f"at parameter {z[-1]:.6g} steps end beside the branch")
+
+    def _side(self, t: Any) -> float:
+        """The sign of det [J; t] at the point that was corrected last; 0 where it is not known.
+
+        Its factors are kept: they serve the next step.
+        """
+        kind = choose(self.J, self.linear_solver)
+        row = t * self.weights
+        if kind == "krylov":
+            return 0.0
+        if kind == "dense":
+            return float(np.linalg.slogdet(np.vstack([self.J.todense(), row]))[0])
+        whole = bordered_matrix(self.J.tosparse("csr"), row)
+        try:
+            made = BorderedSystem(whole)
+        except SingularError:
+            try:
+                return SparseLU(whole, "the bordered Jacobian").sign()
+            except SingularError:
+                return 0.0
+        self.kept.apply = made.apply
+        return made.sign()
+
+    def _crossing(self, z1: Any, t1: Any) -> Any:
+        """The branch point between the last point and z1, by bisection.
+
+        Raises
+        ------
+        Stop
+            If z1 lies on another branch.
+        """
+        z, t = self.z, self.tangent
+        # Where two branches cross, F is of third order in places, and says no more nearer to them.
+        blurred = 10.0 * np.cbrt(self.eps) * np.sqrt(self.inner(z1, z1))
+        for _ in range(BISECTIONS):
+            step = 0.5 * self.inner(z1 - z, t)
+            try:
+                middle, t_middle, _ = self.correct(z + step * t, t, exact=True)
+                if step > blurred:
+                    self._check_arc(z, t, middle, t_middle)
+                    self._check_arc(middle, t_middle, z1, t1)
+            except Stop as stop:
+                if stop.status is Status.STOPPED or step > blurred:
+                    raise
+                break  # at the branch point itself the system is singular
+            side = self._side(t_middle)
+            if side == 0.0:
+                break
+            if side == self.side:
+                z, t = middle, t_middle
+            else:
+                z1, t1 = middle, t_middle
+        x, parameter = self.problem.x.container(0.5 * (z + z1))
+        return make_result(x=x, parameter=float(parameter), slope=float(t[-1]))
+
+    def _fold(self, step: float, tangent: Array, crossing: Any) -> Any:
+        """The fold between the last point and the next, by the secant method with bisection.
+
+        At a branch point that is a fold as well, as of a pitchfork, the system is singular.
+        """
         low, high = 0.0, step
         below, above = float(self.tangent[-1]), float(tangent[-1])
         z, t, side = self.z, self.tangent, 0
         for _ in range(FOLD_STEPS):
             middle = (low * above - high * below) / (above - below)
-            z, t, _ = self.correct(self.z + middle * self.tangent, self.tangent)
+            try:
+                z, t, _ = self.correct(self.z + middle * self.tangent, self.tangent, exact=True)
+            except Stop as stop:
+                if crossing is None or stop.status is Status.STOPPED:
+                    raise
+                return crossing
             slope = float(t[-1])
             # λ differs from that of the fold by about slope² times the radius of curvature.
             if slope**2 <= self.eps or high - low <= self.eps * step:
@@ -355,7 +478,8 @@ class SolutionBranch:
         x, parameter = self.problem.x.container(z)
         return make_result(x=x, parameter=float(parameter), slope=float(t[-1]))
 
-    def _keep(self, z: Any, tangent: Array) -> None:
+    def _keep(self, z: Any, tangent: Array, predicted: float) -> None:
+        self.largest = max(self.largest, predicted)
         self.points.append(z)
         self.slopes.append(float(tangent[-1]))
 
@@ -395,6 +519,7 @@ class SolutionBranch:
             "parameters": np.array([z[-1] for z in self.points]),
             "slopes": np.array(self.slopes),
             "folds": self.folds,
+            "branch_points": self.branch_points,
             "fun": None if self.r is None else self.problem.result(self.r),
             "jac": None if self.J is None else self.J.bare,
             "nit": len(self.points),
@@ -439,6 +564,10 @@ class BorderedSystem:
             x = x + self.apply(left)
         raise SingularError("J is too near to a singular matrix")
 
+    def sign(self) -> float:
+        """Of the determinant, det J (ρ - r J^-1 c)."""
+        return self.inner.sign() * float(np.sign(self.pivot))
+
     def apply(self, b: Any) -> Any:
         """About the solution, as a preconditioner needs it."""
         w = self.inner @ b[:-1]
@@ -446,9 +575,14 @@ class BorderedSystem:
         return np.append(w - mu * self.column, mu)
 
 
+def bordered_matrix(matrix: Any, row: Any) -> Any:
+    """A sparse matrix with a row below."""
+    return scipy.sparse.vstack([matrix, row[None, :]], format="csc")
+
+
 def bordered_system(matrix: Any, row: Any, b: Any) -> Any:
     """A system with a row below, factorised by parts, or whole where that does not serve ``b``."""
-    whole = scipy.sparse.vstack([matrix, row[None, :]], format="csc")
+    whole = bordered_matrix(matrix, row)
     try:
         found = BorderedSystem(whole)
         found.solve(b)

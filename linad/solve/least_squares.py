@@ -537,7 +537,11 @@ def _stuck(fit: Fit, finite: bool, predicted: float, p: Any, rank: int | None = 
             f"of rank {rank} with {fit.x.size} columns, and its step brings the cost "
             f"{fit.cost:.6g} no further down; levenberg_marquardt may",
         )
-    raise Stop(Status.STAGNATED, f"no step brings the cost {fit.cost:.6g} down")
+    raise Stop(
+        Status.STAGNATED,
+        f"no step brings the cost {fit.cost:.6g} down; where f is accurate to a tolerance, as by "
+        f"solve_ivp, a smaller one may (rtol=1e-8)",
+    )
 
 
 def _damped_step(fit: Fit) -> float:

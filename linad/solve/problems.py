@@ -23,6 +23,7 @@ from linad.jit.jitted import operation_by_operation
 from linad.operators.facts import EVERYTHING
 from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
+from linad.solve.waiting import Waiting
 from linad.sparsity.assemble import seeds_of
 from linad.transforms.spaces import Slot, common_dtype, joined, split
 
@@ -306,6 +307,7 @@ class Objective:
                 f"{name}: x0 is complex; minimise over its real and imaginary parts, as two arrays"
             )
         self.counts = Evaluations()
+        self.waiting = Waiting(name, name_of(f), f, f)
 
     @property
     def counted(self) -> dict[str, int]:
@@ -321,6 +323,7 @@ class Objective:
     def model(self, x: Any) -> tuple[float, Any, Any]:
         """f(x), the gradient as a vector, and the Hessian operator on vectors."""
         if self.jac is None and self.hess is None and self.hessp is None:
+            self.waiting.look()
             self.counts.nfev += 1
             self.counts.njev += 1
             self.counts.nvjp += 1
@@ -336,6 +339,7 @@ class Objective:
         """f(x) and the gradient as a vector."""
         if self.jac is not None:
             return self.value(x), self._gradient(x)
+        self.waiting.look()
         self.counts.nfev += 1
         self.counts.njev += 1
         self.counts.nvjp += 1

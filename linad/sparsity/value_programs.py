@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linad.core.primitive import Traced
+from linad.core.primitive import lifted
 from linad.core.shapes import Shape
 
 Slots = dict[int, Any]
@@ -171,8 +171,7 @@ class Unite(ValueInstruction):
                 continue
             if total is None:
                 total = np.zeros(self.size, data.dtype)
-            if isinstance(data, Traced) and not isinstance(total, Traced):
-                total = data._trace.constant(total)
+            total = lifted(total, data)
             if target is None:
                 total += data
             else:

@@ -365,6 +365,11 @@ class CompiledJacobian(JacobianOperator):
         sweep: Compiled = self._known[mode, ()][0]
         return sweep.program
 
+    def has_run(self, mode: str, seeds: Shape) -> bool:
+        """Whether there is a compiled program that pushes or pulls so many seeds."""
+        found = self._known.get((mode, seeds))
+        return found is not None and found[0].program.made
+
     @property
     def residuals(self) -> list[Any]:
         """What the sweeps read besides one seed."""
@@ -448,32 +453,53 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     known = J.__dict__.get("_swept")
     if known is None:
         known = J.__dict__["_swept"] = {}
-    call = known.get(mode)
+    call = known.get((mode, ()))
+    if call is not None:
+        found = call((given,))
+        if found is not OTHER:
+            return found
+    seeds = _leading_axes(J, mode, given)
+    call = known.get((mode, seeds)) if seeds else None
     if call is not None:
         return call((given,))
-    if mode not in known:
+    if (mode, seeds) not in known:
         (_, entries), (outputs, ((_, op),)) = J.steps
         straight = [n for n, _ in entries] == J.inputs and list(outputs) == J.outputs
         if not straight or type(op) is not CompiledJacobian or not op.plain:
-            known[mode] = None
-        elif op.program(mode).made:
-            _bind_sweep(J, mode, op, given, known)
+            known[mode, seeds] = None
+        elif op.has_run(mode, seeds):
+            _bind_sweep(J, mode, seeds, op, given, known)
     return OTHER
 
 
-def _bind_sweep(J: Any, mode: str, op: CompiledJacobian, given: Any, known: dict[str, Any]) -> None:
+def _leading_axes(J: Any, mode: str, given: Any) -> Shape:
+    """Those of the seeds in an array; of containers one seed at a time has the short way."""
+    structure, slots = (J.out_tree, J.out_slots) if mode == "pull" else (J.in_tree, J.in_slots)
+    if structure is tree.LEAF and type(given) is np.ndarray:
+        more = given.ndim - len(slots[0].shape)
+        if more > 0:
+            return given.shape[:more]
+    return ()
+
+
+def _bind_sweep(
+    J: Any, mode: str, seeds: Shape, op: CompiledJacobian, given: Any, known: dict[Any, Any]
+) -> None:
     """Write the function for containers and leaves like those given, if all is in order."""
     taken, made = (J.out_tree, J.in_tree) if mode == "pull" else (J.in_tree, J.out_tree)
     slots = J.in_slots if mode == "pull" else J.out_slots
+    if seeds:
+        slots = [Slot(slot.zeros(seeds)) for slot in slots]
     leaves, structure = tree.flatten(given)
     if structure == taken and all(type(leaf) in (np.ndarray, float) for leaf in leaves):
-        known[mode] = op.program(mode).short_call(
+        sweep, residuals = op.known(mode, seeds)
+        known[mode, seeds] = sweep.program.short_call(
             (given,),
             leaves,
             tree.unflatten(made, list(slots)),
             slots,
             [slot.kind is array for slot in slots],
-            held=op.residuals,
+            held=residuals,
         )
 
 

@@ -2,9 +2,9 @@
 
 Steps are taken in the order of `linad.sweeps.plan`. A view is a place in the buffer of what it
 views and costs nothing. A write goes into the buffer of the array itself where nobody reads
-the old entries later; where somebody does, what he reads is copied first, or, if that is
-more than the array, the array. An elementwise result that is only written somewhere is
-computed there in the first place.
+the old entries later (`linad.sweeps.reads`); where somebody does, what he reads is copied first,
+or, if that is more than the array, the array. An elementwise result that is only written
+somewhere is computed there in the first place (`linad.sweeps.destinations`).
 
 At the end the arena is planned: buffers whose lives do not overlap share memory. No sweep
 allocates anything.
@@ -20,7 +20,8 @@ from linad.core.primitive import Primitive
 from linad.core.settings import Settings, settings
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.data_movement import piece, scatter_write
+from linad.sweeps.data_movement import scatter_write
+from linad.sweeps.destinations import part_joined, write_that_takes, written_before
 from linad.sweeps.instructions import Fallback, KernelCall
 from linad.sweeps.loop_reductions import REDUCTIONS, reduces_in_loop
 from linad.sweeps.loop_templates import WrittenLoop
@@ -40,15 +41,13 @@ from linad.sweeps.places import (
     window_place,
 )
 from linad.sweeps.plan import Planner, is_elementwise
+from linad.sweeps.reads import Reads
 from linad.sweeps.rows import RowLayout, side_by_side, with_rows
 from linad.sweeps.steps import WRITE, CallStep, Loop, needed_equations, operands_of
 from linad.sweeps.target import Target
 
 NAN_TESTS = {"isnan", "isfinite", "isinf"}
 """Primitives whose loops never ignore NaN and infinity."""
-
-FOREVER = 1 << 60
-"""Position of whoever called: he reads the results."""
 
 
 class Lowering:
@@ -102,18 +101,10 @@ class Lowering:
         self.inputs = [self._input(k, v) for k, v in enumerate(tape.inputs)]
         self.made_in_columns: set[Var] = set()
         self.views = self._find_views()
-        self.viewed_by: dict[Var, list[Var]] = defaultdict(list)
-        for view, source in self.views.items():
-            self.viewed_by[source].append(view)
         self.equation_of = {v: eqn for eqn in tape.equations for v in eqn.outputs}
         self.steps = Planner(tape, target, self.views, self.more).steps()
-        self.read_at = self._read_positions()
+        self.reads = Reads(self.steps, tape.outputs, self.views, self.places)
         self.made_in_columns = self._find_made_in_columns()
-        self.latest = self._find_latest()
-        self.unplaced = {
-            v: sorted(views, key=lambda view: self.latest.get(view, -1))
-            for v, views in self.viewed_by.items()
-        }
         self.position_of = {
             s.equation: k for k, s in enumerate(self.steps) if isinstance(s, CallStep)
         }
@@ -172,17 +163,6 @@ class Lowering:
                 layout[v] = self.place_for(eqn) if self.rows.axes else new_place(v.shape, v.dtype)
         return found
 
-    def _read_positions(self) -> dict[Var, list[int]]:
-        """Positions of the steps that read each variable itself, in order."""
-        found: dict[Var, list[int]] = defaultdict(list)
-        for k, step in enumerate(self.steps):
-            for v in step.reads:
-                found[v].append(k)
-        for v in self.tape.outputs:
-            if isinstance(v, Var):
-                found[v].append(FOREVER)
-        return found
-
     def _find_made_in_columns(self) -> set[Var]:
         """Results in order F that loops and products put there in the first place.
 
@@ -192,39 +172,16 @@ class Lowering:
         rows = [a for j, a in enumerate(results) if j not in self.in_columns.results]
         others = rows + [e.inputs[0] for e in self.tape.equations if e.primitive.name == WRITE]
         found = {a for a in (results[j] for j in self.in_columns.results) if isinstance(a, Var)}
-        return found.difference(self.viewed_by, [a for a in others if isinstance(a, Var)])
-
-    def _find_latest(self) -> dict[Var, int]:
-        """Position of the last step that reads a variable or a view of it."""
-        found = {v: positions[-1] for v, positions in self.read_at.items()}
-        for view, source in reversed(self.views.items()):
-            found[source] = max(found.get(source, -1), found.get(view, -1))
-        return found
-
-    def _last_read(self, var: Var) -> int:
-        """Position of the last step that reads a variable itself, or a view without a place.
-
-        A view without a place has no views with one.
-        """
-        positions = self.read_at.get(var)
-        last = positions[-1] if positions else -1
-        views = self.unplaced.get(var)
-        while views and views[-1] in self.places:
-            views.pop()
-        return max(last, self.latest.get(views[-1], -1)) if views else last
+        return found.difference(self.reads.viewed_by, [a for a in others if isinstance(a, Var)])
 
     # Places.
 
-    def _read_after(self, var: Var, k: int) -> bool:
-        """Whether a variable, or a view of it, is read after step ``k``."""
-        return self._last_read(var) > k
-
-    def _read_later(self, buffer: Buffer, k: int) -> list[Var]:
+    def read_later(self, buffer: Buffer, k: int) -> list[Var]:
         """What is in a buffer and is read after step ``k``.
 
         The rest is forgotten: an array that was written n times has held n values.
         """
-        found = [v for v in self.occupants[buffer] if self._last_read(v) > k]
+        found = [v for v in self.occupants[buffer] if self.reads.last(v) > k]
         self.occupants[buffer] = found
         return found.copy()
 
@@ -258,6 +215,11 @@ class Lowering:
         made = KernelCall(source, extent, words, label, work)
         self.instructions.append(made)
         return made
+
+    def relax(self, made: KernelCall, equations: Sequence[Equation]) -> None:
+        """Let a kernel reorder arithmetic, if that is allowed and nothing in it asks for NaN."""
+        tests = any(eqn.primitive.name in NAN_TESTS for eqn in equations)
+        made.fast = bool(self.chosen.fast_math) and not tests
 
     def copy(self, target: Place, source: Place, label: str = "copy") -> None:
         """Add an instruction that copies one place to another, which casts and broadcasts."""
@@ -293,9 +255,9 @@ class Lowering:
         stored: set[Var] = set()
         for eqn in loop.equations:
             out = eqn.outputs[0]
-            if self._read_after(out, k) and out not in self.places:
-                write = self._write_that_takes(out, k, loop)
-                joined = None if write is not None else self._joined(out)
+            if self.reads.last(out) > k and out not in self.places:
+                write = write_that_takes(self, out, k, loop)
+                joined = None if write is not None else part_joined(self, out)
                 if write is not None:
                     self._direct(write, out)
                 elif joined is not None:
@@ -329,8 +291,7 @@ class Lowering:
         names = " ".join(eqn.primitive.name for eqn in loop.equations)
         made = self.emit(source.text, source.extent, source.words, names, source.work)
         made.equations = loop.equations
-        tests = any(eqn.primitive.name in NAN_TESTS for eqn in loop.equations)
-        made.fast = bool(self.chosen.fast_math) and not tests
+        self.relax(made, loop.equations)
         for name, part, target in source.partials:
             # What the pieces of the loop found, combined in their order.
             x, y = Var(0, part.shape, part.dtype), Var(1, target.shape, target.dtype)
@@ -338,107 +299,8 @@ class Lowering:
             eqn = Equation(joined, (x,), {"axes": (0,)}, (y,))
             self.emit_loop(Loop(part.shape, [eqn]), {x: part, y: target}, {y})
 
-    def _write_that_takes(self, out: Var, k: int, loop: Loop) -> Equation | None:
-        """The write into an array that is all that becomes of a loop's result."""
-        positions = self.read_at[out]
-        if self.viewed_by.get(out) or len(positions) != 1 or positions[0] == FOREVER:
-            return None
-        taker = self.steps[positions[0]]
-        if not isinstance(taker, CallStep) or _is_reduced(loop, out):
-            return None
-        eqn = taker.equation
-        target = eqn.inputs[0]
-        if eqn.primitive.name != WRITE or eqn.inputs[1] is not out or eqn in self.settled:
-            return None
-        chain = self._written_before(target, positions[0])
-        if chain is None or not loop.made.isdisjoint(chain):
-            return None
-        base = chain[-1]
-        maker = self.equation_of.get(base)
-        if maker is not None and self.position_of.get(maker, -1) > k:
-            return None  # a place that is reserved: what is to be there has yet to come
-        place = self.places[base]
-        region = window_place(eqn.params["region"], place)
-        if region is None or region.shape != out.shape or region.dtype != out.dtype:
-            return None
-        if place.buffer.kind != "arena" or not place.whole:
-            return None
-        for v in chain[:-1]:
-            other = window_place(self.equation_of[v].params["region"], place)
-            if other is None or other.overlaps(region):
-                return None
-        # Nobody else may read what is in the array from here on, but this loop entry by entry.
-        if any(v is not base for v in self._read_later(place.buffer, k)):
-            return None
-        for a in loop.reads:
-            read = self.place_of(a)
-            if read.overlaps(region) and not read.same(region):
-                return None
-        return eqn
-
-    def _joined(self, out: Var) -> Place | None:
-        """The part of a concatenation that is all that becomes of a loop's result."""
-        read = out
-        views = self.viewed_by.get(out, [])
-        if len(views) == 1 and not self.read_at.get(out):
-            read = views[0]
-            eqn = self.equation_of[read]
-            laid = view_place(eqn.primitive, eqn.params, new_place(out.shape, out.dtype))
-            if laid is None or not laid.whole:
-                return None  # it shows the entries in another order, or some of them
-        elif views:
-            return None
-        positions = self.read_at.get(read, [])
-        if len(positions) != 1 or positions[0] == FOREVER or self.viewed_by.get(read):
-            return None
-        step = self.steps[positions[0]]
-        if not isinstance(step, CallStep) or step.equation.primitive.name != "concatenate":
-            return None
-        eqn = step.equation
-        number = [k for k, a in enumerate(eqn.inputs) if a is read]
-        result = eqn.outputs[0]
-        if len(number) != 1 or out.dtype != result.dtype:
-            return None
-        target = self.places.get(result) or self.result(result)
-        part = piece(target, eqn, number[0])
-        if read is out:
-            return part
-        if not part.contiguous:
-            return None
-        strides = c_strides(out.shape, out.dtype)
-        return Place(part.buffer, part.offset, out.shape, strides, out.dtype)
-
-    def _written_before(self, target: Any, taken: int) -> list[Var] | None:
-        """The states of an array, from the one that step ``taken`` writes into back to one that
-        exists already; None if any but the next write reads them."""
-        chain = []
-        while isinstance(target, Var):
-            chain.append(target)
-            reads = [at for at in self._all_reads(target) if at >= 0]
-            if target in self.places:
-                later = [at for at in reads if at > self.now]
-                return chain if later == [taken] else None
-            if reads != [taken]:
-                return None
-            eqn = self.equation_of.get(target)
-            if eqn is None or eqn.primitive.name != WRITE:
-                return None
-            taken = self.position_of[eqn]
-            target = eqn.inputs[0]
-        return None
-
-    def _all_reads(self, var: Var) -> list[int]:
-        """Positions of the steps that read a variable or a view of it."""
-        found: list[int] = []
-        waiting = [var]
-        while waiting:
-            v = waiting.pop()
-            found += self.read_at.get(v, ())
-            waiting += self.viewed_by.get(v, ())
-        return found
-
     def _direct(self, write: Equation, out: Var) -> None:
-        chain = self._written_before(write.inputs[0], self.position_of[write])
+        chain = written_before(self, write.inputs[0], self.position_of[write])
         assert chain is not None
         region = window_place(write.params["region"], self.places[chain[-1]])
         assert region is not None
@@ -513,7 +375,7 @@ class Lowering:
         place, k = self.place_of(x), self.now
         own = place.buffer.kind == "arena" or place.buffer.owned
         if own and place.whole and out.dtype == place.dtype:
-            disturbed = self._read_later(place.buffer, k)
+            disturbed = self.read_later(place.buffer, k)
             size = sum([size_of(v.shape) * v.dtype.itemsize for v in disturbed])
             if size < place.buffer.size or not disturbed:
                 for v in disturbed:
@@ -566,8 +428,3 @@ class Lowering:
             if not place.same(self.inputs[j]):
                 self.copy(self.inputs[j], place, "result")
         return outputs
-
-
-def _is_reduced(loop: Loop, var: Var) -> bool:
-    """Whether a loop makes a variable by a reduction."""
-    return var not in loop.made

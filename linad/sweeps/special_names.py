@@ -7,8 +7,8 @@ ARGUMENTS = {
     1: """
     bei beip ber berp cosdg cosm1 cotdg dawsn ellipe ellipk ellipkm1 erfcinv erfcx erfi erfinv
     exp1 exp10 expi exprel gamma gammaln gammasgn i0 i0e i1 i1e it2struve0 itmodstruve0
-    itstruve0 j0 j1 k0 k0e k1 k1e kei keip ker kerp log_ndtr loggamma ndtr ndtri ndtri_exp psi
-    rgamma sindg spence tandg wrightomega y0 y1
+    itstruve0 j0 j1 k0 k0e k1 k1e kei keip ker kerp kolmogi kolmogorov log_ndtr loggamma ndtr
+    ndtri ndtri_exp psi rgamma sindg spence tandg wrightomega y0 y1
     """,
     2: """
     agm beta betaln binom boxcox boxcox1p chdtr chdtrc chdtri ellipeinc ellipkinc elliprc

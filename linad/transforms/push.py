@@ -12,10 +12,11 @@ from linad.arrays.writes import write_value
 from linad.arrays.zero_dim import array, like
 from linad.core.adopted import repeated
 from linad.core.array_type import Array
-from linad.core.primitive import Primitive
+from linad.core.primitive import Primitive, lifted
 from linad.core.regions import Region
 from linad.core.shapes import is_inexact, memory_of
 from linad.operators.entangled import Entangled, Results
+from linad.operators.slopes import SlopeRule
 from linad.transforms.linearize import linearize_pullback, widened
 from linad.transforms.spaces import Slot
 from linad.transforms.tape_operator import handed_out, push_onto
@@ -68,7 +69,18 @@ class PushTrace(Trace):
                     (i, tangent) for i, tangent in active if i not in primitive.zero_slope_args
                 ]
             for i, tangent in active:
-                J = (rules.get(i) or primitive.rule_of(i))(y, *values, **params)
+                rule = rules.get(i) or primitive.rule_of(i)
+                x = values[i]
+                if type(rule) is SlopeRule and x.shape == y.shape and x.dtype is y.dtype:
+                    # Functions entry by entry are most of what there is: without an operator.
+                    new = rule.slope is not None or (written and total is None)
+                    if rule.slope is not None:
+                        tangent = tangent * rule.slope(y, *values, **params)
+                    elif new:
+                        tangent = tangent.copy()
+                    total, mine = (tangent, new) if total is None else (total + tangent, True)
+                    continue
+                J = rule(y, *values, **params)
                 if primitive.outputs is None and values[i].dtype is not y.dtype:
                     J = widened(J, values[i].dtype, y.dtype)
                 if total is None:
@@ -110,9 +122,7 @@ class PushTrace(Trace):
         elif not root._buffer.private_node:
             root._node = array(root._node).copy(order="C")
         root._buffer.private_node = True
-        if isinstance(tangent, Tracer) and not isinstance(root._node, Tracer):
-            root._node = tangent._trace.constant(root._node)
-        root._node = region.home(root._node)
+        root._node = region.home(lifted(root._node, tangent))
         region.assign(root._node, 0 if tangent is None else tangent)
 
     def outputs(self, result: Any, given: list[Any]) -> tuple[Any, list[Any], list[Any]]:

@@ -20,7 +20,7 @@ from linad.core.error_state import Watch
 from linad.core.moving_regions import Moving, write_moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
-from linad.core.shapes import Shape, check_function, is_inexact, name_of
+from linad.core.shapes import check_function, is_inexact, name_of
 from linad.core.tape import GUARDS, Equation, Source, Tape, Var, guard, needed, raises, stop
 from linad.core.texts import is_for_people
 from linad.core.wide_integers import LEAST, MOST, as_met
@@ -165,7 +165,8 @@ class RecordTrace(Trace):
 
     def constant(self, value: Any) -> Tracer:
         # A literal: equations hold a copy of it, since its storage will be written.
-        return Tracer(self, np.array(value), value)
+        node = value.frozen() if isinstance(value, Tracer) else np.array(value)
+        return Tracer(self, node, value)
 
     def write(self, root: Tracer, region: Region, value: Any) -> None:
         self.check_alive()
@@ -182,22 +183,30 @@ class RecordTrace(Trace):
             params = {"region": region}
             before = root._node
             if region.covers(root.size):  # nothing is left of what was there, nor of its slopes
-                before = self._in_shape(node, root.shape)
+                before = self._filled(node, region, root)
             equation = Equation(write_region, (before, node), params, (var,), self.line())
         write_value(root, region, value)
         self.equations.append(equation)
         root._node = var
 
-    def _in_shape(self, node: Any, shape: Shape) -> Any:
-        """A value that is an operand of an equation, in another shape of as many entries."""
-        if node.shape == shape:
-            return node
+    def _filled(self, node: Any, region: Region, root: Tracer) -> Any:
+        """An array like ``root``, of a value that is broadcast and cast when it is written."""
+        dtype, shape = root.dtype, root.shape
+        written = shape[: len(shape) - region.ndim] + region.shape  # axes of seeds in front
         if not isinstance(node, Var):
-            return node.reshape(shape)
-        var = Var(next(self.numbers), shape, node.dtype)
-        same = Primitive.registry["reshape"]
-        self.equations.append(Equation(same, (node,), {"shape": shape}, (var,), self.line()))
-        return var
+            return np.broadcast_to(node.astype(dtype), written).reshape(shape)
+        for name, differs, params in (
+            ("astype", node.dtype != dtype, {"dtype": dtype}),
+            ("broadcast_to", node.shape != written, {"shape": written}),
+            ("reshape", written != shape, {"shape": shape}),
+        ):
+            if differs:
+                form = params.get("shape", node.shape)
+                made = Var(next(self.numbers), form, dtype)
+                primitive = Primitive.registry[name]
+                self.equations.append(Equation(primitive, (node,), params, (made,), self.line()))
+                node = made
+        return node
 
     def answer(self, tracer: Tracer, question: Callable[[Any], Any]) -> Any:
         refresh_node(tracer)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from linad.core.primitive import Primitive
-from linad.core.regions import Part
+from linad.core.regions import Part, Window
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import Equation, Var
 from linad.transforms.rewriting import rule, standing_for
@@ -44,8 +44,10 @@ def is_small(a: Any) -> bool:
 
 def named(params: dict[str, Any], shape: Shape) -> tuple[int, ...] | None:
     """Numbers, in C order, of the entries that a region or an index names in an array."""
-    numbers = np.arange(size_of(shape)).reshape(shape)
     region = params.get("region")
+    if type(region) is Window and not region.shape and region.ndim == len(shape):
+        return (region.offset,)  # most often it is one
+    numbers = np.arange(size_of(shape)).reshape(shape)
     if region is None:
         return tuple(np.ravel(numbers[(..., *params["index"])]).tolist())
     if isinstance(region, Part):

@@ -13,6 +13,7 @@ from linad.arrays.buffers import concrete, root_of
 from linad.arrays.tracer import Tracer
 from linad.core import tree
 from linad.core.array_type import Array
+from linad.core.primitive import lifted
 from linad.core.shapes import Shape, memory_of
 from linad.operators.base import JacobianOperator
 from linad.operators.entangled import Entangled
@@ -21,6 +22,7 @@ from linad.operators.provided import ANSWERS, OTHER
 from linad.operators.region_writes import Insert
 from linad.operators.typed import Typed
 from linad.operators.wrappers import Wrapper
+from linad.transforms.fold import folded
 from linad.transforms.spaces import Slot, check_seeds, common_dtype, flat_shape, joined, split
 
 Node = int
@@ -220,7 +222,7 @@ class TapeOperator(Typed):
                     if not owned[node] or (type(held) is Tracer and is_view(held)):
                         held = _buffer(held, seeds, J)
                     if type(cotangent) is Tracer:
-                        held = _lifted(held, cotangent)
+                        held = lifted(held, cotangent)
                     J.pullback_into(cotangent, held)
                     slots[node] = held
                     owned[node] = True
@@ -252,7 +254,7 @@ class TapeOperator(Typed):
             if tangent is None:
                 continue
             if total is not None and type(J) is Insert:
-                total = _lifted(total, tangent)
+                total = lifted(total, tangent)
                 J.region.assign(total, tangent)
             else:
                 part = J.pushforward(tangent)
@@ -354,8 +356,6 @@ class TapeOperator(Typed):
         return [known.get(node) for node in self.outputs]
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
-        from linad.transforms.fold import folded
-
         return folded(self, simplify)
 
 
@@ -377,7 +377,7 @@ def push_onto(total: Any, mine: bool, J: JacobianOperator, tangent: Array) -> An
     if mine and J.spreads:
         plain = type(total) is np.ndarray and not isinstance(tangent, Tracer)
         traced = isinstance(total, Tracer) and not is_view(total)
-        if plain or (traced and _lifted(total, tangent) is total):
+        if plain or (traced and lifted(total, tangent) is total):
             J.pushforward_into(tangent, total)
             return total
     return plus(total, J.pushforward(tangent))
@@ -398,15 +398,6 @@ def _buffer(held: Any, seeds: Shape, J: JacobianOperator) -> Any:
     if held is None:
         return np.zeros(seeds + J.in_shape, J.in_dtype)
     return held.copy() if isinstance(held, Tracer) else np.array(held, order="C")
-
-
-def _lifted(held: Any, value: Any) -> Any:
-    """A tangent or cotangent that values of a derivative around this one can be written into."""
-    if isinstance(value, Tracer) and (
-        not isinstance(held, Tracer) or held._trace.level < value._trace.level
-    ):
-        return value._trace.constant(held)
-    return held
 
 
 def plus(a: Any, b: Any) -> Any:
@@ -458,6 +449,4 @@ class _Flat(Wrapper):
         return y + 1j * self._sweep(real * x.imag, adjoint)
 
     def plainer(self, simplify: Any) -> JacobianOperator | None:
-        from linad.transforms.fold import folded
-
         return folded(self.op, simplify)

@@ -233,6 +233,31 @@ def test_writing_into_a_plain_array():
         linad.jacobian(g)(X)
 
 
+def test_a_list_where_an_array_was_meant():
+    with pytest.raises(errors.TracerError) as raised:
+        linad.grad(lambda w: np.eye(2)[0] @ w)([0.5, 2.0])
+    assert "argument 0 is a list of 2 numbers" in "".join(raised.value.__notes__)
+
+
+def test_a_leaked_value_says_where_it_is_kept():
+    class Model:
+        def loss(self, x):
+            self.inner = np.sin(x)
+            self.parts = {"twice": [2 * self.inner]}
+            return np.sum(self.inner**2)
+
+    model = Model()
+    for derivative in (linad.grad, linad.hessian):
+        derivative(model.loss)(X)
+        for use in (np.asarray, np.sin, lambda x: float(x[0])):
+            with pytest.raises(
+                errors.LeakedTracerError,
+                match=r"attribute inner of a Model, the attribute parts\['twice'\]\[0\] of a Model"
+                r".*store linad.stop_gradient\(value\)",
+            ):
+                use(model.inner)
+
+
 def test_a_leaked_value():
     kept = []
 

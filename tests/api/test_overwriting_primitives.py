@@ -285,6 +285,7 @@ def doubled_adjoint(c_bar, a_bar, y, c, a):
         c_bar[i] = 0
 
 
+@pytest.mark.rest
 def test_a_compiled_operator_is_pickled():
     @linad.jit
     def f(a):

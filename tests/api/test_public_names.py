@@ -59,6 +59,7 @@ def test_an_operator_shows_what_users_ask():
             getattr(op, n)
 
 
+@pytest.mark.rest
 def test_rooms_load_on_first_use():
     program = """
 import linad, sys

@@ -7,6 +7,7 @@ import pickle
 import time
 from ctypes.util import find_library
 
+import numba
 import numpy as np
 import pytest
 import scipy.integrate
@@ -139,6 +140,38 @@ def test_whether_a_number_is_an_integer():
         np.testing.assert_array_equal(compiled(x), [slope])
     with pytest.raises(AttributeError, match="is_integer"):
         linad.linearize(lambda x: x.is_integer(), X)
+
+
+@pytest.mark.parametrize("call", [linad.grad, lambda f: linad.grad(lambda x: f(x))])
+def test_functions_that_numba_compiled(call):
+    """What one meets first who comes with `numba.njit`; the remedy runs as printed."""
+
+    @numba.njit
+    def squares(x):
+        return np.sum(x * x)
+
+    with pytest.raises(UnsupportedError, match=r"handed to squares, .* linad.kernel\(squares\)"):
+        call(squares)(X)
+    np.testing.assert_allclose(call(linad.kernel(squares))(X), 2 * X)
+
+
+def test_plain_values_to_begin_with():
+    """A kernel, or a write, that goes on from plain values: the remedy keeps them."""
+
+    @linad.kernel
+    def scale(w, x):
+        for i in range(len(x)):
+            w[i] *= x[i]
+
+    def scaled(x, values):
+        scale(values, x)
+        return values
+
+    plain = np.arange(1.0, 1.0 + len(X))
+    with pytest.raises(linad.errors.KernelError, match=r"np.array\(w, like=x\), a copy of its"):
+        linad.jacobian(scaled)(X, plain)
+    found = linad.jacobian(lambda x: scaled(x, np.array(plain, like=x)))(X)
+    np.testing.assert_array_equal(found, np.diag(plain))
 
 
 def test_other_refusals_name_the_line():

@@ -210,6 +210,11 @@ def test_what_linad_cannot_differentiate(model, capsys, function, at, message):
 @pytest.mark.parametrize(
     "arguments, message",
     [
+        (
+            ["check", "model.py:scalar"],
+            '--at "np.ones(3)", or a tuple of the arguments of scalar(x)',
+        ),
+        (["check", "model.py:scalar", "--at", "1, 2"], "one array is np.array([...])"),
         (["check", "model.py", "--at", "x0"], "'model.py' is not of the form FILE.py:FUNCTION"),
         (["check", "gone.py:f", "--at", "x0"], "the file gone.py does not exist"),
         (["check", "model.py:gone", "--at", "x0"], "no function 'gone'; it has: scalar, vector"),
@@ -237,7 +242,7 @@ def test_wrong_usage(model, capsys, arguments, message):
     assert printed.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["check"], ["check", "f.py:f"], ["nonsense"]])
+@pytest.mark.parametrize("arguments", [[], ["check"], ["nonsense"]])
 def test_missing_arguments(capsys, arguments):
     with pytest.raises(SystemExit) as stop:
         cli.main(arguments)
@@ -317,6 +322,7 @@ def test_explain(model, capsys, function, at, title):
     assert "test_cli.py" not in out  # the command is no line of the user's
 
 
+@pytest.mark.rest
 def test_version_and_help(capsys):
     run = [sys.executable, "-m", "linad", "--version"]
     version = subprocess.run(run, capture_output=True, text=True, check=True)
@@ -327,6 +333,7 @@ def test_version_and_help(capsys):
     assert "linad check model.py:loss --at" in capsys.readouterr().out
 
 
+@pytest.mark.rest
 def test_a_reader_that_leaves_is_no_error(model):
     command = [sys.executable, "-m", "linad", "show", "model.py:scalar", "--at", "x0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

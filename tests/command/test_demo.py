@@ -159,6 +159,7 @@ class TestCommand:
         assert "pip install 'linad[plot]'" in printed.err
 
 
+@pytest.mark.rest
 def test_matplotlib_is_imported_only_to_plot():
     script = (
         "import sys, linad.command.cli, linad.demo;"

@@ -414,6 +414,7 @@ def test_one_loop_of_all_repetitions():
     assert whole.primitive.n == N
 
 
+@pytest.mark.rest
 def test_memory_does_not_grow_with_the_repetitions():
     def recorded(n):
         def f(x):

@@ -376,6 +376,7 @@ def test_operations_that_are_handed_back_keep_their_lines():
     assert len(lines) == 1
 
 
+@pytest.mark.rest
 def test_memory_does_not_grow_with_the_repetitions():
     def peak(n):
         def f(x):

@@ -20,9 +20,15 @@ WRONG = {
     "cov: aweights": lambda x: np.cov(x, aweights="x"),
     "nanvar: ddof": lambda x: np.nanvar(x, ddof=None),
     "vander: N": lambda x: np.vander(x[0], N=-1),
+    "full: order": lambda x: linad.numpy.full(3, x[0, 0], order="x"),
+    "full_like: order": lambda x: np.full_like(x, x[0, 0], order="x"),
+    "nan_to_num: nan": lambda x: np.nan_to_num(x, nan="x"),
+    "polyfit: w": lambda x: np.polyfit(x[0], x[1], 1, w="x"),
+    "vector_norm: axis": lambda x: np.linalg.vector_norm(x, axis=[]),
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("said", WRONG)
 def test_wrong_options(said):
     for transform in (linad.jit, linad.grad):

@@ -94,6 +94,7 @@ def test_names_that_are_no_settings():
         linad.config(treads=2)
 
 
+@pytest.mark.rest
 def test_the_environment():
     program = "from linad.config import settings; print(settings().threads)"
     run = [sys.executable, "-P", "-c", program]

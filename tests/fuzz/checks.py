@@ -148,6 +148,13 @@ class Trial:
                 raise DifferenceError(f"{where}: ValueError: {problem}") from problem
             self.refused.append((where, problem))
             return REFUSED
+        except OverflowError as problem:
+            # A traced integer that is written into a plain array is asked for by int(), and the
+            # array is not known: NumPy's own integers wrap there, Python's are refused by NumPy.
+            if "out of bounds for uint" not in str(problem):
+                raise DifferenceError(f"{where}: OverflowError: {problem}") from problem
+            self.refused.append((where, problem))
+            return REFUSED
         except Exception as problem:
             raise DifferenceError(f"{where}: {type(problem).__name__}: {problem}") from problem
 
@@ -195,6 +202,8 @@ class Trial:
                 return  # NumPy refuses a write that changes nothing
             if isinstance(problem, OverflowError):
                 return  # of a NumPy integer too large for a signed array, not for an unsigned one
+            if "__array_function__" in str(problem):
+                return  # like=s of a number s: linad's message asks for it, NumPy's numbers refuse
             raise DifferenceError(f"call {k} gave {found!r}, where NumPy raises {problem!r}")
 
     def differentiate(self, f, args, expected, kept, k):
@@ -412,7 +421,7 @@ def _moved(v, step):
 
 @contextlib.contextmanager
 def quietly():
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate():  # programs set it, too
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message=".*[Rr]eport.*", category=RuntimeWarning)
         yield

@@ -121,6 +121,7 @@ def test_numbers_that_stand_in():
     assert np.array_equal(stand_in((2,), int), [0, 0])
 
 
+@pytest.mark.rest
 def test_linad_imports_no_other_library():
     script = (
         "import sys, linad, linad.interop\n"

@@ -162,14 +162,12 @@ def test_quiet_states_run_compiled():
     jitted(X), jitted(X)
     assert len(count) == 1
     for quiet in STATES:
-        before = np.seterr(**quiet)
-        try:
+        with np.errstate():
+            np.seterr(**quiet)
             for _ in range(3):
                 np.testing.assert_allclose(jitted(X), np.sum(np.log(X)), rtol=1e-14)
             with np.errstate(**quiet):
                 assert np.isnan(jitted(X - 0.5))
-        finally:
-            np.seterr(**before)
     assert len(count) == 1
 
 
@@ -184,6 +182,7 @@ def test_loud_states_run_uncompiled(loud):
         assert len(count) == 2 + k
 
 
+@np.errstate()
 def test_errors_are_raised_and_caught_as_in_numpy():
     def f(x):
         try:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import linad
 from linad.operators.provided import ANSWERS
 
@@ -18,6 +20,7 @@ ASKED = {
 OF_PROGRAMS = {"fused", "on_device"}
 
 
+@pytest.mark.rest
 def test_each_question_has_an_answer_in_a_new_process():
     """`fused`, `on_device` are for operators with compiled programs in them, which bring them."""
     script = "import linad; from linad.operators.provided import ANSWERS; print(*vars(ANSWERS))"

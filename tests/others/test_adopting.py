@@ -448,6 +448,7 @@ def test_functions_that_numba_compiles(installed):
     assert type(package.bent).__name__ == "DUFunc"
 
 
+@pytest.mark.rest
 def test_nothing_is_changed_unasked():
     code = own.__code__
     linad.jacobian(lambda x: x**2)(X)

@@ -20,6 +20,8 @@ CASES = [
     special_case("ndtri_exp", -P),
     special_case("nrdtrimn", U, P, X),
     special_case("tklmbda", np.array([-0.9, 0.2, 1.1]), np.array([0.3, 0.0, -1.2])),
+    special_case("kolmogorov", np.array([0.4, 0.98, 1.0, 1.02, 2.1])),
+    special_case("kolmogi", np.array([0.2, 0.5, 0.99])),
     special_case("nrdtrisd", X / 8, np.array([0.25, 0.27, 0.3]), P / 4),
     *[special_case(name, V, P) for name in ("chdtr", "chdtrc")],
     special_case("chdtri", V, U),
@@ -46,6 +48,15 @@ def test_tails():
     assert linad.grad(sp.ndtri)(np.float64(1e-300)) == pytest.approx(
         1 / (np.exp(-(sp.ndtri(1e-300) ** 2) / 2) / np.sqrt(2 * np.pi)), rel=1e-12
     )
+
+
+def test_kolmogorov_at_its_ends():
+    """Far out the first term is all, near zero the derivative underflows, and P(y) is 1 below."""
+    y = np.float64(9)
+    assert linad.grad(sp.kolmogorov)(y) == pytest.approx(-8 * y * np.exp(-2 * y * y), rel=1e-13)
+    for y in (-1.0, 0.0, 0.01, 0.04):
+        assert linad.grad(sp.kolmogorov)(np.float64(y)) == 0
+        assert linad.derivative(linad.grad(sp.kolmogorov))(np.float64(y)) == 0
 
 
 def test_student_with_one_degree_is_cauchy():

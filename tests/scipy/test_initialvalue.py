@@ -189,7 +189,7 @@ LONG = {"marks": pytest.mark.full}
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "Radau", "BDF"])
 @pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
 def test_compiled_the_steps_are_chosen_anew(method, span):
     """Later calls run no Python, take SciPy's steps for their own values, and differentiate."""
@@ -218,6 +218,78 @@ def test_compiled_the_steps_are_chosen_anew(method, span):
         loss = lambda p: np.sum(f(scipy.integrate, p)[0] ** 2)  # noqa: E731
         slopes = [(loss(p + h) - loss(p - h)) / 2e-5 for h in 1e-5 * np.eye(3)]
         np.testing.assert_allclose(gradient(p), slopes, rtol=1e-4, atol=1e-4)
+
+
+def robertson(t, y, k):
+    """Three reactions, whose rates lie six orders of magnitude apart."""
+    slow, fast, faster = k[0] * y[0], k[1] * y[1] * y[2], k[2] * y[1] ** 2
+    return [fast - slow, slow - fast - faster, faster]
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize(
+    "method, given", [("BDF", {}), ("Radau", {"first_step": 1e-3, "max_step": 0.7})]
+)
+def test_compiled_fits_of_stiff_equations(method, given):
+    """Several problems of other lengths are one program, with SciPy's steps and counts."""
+    series = [np.linspace(0.1, end, n) for end, n in ((1.0, 5), (10.0, 8))]
+    runs = []
+
+    def f(m, p, rtol=1e-6):
+        def field(t, y, k):
+            runs.append(1)
+            return robertson(t, y, k)
+
+        k = np.exp(p) * np.array([0.04, 1e2, 3e3])
+        options = {"method": method, "rtol": rtol, "atol": 1e-3 * rtol} | given
+        found = [
+            m.solve_ivp(field, (0, t[-1]), [1.0, 0.0, 0.0], t_eval=t, args=(k * w,), **options)
+            for w, t in enumerate(series, 1)
+        ]
+        y = np.concatenate([r.y.ravel() for r in found])
+        return y, [(r.nfev, r.njev, r.nlu) for r in found]
+
+    def exactly(p):
+        return np.sum(f(scipy.integrate, p, 1e-11)[0] ** 2)
+
+    compiled = linad.jit(lambda p: f(si, p))
+    gradient = linad.jit(linad.grad(lambda p: np.sum(f(si, p)[0] ** 2)))
+    for k in range(3):
+        p = 0.01 * k * np.array([1.0, -1.0, 0.5])
+        runs.clear()
+        (y, counts), slopes = compiled(p), gradient(p)
+        assert bool(runs) == (k == 0)
+        expected, expected_counts = f(scipy.integrate, p)
+        np.testing.assert_allclose(y, expected, rtol=1e-10)
+        assert counts == expected_counts
+        differences = [(exactly(p + d) - exactly(p - d)) / 2e-4 for d in 1e-4 * np.eye(3)]
+        np.testing.assert_allclose(slopes, differences, rtol=2e-5)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("method, jac", [("Radau", "function"), ("BDF", "matrix")])
+def test_compiled_with_a_matrix_of_the_users(method, jac):
+    """Without times, of which the solution is known; to the second derivative."""
+    stiff = np.array([[-1.0, 0.5], [0.0, -1000.0]])
+
+    def f(m, p):
+        matrix = (lambda t, y: p[2] * stiff) if jac == "function" else stiff
+        field = lambda t, y: p[2] * (stiff @ y)  # noqa: E731
+        return m.solve_ivp(field, (0, 0.1), p[:2], method, jac=matrix, rtol=1e-6, atol=1e-8).y[
+            0, -1
+        ]
+
+    exact = lambda p: solution(p[:2], p[2] * stiff, 0.1)[0]  # noqa: E731
+    orders = [f, lambda m, p: linad.jvp(lambda p: f(m, p), (p,), (np.ones(3),))[1]]
+    p = np.array([1.0, -0.5, 1.0])
+    for order, tolerance in zip(orders, (1e-4, 1e-2), strict=True):
+        slopes = linad.jit(linad.grad(lambda p, f=order: f(si, p)))
+        known = linad.grad(
+            exact if order is f else lambda p: linad.jvp(exact, (p,), (np.ones(3),))[1]
+        )
+        for _ in range(2):
+            np.testing.assert_allclose(slopes(p), known(p), rtol=tolerance, atol=tolerance / 100)
+    np.testing.assert_allclose(linad.jit(lambda p: f(si, p))(p), f(scipy.integrate, p), rtol=1e-10)
 
 
 @pytest.mark.usefixtures("kernels")
@@ -265,9 +337,10 @@ def test_compiled_fields_that_python_decides_on():
 
 
 @pytest.mark.usefixtures("kernels")
-def test_compiled_fields_that_cannot_be_solved():
+@pytest.mark.parametrize("method", ["RK45", *[pytest.param(m, **LONG) for m in ("Radau", "BDF")]])
+def test_compiled_fields_that_cannot_be_solved(method):
     def blows_up(a):
-        found = si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], t_eval=[0.5, 1.9])
+        found = si.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], method, [0.5, 1.9])
         return found.y, found.status
 
     jitted = linad.jit(blows_up)

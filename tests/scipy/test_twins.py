@@ -279,6 +279,7 @@ def test_an_import_waits_for_no_twin():
     )
 
 
+@pytest.mark.rest
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are of Unix")
 def test_a_fork_waits_for_who_makes_twins():
     assert (

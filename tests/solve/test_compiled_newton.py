@@ -121,6 +121,7 @@ def linad_twice(f, *args):
 
 
 class TestTrouble:
+    @pytest.mark.rest
     def test_none_is_found(self):
         f = linad.jit(lambda a: solve.root(lambda x: x * x + a, np.ones(2)))
         with pytest.raises(ConvergenceError, match="root"):

@@ -78,6 +78,88 @@ class TestAnswers:
         np.testing.assert_allclose(fold.x["v"], 2.0, rtol=1e-3)
 
 
+class TestTheSameBranch:
+    """Other branches pass near; a step never ends on one of them, however long it is."""
+
+    @pytest.mark.parametrize("step", [0.1, 0.3, 1.0])
+    @pytest.mark.parametrize(
+        "f, x0, ends, x1",
+        [
+            # two branches that come as near as 2e-1, 2e-3; crossing ones are gone straight over
+            (lambda x, a: x**2 - a**2 - 1e-2, 2.0, (-2.0, 2.0), 2.0),
+            (lambda x, a: x**2 - a**2 - 1e-6, 2.0, (-2.0, 2.0), 2.0),
+            (lambda x, a: x**2 - a**2, 2.0, (-2.0, 2.0), -2.0),
+            # pitchforks, x (a - x²) + ε = 0, from the straight side and from the branches
+            (lambda x, a: x * (a - x**2), 0.0, (-2.0, 2.0), 0.0),
+            (lambda x, a: x * (a - x**2) + 1e-4, 0.0, (-2.0, 2.0), 2**0.5),
+            (lambda x, a: x * (a - x**2) - 1e-3, 0.0, (-2.0, 2.0), -(2**0.5)),
+            (lambda x, a: x * (a - x**2), 2**0.5, (2.0, 2.0), -(2**0.5)),
+            (lambda x, a: x * (a - x**2) + 1e-4, 2**0.5, (2.0, -2.0), 0.0),
+            # a cusp, whose branches lie above each other
+            (lambda x, a: a + 0.1 * x - x**3, -1.4, (-2.5, 2.5), 1.4),
+        ],
+    )
+    def test_end(self, f, x0, ends, x1, step):
+        found = continuation(
+            f,
+            np.array([x0]),
+            ends[0],
+            step=step,
+            max_step=step,
+            direction=1 if ends[1] > ends[0] else -1,
+            bounds=(min(-2.0, *ends), max(ends)),
+        )
+        assert found.success, found.message
+        assert found.parameter == pytest.approx(ends[1], abs=1e-5)
+        assert found.x[0] == pytest.approx(x1, abs=0.02)
+
+    def test_branch_points(self):
+        """Of a matrix A as x -> A x - a x + x³: the trivial branch meets one at each eigenvalue."""
+        A = np.diag([0.3, 1.1, 1.7]) + 0.1
+
+        def f(x, a):
+            return A @ x - a * x + x**3
+
+        found = continuation(f, np.zeros(3), 0.0, bounds=(0.0, 2.0))
+        assert found.success, found.message
+        np.testing.assert_allclose(
+            [at.parameter for at in found.branch_points], np.linalg.eigvalsh(A), atol=1e-6
+        )
+        np.testing.assert_allclose(found.x, 0.0, atol=1e-12)
+
+    @pytest.mark.parametrize("step", [0.2, 1.0])
+    def test_isola(self, step):
+        """Two closed branches: one is followed round, the other, 0.14 away, never entered."""
+        found = continuation(
+            lambda x, a: (x**2 + a**2) ** 2 - 2 * (a**2 - x**2) + 0.01,
+            np.array([0.3]),
+            1.2,
+            max_step=step,
+            folds=2,
+        )
+        ends = np.sqrt(1 + np.array([1, -1]) * np.sqrt(0.99))
+        folds = [fold.parameter for fold in found.folds]
+        np.testing.assert_allclose(folds, ends, rtol=1e-9)
+
+    @pytest.mark.rest
+    @pytest.mark.parametrize("step", [0.2, 0.5, 1.0])
+    def test_folds_of_bratu_close_together(self, step):
+        """On 33 by 33 points the upper branch turns twice, near 0.27 and 0.31, and is crossed by
+        none; a step may not go over both turns."""
+
+        def plane(u, lam):
+            v = np.pad(u, 1)
+            around = v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:]
+            return around - 4 * u + lam / 34**2 * np.exp(u)
+
+        found = continuation(
+            plane, np.zeros((33, 33)), 0.0, step=step, max_step=step, folds=3, ftol=1e-11
+        )
+        folds = [fold.parameter for fold in found.folds]
+        np.testing.assert_allclose(folds, [6.8068213, 0.2698836, 0.3134967], rtol=1e-6)
+        assert not found.branch_points
+
+
 class TestEnds:
     def test_out_of_points(self):
         found = continuation(lambda x, a: x - a, 0.0, 0.0, maxiter=5)

@@ -10,8 +10,7 @@ import scipy.stats
 
 import linad
 from linad.core.shapes import name_of
-from linad.solve import curve_fit, fit
-from linad.solve.fitting import waiting
+from linad.solve import curve_fit, fit, waiting
 
 mpl.use("Agg")
 
@@ -28,6 +27,67 @@ SIGMA = np.linspace(0.01, 0.05, 30)
 FACTOR = 0.02 * RNG.standard_normal((30, 30))
 COVARIANCE = FACTOR @ FACTOR.T + 1e-3 * np.eye(30)
 START = [1.0, 1.0, 0.0]
+
+
+class TestSeveralDataSets:
+    """Each with a number or an array as its standard deviation, in containers of all kinds."""
+
+    def model(self, t, p):
+        return [p[0] * np.exp(-p[2] * t), p[1] * np.exp(-p[2] * t)]
+
+    YS = (2.0 * np.exp(-T) + 0.02 * np.sin(9 * T), 3.0 * np.exp(-T) + 0.2 * np.cos(7 * T))
+    EACH = (np.full(30, 0.02), np.full(30, 0.2))
+
+    def fitted(self, model=None, ydata=None, **given):
+        ydata = list(self.YS) if ydata is None else ydata
+        return curve_fit(model or self.model, T, ydata, np.ones(3), **given).x
+
+    @pytest.mark.parametrize(
+        "sigma",
+        [[0.02, 0.2], (0.02, 0.2), np.array([0.02, 0.2]), [0.02, EACH[1]], [list(EACH[0]), 0.2]],
+        ids=["list", "tuple", "array", "number and array", "lists"],
+    )
+    def test_sigma_for_each(self, sigma):
+        expected = self.fitted(sigma=self.EACH)
+        assert not np.allclose(expected, self.fitted(), rtol=1e-4)
+        np.testing.assert_allclose(self.fitted(sigma=sigma), expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            self.fitted(weights=[1 / np.asarray(s) for s in sigma]), expected, rtol=1e-9
+        )
+
+    def test_data_sets_by_name(self):
+        def model(t, p):
+            return dict(zip("ab", self.model(t, p), strict=True))
+
+        data = dict(zip("ab", self.YS, strict=True))
+        expected = self.fitted(sigma=self.EACH)
+        found = self.fitted(model, data, sigma={"b": 0.2, "a": self.EACH[0]})
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+    def test_lists_tuples_and_rows_stand_for_each_other(self):
+        expected = self.fitted(sigma=[0.02, 0.2])
+        for data in (self.YS, [list(y) for y in self.YS]):
+            np.testing.assert_allclose(self.fitted(ydata=data, sigma=[0.02, 0.2]), expected)
+        rows = self.fitted(lambda t, p: np.stack(self.model(t, p)), sigma=[0.02, 0.2])
+        np.testing.assert_allclose(rows, expected)
+        line = curve_fit(lambda t, a, b: a + b * t, [1, 2, 3, 4], [1, 3, 5, 7])
+        np.testing.assert_allclose(line.x, [-1, 2], atol=1e-9)
+
+    @pytest.mark.parametrize(
+        "sigma, came",
+        [
+            ([0.1, 0.2, 0.3], r"got \[\*, \*, \*\]"),
+            ({"a": 0.1}, r"got \{'a': \*\}"),
+            (np.full(30, 0.1), r"got an array of shape \(30,\)"),
+        ],
+    )
+    def test_refused(self, sigma, came):
+        with pytest.raises(ValueError, match=f"each data set .data set 1, data set 2.*{came}"):
+            self.fitted(sigma=sigma)
+
+    def test_a_shape_that_does_not_fit(self):
+        with pytest.raises(ValueError, match="sigma of data set 2 must have the shape .30,."):
+            self.fitted(sigma=[0.1, np.ones(5)])
 
 
 class TestAsSciPy:
@@ -127,7 +187,7 @@ class TestParameters:
         found = curve_fit(lambda t, a, b, c: (a + b) * t + c, T, Y, START)
         assert np.isinf(found.errors[:2]).all()
         assert np.isfinite(found.errors[2])
-        assert "not determined by the data" in found.report()
+        assert "undetermined" in found.report()
 
     @pytest.mark.parametrize(
         "given, words",
@@ -140,7 +200,7 @@ class TestParameters:
             ({"sigma": 0 * SIGMA}, "sigma must be positive"),
             ({"sigma": -COVARIANCE}, "must be positive definite"),
             ({"sigma": SIGMA, "weights": SIGMA}, "give one of them"),
-            ({"ydata": Y[:4]}, r"must return the shape \(4,\) of ydata"),
+            ({"ydata": Y[:4]}, r"xdata has the shape \(30,\) and ydata \(4,\); give as many"),
             ({"ydata": np.where(T > 3, np.nan, Y)}, "ydata holds . infinities or NaNs"),
             ({"ydata": Y[:, None]}, r"must return the shape \(30, 1\)"),
             ({"loss": "tukey"}, "loss must be"),
@@ -167,6 +227,27 @@ class TestUncertainties:
         ):
             np.testing.assert_allclose([low, high], [value - t * error, value + t * error])
             assert found.values[name] == value
+
+    def test_what_is_undetermined_is_named(self):
+        """a and b enter as a exp(b) with d in no place: two directions, found and said."""
+        found = curve_fit(
+            lambda t, a, b, c, d: a * np.exp(b - c * t) + 0.0 * d, T, Y, [1.0, 0.2, 1.0, 5.0]
+        )
+        alone, pair = sorted(found.undetermined, key=len)
+        assert alone == {"d": 1.0}
+        assert pair == {"a": 1.0, "b": pytest.approx(-1 / found["a"])}
+        report = found.report()
+        assert "± ?" in report
+        assert "d: no residual depends on it" in report
+        assert "a and b: no residual changes if they move together" in report
+        determined = curve_fit(decay, T, Y, START)
+        assert determined.undetermined == []
+        assert "ndetermined" not in determined.report()
+
+    def test_as_many_parameters_as_observations(self):
+        report = curve_fit(lambda t, a, b: a * t + b, [1.0, 2.0], [2.0, 3.0]).report()
+        assert "no observations are left" in report
+        assert "ndetermined" not in report
 
     def test_intervals_end_at_bounds(self):
         found = curve_fit(decay, T, Y, [1, 1, 1], bounds={"c": (0.55, None), "a": (0, 2.46)})
@@ -288,6 +369,20 @@ class TestTelling:
             fit(lambda p: decay(T, *p) - Y, np.array(START))
         assert capsys.readouterr().err == ""
 
+    def test_a_minimum_in_python_that_takes_long_says_so_once(self, capsys, monkeypatch):
+        monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+
+        def misfit(p):
+            return np.sum((decay(T, *p) - Y) ** 2)
+
+        with linad.config(progress=True):
+            linad.solve.newton_cg(misfit, np.array(START))
+            said = capsys.readouterr().err
+            assert said.count("\n") == 1
+            assert "newton_cg(linad.jit(misfit), ...) compiles it" in said
+            linad.solve.minimum(misfit, np.array(START))
+        assert capsys.readouterr().err == ""
+
     def test_verbose(self, capsys):
         curve_fit(decay, T, Y, START, verbose=1)
         assert capsys.readouterr().out.startswith("Fit of decay")
@@ -322,8 +417,9 @@ class TestTelling:
             np.testing.assert_array_equal(line.get_xdata(), places[k])
             assert line.get_color() == f"C{k}"
         assert len(above.get_legend().get_texts()) == 2
-        for k, name in enumerate("01"):
-            line = next(line for line in above.lines if line.get_label() == f"<lambda>[{name}]")
+        for k in range(2):
+            name = f"data set {k + 1}"
+            line = next(line for line in above.lines if line.get_label() == name)
             x, y = line.get_data()
             assert len(x) == 400
             np.testing.assert_allclose(y, decay(x, found["a"], (k + 1) * found["b"], found["c"]))
@@ -340,7 +436,8 @@ class TestTelling:
         found = curve_fit(columns, x, columns(x, 2.0, 3.0), [1.0, 1.0])
         above, below = found.plot()
         assert [len(line.get_xdata()) for line in below.lines] == [2, 9, 9]
-        first, second = [line for line in above.lines if line.get_label().startswith("columns[")]
+        kind = "column" if axis else "row"
+        first, second = [line for line in above.lines if line.get_label().startswith(kind)]
         np.testing.assert_allclose(first.get_ydata(), 2 * first.get_xdata())
         np.testing.assert_allclose(second.get_ydata(), 3 / (1 + second.get_xdata()))
         assert np.sum(first.get_xdata() < 0.1) > 100  # smooth on a logarithmic scale

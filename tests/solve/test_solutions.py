@@ -491,3 +491,10 @@ class TestRefusals:
             solve.least_squares(lambda x: x, 1j)
         with pytest.raises(ValueError, match="root: linear_solver must be .*, got 'qr'"):
             solve.root(lambda x: x, 1.0, linear_solver="qr")
+
+
+def test_names_of_scipy_say_where_to_look():
+    with pytest.raises(AttributeError, match=r"no attribute 'minimize'; newton_cg, trust_region"):
+        linad.solve.minimize  # noqa: B018  # the error is asked for
+    with pytest.raises(AttributeError, match="'linad.solve' has no attribute 'nothing'$"):
+        linad.solve.nothing  # noqa: B018

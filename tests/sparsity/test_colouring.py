@@ -139,6 +139,7 @@ def test_stars_need_fewer_colours_than_columns():
     check_stars(pattern.matrix.toarray()[:60, :60], colour_stars(pattern)[:60])
 
 
+@pytest.mark.rest
 def test_compiled_and_interpreted_loops_agree(monkeypatch):
     matrix = random_matrix(3, 30, 30)
     both = relation(matrix | matrix.T)
@@ -152,6 +153,7 @@ def test_compiled_and_interpreted_loops_agree(monkeypatch):
         np.testing.assert_array_equal(compiled, interpreted)
 
 
+@pytest.mark.rest
 def test_small_problems_do_not_import_numba():
     code = (
         "import sys, numpy as np, linad\n"

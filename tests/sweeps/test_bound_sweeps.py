@@ -35,7 +35,7 @@ def test_containers():
         assert list(found) == ["x", "y"]
         np.testing.assert_allclose(found["x"], expected["x"], rtol=1e-14)
         np.testing.assert_allclose(found["y"], expected["y"], rtol=1e-14)
-    assert callable(bound(pullback.__self__)["pull"])
+    assert callable(bound(pullback.__self__)["pull", ()])
 
 
 def test_both_ways():
@@ -46,7 +46,22 @@ def test_both_ways():
         np.testing.assert_allclose(found["a"][0], expected["a"][0], rtol=1e-14)
         np.testing.assert_allclose(found["b"][0], expected["b"][0], rtol=1e-14)
         assert type(found["a"][1]) is type(expected["a"][1])
-    assert callable(bound(J)["push"])
+    assert callable(bound(J)["push", ()])
+
+
+@pytest.mark.parametrize("shape", [(5,), ()])
+def test_seeds_side_by_side(shape):
+    x = np.linspace(0.3, 1.1, 5).reshape(shape) if shape else np.array(0.7)
+    _, J = linad.linearize(linad.jit(lambda x: np.sin(x) * x), x)
+    for count in (2, 3, 2):
+        seeds = np.arange(1.0, 1.0 + count * x.size).reshape(count, *shape)
+        for _ in range(CALLS):
+            found = J.pullback(seeds)
+            np.testing.assert_allclose(found, [J.pullback(s) for s in seeds], rtol=1e-14)
+            np.testing.assert_allclose(J.pushforward(seeds), found, rtol=1e-14)
+        assert callable(bound(J)["pull", (count,)])
+        found[:] = 0.0
+        assert J.pullback(seeds).any()
 
 
 def test_results_are_new():

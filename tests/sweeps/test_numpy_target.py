@@ -57,6 +57,7 @@ print("right")
 """
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("off", ["1", pytest.param("true", marks=pytest.mark.full)])
 def test_in_a_process(off):
     environment = os.environ | {"NUMBA_DISABLE_JIT": off}

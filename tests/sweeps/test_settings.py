@@ -37,6 +37,21 @@ def test_tests_for_nan_hold_in_fast_math():
             np.testing.assert_array_equal(f(x), [2, 0, np.inf])
 
 
+def test_fast_math_holds_for_loops_in_registers():
+    step = linad.jit(lambda x: linad.scan(lambda y, _: (0.5 * y + x, None), x, length=60)[0])
+    asks = linad.jit(
+        lambda x: linad.scan(lambda y, _: (np.where(np.isnan(y), 0.0, y), None), x, length=60)[0]
+    )
+    with linad.config(fast_math=True):
+        for _ in range(2):
+            found = step(np.float64(0.5)), asks(np.float64(np.nan))
+    assert found == (pytest.approx(1.0), 0.0)
+    for f, fast in ((step, True), (asks, False)):
+        [program] = programs(f)
+        [made] = [i for i in program.lowering.instructions if "in registers" in i.label]
+        assert made.fast is fast
+
+
 def test_a_derivative_is_compiled_as_its_function_was():
     f = linad.jit(lambda x: np.sin(x) * x)
     with linad.config(fast_math=True):

@@ -308,6 +308,7 @@ if __name__ == "__main__":
 
 
 class TestProcesses:
+    @pytest.mark.rest
     @pytest.mark.parametrize(
         "method",
         [

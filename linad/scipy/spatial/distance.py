@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance as theirs
 
+from linad.arrays.zero_dim import number
 from linad.core.frames import public_names
 from linad.errors import DTypeError, ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.mirror import doubled, inexact, traced_form
 from linad.scipy.twinforms import form_by_twin
 
 TWINS = ("dice", "hamming", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
@@ -194,6 +195,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
     kind = _metric("cdist", metric)
     if kind is None:
         return np.stack([np.stack([metric(a, b, **kwargs) for b in XB]) for a in XA])
+    XA, XB = doubled(XA), doubled(XB)
     kwargs = _spread(kind, np.concatenate([XA, XB]), kwargs)
     return kind(XA[:, None, :], XB[None, :, :], **kwargs)
 
@@ -205,6 +207,7 @@ def pdist(X: Any, metric: Any = "euclidean", **kwargs: Any) -> Any:
     kind = _metric("pdist", metric)
     if kind is None:
         return np.stack([metric(X[a], X[b], **kwargs) for a, b in zip(i, j, strict=True)])
+    X = doubled(X)
     return kind(X[i], X[j], **_spread(kind, X, kwargs))
 
 
@@ -227,13 +230,19 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     return np.concatenate([X, np.zeros(1, X.dtype)])[place]
 
 
+IN_DOUBLE = {"braycurtis", "canberra"}
+"""Metrics of two points that SciPy computes in double precision alone, as all of many points."""
+
+
 def _of_two(name: str) -> Metric:
     kind, original = METRICS[name], getattr(theirs, name)
 
     @traced_form(original)
     def distance(u: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
         u, v = _real(name, inexact(u)), _real(name, inexact(v))
-        found = kind(u, v, *args, **kwargs)
+        if name in IN_DOUBLE:
+            u, v = doubled(u), doubled(v)
+        found = number(kind(u, v, *args, **kwargs))
         if u.ndim != 1 or v.ndim != 1:  # SciPy 1.18 takes them for some metrics, none before
             expected = original(plain(u), plain(v), *plain(args), **plain(kwargs))
             if np.shape(expected) != np.shape(found):
@@ -261,4 +270,4 @@ jensenshannon = _of_two("jensenshannon")
 def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> Any:
     u, v = _real("directed_hausdorff", inexact(u)), _real("directed_hausdorff", inexact(v))
     _, i, j = theirs.directed_hausdorff(plain(u), plain(v), rng)
-    return _euclidean(u[i], v[j]), i, j
+    return number(_euclidean(doubled(u)[i], doubled(v)[j])), i, j

@@ -19,7 +19,7 @@ from linad.core.frames import public_names
 from linad.errors import ShapeError, UnsupportedError
 from linad.rules.creation import asarray
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import holds_traced, inexact
+from linad.scipy.mirror import check_real, doubled, holds_traced
 from linad.scipy.twinforms import form_by_twin
 
 
@@ -104,6 +104,12 @@ def _axes(seq: str) -> tuple[list[int], bool]:
     if not seq or len(seq) > 3 or not (intrinsic or seq.islower()) or {*seq.lower()} - {*"xyz"}:
         raise ValueError(f"Expected axes from ['x', 'y', 'z'] or ['X', 'Y', 'Z'], got {seq}")
     return ["xyz".index(c) for c in seq.lower()], intrinsic
+
+
+def _real(name: str, x: Any) -> Any:
+    """Real numbers in double precision, as SciPy computes rotations in no others."""
+    check_real("Rotation", **{name: x})
+    return doubled(x)
 
 
 class TracedRotation:
@@ -196,7 +202,7 @@ class TracedRotation:
     def mean(self, weights: Any = None) -> "TracedRotation":
         """As `scipy.spatial.transform.Rotation.mean`: the first eigenvector of Σ w q q^T."""
         q = np.atleast_2d(self._quat)
-        w = np.ones(q.shape[0]) if weights is None else inexact(weights)
+        w = np.ones(q.shape[0]) if weights is None else _real("weights", weights)
         if np.any(plain(w) < 0):
             raise ValueError("`weights` must be non-negative.")
         return TracedRotation(np.linalg.eigh((w * q.T) @ q)[1][:, -1])
@@ -204,7 +210,7 @@ class TracedRotation:
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """As `scipy.spatial.transform.Rotation.apply`."""
         q = self.inv()._quat if inverse else self._quat
-        x = inexact(vectors)
+        x = _real("vectors", vectors)
         v, w = q[..., :3], q[..., 3:]
         if x.ndim < v.ndim:
             x = np.broadcast_to(x, v.shape)
@@ -254,7 +260,7 @@ class Rotation(metaclass=_Either):
         """As `scipy.spatial.transform.Rotation.from_quat`."""
         if not holds_traced(quat):
             return theirs.Rotation.from_quat(quat, scalar_first=scalar_first)
-        q = inexact(quat)
+        q = _real("quat", quat)
         if q.shape[-1:] != (4,):
             raise ShapeError(f"from_quat: expected four numbers each, got shape {q.shape}")
         q = q / _length(q)
@@ -265,14 +271,14 @@ class Rotation(metaclass=_Either):
         """As `scipy.spatial.transform.Rotation.from_matrix`."""
         if not holds_traced(matrix):
             return theirs.Rotation.from_matrix(matrix, **kwargs)
-        return TracedRotation(_of_matrix(inexact(matrix)))
+        return TracedRotation(_of_matrix(_real("matrix", matrix)))
 
     @staticmethod
     def from_rotvec(rotvec: Any, degrees: bool = False) -> Any:
         """As `scipy.spatial.transform.Rotation.from_rotvec`."""
         if not holds_traced(rotvec):
             return theirs.Rotation.from_rotvec(rotvec, degrees)
-        r = inexact(rotvec)
+        r = _real("rotvec", rotvec)
         return TracedRotation(_of_rotvec(np.radians(r) if degrees else r))
 
     @staticmethod
@@ -280,7 +286,7 @@ class Rotation(metaclass=_Either):
         """As `scipy.spatial.transform.Rotation.from_mrp`."""
         if not holds_traced(mrp):
             return theirs.Rotation.from_mrp(mrp)
-        p = inexact(mrp)
+        p = _real("mrp", mrp)
         s = np.sum(p * p, -1, keepdims=True)
         return TracedRotation(np.concatenate([2 * p, 1 - s], -1) / (1 + s))
 
@@ -290,7 +296,7 @@ class Rotation(metaclass=_Either):
         if not holds_traced(angles):
             return theirs.Rotation.from_euler(seq, angles, degrees)
         axes, intrinsic = _axes(seq)
-        a = inexact(angles)
+        a = _real("angles", angles)
         a = np.radians(a) if degrees else a
         if len(axes) == 1:
             a = a[..., None] if a.ndim == 0 or a.shape[-1] != 1 or a.ndim == 1 else a

@@ -15,12 +15,12 @@ import scipy.stats
 from linad.errors import ShapeError
 from linad.rules.shaping import still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import bound_form, inexact
+from linad.scipy.mirror import bound_form, doubled, inexact
 
 
 @bound_form(scipy.stats.siegelslopes)
 def siegelslopes(y: Any, x: Any, method: str) -> Any:
-    y = inexact(y)
+    y = doubled(y)
     x = np.arange(y.size, dtype=float) if x is None else inexact(x)
     if y.ndim != 1 or x.shape != y.shape:
         raise ShapeError(f"siegelslopes: expected y and x of one axis, got {y.shape}, {x.shape}")

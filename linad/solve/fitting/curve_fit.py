@@ -4,18 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from linad.core import tree
 from linad.core.options import FLAG, FUNCTION, POSITIVE, Kind, check_names, is_integer, takes
 from linad.core.shapes import name_of
-from linad.errors import ArgumentError, OptionError, ShapeError, TreeError
 from linad.solve.bounds import as_box, sides
+from linad.solve.fitting.data import Data, as_arrays
 from linad.solve.fitting.fit_result import FitResult
 from linad.solve.fitting.parameters import Parameters, binding
-from linad.solve.fitting.waiting import Waiting
 from linad.solve.least_squares import levenberg_marquardt
 from linad.solve.losses import LOSS
+from linad.solve.waiting import Waiting
 
 VERBOSE = Kind("0, 1 or 2", lambda value: is_integer(value) and value in (0, 1, 2))
 
@@ -32,9 +31,12 @@ def _holds_finite(value: Any) -> bool:
 
 
 START = Kind("finite real numbers, an array or a container of such", _holds_finite)
-POSITIVES = Kind("positive numbers like ydata, or a covariance matrix", _holds_finite).optional
+POSITIVES = Kind(
+    "positive numbers, one or like ydata or one for each data set, or a covariance matrix",
+    _holds_finite,
+).optional
 WEIGHTS = Kind(
-    "numbers >= 0 like ydata",
+    "numbers >= 0, one or like ydata or one for each data set",
     lambda value: (
         _holds_finite(value)
         and all((np.asarray(leaf) >= 0).all() for leaf in tree.flatten(value)[0])
@@ -78,7 +80,7 @@ def curve_fit(
         The model ``f(xdata, ...)`` in plain NumPy: ``f(x, a, b)`` with numbers, ``f(x, p)`` with
         an array or a container of arrays.
     xdata : any
-        Passed on to ``f``.
+        Passed on to ``f``; lists of numbers as arrays.
     ydata : array or container of arrays
         What ``f`` should return; a container fits several data sets at once, and a parameter that
         the model uses in each of them is shared.
@@ -86,7 +88,8 @@ def curve_fit(
         Where to start: a number for each parameter, by position or by name. Ones by default, or
         a point between the bounds.
     sigma : number, array or container like ydata, optional
-        Standard deviations of ydata; a square matrix is its covariance.
+        Standard deviations of ydata: one number, an array like ydata, or for each data set one of
+        these, ``[0.1, 0.3]``; a square matrix is the covariance of a vector ydata.
     absolute_sigma : bool
         Whether sigma is meant in the units of ydata. By default only the ratios count, and the
         scale is estimated from the residuals, as in `scipy.optimize.curve_fit`.
@@ -96,7 +99,7 @@ def curve_fit(
         Of the parameters: numbers, arrays or containers like p0; or for some parameters, by name,
         ``{"a": (0, None)}``.
     weights : number, array or container like ydata, optional
-        In place of sigma: what residuals are multiplied by, 1 / sigma.
+        In place of sigma, in its forms: what residuals are multiplied by, 1 / sigma.
     fixed : names, dict or flags, optional
         Parameters that keep their start, ``["a"]``, or a value, ``{"a": 3.0}``; or booleans.
     loss, f_scale
@@ -141,6 +144,7 @@ def curve_fit(
     if p0 is None:
         start = _between(bounds, names or [], start)
     parameters = Parameters("curve_fit", start, names, fixed)
+    xdata = as_arrays(xdata)
     data = Data(f, xdata, ydata, sigma, weights, check_finite)
 
     def residual(p: Any) -> Any:
@@ -280,127 +284,3 @@ def _solve(
     result = solve(parameters.start, ~parameters.free)
     result.message = result.message.replace("levenberg_marquardt", name, 1)
     return FitResult(result, parameters, (lower, upper), loss, f_scale, absolute_sigma, solve)
-
-
-class Data:
-    """Observations and their weights.
-
-    Parameters
-    ----------
-    f : callable
-        The model, for messages.
-    xdata, ydata, sigma, weights, check_finite
-        As of `curve_fit`.
-    """
-
-    def __init__(
-        self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
-    ) -> None:
-        self.f = f
-        leaves, self.structure = tree.flatten(_plain(ydata))
-        self.leaves = [np.asarray(leaf) for leaf in leaves]
-        if not sum(y.size for y in self.leaves):
-            raise ArgumentError("curve_fit: ydata holds no numbers")
-        if any(y.dtype.kind not in "biufc" for y in self.leaves):
-            raise ArgumentError(
-                f"curve_fit: ydata must hold numbers, got {[str(y.dtype) for y in self.leaves]}"
-            )
-        if check_finite:
-            _require_finite("ydata", self.leaves)
-            _require_finite("xdata", tree.flatten(xdata)[0])
-        if sigma is not None and weights is not None:
-            raise OptionError("curve_fit: sigma and weights say the same; give one of them")
-        self.whiten: Any = None
-        self.weights = [np.float64(1.0) for _ in self.leaves]
-        self.weighted = sigma is not None or weights is not None
-        if sigma is not None and tree.is_leaf(self.structure) and np.ndim(sigma) == 2:
-            self._take_covariance(np.asarray(sigma, float))
-        elif sigma is not None:
-            sigmas = self._like_data("sigma", sigma)
-            if not all((s > 0).all() for s in sigmas):
-                raise OptionError("curve_fit: sigma must be positive everywhere")
-            self.weights = [1.0 / s for s in sigmas]
-        elif weights is not None:
-            self.weights = self._like_data("weights", weights)
-
-    def _take_covariance(self, sigma: Any) -> None:
-        (y,) = self.leaves
-        if y.ndim != 1:
-            if sigma.shape != y.shape:
-                raise OptionError(f"curve_fit: sigma must have shape {y.shape}, got {sigma.shape}")
-            self.weights = [1.0 / sigma]
-            return
-        if sigma.shape != (y.size, y.size):
-            raise OptionError(
-                f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
-                f"{sigma.shape}"
-            )
-        try:
-            factor = scipy.linalg.cholesky(sigma, lower=True)
-        except np.linalg.LinAlgError as error:
-            raise OptionError(
-                "curve_fit: a matrix given as sigma must be positive definite"
-            ) from error
-        self.whiten = scipy.linalg.solve_triangular(factor, np.eye(y.size), lower=True)
-
-    def _like_data(self, option: str, given: Any) -> list[Any]:
-        if isinstance(given, (int, float, np.number)):
-            values = [given for _ in self.leaves]
-        else:
-            try:
-                values = tree.flatten_like(_plain(given), self.structure, f"curve_fit: {option}")
-            except TreeError as error:
-                raise OptionError(str(error)) from error
-        for value, y in zip(values, self.leaves, strict=True):
-            if np.ndim(value) and np.shape(value) != y.shape:
-                raise OptionError(
-                    f"curve_fit: {option} must have the shape {y.shape} of ydata, or be a "
-                    f"number; got {np.shape(value)}"
-                )
-        arrays = [np.asarray(v, float) for v in values]
-        _require_finite(option, arrays)
-        return arrays
-
-    def residual(self, predicted: Any) -> Any:
-        """(prediction - data) / sigma, in the form of the data."""
-        if tree.is_leaf(self.structure):
-            leaves = [predicted]
-        else:
-            leaves = tree.flatten_like(
-                predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
-            )
-        parts = []
-        for value, y, weight in zip(leaves, self.leaves, self.weights, strict=True):
-            shape = np.shape(value)
-            if shape not in ((), y.shape):
-                raise ShapeError(
-                    f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata, it "
-                    f"returned {shape}"
-                )
-            difference = value - y
-            if self.whiten is not None:
-                parts.append(self.whiten @ difference)
-            else:
-                parts.append(weight * difference if self.weighted else difference)
-        return parts[0] if tree.is_leaf(self.structure) else tree.unflatten(self.structure, parts)
-
-
-def _plain(data: Any) -> Any:
-    """Data, with a list of numbers as an array; pandas and the like as arrays."""
-    if hasattr(data, "to_numpy"):
-        return data.to_numpy()
-    if isinstance(data, (list, tuple)) and not any(
-        isinstance(part, (dict, np.ndarray)) for part in data
-    ):
-        return np.asarray(data)
-    return data
-
-
-def _require_finite(option: str, arrays: Any) -> None:
-    for array in arrays:
-        values = np.asarray(array)
-        if values.dtype.kind in "fc" and not np.isfinite(values).all():
-            bad = int(np.count_nonzero(~np.isfinite(values)))
-            raise ArgumentError(
-                f"curve_fit: {option} holds {bad} infinities or NaNs; leave these points out"
-            )

@@ -23,6 +23,10 @@ from linad.solve.losses import Loss
 LEVEL = Kind("a number between 0 and 1", lambda value: is_number(value) and 0 < value < 1)
 
 
+SEEN = 1e-6
+"""Relative to the largest, components of a direction that count."""
+
+
 class FitResult:
     """Parameters with their uncertainties; prints as a report.
 
@@ -42,6 +46,8 @@ class FitResult:
         (model - data) / sigma.
     cost, chi_square, reduced_chi_square, aic, bic, r_squared : float
         ``chi_square`` = 2 ``cost``, the sum of squared residuals (or of losses).
+    undetermined : list of dict
+        Directions in which the parameters can move and no residual changes: components by name.
     observations, free_parameters, degrees_of_freedom : int
     success, status, message, nit, nfev, njev
         As of `levenberg_marquardt`; ``result`` is what that returned.
@@ -171,26 +177,63 @@ class FitResult:
         return 1.0 if self.absolute_sigma else self.reduced_chi_square
 
     @cached_property
+    def _singular_values(self) -> tuple[Any, Any, Any, Any]:
+        """(s, V^T, which count as nonzero, column norms) of J in the free parameters, scaled."""
+        J = self._model[0][:, self.parameters.free]
+        n = J.shape[1]
+        norms = np.linalg.norm(J, axis=0)
+        scale = np.where(norms > 0, norms, 1.0)
+        if not np.isfinite(J).all():  # nothing is known, not even what is open
+            return np.full(n, np.nan), np.eye(n), np.ones(n, bool), scale
+        _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < n)
+        s = np.concatenate([s, np.zeros(n - len(s))])
+        return s, vt, s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0), scale
+
+    @cached_property
     def covariance(self) -> Any:
         """Of the parameters: zero for fixed ones, infinite where the data leave them open."""
         free = np.flatnonzero(self.parameters.free)
-        J = self._model[0][:, free]
         full = np.zeros((self.vector.size, self.vector.size))
-        if not np.isfinite(J).all():
+        s, vt, kept, scale = self._singular_values
+        if np.isnan(s).any() or (self.degrees_of_freedom <= 0 and not self.absolute_sigma):
             full[np.ix_(free, free)] = np.inf
             return full
-        norms = np.linalg.norm(J, axis=0)
-        scale = np.where(norms > 0, norms, 1.0)
-        _, s, vt = np.linalg.svd(J / scale, full_matrices=len(J) < len(free))
-        s = np.concatenate([s, np.zeros(len(free) - len(s))])
-        kept = s > np.finfo(float).eps * max(J.shape) * s.max(initial=0.0)
         rows = vt[kept] / s[kept, None]
-        inner = self._scale * (rows.T @ rows) if kept.any() else np.zeros((len(free),) * 2)
-        inner = inner / np.outer(scale, scale)
-        left = (np.abs(vt[~kept]) > 1e-6).any(axis=0)  # seen from no residual
+        inner = self._scale * (rows.T @ rows) / np.outer(scale, scale)
+        left = self._open
         inner[left, :] = inner[:, left] = np.inf
         full[np.ix_(free, free)] = inner
         return full
+
+    @property
+    def _open(self) -> Any:
+        """Which of the free parameters a change that no residual sees may move."""
+        _, vt, kept, _ = self._singular_values
+        return (np.abs(vt[~kept]) > SEEN).any(axis=0)
+
+    @property
+    def undetermined(self) -> list[dict[str, float]]:
+        """Directions in which the parameters can move and no residual changes, as they stand.
+
+        As few parameters as may be in each, by Gauss-Jordan elimination; the first has 1.
+        """
+        _, vt, kept, scale = self._singular_values
+        basis = vt[~kept].copy()
+        for done in range(len(basis)):
+            rest = np.abs(basis[done:])
+            row, column = np.unravel_index(np.argmax(rest), rest.shape)
+            basis[[done, done + row]] = basis[[done + row, done]]
+            basis[done] /= basis[done, column]
+            others = np.arange(len(basis)) != done
+            basis[others] -= np.outer(basis[others, column], basis[done])
+        names = [self.names[i] for i in np.flatnonzero(self.parameters.free)]
+        found = []
+        for v in basis:
+            moved = np.flatnonzero(np.abs(v) > SEEN)
+            steps = v[moved] / scale[moved]
+            steps /= steps[0]
+            found.append(dict(zip([names[i] for i in moved], steps.tolist(), strict=True)))
+        return found
 
     @cached_property
     def _errors(self) -> Any:

@@ -97,7 +97,7 @@ def _columns(x: Any, r: Any, leaf: int) -> list[Curve]:
     found = []
     for k in range(r.shape[1 - along]):
         of = functools.partial(np.take, indices=k, axis=1 - along)
-        found.append(Curve(x, of(r), leaf, of, f"[{k}]" if along else f"[:, {k}]"))
+        found.append(Curve(x, of(r), leaf, of, f"row {k + 1}" if along else f"column {k + 1}"))
     return found
 
 
@@ -153,14 +153,16 @@ def _draw_model(axes: Any, fit: Any, curves: list[Curve], t: float) -> None:
 
 def _draw_values(axes: Any, fit: Any, curves: list[Curve]) -> None:
     """The model at the data, where nothing says what lies between."""
-    values = tree.flatten(fit.predict(fit.xdata))[0]
+    values = fit.data.sets(fit.predict(fit.xdata))
     for k, curve in enumerate(curves):
         y = np.broadcast_to(values[curve.leaf], fit.data.leaves[curve.leaf].shape)
         axes.plot(curve.x, curve.of(y).real, "-", color=f"C{k}", zorder=3, label=_name(fit, curve))
 
 
 def _name(fit: Any, curve: Curve) -> str:
-    return str(fit.title + tree.leaf_paths(fit.data.structure)[curve.leaf] + curve.suffix)
+    """What a legend calls a curve: its data set, or the model where there is one curve."""
+    said = [name for name in (fit.data.names[curve.leaf], curve.suffix) if name]
+    return ", ".join(said) if said else str(fit.title)
 
 
 def _evaluated(
@@ -169,7 +171,7 @@ def _evaluated(
     """The model and half of its band at xdata, in the shapes of the data sets or in others."""
     shapes = shapes or [y.shape for y in fit.data.leaves]
     values, errors = (
-        [np.broadcast_to(v, s) for v, s in zip(tree.flatten(said)[0], shapes, strict=True)]
+        [np.broadcast_to(v, s) for v, s in zip(fit.data.sets(said), shapes, strict=True)]
         for said in (fit.predict(xdata), fit.prediction_errors(xdata))
     )
     return values, [t * error for error in errors]

@@ -11,7 +11,9 @@ MOST, STRONGEST = 60, 20
 
 def rounded(value: float, error: float) -> tuple[str, str]:
     """A value to as many digits as its error has meaning for, and the error to two or three."""
-    if not (np.isfinite(error) and error > 0 and np.isfinite(value)):
+    if np.isfinite(value) and not np.isfinite(error):
+        return f"{value:.6g}", "?"
+    if not (error > 0 and np.isfinite(value)):
         return f"{value:.6g}", f"{error:.3g}"
     places = 1 - int(np.floor(np.log10(error)))
     if abs(value) >= 1e6 or 0 < max(abs(value), error) < 1e-3:
@@ -42,20 +44,45 @@ def statistics(fit: Any) -> list[tuple[str, str]]:
 def remarks(fit: Any) -> list[str]:
     """For each parameter what makes it special."""
     lower, upper = fit.bounds
+    open_ = {name for direction in fit.undetermined for name in direction}
     found = []
-    for i, (_, value, error) in enumerate(fit.rows()):
+    for i, (name, value, error) in enumerate(fit.rows()):
         words = []
         if not fit.parameters.free[i]:
             words.append("fixed")
         elif value in (lower[i], upper[i]):
             words.append("at its bound")
+        elif name in open_:
+            words.append("undetermined")
         elif not np.isfinite(error):
-            words.append("not determined by the data")
+            few = fit.degrees_of_freedom <= 0
+            words.append("no observations are left to tell its error" if few else "error unknown")
         elif error and abs(error) < 10 * abs(value):
             words.append(f"{abs(error / value):.2%}")
         if fit.parameters.free[i] and (np.isfinite(lower[i]) or np.isfinite(upper[i])):
             words.append(f"in [{lower[i]:g}, {upper[i]:g}]")
         found.append(", ".join(words))
+    return found
+
+
+def openings(fit: Any) -> list[str]:
+    """Sentences on what the data do not determine, with what to do."""
+    directions = fit.undetermined
+    found = []
+    for direction in directions[:STRONGEST]:
+        names = list(direction)
+        if len(names) == 1:
+            found.append(f"{names[0]}: no residual depends on it")
+        else:
+            moves = ", ".join(f"{name} by {move:.4g}" for name, move in direction.items())
+            found.append(
+                f"{' and '.join(names)}: no residual changes if they move together, {moves}"
+            )
+    if len(directions) > STRONGEST:
+        found.append(f"... and {len(directions) - STRONGEST} more")
+    if found:
+        one = next(iter(directions[0]))
+        found.append(f"Fix one parameter of each, fixed={[one]!r}, or write a model without it.")
     return found
 
 
@@ -87,7 +114,10 @@ def text(fit: Any, correlations: float) -> str:
         )
     if len(fit.names) > MOST:
         lines.append(f"  ... and {len(fit.names) - MOST} more")
-    else:
+    left = openings(fit)
+    if left:
+        lines += ["", "Undetermined", *[f"  {line}" for line in left]]
+    if len(fit.names) <= MOST:
         found = pairs(fit, correlations)
         if found:
             lines += ["", f"Correlations (of {correlations:g} and more)"]
@@ -114,7 +144,8 @@ def html(fit: Any) -> str:
         f"<tr><th>{escape(label)}</th><td>{escape(value)}</td></tr>"
         for label, value in statistics(fit)
     )
+    left = "".join(f"<tr><td>{escape(line)}</td></tr>" for line in openings(fit))
     return (
         f"<details open><summary>Fit of {escape(fit.title)}</summary>"
-        f"<table>{parameters}</table><table>{said}</table></details>"
+        f"<table>{parameters}</table><table>{left}</table><table>{said}</table></details>"
     )

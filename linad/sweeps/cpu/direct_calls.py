@@ -21,7 +21,7 @@ from numba import njit
 from numba.core import types
 from numpy._core import _ufunc_config
 
-from linad.core.error_state import INITIAL
+from linad.core.error_state import INITIAL, quiet_state
 from linad.core.machine_code import kept
 from linad.core.settings import changed, current
 from linad.sweeps.cpu.engine import IN_ROWS
@@ -53,13 +53,14 @@ SLOT, LIST_LENGTH, VALUE, KIND = HEADER, HEADER, HEADER, HEADER - 8
 
 Python's and NumPy's numbers are structs of the header and the value."""
 
-# Words of an entry: C functions, objects of the process, and what is the program's own: a word to
-# write into, whether it is in use, the plan of its results, its header, the function that looks
-# outside or 0, the recipe of a container or 0, how many arguments there are; and for each 0 or an
-# array that a number is put into, and the types of such numbers.
+# Words of an entry: C functions, objects of the process, among them the error states that it is
+# for, and what is the program's own: a word to write into, whether it is in use, the plan of its
+# results, its header, the function that looks outside or 0, the recipe of a container or 0, how
+# many arguments there are; and for each 0 or an array that a number is put into, and the types of
+# such numbers.
 LOOK_UP, CALL, ASK, CONTEXT_VALUE, HOLD, DROP = range(0, 48, 8)
-NAME, CONTEXT, STATE, CHANGED, CURRENT, CHOSEN, NONE = range(48, 104, 8)
-FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, RECIPE, COUNT, ARGUMENTS = range(104, 168, 8)
+NAME, CONTEXT, STATE, OTHER_STATE, CHANGED, CURRENT, CHOSEN, NONE = range(48, 112, 8)
+FOUND, BUSY, PLAN, PROGRAM, OUTSIDE, RECIPE, COUNT, ARGUMENTS = range(112, 176, 8)
 
 TP_CALL, MAY_HAVE_SUBCLASSES = 50, 1 << 10
 """Numbers of Python's stable interface: of the slot, and of a flag."""
@@ -76,7 +77,7 @@ def _fits(w, args):
     call_c(word(w + CONTEXT_VALUE), (word(w + CONTEXT), 0, w + FOUND))
     state = word(w + FOUND)
     call_c(word(w + DROP), (state,))
-    if state != word(w + STATE):
+    if state != word(w + STATE) and state != word(w + OTHER_STATE):
         return False
     for k in range(word(w + COUNT)):
         at = w + ARGUMENTS + 24 * k
@@ -176,9 +177,9 @@ def entry(
     functions += [python.PyContextVar_Get, python.Py_IncRef, python.Py_DecRef]
     words = [address_of_c(f) for f in functions]
     context = _ufunc_config._extobj_contextvar  # type: ignore[attr-defined]  # not in its stub
-    words += [id(METHOD), id(context), id(INITIAL), id(changed)]
-    chosen = current()
-    words += [id(current), id(chosen), id(None)]
+    chosen, quiet = current(), quiet_state()
+    words += [id(METHOD), id(context), id(INITIAL), id(quiet)]
+    words += [id(changed), id(current), id(chosen), id(None)]
     boxes = [_number(np.dtype(kinds[0])) if kinds else None for kinds in numbers]
     if plan is None:
         words += [0, 0, 0, 0, 0, 0, -1]
@@ -188,7 +189,7 @@ def entry(
         words += [recipe.words.ctypes.data if recipe is not None else 0, len(numbers)]
     for kinds, box in zip(numbers, boxes, strict=True):
         words += [0, 0, 0] if box is None else [box.ctypes.data, id(kinds[0]), id(kinds[-1])]
-    return np.array(words, np.int64), plan, workspace, outside, boxes, recipe, chosen
+    return np.array(words, np.int64), plan, workspace, outside, boxes, recipe, chosen, quiet
 
 
 NO_ENTRY = entry()

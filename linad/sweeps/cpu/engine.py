@@ -39,8 +39,6 @@ ALIGNED = 0x0100
 IN_ROWS, IN_COLUMNS = 0x0001 | ALIGNED, 0x0002 | ALIGNED
 """Flags of the arrays of a caller's: order C, or F."""
 
-WRITEABLE = 0x0400
-
 
 AXES, SHAPE = 16, 24
 """Bytes from what a header has of an array to how many axes it has, and to its shape."""

@@ -33,7 +33,6 @@ from linad.core.private_folders import (
 )
 from linad.core.settings import settings
 from linad.sweeps.cpu import (
-    any_order,
     array_marks,
     atomic,
     complex_numbers as complexes,
@@ -44,6 +43,7 @@ from linad.sweeps.cpu import (
     kernel_numbers,
     kernel_statements,
     kernel_variables,
+    loop_hints,
     native,
     number_pairs as numbers,
     object_code,
@@ -65,7 +65,7 @@ WRITTEN_WITH = (
     kernel_numbers,
     kernel_functions,
     kernel_arrays,
-    any_order,
+    loop_hints,
     array_marks,
     object_code,
     native,
@@ -180,7 +180,7 @@ NAMESPACE: dict[str, Any] = {
     "set_shared_word": atomic.set_shared_word,
     "check_divisions": native.check_divisions,
     "grown": kernel_arrays.grown,
-    "any_order": any_order.any_order,
+    "any_order": loop_hints.any_order,
     **kernel_arrays.MAKERS,
     "math": math,
     "accumulate": native.accumulate,

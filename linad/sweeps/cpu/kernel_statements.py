@@ -7,11 +7,16 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from linad.sweeps.cpu.any_order import any_order, mark_loop
 from linad.sweeps.cpu.kernel_arrays import Array
 from linad.sweeps.cpu.kernel_expressions import Expressions
 from linad.sweeps.cpu.kernel_numbers import INT64, Number
 from linad.sweeps.cpu.kernel_stops import RAISED
+from linad.sweeps.cpu.loop_hints import (
+    any_order,
+    chain_of_polynomials,
+    mark_in_any_order,
+    mark_one_vector,
+)
 
 
 class Loop:
@@ -149,8 +154,11 @@ class Scope(Expressions):
             builder.assume(builder.icmp_signed(sign, counter, high))
         self._assign_to(statement.target, Number(counter, types.int64))
         self._body(statement.body, Loop(following, after))
+        jump = following.terminator
         if free:
-            mark_loop(builder.module, following.terminator, builder.function.blocks[known:])
+            mark_in_any_order(builder.module, jump, builder.function.blocks[known:])
+        elif chain_of_polynomials(statement.body) == 1:
+            mark_one_vector(builder.module, jump)
 
     def _body(self, statements: Sequence[ast.stmt], loop: Loop) -> None:
         """Write what a loop repeats, and go on after it."""

@@ -37,13 +37,13 @@ def names_set_once(tree: ast.FunctionDef) -> set[str]:
                 reads[node.id].append(node)
     found = {a.arg for a in tree.args.args if count[a.arg] == 1}
     for block, names in _blocks(tree):
-        once = [(name, end) for name, end in names if count[name] == 1]
+        once = [(name, set_at) for name, set_at in names if count[name] == 1]
         if once:
-            inside = {id(node) for statement in block for node in ast.walk(statement)}
+            end: Any = block[-1].end_lineno, block[-1].end_col_offset
             found |= {
                 name
-                for name, end in once
-                if all([id(r) in inside and end <= (r.lineno, r.col_offset) for r in reads[name]])
+                for name, set_at in once
+                if all([set_at <= (r.lineno, r.col_offset) < end for r in reads[name]])
             }
     return found
 
@@ -53,7 +53,7 @@ def _blocks(tree: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], list[tuple[
     for node in ast.walk(tree):
         for part in ("body", "orelse"):
             block = getattr(node, part, None)
-            if not isinstance(block, list):
+            if not isinstance(block, list) or not block:
                 continue
             setting: list[tuple[ast.expr, ast.AST]] = [
                 (s.targets[0], s) for s in block if isinstance(s, ast.Assign)

@@ -15,9 +15,15 @@ from numba.core.registry import cpu_target
 from linad.sweeps.cpu.kernel_arrays import name_allocator
 
 LEVEL = 3
-
 RELOCATION = {"x86": "static", "ppc": "pic"}
 """How addresses are written, by the first letters of the target, as in Numba's own code."""
+
+THROUGH_TABLE = """
+!llvm.module.flags = !{!1000000}
+!1000000 = !{i32 7, !"RtLibUseGOT", i32 1}
+"""
+"""Says that functions of libraries that LLVM itself decides to call are called as `_call_far` has
+the others called."""
 
 
 FULL_WIDTH = "+avx512vbmi2"
@@ -40,6 +46,20 @@ def processor() -> tuple[str, str, str]:
 
 
 @functools.cache
+def is_near() -> bool:
+    """Whether a kernel reaches its constants by distances of 32 bits.
+
+    They are operands of arithmetic then. By an address of 64 bits each takes two instructions and
+    a register; a loop that calls two polynomials has no registers left for addresses, and writes
+    them anew in each turn: a third of its instructions. Code and constants must lie together,
+    which llvmlite's own memory manager sees to, and functions of libraries, which lie anywhere, be
+    called through a table beside the code.
+    """
+    triple = processor()[0]
+    return triple.startswith("x86_64") and "linux" in triple
+
+
+@functools.cache
 def _machine() -> Any:
     triple, name, features = processor()
     target = llvm.Target.from_triple(triple)
@@ -47,8 +67,8 @@ def _machine() -> Any:
         cpu=name,
         features=features,
         opt=LEVEL,
-        reloc=RELOCATION.get(target.name[:3], "default"),
-        codemodel="jitdefault",
+        reloc="pic" if is_near() else RELOCATION.get(target.name[:3], "default"),
+        codemodel="small" if is_near() else "jitdefault",
         jit=True,
     )
 
@@ -58,23 +78,41 @@ def _engine() -> Any:
     """What loads code into memory. It lives as long as the process, as programs do."""
     name_allocator()
     empty = llvm.parse_assembly(f'target triple = "{processor()[0]}"')
-    lmm = config.USE_LLVMLITE_MEMORY_MANAGER
+    lmm = is_near() or config.USE_LLVMLITE_MEMORY_MANAGER
     return llvm.create_mcjit_compiler(empty, _machine(), use_lmm=lmm)
 
 
-def compiled(text: str) -> bytes:
-    """Machine code, as an object file, of the text of a module."""
-    machine = _machine()
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = processor()[0], str(machine.target_data)
+def _call_far(module: Any) -> None:
+    """Have functions of libraries called by addresses that stand in a table."""
+    for function in module.functions:
+        if function.is_declaration and not function.name.startswith("llvm."):
+            function.add_function_attribute("nonlazybind")
+
+
+def optimised(text: str) -> Any:
+    """The text of a module, read and optimised."""
+    module = llvm.parse_assembly(text + THROUGH_TABLE if is_near() else text)
+    module.triple, module.data_layout = processor()[0], str(_machine().target_data)
     module.verify()
     options = llvm.create_pipeline_tuning_options(LEVEL)
     # Statements side by side, packed into vectors, make long scalar loops half as slow again.
     options.loop_vectorization = bool(config.LOOP_VECTORIZE)
     options.slp_vectorization = bool(config.SLP_VECTORIZE)
-    passes = llvm.create_pass_builder(machine, options)
+    passes = llvm.create_pass_builder(_machine(), options)
     passes.getModulePassManager().run(module, passes)
-    return bytes(machine.emit_object(module))
+    if is_near():
+        _call_far(module)
+    return module
+
+
+def compiled(text: str) -> bytes:
+    """Machine code, as an object file, of the text of a module."""
+    return bytes(_machine().emit_object(optimised(text)))
+
+
+def assembly(text: str) -> str:
+    """The same for people, and for tests."""
+    return str(_machine().emit_assembly(optimised(text)))
 
 
 def loaded(code: bytes, name: str) -> int:

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +28,12 @@ Wanted = tuple[str, bool]
 
 MANY = 60
 """New kernels from which another process is worth its start; and for each one more."""
+
+AGAIN = 15.0
+"""Seconds until the next line at the earliest."""
+
+BETWEEN = 2.0
+"""Seconds without compiling, after which it is another wait."""
 
 LONGEST = 60.0
 """Seconds that are waited for a kernel of another process."""
@@ -67,22 +74,35 @@ def addresses_of(wanted: Sequence[Wanted], name: str) -> list[int]:
 
 
 class Announcement:
-    """Says once that compiling takes longer than one waits in silence."""
+    """Says that compiling takes longer than one waits in silence, and seldom again.
+
+    A call may need several programs, one after the other. They are one wait to who called.
+    """
+
+    patience = Patience()
+    ended = float("-inf")
+    compiled = 0
 
     def __init__(self, name: str, count: int) -> None:
         self.name, self.count = name, count
-        self.patience = Patience()
+        if count and time.perf_counter() - Announcement.ended > BETWEEN:
+            Announcement.patience, Announcement.compiled = Patience(), 0
 
     def after(self, done: int) -> None:
         """Take note of kernels that are compiled, or being compiled."""
-        seconds = self.patience.spent()
+        Announcement.ended = time.perf_counter()
+        Announcement.compiled += 1
+        seconds = Announcement.patience.spent()
         if seconds is None or done == self.count:
             return
         folder = cache.folder()
-        kept = "" if folder is None else f"; they are kept in {folder}"
-        self.patience.say(
-            f"compiling {self.name}: {done} of {self.count} kernels in {seconds:.0f} s{kept}"
+        kept = "" if folder is None else f"; they are kept in {folder} for the next time"
+        left = seconds / Announcement.compiled * (self.count - done)
+        Announcement.patience.say(
+            f"compiling for {seconds:.0f} s: {self.name}, {done} of {self.count} kernels, about "
+            f"{max(left, 1):.0f} s to go{kept}"
         )
+        Announcement.patience.again(max(AGAIN, 4 * seconds))
 
 
 def _started(missing: list[Wanted], shared: "deque[Wanted]") -> list["Helper"]:

@@ -31,11 +31,14 @@ UNIT, MOST_ROWS = 64, 4096
 """Rows of a tile are a multiple of the one, and no more than the other. Loops take 64 entries at
 once at most; what is left over takes as long."""
 
-TILE_BYTES = 1 << 20
+TILE_BYTES = 1 << 19
 """What a tile may store and read: half of a cache of the second level."""
 
+FEW_ROWS = 128
+"""Shorter tiles may take twice as much, up to so many rows: their loops are too short for it."""
+
 LARGE = 4 << 20
-"""Bytes that a group has to spare memory: twice such a cache."""
+"""Bytes that a group has to spare memory: four times such a cache."""
 
 EQUATIONS = 1000
 """Most equations of a group: it is planned three times."""
@@ -67,6 +70,12 @@ def tiles_of(group: Group, target: Target, chosen: Settings) -> Tiles | None:
     return Tiles(group, tiling, (whole, last))
 
 
+def rows_that_fit(size: int) -> int:
+    """Rows of a tile where `UNIT` rows take so many bytes; 0 where these do not fit."""
+    rows = TILE_BYTES * UNIT // max(size, 1)
+    return min(max(rows, min(2 * rows, FEW_ROWS)), MOST_ROWS) // UNIT * UNIT
+
+
 def length_of(group: Group, target: Target, chosen: Settings) -> int:
     """How many rows a tile of a group has, 0 where tiles do not pay.
 
@@ -83,7 +92,7 @@ def length_of(group: Group, target: Target, chosen: Settings) -> int:
         return 0  # a part runs in NumPy
     read = [p.buffer for p, k in zip(trial.inputs, group.along, strict=True) if k is not None]
     needed = trial.arena_size + sum([b.size for b in read])
-    length = min(TILE_BYTES * UNIT // max(needed, 1), MOST_ROWS) // UNIT * UNIT
+    length = rows_that_fit(needed)
     if not length:
         return 0
     plain = Lowering(body, target, chosen)  # what would go through memory without tiles

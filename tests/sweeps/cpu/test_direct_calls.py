@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import linad
+from linad.core.collection_pause import collection_paused
 from linad.jit.jitted import Jitted
 from linad.sweeps.cpu import made_results
 from linad.sweeps.cpu.direct_calls import NO_ENTRY
@@ -28,11 +29,14 @@ def scaled(x, t):
 def calls_of_python(f, *args):
     """Names of the functions in Python that a call runs."""
     seen = []
-    sys.setprofile(lambda frame, event, _: event == "call" and seen.append(frame.f_code.co_name))
-    try:
-        f(*args)
-    finally:
-        sys.setprofile(None)
+    with collection_paused():  # what other tests left behind has finalizers in Python
+        sys.setprofile(
+            lambda frame, event, _: event == "call" and seen.append(frame.f_code.co_name)
+        )
+        try:
+            f(*args)
+        finally:
+            sys.setprofile(None)
     return [name for name in seen if name not in ("calls_of_python", "<lambda>")]
 
 
@@ -146,6 +150,18 @@ def test_error_states_and_settings_count():
         assert calls_of_python(jitted, x) != []
         jitted(x)
         assert calls_of_python(jitted, x) == []
+
+
+def test_a_program_that_sets_the_error_state_for_good():
+    x = np.ones(2)
+    with np.errstate():
+        np.seterr(all="ignore")
+        jitted = direct(lambda x: 1.0 / x, x)
+        assert calls_of_python(jitted, x) == []
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            jitted(np.zeros(2))
+        assert calls_of_python(jitted, x) == []
+    assert calls_of_python(jitted, x) == []
 
 
 def test_keywords_and_wrong_numbers_of_arguments():

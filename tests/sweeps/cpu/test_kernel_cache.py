@@ -92,6 +92,7 @@ class TestSharing:
         assert run(folder)[:2] == (0, warm[1])
         assert not list(folder.glob("*.tmp"))
 
+    @pytest.mark.rest
     def test_only_the_user_can_look(self, warm):
         if hasattr(os, "getuid"):
             assert warm[0].stat().st_mode & 0o777 == 0o700

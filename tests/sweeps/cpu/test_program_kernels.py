@@ -39,6 +39,7 @@ def script(path, text):
 
 
 class TestHelper:
+    @pytest.mark.rest
     def test_compiles_into_the_folder(self, folder):
         kernels = wanted(11, 12)
         shared = deque(kernels)
@@ -97,6 +98,10 @@ class TestHelper:
 
 
 class TestAnnouncement:
+    @pytest.fixture(autouse=True)
+    def nothing_before(self, monkeypatch):
+        monkeypatch.setattr(program_kernels.Announcement, "ended", float("-inf"))
+
     @pytest.mark.parametrize("progress", [True, False])
     def test_is_made_once(self, folder, capsys, monkeypatch, progress):
         monkeypatch.setattr(patience, "SECONDS", 0.0)
@@ -104,8 +109,19 @@ class TestAnnouncement:
             addresses_of(wanted(41, 42, 43), "model")
         said = capsys.readouterr().err
         assert said.count("\n") == progress
-        assert ("linad: compiling model: 1 of 3 kernels in" in said) is progress
+        assert ("linad: compiling for 0 s: model, 1 of 3 kernels, about" in said) is progress
         assert (str(folder) in said) is progress
+
+    def test_programs_of_one_call_are_one_wait(self, folder, capsys, monkeypatch):
+        with linad.config(progress=True):
+            monkeypatch.setattr(patience, "SECONDS", 1e9)
+            addresses_of(wanted(61, 62), "first")
+            monkeypatch.setattr(patience, "SECONDS", 0.0)  # for a wait that begins from here on
+            addresses_of(wanted(63, 64), "second")
+            assert capsys.readouterr().err == ""
+            monkeypatch.setattr(program_kernels, "BETWEEN", 0.0)
+            addresses_of(wanted(65, 66), "third")
+        assert capsys.readouterr().err.startswith("linad: compiling for 0 s: third, 1 of 2")
 
     def test_what_is_there_needs_none(self, folder, capsys, monkeypatch):
         with linad.config(progress=True):

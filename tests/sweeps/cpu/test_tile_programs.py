@@ -254,3 +254,12 @@ def test_a_tile_that_numpy_has_to_run_is_left_to_it():
 
     with kernels_in_python():
         check(f, arguments(9), 4)
+
+
+@pytest.mark.parametrize(
+    "row, rows",
+    [(4, 4096), (1024, 512), (4096, 128), (6000, 128), (8192, 128), (8200, 64), (16400, 0)],
+)
+def test_rows_of_a_tile(row, rows):
+    """Half of a megabyte, and up to a megabyte for no more than 128 rows."""
+    assert tile_programs.rows_that_fit(row * tile_programs.UNIT) == rows

@@ -1,0 +1,212 @@
+"""The data of a fit: one set of observations or several, and how well each is known."""
+
+import numbers
+from typing import Any
+
+import numpy as np
+import optree
+import scipy.linalg
+
+from linad.core import tree
+from linad.core.options import is_number
+from linad.core.shapes import name_of
+from linad.errors import ArgumentError, OptionError, ShapeError
+
+
+class Data:
+    """Observations and their weights.
+
+    Parameters
+    ----------
+    f : callable
+        The model, for messages.
+    xdata, ydata, sigma, weights, check_finite
+        As of `curve_fit`.
+
+    Attributes
+    ----------
+    leaves, weights : list of ndarray
+        One each data set.
+    names : list of str
+        Of the data sets, as their container has them; one that is alone has none.
+    """
+
+    def __init__(
+        self, f: Any, xdata: Any, ydata: Any, sigma: Any, weights: Any, check_finite: bool
+    ) -> None:
+        self.f, self.x_shape = f, getattr(xdata, "shape", None)
+        self.container = as_arrays(ydata, foreign=True)
+        leaves, self.structure = tree.flatten(self.container)
+        self.leaves = [np.asarray(leaf) for leaf in leaves]
+        self.names = [_set_name(path) for path in tree.leaf_paths(self.structure)]
+        if not sum(y.size for y in self.leaves):
+            raise ArgumentError("curve_fit: ydata holds no numbers")
+        if any(y.dtype.kind not in "biufc" for y in self.leaves):
+            raise ArgumentError(
+                f"curve_fit: ydata must hold numbers, got {[str(y.dtype) for y in self.leaves]}"
+            )
+        if check_finite:
+            _require_finite("ydata", self.leaves)
+            _require_finite("xdata", tree.flatten(xdata)[0])
+        if sigma is not None and weights is not None:
+            raise OptionError("curve_fit: sigma and weights say the same; give one of them")
+        self.whiten: Any = None
+        self.weights = [np.float64(1.0) for _ in self.leaves]
+        self.weighted = sigma is not None or weights is not None
+        if sigma is not None and tree.is_leaf(self.structure) and np.ndim(sigma) == 2:
+            self._take_covariance(np.asarray(sigma, float))
+        elif sigma is not None:
+            sigmas = self._for_each_set("sigma", sigma)
+            if not all((s > 0).all() for s in sigmas):
+                raise OptionError("curve_fit: sigma must be positive everywhere")
+            self.weights = [1.0 / s for s in sigmas]
+        elif weights is not None:
+            self.weights = self._for_each_set("weights", weights)
+
+    def _take_covariance(self, sigma: Any) -> None:
+        (y,) = self.leaves
+        if y.ndim != 1:
+            if sigma.shape != y.shape:
+                raise OptionError(f"curve_fit: sigma must have shape {y.shape}, got {sigma.shape}")
+            self.weights = [1.0 / sigma]
+            return
+        if sigma.shape != (y.size, y.size):
+            raise OptionError(
+                f"curve_fit: sigma must have shape {y.shape} or {(y.size, y.size)}, got "
+                f"{sigma.shape}"
+            )
+        try:
+            factor = scipy.linalg.cholesky(sigma, lower=True)
+        except np.linalg.LinAlgError as error:
+            raise OptionError(
+                "curve_fit: a matrix given as sigma must be positive definite"
+            ) from error
+        self.whiten = scipy.linalg.solve_triangular(factor, np.eye(y.size), lower=True)
+
+    def _for_each_set(self, option: str, given: Any) -> list[Any]:
+        """Numbers or arrays, one each data set, of what may be one number for all."""
+        held = as_arrays(given, foreign=True, keep=not tree.is_leaf(self.structure))
+        if is_number(held):
+            values = [held for _ in self.leaves]
+        elif tree.is_leaf(self.structure):
+            values = [held]
+        else:
+            try:
+                values = optree.broadcast_prefix(
+                    self._as_container(held), self.container, namespace=tree.NAMESPACE
+                )
+            except ValueError:
+                raise self._mismatch(option, held) from None
+        for value, y, name in zip(values, self.leaves, self.names, strict=True):
+            if np.ndim(value) and np.shape(value) != y.shape:
+                whole = f" of {name}" if name else ""
+                raise OptionError(
+                    f"curve_fit: {option}{whole} must have the shape {y.shape} of ydata, or be a "
+                    f"number; got {np.shape(value)}"
+                )
+        arrays = [np.asarray(v, float) for v in values]
+        _require_finite(option, arrays)
+        return arrays
+
+    def _as_container(self, given: Any) -> Any:
+        """A sequence of as many parts as there are data sets, in the form of theirs."""
+        kind = type(self.container)
+        if isinstance(given, np.ndarray):
+            # An array as long as the data sets are might be meant for each of their points.
+            if any(given.shape == y.shape for y in self.leaves) or given.ndim == 0:
+                raise ValueError("an array, where there are several data sets")
+            given = list(given)
+        if kind not in (list, tuple) or type(given) not in (list, tuple):
+            return given
+        if len(given) != len(self.container):
+            raise ValueError("not one for each data set")
+        return kind(given)
+
+    def _mismatch(self, option: str, given: Any) -> OptionError:
+        sets = ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
+        came = (
+            f"an array of shape {given.shape}"
+            if isinstance(given, np.ndarray)
+            else tree.describe(tree.flatten(given)[1])
+        )
+        return OptionError(
+            f"curve_fit: {option} must be a number, or a container like ydata with a number or an "
+            f"array for each data set ({sets}): {tree.describe(self.structure)}; got {came}"
+        )
+
+    def sets(self, predicted: Any) -> list[Any]:
+        """What a model returns, one part each data set.
+
+        Raises
+        ------
+        TreeError
+            If it returns something of another form.
+        """
+        if tree.is_leaf(self.structure):
+            return [predicted]
+        kind, count = type(self.container), len(self.leaves)
+        if kind in (list, tuple) and type(predicted) in (list, tuple):
+            predicted = kind(predicted)
+        elif kind in (list, tuple) and np.ndim(predicted) and len(predicted) == count:
+            predicted = kind(predicted[i] for i in range(count))
+        return tree.flatten_like(
+            predicted, self.structure, f"curve_fit: what {name_of(self.f)} returns"
+        )
+
+    def residual(self, predicted: Any) -> Any:
+        """(prediction - data) / sigma, in the form of the data."""
+        parts = []
+        sets = zip(self.sets(predicted), self.leaves, self.weights, self.names, strict=True)
+        for value, y, weight, name in sets:
+            shape = np.shape(value)
+            if shape not in ((), y.shape):
+                whole = f" for {name}" if name else ""
+                if shape == self.x_shape and y.ndim and shape[0] != len(y) and not whole:
+                    raise ShapeError(
+                        f"curve_fit: xdata has the shape {shape} and ydata {y.shape}; give as many "
+                        f"of the one as of the other"
+                    )
+                raise ShapeError(
+                    f"curve_fit: {name_of(self.f)} must return the shape {y.shape} of ydata"
+                    f"{whole}, it returned {shape}"
+                )
+            difference = value - y
+            if self.whiten is not None:
+                parts.append(self.whiten @ difference)
+            else:
+                parts.append(weight * difference if self.weighted else difference)
+        return parts[0] if tree.is_leaf(self.structure) else tree.unflatten(self.structure, parts)
+
+
+def as_arrays(data: Any, foreign: bool = False, keep: bool = False) -> Any:
+    """A container with lists of numbers as arrays, and tables of pandas' kind if ``foreign``.
+
+    With ``keep`` the outermost list stays one: it has a number for each data set.
+    """
+    if foreign and hasattr(data, "to_numpy"):
+        return data.to_numpy()
+    if type(data) is dict:
+        return {key: as_arrays(value, foreign) for key, value in data.items()}
+    if type(data) not in (list, tuple):
+        return data
+    if all(isinstance(part, numbers.Complex) for part in data):
+        return data if keep else np.asarray(data)
+    return type(data)(as_arrays(part, foreign) for part in data)
+
+
+def _set_name(path: str) -> str:
+    """A data set as a reader would call it: by its keys, or by its number."""
+    if not path:
+        return ""
+    keys = [part.strip("'\"") for part in path.strip("[].").replace("].", "][").split("][")]
+    return ", ".join(f"data set {int(key) + 1}" if key.isdigit() else key for key in keys)
+
+
+def _require_finite(option: str, arrays: Any) -> None:
+    for array in arrays:
+        values = np.asarray(array)
+        if values.dtype.kind in "fc" and not np.isfinite(values).all():
+            bad = int(np.count_nonzero(~np.isfinite(values)))
+            raise ArgumentError(
+                f"curve_fit: {option} holds {bad} infinities or NaNs; leave these points out"
+            )
