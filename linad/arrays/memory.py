@@ -52,7 +52,7 @@ def escape(
             if self.dtype.kind in "biu":
                 return exact(self.decided, *args, **kwargs)
             if sys._getframe(1).f_globals.get("__name__") == "logging":
-                return exact(self._printed(), *args, **kwargs)
+                return exact(self.printed(), *args, **kwargs)
             _refuse_as_numpy(self, exact, args, kwargs)
         return refuse(self, how, remedy, by_caller, kind)
 

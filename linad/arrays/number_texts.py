@@ -57,7 +57,7 @@ class NumberText(str):
 
 def text_of(x: Any, write: Callable[[Any], str]) -> str:
     """The text of a traced value; that of a number knows it."""
-    value = x._printed()
+    value = x.printed()
     if x.ndim or x.dtype.kind != "f":
         return write(value)
     return NumberText(x, value, write)

@@ -369,7 +369,7 @@ class Tracer(Arithmetic):
 
     def __repr__(self) -> str:
         if any([trace.records for trace in self._traces()]):
-            return repr(self._printed())  # it may be a result, or a key
+            return repr(self.printed())  # it may be a result, or a key
         return f"Tracer({self.concrete!r}, level={self._trace.level})"
 
     def __str__(self) -> str:
@@ -387,7 +387,7 @@ class Tracer(Arithmetic):
             value = value._value
         return found
 
-    def _printed(self) -> Any:
+    def printed(self) -> Any:
         """The value for a text. That of an integer, a key perhaps, counts as a decision."""
         if self.dtype.kind in "biu":
             return self.decided
