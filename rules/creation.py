@@ -228,7 +228,7 @@ def _answer(numpy_function: Callable[..., Any]) -> None:
 
 
 def _printed(x: Any) -> Any:
-    return x._printed() if isinstance(x, Traced) else x
+    return x.printed() if isinstance(x, Traced) else x
 
 
 def _placed(x: Any) -> Any:

@@ -57,7 +57,8 @@ def read_in_functions(module):
     calls then included.
     """
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
-    calls = [node.value for node in tree.body if isinstance(node, ast.Expr)]
+    repeated = [node for loop in tree.body if isinstance(loop, ast.For) for node in loop.body]
+    calls = [node.value for node in [*tree.body, *repeated] if isinstance(node, ast.Expr)]
     at_import = {
         call.func.id for call in calls if isinstance(getattr(call, "func", None), ast.Name)
     }

@@ -27,14 +27,14 @@ def short_loops_are_rolled(monkeypatch):
     "seeds",
     [
         range(1),
-        pytest.param(range(1, 15), marks=pytest.mark.rest),
+        pytest.param(range(1, 5), marks=pytest.mark.rest),
         *[pytest.param(range(k, k + 10), marks=pytest.mark.full) for k in range(20, 220, 10)],
     ],
 )
 def test_random_loops(seeds):
     for seed in seeds:
         text, f, x = RowsWriter(seed).program()
-        agree(f, x, ways=FEW if seed < 15 else None, err_msg=text)
+        agree(f, x, ways=FEW if seed < 20 else None, err_msg=text)
 
 
 # Loops in loops, and in what is solved.
@@ -195,8 +195,15 @@ def test_nested(f):
     agree(f, X, third=f is not roots_in_a_loop, tolerance=1e-7)
 
 
+IN_ONE_DTYPE = [
+    *(days, two_counters, loops_under_a_map, branches_in_a_loop, a_loop_in_a_while),
+    few_rows_of_a_while_are_kept,
+]
+"""Others have rows of double precision, and carries must stay what they are."""
+
+
 @pytest.mark.rest
-@pytest.mark.parametrize("f", [f for f in NESTED if "_of_a_loop" not in f.__name__])
+@pytest.mark.parametrize("f", IN_ONE_DTYPE)
 def test_single_precision(f):
     agree(f, X.astype("f4"), ways=FEW, tolerance=2e-3)
 
@@ -205,11 +212,10 @@ def test_single_precision(f):
 @pytest.mark.parametrize("f", [days, two_counters, few_rows_are_kept, a_root_of_a_loop])
 def test_sparse(f):
     """Second derivatives by colours, of which seeds are sums of columns."""
+    close = {"rtol": 1e-8, "atol": 1e-10}
     for x in (X, 0.9 * X):
         wanted = linad.hessian(f)(x)
         for h in (f, linad.jit(f)):
-            np.testing.assert_allclose(
-                linad.sparse_hessian(h)(x).toarray(), wanted, rtol=1e-8, atol=1e-10
-            )
-            found = linad.sparse_jacobian(linad.grad(h))(x).toarray()
-            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(linad.sparse_hessian(h, x).toarray(), wanted, **close)
+            found = linad.sparse_jacobian(linad.grad(h), x).toarray()
+            np.testing.assert_allclose(found, wanted, **close)
