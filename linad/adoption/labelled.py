@@ -34,10 +34,6 @@ class _Labelled:
     def _like(self, array: Any) -> Any:
         return array
 
-    def _by_column(self, function: Callable[[Any], Any]) -> Any:
-        """A function's results in the place of each column."""
-        raise NotImplementedError
-
     def rolling(self, window: Any, min_periods: int | None = None, **options: Any) -> Any:
         """The windows of a number of entries."""
         size = checked_size(window, options)
