@@ -393,3 +393,19 @@ def test_results_without_axes_are_numbers():
 
     linad.grad(f)(1.5)
     assert kinds == [False] * 4
+
+
+@pytest.mark.parametrize(
+    "name,shapes", [("loggamma", [1.7]), ("betaprime", [1.7, 2.4]), ("wrapcauchy", [0.4])]
+)
+def test_formulas_by_cases_in_their_shapes(name, shapes):
+    """SciPy's formulas for them choose between two by helpers that write into arrays."""
+    of = getattr(ls, name)
+    low, high = getattr(scipy.stats, name).ppf([0.2, 0.9], *shapes)
+
+    def f(p):
+        distribution = of(*p[:-1], scale=p[-1])
+        at = np.array([low, (low + high) / 2, high])
+        return np.concatenate([distribution.cdf(at), distribution.ppf([0.2, 0.5, 0.8])])
+
+    check_derivatives(f, np.array([*shapes, 1.3]))

@@ -8,6 +8,7 @@ is not evaluated has derivative 0, never NaN. Far out in the tails some logarith
 SciPy's, which are -inf where the probability underflows, or NaN at infinity.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -75,6 +76,11 @@ class Distribution:
     variable: ClassVar[str] = "x"
     functions: ClassVar[tuple[str, ...]] = ()
     moments: ClassVar[tuple[str, ...]] = ()
+
+    @functools.cached_property
+    def formulas(self) -> Any:
+        """SciPy's distribution, whose helpers take traced values as well."""
+        return instance_twin(self.original)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -242,12 +248,12 @@ class Continuous(Distribution):
         """Of the standard variable: as SciPy's class has them, by moments about 0 or directly."""
         theirs, generic = type(self.original), scipy.stats.rv_continuous
         if theirs._stats is not generic._stats:
-            mean, variance = self.original._stats(*shapes)[:2]
+            mean, variance = self.formulas._stats(*shapes)[:2]
             if mean is not None and variance is not None:
                 return mean, variance
         if theirs._munp is not generic._munp:
-            mean = self.original._munp(1, *shapes)
-            return mean, self.original._munp(2, *shapes) - mean * mean
+            mean = self.formulas._munp(1, *shapes)
+            return mean, self.formulas._munp(2, *shapes) - mean * mean
         raise UnsupportedError(
             f"{self.name}: its moments, which SciPy has no formula for, are not traced by linad; "
             f"integrate the density with linad.scipy.integrate.quad"
@@ -260,7 +266,7 @@ class Continuous(Distribution):
                 f"{self.name}.entropy: SciPy has no formula for it, and it is not traced by linad; "
                 f"integrate -p log(p) with linad.scipy.integrate.quad"
             )
-        return self.original._entropy(*shapes)
+        return self.formulas._entropy(*shapes)
 
     def _quantile(self, function: str, q: Any, parameters: dict[str, Any]) -> Any:
         """The x where F(x) = q, or 1 - F(x) = q, which is SciPy's.

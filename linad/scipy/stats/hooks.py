@@ -98,7 +98,7 @@ class Hooked(Continuous):
             return np.isfinite(self.original._logpdf(z, *shapes))
 
     def _logpdf(self, z: Any, *shapes: Any) -> Any:
-        return self.original._logpdf(z, *shapes)
+        return self.formulas._logpdf(z, *shapes)
 
     def _mean_and_variance(self, *shapes: Any) -> tuple[Any, Any]:
         if self.name in MOMENTS:
@@ -106,10 +106,10 @@ class Hooked(Continuous):
         return super()._mean_and_variance(*shapes)
 
     def _cdf(self, z: Any, *shapes: Any) -> Any:
-        return self.original._cdf(z, *shapes)
+        return self.formulas._cdf(z, *shapes)
 
     def _sf(self, z: Any, *shapes: Any) -> Any:
-        return self.original._sf(z, *shapes)
+        return self.formulas._sf(z, *shapes)
 
 
 class ExponNormal(Hooked):
