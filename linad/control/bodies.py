@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import refresh
+from linad.arrays.tracer import Tracer
 from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
@@ -305,7 +307,7 @@ class Push:
             given = [recorder.input(slot.zeros(seeds)) for slot in J.in_slots]
             tangents = [g._node for g in given]
             values = dict(zip(wanted, results, strict=True))
-            values |= {j: body.results[j] for j in others}
+            values |= {j: _met_by(recorder, body.results[j]) for j in others}
             pushed = J.push_leaves(given, seeds)
             n = len(carried)
             slots = [Slot(body.example[i]) for i in carried]
@@ -325,6 +327,14 @@ class Push:
         )
         rows = nx + len([i for i in inputs if nc <= i < nc + nx])
         self.body = known(Body(tape, [e.concrete for _, e in order], nc + n, rows))
+
+
+def _met_by(recorder: Any, x: Any) -> Any:
+    """A value as a recorder knows it, of one of a derivative that runs inside of it."""
+    while isinstance(x, Tracer) and x._trace is not recorder:
+        refresh(x)
+        x = x._value
+    return x
 
 
 def run_tape(body: Body, values: list[Any]) -> list[Any]:

@@ -177,6 +177,28 @@ def containers_backwards(x):
     return np.sum(c["b"] ** 2) + c["a"] + np.sum(ys**2)
 
 
+def carries_that_do_not_move(x):
+    """They are computed of others that do, by a step and by a loop that no derivative goes through."""
+
+    def signs(carry, _):
+        a, sign, total = carry
+        return (a * np.cos(a), np.sign(a), total + sign * a), None
+
+    (a, sign, total), _ = linad.scan(signs, (x[0], x[0] * 0.0, x[1]), length=4)
+
+    def counts(carry):
+        a, k, _ = carry
+        s = linad.while_loop(lambda s: s < 3.0, lambda s: s + 1.0, linad.stop_gradient(a))
+        return a * np.cos(a * x[2]), k + 1.0, s
+
+    b, _, s = linad.while_loop(lambda carry: carry[1] < 4, counts, (x[1], 0.0, 0.0))
+    return a * total + sign + b * s
+
+
+def test_carries_that_do_not_move():
+    agree(carries_that_do_not_move, X, ways=FEW)
+
+
 NESTED = [
     *(loops_under_a_map, a_map_in_a_loop, two_counters, solutions_in_a_loop, branches_in_a_loop),
     *(whiles_in_a_loop, a_loop_in_a_while, few_rows_are_kept, few_rows_of_a_while_are_kept),
