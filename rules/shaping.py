@@ -22,6 +22,7 @@ from linad.core.array_type import Array
 from linad.core.dispatch import implements
 from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import is_inexact, normalize_axes, normalize_axis
+from linad.core.tape import stop
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
 from linad.operators.reordering import Broadcast, Permutation, Reshape
@@ -92,9 +93,12 @@ def concrete(x: Any) -> Any:
 def still(x: Any) -> Any:
     """``x`` without its derivative, to find places, signs and the like.
 
-    A plain array, or what a program that is being recorded computes again at each run.
+    A plain array, or what a program that is being recorded computes again at each run: a constant
+    to the derivatives of that program as well.
     """
-    while isinstance(x, Traced) and not x._trace.records:
+    while isinstance(x, Traced):
+        if x._trace.records:
+            return stop(x)
         refresh(x)  # type: ignore[arg-type]
         x = x._value  # type: ignore[attr-defined]
     return x

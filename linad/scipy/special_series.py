@@ -29,6 +29,7 @@ from linad.core.primitive import Traced
 from linad.errors import DTypeError, UnsupportedError
 from linad.rules.shaping import astype, still
 from linad.scipy.mirror import inexact, traced_form
+from linad.scipy.plain_results import by_scipy
 
 
 def _order_and_argument(name: str, n: Any, z: Any) -> tuple[Any, Any]:
@@ -74,7 +75,7 @@ def _spherical(name: str, function: Any, below: float, above: float) -> Any:
     @traced_form(original)
     def form(n: Any, z: Any, derivative: bool = False) -> Any:
         n, z = _order_and_argument(name, n, z)
-        plain = original(n, still(z), derivative=derivative)
+        plain = by_scipy(original, n, z, derivative=derivative)
         if derivative:
             before = function(np.maximum(n - 1, 0), z)
             after = function(n + 1, z)
@@ -134,10 +135,10 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
         raise UnsupportedError("zeta: out= is not traced by linad; assign the result")
     if q is not None and not isinstance(x, Traced):
         return scipy.special.zeta(x, q)
-    plain = scipy.special.zeta(still(inexact(x)), None if q is None else still(inexact(q)))
+    plain = by_scipy(scipy.special.zeta, *[inexact(v) for v in (x, q) if v is not None])
     return _carried("zeta", plain, x, 1.0 if q is None else q)
 
 
 @traced_form(scipy.special.zetac)
 def zetac(x: Any) -> Any:
-    return _carried("zetac", scipy.special.zetac(still(inexact(x))), x, 1.0)
+    return _carried("zetac", by_scipy(scipy.special.zetac, inexact(x)), x, 1.0)

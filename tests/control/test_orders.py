@@ -178,7 +178,7 @@ def containers_backwards(x):
 
 
 def carries_that_do_not_move(x):
-    """They are computed of others that do, by a step and by a loop that no derivative goes through."""
+    """They are computed of others that do: by a step, and where no derivative goes through."""
 
     def signs(carry, _):
         a, sign, total = carry

@@ -21,6 +21,7 @@ from linad.core.primitive import Traced
 from linad.errors import UnsupportedError
 from linad.rules.shaping import as_array, still
 from linad.scipy.mirror import holds_traced
+from linad.scipy.plain_results import by_scipy
 from linad.scipy.twinforms import traced_method
 from linad.scipy.twins import instance_twin
 
@@ -277,7 +278,8 @@ class Continuous(Distribution):
         lower = function == "ppf"
         q = double(q)
         plain = {name: still(double(value)) for name, value in parameters.items()}
-        found = np.asarray(getattr(self.original, function)(still(q), **plain))
+        theirs = getattr(self.original, function)
+        found = by_scipy(theirs, q, *plain.values(), of=tuple(plain))
         known = np.isfinite(found) & (still(q) > 0) & (still(q) < 1)
         x: Any = np.where(
             known,
