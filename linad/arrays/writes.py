@@ -68,8 +68,7 @@ def write(x: Any, index: Any, value: Any) -> None:
     if dtype.kind in "iu" and _is_basic(index):
         value = _number_within(value, dtype)
     if isinstance(value, (list, tuple)):
-        if _holds_traced(value):
-            value = as_written(value, dtype)
+        value = as_written(value, dtype) if _holds_traced(value) else value
         given = np.shape(value)
         if len(given) > len(shape) and _is_basic(index):
             kind = TypeError if dtype.kind in "iuc" and not shape else ValueError
@@ -77,6 +76,7 @@ def write(x: Any, index: Any, value: Any) -> None:
                 f"setting an array element with a sequence: a list of shape {given} into entries "
                 f"of shape {shape}"
             )
+        value = value if isinstance(value, Traced) else as_written(value, dtype)
     if getattr(value, "ndim", 0):
         _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, dtype)

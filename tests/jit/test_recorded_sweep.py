@@ -5,6 +5,7 @@ as soon as it has returned: its derivative must not notice. And each case of the
 in one state and run in others.
 """
 
+import functools
 import itertools
 
 import numpy as np
@@ -16,6 +17,7 @@ from survey.numpy_calls import MATRIX, quiet
 
 import linad
 from linad.core.primitive import Primitive, Traced
+from linad.core.shapes import is_inexact
 from linad.errors import InternalError, LinadError
 
 
@@ -327,3 +329,68 @@ def test_calls_run_in_other_states(start):
                     wrong.append(f"{name}, point {k}: {told}")
                     break
     assert not wrong, "\n".join(wrong)
+
+
+def pulled(f, x):
+    """What a seed of random numbers becomes, by the derivative of a call."""
+    y, pullback = linad.vjp(f, x)
+    seeds = [np.random.default_rng(k).standard_normal(np.shape(v)) for k, v in enumerate(y)]
+    return pullback(seeds)
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.sweep(part=0.05)
+@pytest.mark.parametrize("start", range(0, len(CALLS), AT_ONCE))
+def test_derivatives_of_recorded_calls(start):
+    """What a rule takes as fixed is fixed in the derivative of a recorded program as well."""
+    wrong = []
+    for name, call, function in CALLS[start : start + AT_ONCE]:
+
+        def f(a, call=call, function=function):
+            return [v for v in coverage.leaves(call(function, a)) if is_inexact(np.result_type(v))]
+
+        with quiet(), linad.config(disconnected="ignore"):
+            try:
+                expected = pulled(f, MATRIX.copy())
+            except Exception:  # whether it has a derivative is asked elsewhere
+                continue
+            try:
+                found = pulled(linad.jit(f), MATRIX.copy())
+            except LinadError:
+                continue
+            told = unlike(found, expected)
+            if told:
+                wrong.append(f"{name}: {told}")
+    assert not wrong, "\n".join(wrong)
+
+
+A, B = np.array([[1.0, 0.2], [0.3, 2.0], [0.5, 0.5]]), np.array([1.0, 2.0, 1.0])
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize(
+    "function, call",
+    [
+        ("scipy.optimize.nnls", lambda f, x: f(A * x[0], B * x[1])[0]),
+        ("scipy.optimize.lsq_linear", lambda f, x: f(A * x[0], B * x[1], (0, 9)).x),
+        ("scipy.optimize.linprog", lambda f, x: f(-x, A[:2], B[:2] * x[0]).x),
+        ("scipy.special.spherical_jn", lambda f, x: f(2, 5 * x)),
+        ("scipy.special.zeta", lambda f, x: f(9 * x, x[0])),
+        ("scipy.stats.norm.ppf", lambda f, x: f(x[0])),
+        ("scipy.stats.gamma.isf", lambda f, x: f(x, 3 * x[1], scale=x[0])),
+        ("scipy.stats.genpareto.logpdf", lambda f, x: f(x, 0.3 * x[0])),
+    ],
+)
+def test_what_scipy_finds_is_fixed(function, call):
+    form = functools.reduce(getattr, function.split(".")[1:], linad.scipy)
+
+    def f(x):
+        return np.sum(call(form, x) * x)
+
+    h = linad.jit(linad.hessian(f))
+    for x in (np.array([0.5, 0.6]), np.array([0.4, 0.3])):
+        expected = linad.grad(f)(x)
+        for gradient in (linad.jit(linad.grad(f)), linad.grad(linad.jit(f))):
+            np.testing.assert_allclose(gradient(x), expected, rtol=1e-9)
+        np.testing.assert_allclose(h(x), linad.hessian(f)(x), rtol=1e-7, atol=1e-9)

@@ -14,6 +14,7 @@ import scipy.special as sp
 import scipy.stats
 
 from linad.rules.shaping import still
+from linad.scipy.plain_results import by_scipy
 from linad.scipy.stats.distribution import Continuous
 
 NAMES = (
@@ -83,16 +84,25 @@ class Hooked(Continuous):
         super().__init__(name)
 
     def _valid(self, *shapes: Any) -> Any:
-        return self.original._argcheck(*[still(s) for s in shapes])
+        return by_scipy(self.original._argcheck, *shapes)
 
     def _ends(self, *shapes: Any) -> tuple[Any, Any]:
-        low, high = self.original._get_support(*shapes)
+        low, high = (by_scipy(self._end, *shapes, which=which) for which in (0, 1))
         return low, high
 
+    def _end(self, *shapes: Any, which: int) -> Any:
+        return self.original._get_support(*shapes)[which]
+
     def _standard_point(self, *shapes: Any) -> Any:
-        return self.original._ppf(0.5, *shapes) if shapes else self.original.median()
+        return by_scipy(self._median, *shapes) if shapes else self.original.median()
+
+    def _median(self, *shapes: Any) -> Any:
+        return self.original._ppf(0.5, *shapes)
 
     def _counts_at_end(self, z: Any, *shapes: Any) -> Any:
+        return by_scipy(self._is_finite, z, *shapes)
+
+    def _is_finite(self, z: Any, *shapes: Any) -> Any:
         # A density with a pole or a logarithm of 0 there has no derivative.
         with np.errstate(all="ignore"):
             return np.isfinite(self.original._logpdf(z, *shapes))
