@@ -38,10 +38,10 @@ def _measured(
     *,
     empty: bool = False,
     real: bool = False,
-    double: bool = False,
+    double: tuple[bool, ...] = (),
 ) -> Any:
-    """A traced form; ``of_region`` is of the pixels of one region, ``real`` ones only perhaps, or
-    taken in ``double`` precision."""
+    """A traced form; ``of_region`` is of the pixels of one region, ``real`` ones only perhaps;
+    in double precision if ``double`` holds whether there are several."""
 
     @traced_form(getattr(scipy.ndimage, name))
     def function(input: Any, labels: Any = None, index: Any = None) -> Any:
@@ -53,17 +53,17 @@ def _measured(
             raise UnsupportedError(
                 f"{name}: a region without pixels is not traced by linad; leave its label out"
             )
-        flat = (doubled(x) if double else x).reshape(-1)
+        flat = (doubled(x) if several in double else x).reshape(-1)
         found = [of_region(flat[places]) for places in regions]
         return np.stack(found).reshape(np.shape(index)) if several else found[0]
 
     return function
 
 
-sum_labels = _measured("sum_labels", np.sum, empty=True)
-mean = _measured("mean", np.mean, double=True)
-variance = _measured("variance", np.var, real=True, double=True)
-standard_deviation = _measured("standard_deviation", np.std, real=True, double=True)
+sum_labels = _measured("sum_labels", np.sum, empty=True, double=(True,))
+mean = _measured("mean", np.mean, double=(False, True))
+variance = _measured("variance", np.var, real=True, double=(False, True))
+standard_deviation = _measured("standard_deviation", np.std, real=True, double=(False, True))
 maximum = _measured("maximum", np.max)
 minimum = _measured("minimum", np.min)
 median = _measured("median", np.median)
