@@ -97,6 +97,8 @@ special("i1e", x=lambda y, x: 0.5 * (sp.i0e(x) + sp.ive(2, x)) - side(x) * y)
 @implements(np.i0)
 @gives(array)
 def i0(x: Any) -> Any:
+    if x.dtype.kind in "biu":  # scipy.special takes small ones in single precision
+        x = astype(x, np.dtype(float))
     return astype(_i0(x), x.dtype) if x.dtype == np.float16 else _i0(x)
 
 

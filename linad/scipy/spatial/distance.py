@@ -105,7 +105,7 @@ def _braycurtis(x: Any, y: Any, w: Any = None) -> Any:
 
 
 def _seuclidean(x: Any, y: Any, V: Any) -> Any:
-    return _euclidean(x, y, 1 / asarray(V))
+    return _euclidean(x, y, 1 / doubled(asarray(V)))  # which SciPy takes in double precision
 
 
 def _mahalanobis(x: Any, y: Any, VI: Any) -> Any:

@@ -13,18 +13,19 @@ import numpy as np
 import scipy.stats
 
 from linad.errors import ShapeError
-from linad.rules.shaping import still
+from linad.rules.shaping import astype, still
 from linad.scipy.implicit_solutions import plain
-from linad.scipy.mirror import bound_form, doubled, inexact
+from linad.scipy.mirror import bound_form, inexact
 
 
 @bound_form(scipy.stats.siegelslopes)
 def siegelslopes(y: Any, x: Any, method: str) -> Any:
-    y = doubled(y)
+    y = inexact(y)
     x = np.arange(y.size, dtype=float) if x is None else inexact(x)
     if y.ndim != 1 or x.shape != y.shape:
         raise ShapeError(f"siegelslopes: expected y and x of one axis, got {y.shape}, {x.shape}")
-    result = type(scipy.stats.siegelslopes(plain(y), plain(x), method))
+    found = scipy.stats.siegelslopes(plain(y), plain(x), method)
+    result, y = type(found), astype(y, np.result_type(found.slope))  # single since SciPy 1.18
     slopes, intercepts = [], []
     for j in range(x.shape[0]):
         others = np.flatnonzero(still(x) != still(x)[j])
