@@ -69,7 +69,7 @@ def _shorter(made_by: dict[Var, Equation], eqn: Equation) -> Equation | None:
     for half, product in (halved, halved[::-1]):
         pair = operands(product, "matmul")
         if pair and pair[0] is upper and _is_half(half, upper.shape[0]):
-            g = _diagonal_alone(made_by.get(pair[1]), upper.shape)
+            g = _diagonal_alone(made_by, pair[1])
             if isinstance(g, Var) and g.dtype == lower.dtype and lower.dtype.kind == "f":
                 return Equation(pull_diagonal, (lower, g), {}, eqn.outputs, eqn.source)
     return None
@@ -81,12 +81,13 @@ def _is_half(a: Any, n: int) -> bool:
     return np.array_equal(a, np.tri(n) - 0.5 * np.eye(n))
 
 
-def _diagonal_alone(maker: Equation | None, shape: tuple[int, ...]) -> Any:
-    """g where the equation makes diag(g)."""
+def _diagonal_alone(made_by: dict[Var, Equation], a: Any) -> Any:
+    """g where ``a`` is made as diag(g)."""
+    maker = made_by.get(a) if isinstance(a, Var) else None
     if maker is None or maker.primitive.name != "add_at":
         return None
-    index, n = maker.params["index"], shape[0]
-    if len(index) != 2 or maker.outputs[0].shape != shape or maker.inputs[0].shape != (n,):
+    index, n = maker.params["index"], a.shape[0]
+    if len(index) != 2 or a.shape != (n, n) or maker.inputs[0].shape != (n,):
         return None
     steps = np.arange(n)
     whole = all(isinstance(i, np.ndarray) and np.array_equal(i, steps) for i in index)
