@@ -103,7 +103,9 @@ def lower_pull_diagonal(lowering: Any, eqn: Equation) -> bool:
     dtype, n = out.dtype, out.shape[0]
     if name_of_dtype(dtype) not in ("f4", "f8"):
         return False
-    lower, g = [contiguous(lowering, in_dtype(lowering, lowering.place_of(a), dtype)) for a in eqn.inputs]
+    lower, g = [
+        contiguous(lowering, in_dtype(lowering, lowering.place_of(a), dtype)) for a in eqn.inputs
+    ]
     target = lowering.result(out)
     inverse, weights = new_place(out.shape, dtype), new_place((n,), dtype)
     alike, sign = new_place((), np.dtype(bool)), new_place((), dtype)
