@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
-from linad.arrays.writes import overwrite, stacked
+from linad.arrays.writes import count_as_written, overwrite, stacked
 from linad.core.primitive import Traced
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import TracerError, UnsupportedError
@@ -246,3 +246,5 @@ def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
     while np.ndim(src) > np.ndim(dst) and np.shape(src)[0] == 1:
         src = src[0]  # as assignments do
     _deliver("copyto", dst, src, casting, where)
+    if isinstance(dst, Traced) and not np.ndim(dst):
+        count_as_written(dst)  # an array with axes NumPy does not write to itself

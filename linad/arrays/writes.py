@@ -351,12 +351,19 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     trace.written_to()
     shape = root.shape[: root.ndim - region.ndim] + region.shape
     if 0 in shape and not isinstance(value, Traced):
-        # Nothing moves; but NumPy refuses it for a read-only array.
-        root._buffer.version += 1
+        root._buffer.version += 1  # nothing moves; but NumPy refuses it for a read-only array
         return
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
         value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
     trace.write(root, region, value)
+    root._buffer.version += 1
+
+
+def count_as_written(x: Any) -> None:
+    """Take note of a write that changes nothing, which NumPy refuses for a read-only array."""
+    root = root_of(x)
+    own_storage(root)
+    root._trace.written_to()
     root._buffer.version += 1
 
 
