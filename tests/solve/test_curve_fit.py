@@ -1,6 +1,7 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.stats
 import linad
 from linad.core.shapes import name_of
 from linad.solve import curve_fit, fit, waiting
+from linad.solve.problems import Equations
 
 mpl.use("Agg")
 
@@ -382,6 +384,30 @@ class TestTelling:
             assert "newton_cg(linad.jit(misfit), ...) compiles it" in said
             linad.solve.minimum(misfit, np.array(START))
         assert capsys.readouterr().err == ""
+
+    def test_time_in_products_counts_and_time_beside_the_function_does_not(self, monkeypatch):
+        clock, said = [0.0], []
+        monkeypatch.setattr(waiting, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+        monkeypatch.setattr(waiting, "say", said.append)
+
+        class Slow:
+            def pushforward(self, tangent):
+                clock[0] += 3.0
+                return tangent
+
+        problem = Equations(lambda x: x**3 - 1, np.array([2.0]), (), "newton")
+        with linad.config(progress=True):
+            problem.waiting = waiting.Waiting("newton", "f", np.sin, np.sin)
+        for _ in range(3):
+            clock[0] += 100.0
+            J = problem.linearize(np.array([2.0]))[1]
+        assert said == []
+        J.op = Slow()
+        for _ in range(3):
+            J @ np.ones(1)
+        assert said == [
+            "newton: f has run for 6 s in Python; newton(linad.jit(f), ...) compiles it"
+        ]
 
     def test_verbose(self, capsys):
         curve_fit(decay, T, Y, START, verbose=1)
