@@ -1,5 +1,6 @@
 """`curve_fit` and `fit`: as SciPy's where SciPy has it; intervals by simulation and by hand."""
 
+import copy
 from functools import partial
 from types import SimpleNamespace
 
@@ -194,7 +195,11 @@ class TestParameters:
     @pytest.mark.parametrize(
         "given, words",
         [
-            ({"p0": [1.0, 1.0]}, "does not take the parameters of p0"),
+            ({"p0": [1.0, 1.0]}, "it has a, rate, c, and p0 has 2 numbers"),
+            ({"p0": {"a": 1.0, "r": 1.0}}, "it has a, rate, c, and p0 a, r"),
+            ({"bounds": [(0, 1)] * 3}, r"become that by tuple\(zip\(\*pairs\)\)"),
+            ({"f": lambda t, a: None, "p0": [1.0]}, "returned None; return the prediction"),
+            ({"ydata": ["a"] * 30}, "must hold numbers, got str32; np.asarray"),
             ({"fixed": "d"}, "fixed names 'd', which is not a parameter; they are a, rate, c"),
             ({"fixed": ["a", "rate", "c"]}, "leave one free"),
             ({"bounds": {"d": (0, 1)}}, "bounds names 'd'"),
@@ -353,6 +358,13 @@ class TestTelling:
         assert found["line.rate"] == found["line"] == found.x["line"]["rate"]
         with pytest.raises(linad.errors.OptionError, match="'slope', which is not a parameter; th"):
             found["slope"]
+        for name, words in (
+            ("stderr", "standard errors are errors"),
+            ("line.rate", "found\\['line"),
+        ):
+            with pytest.raises(AttributeError, match=words):
+                getattr(found, name)
+        assert copy.deepcopy(found).values == found.values
 
     def test_a_compiled_partial_has_its_functions_name(self):
         assert name_of(linad.jit(partial(decay, c=0.5))) == "decay"
