@@ -193,3 +193,31 @@ def test_a_mean_into_integers_is_refused(function):
 
     with pytest.raises(UnsupportedError, match=f"^{function.__name__}: NumPy rounds the sum"):
         linad.jit(into)(np.full((2, 3), 65535.0))
+
+
+ON_ITSELF = {
+    "copyto": lambda a: np.copyto(a, a),
+    "a view": lambda a: np.copyto(a[...], a),
+    "nan_to_num": lambda a: np.nan_to_num(a, copy=False),
+    "multiply": lambda a: np.multiply(a, 1.0, out=a),
+}
+
+
+@pytest.mark.parametrize("call", ON_ITSELF)
+def test_an_array_without_axes_is_written_to_itself(call):
+    """NumPy refuses a read-only one; and what is written is there."""
+
+    def f(x):
+        ON_ITSELF[call](x)
+        return x * 2
+
+    def nan(writeable):
+        x = np.array(np.nan)
+        x.flags.writeable = writeable
+        return x
+
+    jitted = linad.jit(f)
+    for writeable in (True, True, False, False):
+        expected, found = outcome(f, nan(writeable)), outcome(jitted, nan(writeable))
+        assert type(found) is type(expected)
+        assert isinstance(expected, ValueError) or np.array_equal(found, expected, equal_nan=True)
