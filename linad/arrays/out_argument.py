@@ -83,7 +83,7 @@ COPIES = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 CASTING = {
     *ADDING,
     *(() if COPIES else PICKING),
-    *(np.max, np.min, np.mean, np.var, np.any, np.all, np.trace, np.median, np.choose),
+    *(np.max, np.min, np.mean, np.var, np.trace, np.median, np.choose),
     *(np.nansum, np.nanprod, np.nanmax, np.nanmin),
 }
 """Functions whose result NumPy casts to whatever ``out`` holds."""
