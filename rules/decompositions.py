@@ -31,6 +31,7 @@ from linad.core.primitive import Primitive, Traced
 from linad.core.shapes import Shape
 from linad.errors import UnsupportedError
 from linad.operators.base import JacobianOperator
+from linad.operators.cholesky_diagonals import diagonal_if_alone, pull_diagonal
 from linad.operators.facts import EVERYTHING, UNSTRUCTURED
 from linad.operators.matrices import SystemMatrix
 from linad.operators.relation_shapes import dense_along
@@ -155,6 +156,9 @@ class CholeskyDerivative(JacobianOperator):
         return self.lower @ (self._half * adjoint(x))
 
     def pullback(self, cotangent: Array) -> Array:
+        alone = diagonal_if_alone(self.lower, cotangent)
+        if alone is not None:
+            return pull_diagonal(self.lower, alone)
         x = self._half * (adjoint(self.lower) @ cotangent)
         x = adjoint(self.matrix.solve(x, adjoint=True))
         return adjoint(self.matrix.solve(x, adjoint=True))

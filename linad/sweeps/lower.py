@@ -33,6 +33,7 @@ from linad.sweeps.places import (
     c_strides,
     constant_place,
     f_strides,
+    known_place,
     new_place,
     place_with_rows_last,
     spread_over,
@@ -203,6 +204,10 @@ class Lowering:
                 self._settle(view, found)
         return self.places[a]
 
+    def source_of(self, a: Any) -> Place:
+        """The same for a loop, which reads equal entries that it knows from one of them."""
+        return self.place_of(a) if isinstance(a, Var) else known_place(a)
+
     def _settle(self, var: Var, place: Place) -> None:
         self.places[var] = place
         self.occupants[place.buffer].append(var)
@@ -277,7 +282,7 @@ class Lowering:
                 else:
                     array = np.asarray(a)
                     if array.size != 1:
-                        places["array", id(a)] = self.place_of(a)
+                        places["array", id(a)] = self.source_of(a)
         for v in stored:
             places[v] = self.places[v]
         for part, kept in self.target.parts(loop, stored):
@@ -356,7 +361,7 @@ class Lowering:
         place = self.writable(x, out)
         target = window_place(region, place)
         if target is not None:
-            source = self.place_of(value)
+            source = self.source_of(value)
             if source.overlaps(target) and not source.same(target):
                 kept = new_place(source.shape, source.dtype)
                 self.copy(kept, source, "keep")
@@ -413,7 +418,7 @@ class Lowering:
                     taken.add(place.buffer)
                     outputs.append(place)
                     continue
-            place = self.place_of(a)
+            place = self.source_of(a)
             in_columns = j in self.in_columns.results
             target = new_place(place.shape, place.dtype, "output", in_columns)
             if isinstance(a, Var) and not in_columns:

@@ -155,6 +155,15 @@ def test_reductions_that_out_would_round_on_the_way(ufunc, dtype):
         np.testing.assert_array_equal(linad.jit(into, static_argnums=1)(x, "accumulate"), expected)
 
 
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_extrema_are_rounded_once(ufunc):
+    def into(x):
+        return ufunc.reduce(x, axis=0, out=np.zeros_like(x[0], np.float32))
+
+    x = np.array([[5.3, 3.2], [1.4, 2.2], [2.7, 1.9]])
+    np.testing.assert_array_equal(linad.jit(into)(x), into(x))
+
+
 @pytest.mark.parametrize("ufunc", [np.divide, np.logaddexp, np.hypot, np.arctan2])
 @pytest.mark.parametrize("method", ["reduce", "accumulate"])
 def test_a_dtype_that_no_loop_computes_in(ufunc, method):

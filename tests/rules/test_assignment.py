@@ -158,7 +158,8 @@ def test_repeated_indices_many_times():
         (lambda t: np.copyto(t, 1j), TypeError),
         (lambda t: np.copyto(t, np.ones(3)), ValueError),
         (lambda t: t.fill(np.ones(2)), ValueError),
-        (lambda t: t.resize(4), linad.errors.UnsupportedError),
+        (lambda t: t[0].resize(2), ValueError),
+        (lambda t: (t * 1, t[0], t.resize(4)), linad.errors.UnsupportedError),
     ],
     ids=itertools.count(),
 )
