@@ -16,6 +16,7 @@ import scipy.optimize
 import scipy.spatial.transform
 import scipy.special
 import scipy.stats
+from scipy import sparse
 
 import linad
 from linad.errors import LeakedTracerError, TracerError, UnsupportedError
@@ -199,3 +200,17 @@ def test_other_refusals_name_the_line():
 def test_plain_functions_of_scipy_name_the_form(f, name):
     with pytest.raises(linad.errors.LinadError, match=f"use linad.scipy.special.{name}, .*adopt"):
         linad.jacobian(f)(np.array([1.5, 2.5]))
+
+
+def test_an_error_of_scipys_own_names_the_traced_form():
+    """SciPy may take a traced array for a list, and complain of what it finds in it."""
+    for f, name in ((sparse.diags_array, "diags_array"), (sparse.block_diag, "block_diag")):
+        with pytest.raises(ValueError) as caught:
+            linad.grad(lambda x, f=f: f(x).sum())(np.ones(3))
+        (note,) = caught.value.__notes__
+        assert f"use linad.scipy.sparse.{name}, which traces" in note
+    with pytest.raises(ValueError, match="Different number") as caught:
+        linad.grad(lambda x: sparse.diags_array([X], offsets=[0, 1]).sum() * x)(
+            1.0
+        )  # of plain values
+    assert not hasattr(caught.value, "__notes__")
