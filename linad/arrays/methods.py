@@ -1,9 +1,12 @@
 """The methods of ndarray, for a traced array: each calls the traced form of a NumPy function."""
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
+from linad.arrays.buffers import View
 from linad.arrays.flat_iterator import Flat
 from linad.arrays.memory import OUTSIDE, MemoryMethods, escape
 from linad.arrays.out_argument import call_into, output_position
@@ -197,10 +200,33 @@ class Methods(MemoryMethods):
         traced_function(np.put)(self, indices, values, mode)
 
     def resize(self, *shape: Any, refcheck: bool = True) -> None:
-        """Not supported: the array would change its size under its views."""
-        raise UnsupportedError("resize: in place it is not supported; use np.resize(x, shape)")
+        """As `numpy.ndarray.resize`: in place, new entries are 0."""
+        target = shape[0] if len(shape) == 1 else shape
+        if shape and target is not None:
+            entries = (target,) if np.ndim(target) == 0 else target
+            self._become_resized(tuple(map(operator.index, entries)))
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    def _become_resized(self, shape: tuple[int, ...]) -> None:
+        if type(self._buffer) is View or not self.laid.flags.forc:
+            raise ValueError(
+                "resize: a view, or an array with gaps, cannot be resized in place; use "
+                "np.resize(x, shape)"
+            )
+        if getattr(self._buffer, "viewed", False):
+            raise UnsupportedError(
+                "resize: in place, of a traced array that has had views, it is not supported; use "
+                "np.resize(x, shape)"
+            )
+        flat = traced_function(np.ravel)(self, "A")  # entries keep their places in memory
+        size = math.prod(shape)
+        more = np.zeros(max(size - flat.size, 0), self.dtype)
+        kept = traced_function(np.concatenate)([flat[:size], more])
+        in_order = "F" if self.laid.flags.fnc else "C"
+        made = traced_function(np.copy)(traced_function(np.reshape)(kept, shape, order=in_order))
+        self._node, self._value, self._buffer = made._node, made._value, None
+        self._square = None
+
+    def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
         """As `numpy.ndarray.reshape`."""
         target = shape[0] if len(shape) == 1 else shape
         y = traced_function(np.reshape)(self, target, order=order, copy=copy)
@@ -226,11 +252,11 @@ class Methods(MemoryMethods):
         y = y if order == "K" else traced_function(np.asarray)(y, order=order)
         return like_its_methods(self, y)
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str | None = "C") -> Any:
         """As `numpy.ndarray.copy`."""
-        return like_its_methods(self, traced_function(np.copy)(self, order))
+        return like_its_methods(self, traced_function(np.copy)(self, order or "C"))
 
-    def flatten(self, order: str = "C") -> Any:
+    def flatten(self, order: str | None = "C") -> Any:
         """As `numpy.ndarray.flatten`."""
         return traced_function(np.copy)(traced_function(np.ravel)(self, order))
 

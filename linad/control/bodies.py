@@ -18,6 +18,7 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
 from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
@@ -27,7 +28,7 @@ from linad.core.tape import Equation, Tape, Var, needed
 from linad.core.zero_seeds import read_results, zero_seeds
 from linad.errors import GuardError
 from linad.transforms.linearize import linearize_leaves
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import RecordTrace, naming, node_of
 from linad.transforms.rewriting import params_key, standing_for, value_key
 from linad.transforms.spaces import Slot
 
@@ -352,6 +353,24 @@ def run_tape(body: Body, values: list[Any]) -> list[Any]:
             f"{body.tape.name}: a repetition of the loop takes another path than the one that was "
             f"recorded ({error}); write the decision as linad.cond or np.where"
         ) from error
+
+
+def run_equations(
+    equations: list[Equation], values: dict[Var, Any], around: Sequence[Trace] = ()
+) -> dict[Var, Any]:
+    """What equations make of values, plain or traced; with the values they are given.
+
+    What recorders among the traces ``around`` write down names the lines that they name.
+    """
+    values = dict(values)
+    for e in equations:
+        operands = [values[a] if isinstance(a, Var) else a for a in e.inputs]
+        with naming(e.source, around):
+            result = e.primitive(*operands, **e.params)
+        values.update(
+            zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True)
+        )
+    return values
 
 
 def tape_of(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:

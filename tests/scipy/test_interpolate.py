@@ -224,7 +224,8 @@ for method in ("slinear", "cubic", "quintic", "pchip"):
     )
 for k in (1, 2, 3, 5):
     CASES[f"make-{k}"] = (lambda m, x, y, q, k=k: m.make_interp_spline(x, y, k)(q), X, Y, Q)
-for kernel in ("thin_plate_spline", "linear", "gaussian", "multiquadric"):
+RADIAL = "linear thin_plate_spline cubic quintic gaussian"
+for kernel in f"{RADIAL} multiquadric inverse_multiquadric inverse_quadratic".split():
     CASES[f"radial-{kernel}"] = (
         lambda m, p, v, q, kernel=kernel: m.RBFInterpolator(p, v, kernel=kernel, epsilon=1.1)(q),
         *(XI, VS, IN),
