@@ -62,12 +62,16 @@ def _plain_integers(indices: Any, name: str) -> Any:
     return indices.astype(np.intp)
 
 
-def _in_turn(values: Any, places: Any, dtype: Any) -> Any:
-    """Value ``k % n`` of the n values for each place k of an array of that dtype."""
-    values = ravel(values if isinstance(values, Traced) else as_written(values, dtype))
-    if values.size == 1:
-        return values[0]
-    return values[places % values.size]
+def _given(a: Array, values: Any) -> Any:
+    """The values in a row, those of a list as they are written into ``a``."""
+    return ravel(values if isinstance(values, Traced) else as_written(values, a.dtype))
+
+
+def _in_turn(values: Any, places: Any) -> Any:
+    """Value ``k % n`` of the n values for each place k."""
+    if not places.size:
+        return 0
+    return values[0] if values.size == 1 else values[places % values.size]
 
 
 @implements(np.put)
@@ -80,11 +84,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         flat = np.clip(flat, 0, a.size - 1)
     elif mode != "raise":
         raise ValueError(f"put: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
-    if not np.size(v):
+    values = _given(a, v)
+    if not values.size:
         flat = flat[:0]
-    a.flat[flat] = (
-        _in_turn(v, np.arange(flat.size), a.dtype) if flat.size else 0
-    )  # a write, even of none
+    a.flat[flat] = _in_turn(values, np.arange(flat.size))  # a write, even of none
 
 
 @implements(np.place)
@@ -95,9 +98,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if mask.size != arr.size:
         raise ValueError(f"place: mask {mask.shape} and arr {arr.shape} must have the same size")
     flat = np.flatnonzero(mask)
-    if flat.size and not np.size(vals):
+    values = _given(arr, vals)
+    if flat.size and not values.size:
         raise ValueError("place: cannot insert from an empty array")
-    arr.flat[flat] = _in_turn(vals, np.arange(flat.size), arr.dtype) if flat.size else 0
+    arr.flat[flat] = _in_turn(values, np.arange(flat.size))
 
 
 @implements(np.putmask)
@@ -107,12 +111,10 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     mask = np.asarray(mask)
     if mask.shape != a.shape:
         raise ValueError(f"putmask: mask {mask.shape} and a {a.shape} must have the same shape")
-    flat = np.flatnonzero(mask)
-    if not np.size(values):
+    flat, values = np.flatnonzero(mask), _given(a, values)
+    if not values.size:
         flat = flat[:0]
-    a.flat[flat] = (
-        _in_turn(values, flat, a.dtype) if flat.size else 0
-    )  # a write, even of no entries
+    a.flat[flat] = _in_turn(values, flat)  # a write, even of no entries
 
 
 @implements(np.put_along_axis)

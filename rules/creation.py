@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linad.arrays.writes import parts_as_written
 from linad.arrays.zero_dim import array as no_number
 from linad.core.array_type import Array
 from linad.core.dispatch import implements
@@ -148,6 +149,9 @@ def array(
     order = order or "K"
     if isinstance(copy, np._CopyMode):
         copy = None if copy is np._CopyMode.IF_NEEDED else bool(copy)
+    is_list = isinstance(object, (list, tuple))
+    if is_list and dtype is not None and _holds_traced(object):
+        object = parts_as_written(object, np.dtype(dtype))
     made = _stacked(object)
     if dtype is not None:
         made = astype(made, dtype, copy=False)

@@ -241,9 +241,9 @@ def nan_to_num(
 ) -> Any:
     if not copy and is_number(x):
         raise ValueError("nan_to_num: a number cannot be overwritten; leave copy=False out")
-    if not copy and x.ndim:
+    if not copy:
         x[...] = nan_to_num(x, True, nan, posinf, neginf)
-        return x
+        return x if x.ndim else x[()]
     if x.dtype.kind == "c":
         real = nan_to_num(np.real(x), True, nan, posinf, neginf)
         return real + 1j * nan_to_num(np.imag(x), True, nan, posinf, neginf)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from linad.arrays.zero_dim import number
 from linad.core.array_type import Array
 from linad.core.dispatch import REMEDIES, UFUNC_METHODS, UFUNCS, implements_ufunc
 from linad.core.shapes import drop_axes, normalize_axis
@@ -27,9 +26,9 @@ from linad.rules.reductions import (
     as_operand,
     cast,
     given,
-    kept,
     lane_size,
-    reduction_axes,
+    no_identity,
+    reduced_in_order,
     selected,
 )
 from linad.rules.shaping import as_array, laid_as
@@ -50,38 +49,22 @@ def _fold(ufunc: Any, parts: Any) -> Any:
 def _add_reduce(ufunc: Any) -> None:
     name = f"{ufunc.__name__}.reduce"
 
-    @implements_ufunc(ufunc, "reduce")
-    def reduce(
-        a: Any,
-        axis: Any = 0,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NoValue,
-        where: Any = True,
-    ) -> Any:
-        if out is not None:
-            refuse_out(name, out)
-        axes = reduction_axes(axis, a.ndim, name)
-        if len(axes) > 1 and ufunc.identity is None:
-            raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
-        a = as_operand(ufunc, cast(a, dtype))
+    def fold(a: Any, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
         start = initial if given(initial) else ufunc.identity
         if ufunc.identity is None and where is not True and where is not NoValue:
             raise UnsupportedError(f"{name}: where= is not traced by linad; use np.where first")
         a = selected(a, where, ufunc.identity)
         parts = list(_lanes(a, axes))
         if not parts and start is None:
-            raise ValueError(f"zero-size array to reduction operation {name} has no identity")
+            raise no_identity(name)
         if given(initial) or not parts or (len(parts) == 1 and start is not None):
             # One part alone meets the identity too: hypot makes |x| of it.
             lane = drop_axes(a.shape, axes)
             parts.insert(0, np.broadcast_to(np.astype(as_array(start), a.dtype), lane))
         # One part alone is a view of the argument.
-        y = _fold(ufunc, parts) if len(parts) > 1 else np.copy(parts[0])
-        return number(kept(y, a.shape, axes, keepdims))
+        return _fold(ufunc, parts) if len(parts) > 1 else np.copy(parts[0])
 
-    reduce.__name__ = f"{ufunc.__name__}_reduce"
+    reduced_in_order(ufunc, fold)
 
 
 def _add_accumulate(ufunc: Any) -> None:

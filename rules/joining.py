@@ -67,7 +67,7 @@ def concatenate(
         parts, axis = [ravel(a) for a in parts], 0
     if parts and parts[0].ndim:
         axis = normalize_axis(axis, parts[0].ndim, "concatenate")
-    return _cast(_join(parts, axis), dtype, casting, "concatenate")
+    return _join(_cast(parts, dtype, casting, "concatenate"), axis)
 
 
 AT_ONCE = 32
@@ -88,12 +88,15 @@ def _join(parts: list[Any], axis: int) -> Any:
     return concatenate_(*parts, axis=axis)
 
 
-def _cast(x: Array, dtype: Any, casting: Any, name: str) -> Any:
+def _cast(parts: list[Any], dtype: Any, casting: Any, name: str) -> list[Any]:
+    """Each array in a dtype, not by way of the one that all have in common: int64 and uint64
+    make float64, which has not all of their numbers."""
     if dtype is None:
-        return x
-    if not np.can_cast(x.dtype, dtype, casting):
-        raise TypeError(f"{name}: cannot cast {x.dtype} to {np.dtype(dtype)} by {casting!r}")
-    return astype(x, dtype, copy=False)
+        return parts
+    for part in parts:
+        if not np.can_cast(part.dtype, dtype, casting):
+            raise TypeError(f"{name}: cannot cast {part.dtype} to {np.dtype(dtype)} by {casting!r}")
+    return [astype(part, dtype, copy=False) for part in parts]
 
 
 @implements(np.stack)
@@ -112,7 +115,7 @@ def stack(
     parts = [reshape_(a, shape=shape) for a in parts]
     if out is not None:
         refuse_out("stack", (out,))
-    return _cast(_join(parts, axis), dtype, casting, "stack")
+    return _join(_cast(parts, dtype, casting, "stack"), axis)
 
 
 def _listed(result: Any) -> list[Any]:

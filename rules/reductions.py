@@ -355,41 +355,52 @@ def as_operand(ufunc: Any, a: Array) -> Any:
     return cast(a, _dtype_of_loop(ufunc, a.dtype))
 
 
-def _first_against_rest(ufunc: Any, rest: Any) -> None:
-    """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
+def reduced_in_order(ufunc: Any, function: Callable[..., Any]) -> None:
+    """Register ``reduce`` of a ufunc, from left to right: ``function(a, axes, initial, where)``.
+
+    It gets operands in the dtype of the ufunc, and gives one result a lane.
+    """
     name = f"{ufunc.__name__}.reduce"
 
-    @implements_ufunc(ufunc, "reduce")
     def reduce(
-        a: Any,
-        axis: Any = 0,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = NoValue,
-        where: Any = True,
+        a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any
     ) -> Any:
         if out is not None:
             refuse_out(name, out)
         axes = reduction_axes(axis, a.ndim, name)
         a = as_operand(ufunc, cast(a, dtype))
-        if len(axes) > 1:
+        if len(axes) > 1 and ufunc.identity is None:
             raise ValueError(f"{name} is not reorderable, so at most one axis may be specified")
+        return number(kept(function(a, axes, initial, where), a.shape, axes, keepdims))
+
+    _method(ufunc, reduce)
+
+
+def no_identity(name: str) -> ValueError:
+    """NumPy's own words."""
+    return ValueError(f"zero-size array to reduction operation {name} has no identity")
+
+
+def _first_against_rest(ufunc: Any, rest: Any) -> None:
+    """a_0 - a_1 - a_2 ... = a_0 - (a_1 + a_2 + ...), and so for quotients."""
+    name = f"{ufunc.__name__}.reduce"
+
+    def lanes(a: Any, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
         if given(initial):
             a = selected(a, where, a.dtype.type(ufunc is np.true_divide))
             first, others = np.astype(as_array(initial), a.dtype), rest(a, axes)
         elif where is not True and where is not NoValue:
             raise ValueError(f"{name} has no identity; to use where=, pass initial=")
         elif not lane_size(a, axes):
-            raise ValueError(f"zero-size array to reduction operation {name} has no identity")
+            raise no_identity(name)
         elif not axes:
-            return number(np.copy(a))
+            return np.copy(a)
         else:
-            lanes = np.moveaxis(a, axes[0], 0)
-            first, others = lanes[0], rest(lanes[1:], 0)
-        return number(as_first(ufunc, kept(ufunc(first, others), a.shape, axes, keepdims), a))
+            along = np.moveaxis(a, axes[0], 0)
+            first, others = along[0], rest(along[1:], 0)
+        return as_first(ufunc, ufunc(first, others), a)
 
-    reduce.__name__ = f"{ufunc.__name__}_reduce"
+    reduced_in_order(ufunc, lanes)
 
 
 _first_against_rest(np.subtract, _sum)

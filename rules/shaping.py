@@ -160,8 +160,10 @@ def _is_fortran(a: Any) -> bool:
     return bool(np.asarray(layout(a)).flags.fnc)
 
 
-def _check_order(order: str, allowed: str, name: str) -> str:
-    """``order`` in capitals."""
+def _check_order(order: str | None, allowed: str, name: str) -> str:
+    """``order`` in capitals; None, as NumPy takes it, is the first that is allowed."""
+    if order is None:
+        return allowed[0]
     if not isinstance(order, str) or order.upper() not in tuple(allowed):
         raise ValueError(f"{name}: order must be one of {', '.join(allowed)}, got {order!r}")
     return order.upper()
@@ -176,7 +178,7 @@ def laid_out(a: Any, order: str | None, name: str) -> Any:
 
 
 def laid_as(y: Any, a: Any) -> Any:
-    """``y`` as a copy of ``a``, which has its shape, lies in memory in order "K"."""
+    """``y`` as a copy of ``a``, which has its axes, lies in memory in order "K"."""
     order = memory_order(a)
     return transpose(laid_out(transpose(y, order), "C", "copy"), np.argsort(order))
 
@@ -187,7 +189,7 @@ def laid_plainly(y: Any, a: Any) -> Any:
 
 
 @implements(np.reshape)
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Any:
     order = "C" if order == "C" else _check_order(order, "CFA", "reshape")
     target = as_shape(shape)
     if not target and is_number(a):
@@ -202,7 +204,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 
 @implements(np.ravel)
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: Any, order: str | None = "C") -> Any:
     a = as_array(a)
     order = _check_order(order, "CFAK", "ravel")
     if order == "K":
@@ -362,5 +364,5 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 @implements(np.copy)
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    return copy_(a, layout=_check_order(order, "CFAK", "copy"))
+def copy(a: Any, order: str | None = "K", subok: bool = False) -> Any:
+    return copy_(a, layout=_check_order(order or "K", "CFAK", "copy"))

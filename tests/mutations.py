@@ -5,9 +5,9 @@
     python tests/mutations.py MULTIPLES[Kronecker] Kronecker.pullback
 
 A row is an entry of a module's table (a dictionary or set in capitals that functions look into), a
-rule of a primitive, or what an operator class says of itself in place of its base class. The files
-that name what the row is about are tried first, then all tests. Prints the rows that survive, and
-ends with status 1 if there are any.
+rule of a primitive, or what an operator class says of itself in place of its base class. The test
+file of its module, and those that name what the row is about, are tried first, then all tests.
+Prints the rows that survive, and ends with status 1 if there are any.
 
 As a plugin of pytest (``-p mutations``), it takes out the row named by ``LINAD_MUTATION``.
 """
@@ -29,6 +29,9 @@ from needing_libraries import ELSEWHERE
 TESTS = Path(__file__).resolve().parent
 LEFT_OUT = ("specimens", "coverage", "demo", "cli", "__main__", "checks")
 """Modules without facts, and those that run when they are imported."""
+
+ON_A_GPU = "linad.sweeps.cuda."
+"""What is tested where its packages are (``tox -e cuda``), or a GPU."""
 
 IN_KERNELS = (
     *("native", "vector_math", "number_pairs", "complex_numbers", "special_functions"),
@@ -92,7 +95,7 @@ def tables(found):
     )
     seen = set()
     for module in found:
-        if module.__name__.endswith(IN_KERNELS):
+        if module.__name__.endswith(IN_KERNELS) or module.__name__.startswith(ON_A_GPU):
             continue
         for name, table in vars(module).items():
             if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or id(table) in seen:
@@ -104,33 +107,36 @@ def tables(found):
             seen.add(id(table))
             values = table.values() if isinstance(table, dict) else table
             if not all(isinstance(v, str | int | float | None) for v in values):
-                yield module.__name__.rpartition(".")[2], name, table
+                yield module.__name__, name, table
 
 
 def rows():
-    """What can be taken out: a function that does so, by the name of the row, table by table."""
+    """What can be taken out, by the name of the row, table by table: what it is about, the module
+    that says it, and the function that takes it out, with its arguments."""
     found = modules()
     from linad.core.primitive import Primitive
     from linad.operators.base import JacobianOperator
 
     everything = {}
     for module, name, table in tables(found):
-        name = f"{module}.{name}" if name in everything else name
+        name = f"{module.rpartition('.')[2]}.{name}" if name in everything else name
         take = table.pop if isinstance(table, dict) else table.remove
         everything[name] = {
-            f"{name}[{word_of(key)}]": (word_of(key), take, (key,))
+            f"{name}[{word_of(key)}]": (word_of(key), module, take, (key,))
             for key in list(table)
             if not (isinstance(key, int) and key >= 1 << 32)  # an address, another in each process
         }
     rules = everything["Primitive"] = {}
     for name, primitive in Primitive.registry.items():
         for k in primitive.rules:
-            rules[f"Primitive[{name}, {k}]"] = name, wrong_rule, (primitive, k)
+            module = primitive.rules[k].__module__
+            rules[f"Primitive[{name}, {k}]"] = name, module, wrong_rule, (primitive, k)
     facts = everything["class"] = {}
     for kind in subclasses(JacobianOperator):
         for name, value in vars(kind).items():
             if is_said_again(kind, name, value):
-                facts[f"{kind.__name__}.{name}"] = kind.__name__, delattr, (kind, name)
+                about = kind.__name__, kind.__module__
+                facts[f"{kind.__name__}.{name}"] = *about, delattr, (kind, name)
     return {table: entries for table, entries in everything.items() if entries}
 
 
@@ -169,18 +175,19 @@ def row(name):
 
 def pytest_configure(config):
     if "LINAD_MUTATION" in os.environ:
-        _, take, arguments = row(os.environ["LINAD_MUTATION"])
+        *_, take, arguments = row(os.environ["LINAD_MUTATION"])
         take(*arguments)
 
 
-def files_about(words):
-    """Test files that name each of some words, most mentions first."""
+def files_about(words, module):
+    """The test file of a module, and those that name each of some words, most mentions first."""
+    own = f"test_{module.rpartition('.')[2]}.py"
     counted = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
         mentions = [len(re.findall(rf"\b{re.escape(word)}\b", text)) for word in words]
-        if all(mentions):
-            counted[path] = sum(mentions)
+        if path.name == own or all(mentions):
+            counted[path] = path.name == own, sum(mentions)
     return sorted(counted, key=counted.get, reverse=True)[:8]
 
 
@@ -218,8 +225,8 @@ def main():
     survivors = []
     for name in names:
         started = time.perf_counter()
-        words = row(name)[0].split()
-        about = files_about(words)
+        words, module, *_ = row(name)
+        about = files_about(words.split(), module)
         stages = ([about] if about else []) + ([] if options.about else [[TESTS]])
         found = next((n for n in (noticed(name, stage) for stage in stages) if n), None)
         survivors += [] if found else [name]

@@ -19,6 +19,7 @@ from linad.operators.structured import (
     Diagonal,
     Identity,
     IdentityMatrix,
+    Isometry,
     Masked,
     RealPart,
     Zero,
@@ -136,7 +137,7 @@ def tolerance(dtype):
 
 
 ABSTRACT = {Typed, wrappers.Wrapper, wrappers._View, composites.Composite}
-ABSTRACT |= {IdentityMatrix, Entangled}
+ABSTRACT |= {IdentityMatrix, Isometry, Entangled}
 
 
 def every_class():

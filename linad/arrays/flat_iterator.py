@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import in_memory, share_storage
-from linad.arrays.writes import REFUSES_SEQUENCES, as_written
+from linad.arrays.writes import REFUSES_SEQUENCES, as_written, in_dtype
+from linad.arrays.zero_dim import is_number
 from linad.core.primitive import Traced
 from linad.core.shapes import size_of
 
@@ -53,6 +54,8 @@ class Flat:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = _alone(key)
+        if isinstance(key, (list, np.ndarray)):
+            key = self._inside(np.asarray(key), value)
         numbers = self._numbers(slice(None) if key is Ellipsis else key)
         if np.ndim(numbers) == 0 and np.ndim(value):
             self._check_single(value)
@@ -66,12 +69,32 @@ class Flat:
         count = np.size(places[0])
         if isinstance(value, (int, float, complex, list, tuple)):
             value = as_written(value, self.base.dtype)
+        elif isinstance(value, Traced) and not is_number(value):
+            value = in_dtype(value, self.base.dtype)
         value = np.ravel(value)
         if value.size > 1 and value.size != count:
             value = np.resize(value, count)  # NumPy starts again at the first value
         if np.ndim(places[0]) == 0 or (count and value.size == 1):
             value = value[0]
-        self.base[places] = value
+        try:
+            self.base[places] = value
+        except OverflowError as problem:  # as NumPy's flat says it
+            raise ValueError("Error setting single item of array.") from problem
+
+    def _inside(self, key: np.ndarray, value: Any) -> np.ndarray:
+        """An index of which all entries are there.
+
+        NumPy looks at each when it comes to it: what stands before the first one that is not there
+        is written, and then it raises.
+        """
+        if key.ndim == 1 and key.dtype.kind in "iu":
+            wrong = np.flatnonzero((key >= len(self)) | (key < -len(self)))
+            if wrong.size:
+                self[key[: wrong[0]]] = value
+                raise IndexError(
+                    f"index {key[wrong[0]]} is out of bounds for an array of {len(self)} entries"
+                )
+        return key
 
     def _check_single(self, value: Any) -> None:
         """Raise where NumPy wants a number for one entry, and gets values with axes."""

@@ -196,11 +196,7 @@ class Methods(MemoryMethods):
         """As `numpy.ndarray.put`."""
         traced_function(np.put)(self, indices, values, mode)
 
-    def resize(self, *shape: Any, refcheck: bool = True) -> None:
-        """Not supported: the array would change its size under its views."""
-        raise UnsupportedError("resize: in place it is not supported; use np.resize(x, shape)")
-
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
         """As `numpy.ndarray.reshape`."""
         target = shape[0] if len(shape) == 1 else shape
         y = traced_function(np.reshape)(self, target, order=order, copy=copy)
@@ -226,11 +222,11 @@ class Methods(MemoryMethods):
         y = y if order == "K" else traced_function(np.asarray)(y, order=order)
         return like_its_methods(self, y)
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str | None = "C") -> Any:
         """As `numpy.ndarray.copy`."""
-        return like_its_methods(self, traced_function(np.copy)(self, order))
+        return like_its_methods(self, traced_function(np.copy)(self, order or "C"))
 
-    def flatten(self, order: str = "C") -> Any:
+    def flatten(self, order: str | None = "C") -> Any:
         """As `numpy.ndarray.flatten`."""
         return traced_function(np.copy)(traced_function(np.ravel)(self, order))
 

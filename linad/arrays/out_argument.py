@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from linad.arrays.buffers import concrete
-from linad.arrays.writes import overwrite
+from linad.arrays.memory import constant_under
+from linad.arrays.writes import count_as_written, overwrite, stacked
 from linad.core.primitive import Traced
 from linad.core.ufunc_keywords import refuse_out
 from linad.errors import TracerError, UnsupportedError
@@ -83,7 +84,7 @@ COPIES = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 CASTING = {
     *ADDING,
     *(() if COPIES else PICKING),
-    *(np.max, np.min, np.mean, np.var, np.any, np.all, np.trace, np.median, np.choose),
+    *(np.max, np.min, np.mean, np.var, np.trace, np.median, np.choose),
     *(np.nansum, np.nanprod, np.nanmax, np.nanmin),
 }
 """Functions whose result NumPy casts to whatever ``out`` holds."""
@@ -209,7 +210,10 @@ def _deliver(
     if not isinstance(value, Traced):
         value = np.asarray(value)
     elif not isinstance(target, Traced):
-        refuse_out(name, (target,))
+        plain = constant_under(value)
+        if plain is None:
+            refuse_out(name, (target,))
+        value = plain
     fits = value.shape == target.shape
     if core is not None and not fits:
         inner = value.ndim - core, target.ndim - core
@@ -222,6 +226,9 @@ def _deliver(
     if not np.can_cast(value.dtype, target.dtype, casting):
         raise TypeError(f"{name}: cannot cast the result, {value.dtype}, to {target.dtype} of out=")
     if where is not True:
+        if value.dtype != target.dtype:  # only what is written is cast; what stays is not
+            written = np.where(where, value, np.zeros((), value.dtype))
+            value = written.astype(target.dtype)
         value = np.where(where, value, target)
     if isinstance(target, Traced):
         value = value if value.dtype == target.dtype else value.astype(target.dtype)
@@ -232,6 +239,7 @@ def _deliver(
 
 def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """``np.copyto``."""
+    src = stacked(src) if isinstance(src, (list, tuple)) else src
     if isinstance(src, Traced) and not isinstance(dst, Traced):
         raise TracerError(
             "copyto would write a traced value into a plain NumPy array and lose its derivative; "
@@ -242,3 +250,5 @@ def copy_to(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
     while np.ndim(src) > np.ndim(dst) and np.shape(src)[0] == 1:
         src = src[0]  # as assignments do
     _deliver("copyto", dst, src, casting, where)
+    if isinstance(dst, Traced) and not np.ndim(dst):
+        count_as_written(dst)  # an array with axes NumPy does not write to itself

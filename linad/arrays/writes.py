@@ -68,15 +68,15 @@ def write(x: Any, index: Any, value: Any) -> None:
     if dtype.kind in "iu" and _is_basic(index):
         value = _number_within(value, dtype)
     if isinstance(value, (list, tuple)):
-        value = as_written(value, dtype) if _holds_traced(value) else value
-        given = np.shape(value)
-        if len(given) > len(shape) and _is_basic(index):
-            kind = TypeError if dtype.kind in "iuc" and not shape else ValueError
+        axes = _axes(value)
+        if axes > len(shape) and _is_basic(index):
+            as_number = not shape and not _has_ellipsis(_entries(index))
+            kind = TypeError if dtype.kind in "iuc" and as_number else ValueError
             raise kind(
-                f"setting an array element with a sequence: a list of shape {given} into entries "
+                f"setting an array element with a sequence: a list of {axes} axes into entries "
                 f"of shape {shape}"
             )
-        value = value if isinstance(value, Traced) else as_written(value, dtype)
+        value = as_written(value, dtype)
     if getattr(value, "ndim", 0):
         _check_sequence(x, index, value.ndim)
     value = _fitting(value, shape, dtype)
@@ -91,9 +91,10 @@ REFUSES_SEQUENCES = np.lib.NumpyVersion(np.__version__) >= "2.4.0"
 
 def _check_sequence(x: Any, index: Any, ndim: int) -> None:
     """Raise where NumPy wants a number, or one entry a place, and gets a value of ``ndim`` axes."""
-    entries = index if isinstance(index, tuple) else (index,)
+    entries = _entries(index)
     if len(entries) == x.ndim and REFUSES_SEQUENCES and all(map(_is_integer, entries)):
-        raise ValueError("setting an array element with a sequence.")
+        kind = TypeError if x.dtype.kind == "c" else ValueError
+        raise kind("setting an array element with a sequence.")
     mask = entries[0] if len(entries) == 1 and ndim > 1 else None
     if mask is not None and getattr(mask, "dtype", None) == "bool" and mask.ndim == x.ndim:
         raise TypeError(
@@ -130,7 +131,7 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
             return Window(index % n, (), (), 1), (), None
     index = _plain_index(index)
     if _is_basic(index):
-        full = index if isinstance(index, tuple) else (index,)
+        full = _entries(index)
         target = array[full if _has_ellipsis(full) else (*full, ...)]
         _check_writable(x, target)
         if _is_view_of(value, root, target):
@@ -147,6 +148,10 @@ def _target(x: Any, root: Any, index: Any, value: Any) -> tuple[Region, Shape, A
         return with_parent(x, region.among(flat)), flat.shape, None
     # Of several writes to one entry the last stays.
     return with_parent(x, region.among(unique)), flat.shape, flat.size - 1 - first
+
+
+def _entries(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
 
 
 def _has_ellipsis(index: tuple[Any, ...]) -> bool:
@@ -191,7 +196,7 @@ def _check_no_swap(x: Any, value: Any, root: Any) -> None:
 
 
 def _is_basic(index: Any) -> bool:
-    for e in index if isinstance(index, tuple) else (index,):
+    for e in _entries(index):
         if e is None or e is Ellipsis or isinstance(e, slice):
             continue
         if isinstance(e, (bool, np.bool_)) or not isinstance(e, (int, np.integer)):
@@ -210,9 +215,7 @@ def _fitting(value: Any, shape: Shape, dtype: Any) -> Any:
     """``value`` broadcast to a shape and cast to a dtype, as assignment does."""
     if not isinstance(value, Traced) and not isinstance(value := bare(value), Traced):
         value = as_written(value, dtype)
-    if value.dtype != dtype:
-        _check_part(value.dtype, dtype)
-        value = value.astype(dtype)
+    value = in_dtype(value, dtype)
     if value.shape != shape:
         extra = value.ndim - len(shape)
         if extra > 0 and value.shape[:extra] == (1,) * extra:
@@ -242,12 +245,27 @@ def _number_within(value: Any, dtype: Any) -> Any:
     if not isinstance(value, Traced) or not is_number(value) or value.dtype.kind not in "iuf":
         return value
     if dtype.kind == "i" and not np.can_cast(value.dtype, dtype):
-        ends = np.iinfo(dtype)
         if value.dtype.kind == "f" and np.isnan(value):
             raise ValueError("cannot convert float NaN to integer")
-        if np.trunc(value) < ends.min or np.trunc(value) > ends.max:
+        if _is_outside(value, np.iinfo(dtype)):
             raise OverflowError(f"a number is out of bounds for {dtype}")
     return value
+
+
+def _is_outside(value: Any, ends: Any) -> bool:
+    """Whether a number, its fraction cut off, is below or above some integers."""
+    if value.dtype.kind == "f":
+        past = -float(ends.min)  # 2^63 is a float, 2^63 - 1 is not
+        return bool(np.trunc(value) < -past or np.trunc(value) >= past)
+    return bool(value < ends.min or value > ends.max)
+
+
+def in_dtype(value: Any, dtype: Any) -> Any:
+    """An array, plain or traced, in the dtype that it is written in."""
+    if value.dtype == dtype:
+        return value
+    _check_part(value.dtype, dtype)
+    return value.astype(dtype)
 
 
 def _check_part(given: Any, dtype: Any) -> None:
@@ -270,8 +288,7 @@ def as_written(value: Any, dtype: Any) -> Any:
         own numbers and arrays wrap.
     """
     if isinstance(value, (list, tuple)) and _holds_traced(value):
-        parts = _parts_as_written(value, dtype)
-        return np.array(parts, like=_first_traced(value))
+        return stacked(parts_as_written(value, dtype))
     array = np.asarray(value)
     if array.dtype == dtype:
         return array
@@ -279,10 +296,28 @@ def as_written(value: Any, dtype: Any) -> Any:
     return np.asarray(value, dtype)
 
 
-def _parts_as_written(value: Any, dtype: Any) -> Any:
+def parts_as_written(value: Any, dtype: Any) -> Any:
+    """Nested lists with traced values as they are written: each number alone, not as a dtype that
+    all of them have in common."""
     if isinstance(value, (list, tuple)):
-        return [_parts_as_written(part, dtype) for part in value]
-    return value if isinstance(value, Traced) else as_written(value, dtype)
+        return [parts_as_written(part, dtype) for part in value]
+    if not isinstance(value, Traced):
+        return as_written(value, dtype)
+    return in_dtype(_number_within(value, dtype), dtype) if dtype.kind in "iu" else value
+
+
+def stacked(nested: Any) -> Any:
+    """Nested lists as an array, traced where one of them holds something traced."""
+    if _holds_traced(nested):
+        return np.array(nested, like=_first_traced(nested))
+    return np.asarray(nested)
+
+
+def _axes(nested: Any) -> int:
+    """How many axes an array of nested lists has, by the first entry of each."""
+    if isinstance(nested, (list, tuple)):
+        return 1 + (_axes(nested[0]) if nested else 0)
+    return np.ndim(nested)
 
 
 def _first_traced(value: Any) -> Any:
@@ -316,12 +351,19 @@ def write_into(root: Any, region: Region, value: Any) -> None:
     trace.written_to()
     shape = root.shape[: root.ndim - region.ndim] + region.shape
     if 0 in shape and not isinstance(value, Traced):
-        # Nothing moves; but NumPy refuses it for a read-only array.
-        root._buffer.version += 1
+        root._buffer.version += 1  # nothing moves; but NumPy refuses it for a read-only array
         return
     if isinstance(value, Traced) and value.shape != shape:  # type: ignore[attr-defined]
         value = np.broadcast_to(value, shape)  # type: ignore[call-overload]
     trace.write(root, region, value)
+    root._buffer.version += 1
+
+
+def count_as_written(x: Any) -> None:
+    """Take note of a write that changes nothing, which NumPy refuses for a read-only array."""
+    root = root_of(x)
+    own_storage(root)
+    root._trace.written_to()
     root._buffer.version += 1
 
 

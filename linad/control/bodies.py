@@ -18,15 +18,17 @@ import numpy as np
 
 from linad.arrays.buffers import refresh
 from linad.arrays.tracer import Tracer
+from linad.arrays.traces import Trace
 from linad.control.memory_arrays import arranged, reads_of
 from linad.core import tree
 from linad.core.moving_regions import in_a_body
 from linad.core.primitive import Primitive
 from linad.core.shapes import Shape, is_inexact, size_of
 from linad.core.tape import Equation, Tape, Var, needed
+from linad.core.zero_seeds import read_results, zero_seeds
 from linad.errors import GuardError
 from linad.transforms.linearize import linearize_leaves
-from linad.transforms.record import RecordTrace, node_of
+from linad.transforms.record import RecordTrace, naming, node_of
 from linad.transforms.rewriting import params_key, standing_for, value_key
 from linad.transforms.spaces import Slot
 
@@ -39,11 +41,14 @@ class BodyTrace(RecordTrace):
 
     def __enter__(self) -> "BodyTrace":
         self._outside = in_a_body.set(True)
+        self._reading = read_results()
+        self._reading.__enter__()
         super().__enter__()
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         in_a_body.reset(self._outside)
+        self._reading.__exit__(None, None, None)
         super().__exit__(kind, error, traceback)
 
 
@@ -237,7 +242,8 @@ class Pull:
             weights = [recorder.input(slot.zeros(seeds)) for slot in J.out_slots]
             totals = [recorder.input(Slot(body.example[i]).zeros(seeds)) for i in held]
             before = [w._node for w in weights], [t._node for t in totals]
-            found = dict(zip(inputs, J.pull_leaves(weights, seeds), strict=True))
+            with zero_seeds():
+                found = dict(zip(inputs, J.pull_leaves(weights, seeds), strict=True))
             found |= {i: t + found[i] for i, t in zip(held, totals, strict=True)}
             order = [*carried, *held, *[i for i in inputs if nc <= i < nc + nx]]
             outputs = [
@@ -308,7 +314,8 @@ class Push:
             tangents = [g._node for g in given]
             values = dict(zip(wanted, results, strict=True))
             values |= {j: _met_by(recorder, body.results[j]) for j in others}
-            pushed = J.push_leaves(given, seeds)
+            with zero_seeds():
+                pushed = J.push_leaves(given, seeds)
             n = len(carried)
             slots = [Slot(body.example[i]) for i in carried]
             pushed = [
@@ -346,6 +353,24 @@ def run_tape(body: Body, values: list[Any]) -> list[Any]:
             f"{body.tape.name}: a repetition of the loop takes another path than the one that was "
             f"recorded ({error}); write the decision as linad.cond or np.where"
         ) from error
+
+
+def run_equations(
+    equations: list[Equation], values: dict[Var, Any], around: Sequence[Trace] = ()
+) -> dict[Var, Any]:
+    """What equations make of values, plain or traced; with the values they are given.
+
+    What recorders among the traces ``around`` write down names the lines that they name.
+    """
+    values = dict(values)
+    for e in equations:
+        operands = [values[a] if isinstance(a, Var) else a for a in e.inputs]
+        with naming(e.source, around):
+            result = e.primitive(*operands, **e.params)
+        values.update(
+            zip(e.outputs, result if isinstance(result, tuple) else (result,), strict=True)
+        )
+    return values
 
 
 def tape_of(name: str, inputs: Any, equations: Any, outputs: Any) -> Tape:

@@ -11,6 +11,7 @@ from linad.control.control_primitive import ControlPrimitive
 from linad.core import tree
 from linad.core.shapes import Shape, is_inexact
 from linad.core.tape import needed
+from linad.core.zero_seeds import zero_seeds
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.linearize import linearize_leaves
@@ -149,7 +150,9 @@ def _derived(body: Body, kind: str, active: Any, moving: list[int], seeds: Shape
         slots, wanted = (J.in_slots, J.out_slots) if kind == "push" else (J.out_slots, J.in_slots)
         given = [recorder.input(s.zeros(seeds)) for s in slots]
         apply = J.push_leaves if kind == "push" else J.pull_leaves
-        found = [cast(v, s.dtype) for v, s in zip(apply(given, seeds), wanted, strict=True)]
+        with zero_seeds():
+            pushed = apply(given, seeds)
+        found = [cast(v, s.dtype) for v, s in zip(pushed, wanted, strict=True)]
         outputs = [node_of(recorder, v) for v in found]
     nodes = [t._node for t in (*ins, *given)]
     tape = tape_of(f"{kind} {body.tape.name}", nodes, needed(recorder.equations, outputs), outputs)

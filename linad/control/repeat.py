@@ -13,6 +13,7 @@ import numpy as np
 from linad.control.bodies import Body, run_tape
 from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.core.shapes import Shape
+from linad.core.zero_seeds import linear_in_seeds
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
 from linad.transforms.spaces import Slot
@@ -179,7 +180,8 @@ class RepeatJacobian(JacobianOperator):
         for low, high in ((0, nc), (nc, nc + nx), (nc + nx, len(self.values))):
             operands += self.values[low:high]
             operands += [tangents[i] for i in push.inputs if low <= i < high]
-        found = self._repeat(push.body, self.owner.reverse, operands)[nc:]
+        with linear_in_seeds(tangent):
+            found = self._repeat(push.body, self.owner.reverse, operands)[nc:]
         pushed: list[Any] = [None] * len(body.outputs)
         for j, t in zip([*push.carried, *push.outputs], found, strict=True):
             pushed[j] = t if j < nc else _rows_last(t, seeds)
@@ -202,7 +204,8 @@ class RepeatJacobian(JacobianOperator):
         operands += [self.values[i] for i in pull.rows]
         operands += [_rows_first(cotangent[j], seeds) for j in pull.given]
         operands += [self.values[i] for i in pull.constants]
-        found = self._repeat(pull.body, not self.owner.reverse, operands)
+        with linear_in_seeds(cotangent):
+            found = self._repeat(pull.body, not self.owner.reverse, operands)
         moved = len(pull.carried) + len(pull.held)
         found = [*found[:moved], *[_rows_last(w, seeds) for w in found[moved:]]]
         between = [i for i in pull.inputs if nc <= i < nc + body.rows]

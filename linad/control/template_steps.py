@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linad.control.python_loop import same_params
+from linad.control.equal_operations import same_params
 from linad.control.rolling import fits
 from linad.core.primitive import Primitive
 from linad.core.regions import Region
@@ -16,6 +16,10 @@ from linad.transforms.plain_operands import same_bits
 
 RELATIVE, FIXED, CONSTANT, MOVING = range(4)
 """Kinds of operands: so many operations back, a value from before, a constant, one that moves."""
+
+
+BITS = 6
+"""A value is known by its operation, shifted by so many bits, and its place among the results."""
 
 
 class ExpectedStep(NamedTuple):

@@ -34,12 +34,10 @@ from linad.arrays.tracer import Tracer
 from linad.arrays.traces import Trace
 from linad.arrays.writes import write_value
 from linad.control.adopting import AdoptingTrace
-from linad.control.bodies import Body, known, tape_of
-from linad.control.closures import plain
+from linad.control.bodies import tape_of
+from linad.control.carried_out import CarriedOut
 from linad.control.hooks import Hooks
-from linad.control.loops import affordable, repeated
 from linad.control.places import Places, window_of
-from linad.control.python_loop import exact_key, run_equations
 from linad.control.rolling import (
     LEAST_EQUATIONS,
     LEAST_REPETITIONS,
@@ -48,7 +46,10 @@ from linad.control.rolling import (
     periods,
     row_of,
 )
+from linad.control.template_beginnings import fewest_carries, is_sound, to_the_end
+from linad.control.template_operands import SharedOperands
 from linad.control.template_steps import (
+    BITS,
     CONSTANT,
     FIXED,
     MOVING,
@@ -63,49 +64,14 @@ from linad.core.memory_layouts import kept
 from linad.core.moving_regions import Moving
 from linad.core.primitive import Primitive
 from linad.core.regions import Region, write_region
-from linad.core.settings import settings
-from linad.core.shapes import size_of
-from linad.core.tape import Equation, Var, guard, needed
-from linad.transforms.plain_operands import PlainOperands, same_bits
-from linad.transforms.record import RecordTrace, may_raise, naming
+from linad.core.tape import Equation, Var, guard
+from linad.transforms.record import RecordTrace
 
 _bare = object.__new__  # without the calls of a constructor
-
-BITS = 6
-"""A value is known by its operation, shifted by so many bits, and its place among the results."""
-
 
 MOST_PERIODS = 8
 """Periods that are tried where the shortest is none: repetitions may take turns, or look further
 back than one."""
-
-
-class SharedOperands(PlainOperands):
-    """Plain arrays as a recorder keeps them; of equal ones there is one copy. A derivative that is
-    taken in each repetition makes copies of its own."""
-
-    __slots__ = ("_equal", "_of", "_same")
-
-    def __init__(self, of: PlainOperands) -> None:
-        super().__init__()
-        self._of = of
-        self._same: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-        self._equal: dict[Any, np.ndarray] = {}
-
-    def keep(self, a: np.ndarray) -> np.ndarray:
-        found = self._same.get(id(a))
-        if found is None or not same_bits(a, found[1]):
-            found = self._same[id(a)] = a, self._shared(a)
-        return found[1]
-
-    def _shared(self, a: np.ndarray) -> np.ndarray:
-        if a.nbytes > settings().snapshot_bytes:
-            return self._of.keep(a)
-        key = exact_key(a)
-        copy = self._equal.get(key)
-        if copy is None:
-            copy = self._equal[key] = self._of.keep(a)
-        return copy
 
 
 class TemplateTrace(AdoptingTrace):
@@ -214,7 +180,7 @@ class TemplateTrace(AdoptingTrace):
             if self.looks and self.applied == self.looks[0] * self.period:
                 self._look()
             elif len(self.equations) == self.awaited:
-                self._begin_if_sound(_to_the_end(self._roller(), *self.expected))
+                self._begin_if_sound(to_the_end(self._roller(), *self.expected))
 
     def apply(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         self._look_if_due()
@@ -475,10 +441,10 @@ class TemplateTrace(AdoptingTrace):
         for period in periods(roller.codes, most=MOST_PERIODS if not self.looks else 1):
             start = total % period
             for first in (start, start + period):
-                found = _to_the_end(roller, first, period)
+                found = to_the_end(roller, first, period)
                 if found is None:
                     continue
-                later = _fewest_carries(found)
+                later = fewest_carries(found)
                 if later:
                     self.looks = []
                     self.awaited, self.expected = total + later, (first + later, period)
@@ -494,16 +460,10 @@ class TemplateTrace(AdoptingTrace):
         return Roller(self.places.apart(tape_of("loop", stands, self.equations, [])))
 
     def _begin_if_sound(self, found: Stretch | None) -> None:
-        if found is None or not self._is_sound(found):
+        if found is None or not is_sound(found):
             self.settle()
         else:
             self._begin(found)
-
-    def _is_sound(self, found: Stretch) -> bool:
-        """Whether nothing in it might raise unnoticed."""
-        last = [*found.repetition(found.count - 2), *found.repetition(found.count - 1)]
-        used = {a for e in last for a in e.inputs if isinstance(a, Var)}
-        return not any([may_raise(e) and used.isdisjoint(e.outputs) for e in found.repetition(1)])
 
     def _begin(self, found: Stretch) -> None:
         self.stretch = found
@@ -560,7 +520,8 @@ class TemplateTrace(AdoptingTrace):
         self.hooks.remove()
         held, views = self._held()
         loops = self.steps is not None and self.repetitions > 0
-        values = self._emitted(held) if loops else self._unrolled()
+        done = CarriedOut(self)
+        values = done.as_loop(held) if loops else done.one_by_one()
         for t in held:
             literal = type(t._node) is np.ndarray
             self._give(t, t._node if literal else values[t._node])
@@ -571,158 +532,8 @@ class TemplateTrace(AdoptingTrace):
         self.recorder.loops += loops
         self.watch.template_ended(loops)
 
-    def _captured_values(self) -> dict[Any, Any]:
-        return {t._node: held for held, t in self.captured}
-
-    def _unrolled(self) -> dict[Any, Any]:
-        values: dict[Any, Any] = run_equations(self.equations, self._captured_values(), self.around)
-        if self.steps is not None:  # a part of the first repetition
-            known_here = {number: values[v] for v, number in self.number.items()}
-            values.update(self._partly(values, known_here))
-        return values
-
-    def _emitted(self, held: list[Tracer]) -> dict[Any, Any]:
-        stretch, size = self.stretch, self.size
-        equations = stretch.tape.equations
-        before = self.places.together(equations[: stretch.start])
-        values: dict[Any, Any] = run_equations(before, self._captured_values(), self.around)
-        total = stretch.count + self.repetitions
-        made = {v: k for k, e in enumerate(equations) for v in e.outputs}
-        last: dict[tuple[int, int], Any] = {}
-        any_: dict[tuple[int, int], list[tuple[int, Any]]] = {}
-        for t in held:
-            node = t._node
-            if type(node) is np.ndarray:
-                continue
-            if isinstance(node, Var):
-                if node in values:
-                    continue
-                k = made[node]
-                o = equations[k].outputs.index(node)
-            else:
-                k, o = node >> BITS, node & (2**BITS - 1)
-            j, m = divmod(k - stretch.start, size)
-            if j == total - 1:
-                last[m, o] = node
-            elif j < total:
-                any_.setdefault((m, o), []).append((j, node))
-        final, stacked = self._loop(values, total, list(last), list(any_))
-        for place, node in last.items():
-            values[node] = final[place]
-        for place, nodes in any_.items():
-            for j, node in nodes:
-                if node not in values:
-                    values[node] = stacked[place][j]
-        begin = (self.here - self.at - size) << BITS
-        known_here = {begin + (m << BITS) + o: v for (m, o), v in final.items()}
-        values.update(self._partly(values, known_here))
-        return values
-
-    def _loop(
-        self, values: dict[Any, Any], total: int, last: list[Any], rows: list[Any]
-    ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """Run all repetitions: what they leave of each carry and of ``last``, and the rows."""
-        stretch = self.stretch
-        zero, one = stretch.repetition(0), stretch.repetition(1)
-        place = {v: (m, o) for m, e in enumerate(zero) for o, v in enumerate(e.outputs)}
-        slots = {place[v]: v for v in stretch.init}
-        init: dict[Any, Any] = {place[v]: a for v, a in stretch.init.items()}
-        numbers = self.numbers
-        for m, o in last:
-            if (m, o) not in slots:
-                v = one[m].outputs[o]
-                slots[m, o] = Var(next(numbers), v.shape, v.dtype)
-                init[m, o] = np.zeros(v.shape, v.dtype)
-        moving = {k: Var(next(numbers), r.shape[1:], r.dtype) for k, r in stretch.rows.items()}
-        body = [
-            e.with_inputs(tuple([moving.get((m, i), a) for i, a in enumerate(e.inputs)]))
-            for m, e in enumerate(one)
-        ]
-        inner = {v for e in one for v in e.outputs} | set(slots.values()) | set(moving.values())
-        fixed = list(
-            dict.fromkeys(
-                a for e in body for a in e.inputs if isinstance(a, Var) and a not in inner
-            )
-        )
-        outputs = [one[m].outputs[o] for m, o in (*slots, *rows)]
-        ins = [*slots.values(), *moving.values(), *fixed]
-        given = [values[a] if isinstance(a, Var) else a for a in init.values()]
-        given = [
-            a if isinstance(a, Tracer) else np.broadcast_to(np.asarray(a, v.dtype), v.shape)[()]
-            for a, v in zip(given, slots.values(), strict=True)
-        ]
-        arrays = [
-            np.concatenate([r, np.array(self.moving[k].values[: self.repetitions], r.dtype)])
-            for k, r in stretch.rows.items()
-        ]
-        others = [values[v] for v in fixed]
-        shown = [plain(x) for x in (*given, *[r[0] for r in arrays], *others)]
-        shown = [
-            np.broadcast_to(np.asarray(x).astype(v.dtype), v.shape)[()]
-            for x, v in zip(shown, ins, strict=True)
-        ]
-        equations = needed(self.places.together(body), outputs)
-        tape = tape_of("loop", ins, equations, outputs)
-        made = known(Body(tape, shown, len(slots), len(moving)))
-        operands = [*given, *arrays, *others]
-        with naming(one[0].source, self.around):
-            found = repeated(made, total, False, operands, affordable(made, total))
-        final = dict(zip(slots, found, strict=False))
-        return final, dict(zip(rows, found[len(slots) :], strict=True))
-
-    def _partly(self, values: dict[Any, Any], made: dict[int, Any]) -> dict[Any, Any]:
-        """What has been done of the repetition that Python is in, on the traces around."""
-        stretch = self.stretch
-        equations = stretch.repetition(stretch.count - 1)
-        assert self.steps is not None
-        here = (self.here - self.at) << BITS
-        made = dict(made)
-        for m in range(self.at):
-            e, step = equations[m], self.steps[m]
-            operands = []
-            inputs = step.operands if step.place is None else (*step.operands, (MOVING, step.place))
-            for kind, x in inputs:
-                if kind == RELATIVE:
-                    operands.append(made[here - x])
-                elif kind == FIXED:
-                    operands.append(values[x])
-                else:
-                    operands.append(x.values[self.repetitions] if kind == MOVING else x)
-            of: Any = step if step.place is None else e
-            with naming(e.source, self.around):
-                y = of.primitive(*operands, **of.params)
-            for o, v in enumerate(y if isinstance(y, tuple) else (y,)):
-                made[here + o] = v
-            here += 1 << BITS
-        return made
-
-
-def _to_the_end(roller: Roller, start: int, period: int) -> Stretch | None:
-    """The repetitions from an equation to the end, if they are equal."""
-    total = len(roller.codes)
-    found = roller.flow(start, period, (total - start) // period)
-    return found if found is not None and found.start + found.size == total else None
-
 
 def _is_behind(a: Tracer) -> bool:
     """Whether an array is a view that has to be read anew."""
     view = a._buffer
     return type(view) is View and view.version != view.root._buffer.version
-
-
-def _fewest_carries(found: Stretch) -> int:
-    """How many equations later a repetition begins, if the fewest numbers are to be carried."""
-    period = found.period
-    equations = [e for j in range(found.count) for e in found.repetition(j)]
-    made = {v: k for k, e in enumerate(equations) for v in e.outputs}
-    last: dict[Var, int] = {}
-    for k, e in enumerate(equations):
-        last.update((a, k) for a in e.inputs if isinstance(a, Var) and a in made)
-    change = np.zeros(len(equations) + 1, np.int64)
-    for v, k in last.items():
-        if k <= made[v] + 2 * period:
-            change[made[v] + 1] += max(1, size_of(v.shape))
-            change[k + 1] -= max(1, size_of(v.shape))
-    alive = np.cumsum(change)[2 * period : 3 * period]
-    guards = [e.primitive is guard for e in found.repetition(2)]
-    return int(np.argmin(np.where(guards, alive.max() + 1, alive)))

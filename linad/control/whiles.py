@@ -20,6 +20,7 @@ from linad.control.control_primitive import ControlPrimitive, end_at_once
 from linad.control.repeat import repeat
 from linad.core.shapes import Shape, size_of
 from linad.core.tape import needed
+from linad.core.zero_seeds import linear_in_seeds, unread_results
 from linad.errors import LoopLimitError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -212,7 +213,8 @@ class WhileJacobian(JacobianOperator):
         n = len(push.carried)
         test = push.body.once(("test", id(owner.test)), lambda: self._test_of(push))
         rows = owner.kept
-        found = while_(test, push.body, rows, owner.limit, owner.capacity)(*operands)
+        with linear_in_seeds(tangent):
+            found = while_(test, push.body, rows, owner.limit, owner.capacity)(*operands)
         pushed: list[Any] = [None] * len(self.results)
         for j, t in zip(push.carried, found[nc : nc + n], strict=True):
             pushed[j] = t
@@ -260,7 +262,8 @@ class WhileJacobian(JacobianOperator):
         rows = [np.arange(self.rows), *self.kept, *of_rows]
         constants = [*self.values[nc:], self.count, self.stride]
         run = repeat(segments, self.rows, True, True)
-        found = run(count, *weights, *rows, *constants)
+        with linear_in_seeds(cotangent):
+            found = run(count, *weights, *rows, *constants)
         pulled = dict(zip([*pull.carried, *pull.held], found, strict=False))
         return tuple([pulled[i] for i in self.active])
 
@@ -282,7 +285,7 @@ def _segments(body: Body, pull: Any, capacity: int, weighted: bool) -> Body:
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
-    with recorder:
+    with recorder, unread_results():
         w, j, start = ins[:n], ins[n], ins[n + 1 : n + 1 + nc]
         held = ins[n + 1 + nc + len(more) : -2]
         total, stride = ins[-2:]
@@ -310,7 +313,7 @@ def _piece(body: Body, pull: Any, capacity: int) -> Body:
     recorder = BodyTrace()
     ins = [recorder.input(v) for v in example]
     nodes = [t._node for t in ins]
-    with recorder:
+    with recorder, unread_results():
         p, w, start = ins[0], ins[1 : 1 + n], ins[1 + n : 1 + n + nc]
         held, length = ins[1 + n + nc : -1], ins[-1]
         skipped = p * capacity

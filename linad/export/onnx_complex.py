@@ -149,9 +149,12 @@ def side(z: Pair) -> Pair:
 
 
 @paired("astype", "astype_exact")
-def astype(z: Any, **_: Any) -> Pair:
-    # The parts are cast to what is wanted.
-    return _as_pair(z)
+def astype(z: Any, *, dtype: Any, **_: Any) -> Any:
+    # The parts are cast to what is wanted. Of a real number the imaginary part is left out.
+    kind = np.dtype(dtype).kind
+    if kind == "c":
+        return _as_pair(z)
+    return (z.re != 0) | (z.im != 0) if kind == "b" else z.re
 
 
 @paired("empty_like", "zeros_like")

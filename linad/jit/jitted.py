@@ -31,7 +31,8 @@ from linad.core.tape import Var
 from linad.core.transformed_functions import named
 from linad.errors import GuardError, LinadError, TracerError
 from linad.jit.known_paths import KnownPaths
-from linad.jit.outside import Outside, has_state, state_of
+from linad.jit.outside import Outside, state_of
+from linad.jit.outside_walk import has_state
 from linad.jit.recording import record
 from linad.jit.signature import Signature, StaticArguments
 from linad.jit.specializations import COMPUTED, Variant, in_single_precision

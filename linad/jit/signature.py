@@ -23,7 +23,8 @@ from linad.core.shapes import name_of
 from linad.core.view_regions import repeats
 from linad.errors import DTypeError, OptionError
 from linad.jit.direct_arrays import direct_arrays, states_of
-from linad.jit.outside import Look, Outside, has_code
+from linad.jit.outside import Look, Outside
+from linad.jit.outside_walk import has_code
 from linad.jit.random_draws import refuse_generator
 from linad.jit.static import Static
 

@@ -5,10 +5,10 @@ argument, or that have none:
 
 - ``array``, ``asarray``, ``fromiter``, ``r_``, ``c_``, ``full``, ``arange``, ``vectorize`` take
   traced numbers: ``np.array([s, 1.0])`` is a traced array.
-- ``zeros``, ``ones``, ``empty``, ``full``, ``eye``, ``identity`` and the ``_like`` forms give,
-  while a function is being differentiated, a traced constant, so that ``y = np.zeros(n)``,
-  ``y[0] = s`` works. It belongs to the innermost running derivative. Only floating and
-  complex ones: integer and boolean arrays have no derivative and stay plain.
+- ``zeros``, ``ones``, ``empty``, ``full``, ``eye``, ``identity``, the ``_like`` forms and
+  ``copy`` give, while a function is being differentiated, a traced constant, so that
+  ``y = np.zeros(n)``, ``y[0] = s`` works. It belongs to the innermost running derivative. Only
+  floating and complex ones: integer and boolean arrays have no derivative and stay plain.
 - ``concatenate``, ``stack`` and their kind, ``sum``, ``mean``, ``max``, ``dot`` and some more
   take lists of traced numbers.
 - ``polynomial`` is `numpy.polynomial` with coefficients and points that may be traced.
@@ -186,6 +186,11 @@ def full_like(a: Any, fill_value: Any, *args: Any, **keywords: Any) -> Any:
     check_options(np.full_like, keywords)
     like = a if isinstance(a, Traced) else np.asanyarray(a)
     return creation.full_like(like, creation.asarray(fill_value), *args, **keywords)
+
+
+@functools.wraps(np.copy)
+def copy(a: Any, *args: Any, **keywords: Any) -> Any:
+    return _writable(np.copy(creation.asarray(a) if _is_traced(a) else a, *args, **keywords))
 
 
 _PIECEWISE: Any = np.piecewise

@@ -9,12 +9,12 @@ from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape
 from linad.operators.base import JacobianOperator
-from linad.operators.facts import real_dtype
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
+from linad.operators.structured import Isometry
 
 
-class Pad(JacobianOperator):
+class Pad(Isometry):
     """y = x with zeros around it; the adjoint cuts them off.
 
     Parameters
@@ -60,15 +60,6 @@ class Pad(JacobianOperator):
     def pullback(self, cotangent: Array) -> Array:
         return cotangent[self._inner]
 
-    def column_squares(self) -> Any:
-        return np.ones(self.shape[1], real_dtype(self.dtype))
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
-    def isometric(self) -> bool:
-        return True
-
     def relation(self) -> Gather:
         return moved(self)
 
@@ -76,7 +67,7 @@ class Pad(JacobianOperator):
         return self.before
 
 
-class Roll(JacobianOperator):
+class Roll(Isometry):
     """y = x shifted cyclically by ``shifts`` along ``axes``."""
 
     copies = True
@@ -100,15 +91,6 @@ class Roll(JacobianOperator):
 
     def pattern_names(self) -> set[str]:
         return {"permutation", "unitary"}
-
-    def column_squares(self) -> Any:
-        return np.ones(self.shape[1], real_dtype(self.dtype))
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
-    def isometric(self) -> bool:
-        return True
 
     def turned(self) -> JacobianOperator:
         """The shift back, which is the adjoint and the inverse."""

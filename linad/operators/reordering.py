@@ -10,10 +10,10 @@ from linad.core.array_type import Array
 from linad.core.primitive import Traced
 from linad.core.shapes import Shape, reduced, size_of
 from linad.operators.base import JacobianOperator
-from linad.operators.facts import ones_of, real_dtype
+from linad.operators.facts import real_dtype
 from linad.operators.relation_shapes import moved
 from linad.operators.relations import Gather
-from linad.operators.structured import Identity, IdentityMatrix
+from linad.operators.structured import Identity, IdentityMatrix, Isometry
 
 
 class Broadcast(JacobianOperator):
@@ -119,7 +119,7 @@ class Reshape(IdentityMatrix):
         return Identity(self.in_shape, self.dtype) if self.out_shape == self.in_shape else None
 
 
-class Permutation(JacobianOperator):
+class Permutation(Isometry):
     """y = x with its axes reordered as by ``np.transpose(x, axes)``."""
 
     copies = True
@@ -139,12 +139,6 @@ class Permutation(JacobianOperator):
     def pattern_names(self) -> set[str]:
         return {"permutation", "unitary"}
 
-    def column_squares(self) -> Any:
-        return ones_of(self)
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
     def adjoint_form(self, conj: Any) -> JacobianOperator:
         # P^T = P^-1
         return Permutation(self._inverse, self.out_shape, self.dtype)
@@ -161,9 +155,6 @@ class Permutation(JacobianOperator):
 
     def relation_key(self) -> Any:
         return self.axes
-
-    def isometric(self) -> bool:
-        return True
 
 
 def _permute(x: Array, axes: tuple[int, ...]) -> Any:

@@ -28,10 +28,23 @@ from linad.operators.relations import Gather
 from linad.operators.typed import Typed
 
 
-class IdentityMatrix(JacobianOperator):
-    """What `Identity` and `linad.operators.reordering.Reshape` share: their matrix."""
+class Isometry(JacobianOperator):
+    """What operators share that keep the length of every vector: A^H A = I."""
 
     inherits_facts = True
+
+    def column_squares(self) -> Any:
+        return ones_of(self)
+
+    def spectral_norm(self) -> Any:
+        return 1.0
+
+    def isometric(self) -> bool:
+        return True
+
+
+class IdentityMatrix(Isometry):
+    """What `Identity` and `linad.operators.reordering.Reshape` share: their matrix."""
 
     def pattern_names(self) -> set[str]:
         return {"identity", "diagonal"}
@@ -45,17 +58,8 @@ class IdentityMatrix(JacobianOperator):
     def diagonal_entries(self) -> Any:
         return np.ones(self.shape[0], self.dtype)
 
-    def column_squares(self) -> Any:
-        return ones_of(self)
-
-    def spectral_norm(self) -> Any:
-        return 1.0
-
     def relation(self) -> Any:
         return None
-
-    def isometric(self) -> bool:
-        return True
 
 
 class Identity(IdentityMatrix):

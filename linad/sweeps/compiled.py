@@ -23,6 +23,7 @@ from linad.core.primitive import Primitive, innermost_trace
 from linad.core.settings import Settings
 from linad.core.shapes import Shape
 from linad.core.tape import Equation, Tape, Var, needed
+from linad.core.zero_seeds import read_results, zero_seeds
 from linad.errors import GuardError
 from linad.operators.base import JacobianOperator
 from linad.operators.facts import EVERYTHING
@@ -170,7 +171,7 @@ class Derived:
         recorder = RecordTrace()
         inputs = [recorder.input(v) for v in primitive.example]
         nodes = [t._node for t in inputs]
-        with recorder:
+        with recorder, read_results():
             chosen = [inputs[i] for i in active]
 
             def run(leaves: list[Any]) -> list[Any]:
@@ -227,7 +228,8 @@ class Derived:
         slots = J.out_slots if kind == "pull" else J.in_slots
         given = [recorder.input(slot.zeros(seeds)) for slot in slots]
         apply = J.pull_leaves if kind == "pull" else J.push_leaves
-        found = [node_of(recorder, r) for r in apply(given, seeds)]
+        with zero_seeds():
+            found = [node_of(recorder, r) for r in apply(given, seeds)]
         return [t._node for t in given], found, first, len(recorder.equations)
 
     def run(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
@@ -463,13 +465,22 @@ def swept(J: Any, mode: str, given: Any) -> Any:
     if call is not None:
         return call((given,))
     if (mode, seeds) not in known:
-        (_, entries), (outputs, ((_, op),)) = J.steps
-        straight = [n for n, _ in entries] == J.inputs and list(outputs) == J.outputs
-        if not straight or type(op) is not CompiledJacobian or not op.plain:
+        op = _whole(J)
+        if type(op) is not CompiledJacobian or not op.plain:
             known[mode, seeds] = None
         elif op.has_run(mode, seeds):
             _bind_sweep(J, mode, seeds, op, given, known)
     return OTHER
+
+
+def _whole(J: Any) -> Any:
+    """The operator that alone makes all results of all arguments; None if there is no such one, as
+    where nothing depends on the arguments."""
+    if len(J.steps) != 2:
+        return None
+    (_, entries), (outputs, ((_, op),)) = J.steps
+    straight = [n for n, _ in entries] == J.inputs and list(outputs) == J.outputs
+    return op if straight else None
 
 
 def _leading_axes(J: Any, mode: str, given: Any) -> Shape:

@@ -9,7 +9,7 @@ from linad.core.primitive import Primitive
 from linad.core.regions import Positions, Region, read_region
 from linad.core.shapes import Shape, size_of
 from linad.transforms.plain_operands import is_frozen
-from linad.transforms.rewriting import params_key
+from linad.transforms.rewriting import number_of, params_key
 
 NARROW = 16
 """Entries behind an axis below which a loop over them is too short to be the inner one."""
@@ -220,6 +220,14 @@ def constant_place(value: Any) -> Place:
         data = np.array(value, order="C")
     buffer = Buffer("constant", data.nbytes, data=data)
     return Place(buffer, 0, data.shape, data.strides, data.dtype)
+
+
+def known_place(value: Any) -> Place:
+    """An operand that the program knows. Of equal entries it keeps one, which all of them are."""
+    number = number_of(value) if np.size(value) > 1 else None
+    if number is None:
+        return constant_place(value)
+    return spread_over(constant_place(number), np.shape(value), 0)
 
 
 def view_place(primitive: Primitive, params: dict[str, Any], place: Place) -> Place | None:

@@ -16,6 +16,7 @@ import numpy as np
 from linad.core.collection_pause import collection_paused
 from linad.core.compiler_lock import compiling
 from linad.core.failures import SUSPECT, internal_error, is_own_fault, warn_uncompiled
+from linad.core.primitive import Traced
 from linad.core.settings import Settings, settings
 from linad.core.tape import Tape
 from linad.errors import FallbackError, GuardError, LinadError
@@ -190,11 +191,20 @@ class SweepProgram(ABC):
         InternalError
             If linad fails.
         """
+        if not self.made and self._are_others(arrays):
+            self._raise(OTHER_ARGUMENTS)  # it may never be run: nothing is compiled
         try:
             workspace = self.borrow()
         except UncompiledError:
             return self._run_by_numpy(arrays)
         return self._run_with(workspace, lambda: self._run_on_new(workspace, arrays))
+
+    def _are_others(self, arrays: Sequence[Any]) -> bool:
+        """Whether arrays are clearly not what it takes: traced, or of other shapes."""
+        pairs = zip(arrays, self.tape.inputs, strict=True)
+        return any(
+            [isinstance(a, Traced) or getattr(a, "shape", v.shape) != v.shape for a, v in pairs]
+        )
 
     def _run_on_new(self, workspace: Any, arrays: Sequence[Any]) -> tuple[int, list[np.ndarray]]:
         outputs = [np.empty(*result) for result in self.results]

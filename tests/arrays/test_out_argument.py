@@ -21,10 +21,16 @@ CALLS = {
     "mean": lambda x, out: np.mean(x * 3, axis=0, out=out),
     "var": lambda x, out: np.var(x * 3, axis=0, out=out),
     "max": lambda x, out: np.max(x * 3, axis=0, out=out),
+    "min": lambda x, out: np.min(x * 3, axis=0, out=out),
+    "trace": lambda x, out: np.trace(x[:, :2, None] * np.arange(3), out=out),
     "nansum": lambda x, out: np.nansum(x * 3, axis=0, out=out),
+    "nanprod": lambda x, out: np.nanprod(x * 3, axis=0, out=out),
+    "nanmax": lambda x, out: np.nanmax(x * 3, axis=0, out=out),
+    "nanmin": lambda x, out: np.nanmin(x * 3, axis=0, out=out),
     "median": lambda x, out: np.median(x * 3, axis=0, out=out),
     "any": lambda x, out: np.any(x, axis=0, out=out),
     "argmax": lambda x, out: np.argmax(x, axis=0, out=out),
+    "argmin": lambda x, out: np.argmin(x, axis=0, out=out),
     "dot": lambda x, out: np.dot(x[0, :2], x, out=out),
     "matmul": lambda x, out: np.matmul(x[0, :2], x, out=out),
     "clip": lambda x, out: np.clip(x[1], 1, 3, out=out),
@@ -155,6 +161,15 @@ def test_reductions_that_out_would_round_on_the_way(ufunc, dtype):
         np.testing.assert_array_equal(linad.jit(into, static_argnums=1)(x, "accumulate"), expected)
 
 
+@pytest.mark.parametrize("ufunc", [np.maximum, np.minimum, np.fmax, np.fmin])
+def test_extrema_are_rounded_once(ufunc):
+    def into(x):
+        return ufunc.reduce(x, axis=0, out=np.zeros_like(x[0], np.float32))
+
+    x = np.array([[5.3, 3.2], [1.4, 2.2], [2.7, 1.9]])
+    np.testing.assert_array_equal(linad.jit(into)(x), into(x))
+
+
 @pytest.mark.parametrize("ufunc", [np.divide, np.logaddexp, np.hypot, np.arctan2])
 @pytest.mark.parametrize("method", ["reduce", "accumulate"])
 def test_a_dtype_that_no_loop_computes_in(ufunc, method):
@@ -178,3 +193,31 @@ def test_a_mean_into_integers_is_refused(function):
 
     with pytest.raises(UnsupportedError, match=f"^{function.__name__}: NumPy rounds the sum"):
         linad.jit(into)(np.full((2, 3), 65535.0))
+
+
+ON_ITSELF = {
+    "copyto": lambda a: np.copyto(a, a),
+    "a view": lambda a: np.copyto(a[...], a),
+    "nan_to_num": lambda a: np.nan_to_num(a, copy=False),
+    "multiply": lambda a: np.multiply(a, 1.0, out=a),
+}
+
+
+@pytest.mark.parametrize("call", ON_ITSELF)
+def test_an_array_without_axes_is_written_to_itself(call):
+    """NumPy refuses a read-only one; and what is written is there."""
+
+    def f(x):
+        ON_ITSELF[call](x)
+        return x * 2
+
+    def nan(writeable):
+        x = np.array(np.nan)
+        x.flags.writeable = writeable
+        return x
+
+    jitted = linad.jit(f)
+    for writeable in (True, True, False, False):
+        expected, found = outcome(f, nan(writeable)), outcome(jitted, nan(writeable))
+        assert type(found) is type(expected)
+        assert isinstance(expected, ValueError) or np.array_equal(found, expected, equal_nan=True)

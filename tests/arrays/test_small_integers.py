@@ -104,6 +104,63 @@ def test_written_numbers_of_arguments(dtype, kernels):
             assert agree(outcome(f, a, b, 2.0), outcome(jitted, a, b, 2.0)), (source, value)
 
 
+LISTS = {
+    "two numbers": lambda b: [b[0], b[1]],
+    "tuple": lambda b: (b[0], 5),
+    "nested": lambda b: [[b[0], 2.5]],
+    "without axes": lambda b: [b[:1].reshape(()), b[1]],
+    "arrays": lambda b: [b],
+}
+LIST_WRITES = {
+    "slice": at(slice(2)),
+    "places": at([0, 2]),
+    "mask": at(np.array([True, False, True])),
+    "some flat": lambda a, value: a.flat.__setitem__(slice(2), value),
+    "flat": lambda a, value: setattr(a, "flat", value),
+    "put": by(np.put, [0, 2]),
+    "place": WRITES["place"],
+    "putmask": WRITES["putmask"],
+    "copyto": lambda a, value: np.copyto(a[:2], value, casting="unsafe"),
+    "copyto where": lambda a, value: np.copyto(a[:2], value, casting="unsafe", where=[True, False]),
+    "array": lambda a, value: np.array(value, dtype=a.dtype, like=a),
+    "insert": WRITES["insert"],
+    "concatenate": lambda a, value: np.concatenate(
+        [a[:2], np.ravel(np.array(value, like=a))], dtype=a.dtype, casting="unsafe"
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("source", [np.float64, np.int64, np.uint64])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_written_lists_of_numbers_of_arguments(dtype, source, kernels):
+    """NumPy takes each for a number of Python, but from copyto, and what lists of arrays hold."""
+    values = [5.5, np.nan, np.inf, 300.5, 2.0**63] if source is np.float64 else [5, 300, 2**40]
+    values += [2**63 + 5] if source is np.uint64 else []
+    for (name, write), (kind, listed) in itertools.product(LIST_WRITES.items(), LISTS.items()):
+
+        def f(a, b, write=write, listed=listed):
+            made = write(a, listed(b))
+            return a[0] * 2 if made is None else made
+
+        jitted = linad.jit(f)
+        for value in values:
+            a, b = np.array([7, 8, 9], dtype), np.array([value, 1], source)
+            plain, found = outcome(f, a, b), outcome(jitted, a, b)
+            assert agree(plain, found), (name, kind, value, plain, found)
+
+
+def test_what_a_mask_leaves_keeps_all_its_digits(kernels):
+    # By way of float64, which int64 and a float have in common, 2^53 + 1 would become 2^53.
+    def f(a, b):
+        np.copyto(a, b, where=np.array([True, False]), casting="unsafe")
+        return a
+
+    a, b, jitted = np.array([1, 2**53 + 1]), np.array([3.7, np.nan]), linad.jit(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(jitted(a.copy(), b), [3, 2**53 + 1])
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_clipped_by_numbers_of_python(dtype, kernels):
     bounds = [None, -1, 0, 5, 300, -300, 2**70, -(2**70), 2.5, np.int64(300)]

@@ -244,3 +244,17 @@ def test_nothing_moves_in_a_loop_that_only_compares(root):
     for g in (f, linad.jit(f)):
         np.testing.assert_allclose(linad.grad(g, (0, 1))(1.44, 2.0), expected)
         np.testing.assert_allclose(linad.jvp(g, (1.44, 2.0), (1.0, 1.0))[1], expected[1])
+
+
+def test_what_a_derivative_makes(caplog):
+    """No program to find that pushed zeros are zeros, nor for one seed where there are several."""
+    f = linad.jit(looped(small, 5))
+    f(X)
+    with caplog.at_level("INFO", "linad"):
+        J = linad.linearize(f, X)[1]
+        pushed = J @ np.eye(2)
+    expected = linad.grad(unrolled(small, 5))(X)[None]
+    np.testing.assert_allclose(pushed, expected, rtol=1e-12)
+    made = [record.getMessage().rsplit(": ", 1)[1] for record in caplog.records]
+    # The second "linearized" gives the residuals of several seeds.
+    assert [n for n in made if "pull" in n or "push" in n] == ["push f"], made

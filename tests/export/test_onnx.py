@@ -445,6 +445,17 @@ def test_powers_and_roots_of_complex_numbers():
     assert linad.onnx(f)(np.array([0.5, -1.25, 2.0])).check() < 1e-14
 
 
+@pytest.mark.filterwarnings("ignore:Casting complex")
+@pytest.mark.parametrize("dtype", [bool, int, np.int32])
+def test_complex_numbers_cast_to_exact_ones(dtype):
+    def f(x):
+        z = x + 1j * x[::-1]
+        return z.astype(dtype) * 1.0, (0 * x + 1j * x).astype(dtype)
+
+    exported = linad.onnx(f)(np.array([0.0, 1.0, 2.0, -3.7, 0.0]))
+    assert exported.check() == 0
+
+
 @pytest.mark.full
 def test_import_linad_imports_no_onnx():
     code = "import sys, linad; linad.onnx; assert 'onnx' not in sys.modules"

@@ -14,7 +14,7 @@ import scipy.special
 
 import linad
 from linad.core.primitive import Traced
-from linad.jit import direct_arrays
+from linad.jit import followed_code
 from linad.transforms.record import RecordTrace
 
 X = np.array([0.5, 1.5, 2.0])
@@ -625,10 +625,10 @@ def recorded(f, *arrays):
 def test_what_counts_as_traced_is():
     """The proof that an array meets traced values alone holds for what these really give."""
     ufuncs = {u for m in (np, scipy.special) for u in vars(m).values() if isinstance(u, np.ufunc)}
-    calls = [(u, u.nin) for u in ufuncs if direct_arrays._gives_one(u)]
-    calls += [(f, n) for f in direct_arrays.GIVING for n in (1, 2, 3)]
-    calls += [(lambda x, k=k: getattr(x, k)(), 1) for k in direct_arrays.METHODS - {"dot"}]
-    calls += [(lambda x, k=k: getattr(x, k), 1) for k in direct_arrays.OF_ARRAYS]
+    calls = [(u, u.nin) for u in ufuncs if followed_code._gives_one(u)]
+    calls += [(f, n) for f in followed_code.GIVING for n in (1, 2, 3)]
+    calls += [(lambda x, k=k: getattr(x, k)(), 1) for k in followed_code.METHODS - {"dot"}]
+    calls += [(lambda x, k=k: getattr(x, k), 1) for k in followed_code.OF_ARRAYS]
     calls += [(lambda x, k=k: x[k], 1) for k in (0, slice(0), ..., [], None)]
     wrong = set()
     with np.errstate(all="ignore"):

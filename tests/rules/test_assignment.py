@@ -158,7 +158,8 @@ def test_repeated_indices_many_times():
         (lambda t: np.copyto(t, 1j), TypeError),
         (lambda t: np.copyto(t, np.ones(3)), ValueError),
         (lambda t: t.fill(np.ones(2)), ValueError),
-        (lambda t: t.resize(4), linad.errors.UnsupportedError),
+        (lambda t: t[0].resize(2), ValueError),
+        (lambda t: (t * 1, t[0], t.resize(4)), linad.errors.UnsupportedError),
     ],
     ids=itertools.count(),
 )
@@ -185,3 +186,29 @@ def test_repeated_places_take_small_numbers_as_numbers(ufunc, kind):
     np.testing.assert_array_equal(linad.linearize(f, x)[0], f(x))
     for _ in range(3):
         np.testing.assert_array_equal(jitted(x), f(x))
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y, v: np.put(y, [0, 1, 7, 2], v),
+        lambda y, v: np.put(y, [-9, 1], v),
+        lambda y, v: y.flat.__setitem__([0, 1, 2, 7], v[:2]),
+        lambda y, v: y.flat.__setitem__(np.array([1, -4]), v[0]),
+    ],
+    ids=["put", "put_first", "flat", "flat_number"],
+)
+def test_what_is_named_before_an_entry_that_is_not_there_is_written(write):
+    def f(y, v):
+        write(y, v)
+        return y
+
+    jitted = linad.jit(f)
+    for _ in range(3):
+        y = np.zeros(3)
+        with pytest.raises(IndexError):
+            jitted(y, np.array([1.0, 2.0, 3.0, 4.0]))
+        plain = np.zeros(3)
+        with pytest.raises(IndexError):
+            f(plain, np.array([1.0, 2.0, 3.0, 4.0]))
+        np.testing.assert_array_equal(y, plain)

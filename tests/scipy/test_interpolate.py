@@ -224,7 +224,8 @@ for method in ("slinear", "cubic", "quintic", "pchip"):
     )
 for k in (1, 2, 3, 5):
     CASES[f"make-{k}"] = (lambda m, x, y, q, k=k: m.make_interp_spline(x, y, k)(q), X, Y, Q)
-for kernel in ("thin_plate_spline", "linear", "gaussian", "multiquadric"):
+RADIAL = "linear thin_plate_spline cubic quintic gaussian"
+for kernel in f"{RADIAL} multiquadric inverse_multiquadric inverse_quadratic".split():
     CASES[f"radial-{kernel}"] = (
         lambda m, p, v, q, kernel=kernel: m.RBFInterpolator(p, v, kernel=kernel, epsilon=1.1)(q),
         *(XI, VS, IN),
@@ -407,3 +408,13 @@ def test_a_spline_is_fitted():
 def test_errors(call, error, words):
     with pytest.raises(error, match=words):
         linad.linearize(lambda y: [call(y), y][1], Y)
+
+
+def test_an_array_of_one_entry_beyond_the_ends_of_a_table_of_numbers():
+    x, y = np.arange(4.0), np.array([0.5, 1.0, 3.0, 2.0])
+
+    def f(m, y):
+        table = m.interp1d(x, y, "cubic", bounds_error=False, fill_value=([0.0], [7.0]))
+        return table([-1.0, 0.5, 9.0]) + table(4.0)
+
+    np.testing.assert_allclose(linad.linearize(lambda y: f(li, y), y)[0], f(scipy.interpolate, y))

@@ -8,7 +8,13 @@ import numpy as np
 from linad.core.settings import Settings
 from linad.core.shapes import size_of
 from linad.core.tape import Equation, Tape, Var
-from linad.sweeps.cpu import linear_routines, matrix_products, tile_programs, user_functions
+from linad.sweeps.cpu import (
+    factor_derivatives,
+    linear_routines,
+    matrix_products,
+    tile_programs,
+    user_functions,
+)
 from linad.sweeps.cpu.blas_lapack import invoke
 from linad.sweeps.cpu.complex_numbers import LIBM
 from linad.sweeps.cpu.program import CpuProgram
@@ -25,7 +31,7 @@ from linad.sweeps.scalar_rows import Scalar
 from linad.sweeps.steps import Loop
 from linad.sweeps.target import Target
 
-TOPICS = (linear_routines, matrix_products, tile_programs)
+TOPICS = (factor_derivatives, linear_routines, matrix_products, tile_programs)
 """Modules whose routines are the CPU's alone; these register themselves."""
 
 
@@ -54,7 +60,7 @@ class CpuTarget(Target):
         return tile_programs.tiled(tape, self, chosen)
 
     def prepared(self, tape: Tape) -> tuple[Tape, Mapping[Equation, tuple[Var, ...]]]:
-        return decomposed(expanded(tape))
+        return decomposed(factor_derivatives.with_diagonals(expanded(tape)))
 
     def lower(self, lowering: Any, eqn: Equation) -> bool:
         primitive: Any = eqn.primitive

@@ -1,0 +1,377 @@
+"""A walk through all that a function reaches outside its arguments, and notes of what it meets.
+
+Code says which names are read; what stands under them is told apart by what a program may make of
+it: numbers by value, functions and objects by themselves, containers by their items, arrays by
+dtype, shape and layout. Each note comes with a line of Python that tells whether it still holds.
+"""
+
+import abc
+import builtins
+import enum
+import functools
+import sys
+import types
+import typing
+from collections import deque
+from collections.abc import Iterator
+from io import IOBase
+from typing import Any
+
+import numpy as np
+
+from linad.core.memory_layouts import layout_of
+from linad.core.transformed_functions import Transformed
+from linad.jit.code_reads import reads_of
+from linad.jit.followed_code import is_jitted
+from linad.jit.process_state import is_data, is_environment
+from linad.jit.state_walk import (
+    EMPTY,
+    HOLDERS,
+    StateWalk,
+    content,
+    entries_of,
+    is_array_like,
+    is_sparse,
+    is_users_module,
+)
+from linad.jit.static import (
+    MACHINERY,
+    PLAIN,
+    Itself,
+    Static,
+    attributes,
+    class_attributes,
+    contents,
+    is_users,
+)
+from linad.transforms.plain_operands import is_frozen
+
+SILENT = {
+    *("__init__", "__new__", "__init_subclass__", "__repr__", "__str__", "__reduce__"),
+    *("__getstate__", "__setstate__", "__del__", "__replace__", "__format__", "__copy__"),
+    *MACHINERY,
+}
+"""Methods that Python does not call on an object that is there already, or for texts only."""
+
+GENERATED = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__hash__"}
+LONG = 32
+"""Items of a list from which it is compared as a whole."""
+
+NUMBERS = (bool, int, float, complex, str, bytes, types.NoneType, np.generic)
+FOLLOWED = (types.FunctionType, types.MethodType, functools.partial, Transformed, type)
+
+
+def _is_users_function(f: types.FunctionType) -> bool:
+    name = f.__globals__.get("__name__") or ""
+    return is_users_module(str(name), f.__code__.co_filename)
+
+
+class OutsideWalk(StateWalk):
+    """One walk through all that a function reaches."""
+
+    def root(self, value: Any, name: str = "", contents: bool = True) -> None:
+        """Begin at a function, or at an object with methods."""
+        if is_environment(value):
+            self.of_environment()
+        elif contents or isinstance(value, FOLLOWED) or not is_users(type(value)):
+            self.volatile = self.volatile or _moves(value)
+            self.inside(value, name)
+        else:
+            self.of_class(type(value))
+
+    def slot(self, name: str, value: Any, text: str, fixed: bool = False) -> None:
+        """What stands in a place that ``text`` reads; ``fixed`` if nothing else ever will."""
+        if text in self.slots:
+            return
+        self.slots.add(text)
+        kind = type(value)
+        if kind is np.ndarray and value.dtype.kind in "biufc" and value.dtype.isnative:
+            self.array(name, value, text)
+            return
+        if isinstance(value, NUMBERS):
+            self.parts.append((name, Static(value)))
+        elif isinstance(value, np.ndarray):
+            self.parts.append((name, kind, value.dtype, value.shape, contents(value)))
+            whole = kind, value.dtype, value.shape, contents(value)
+            self.lines.append(f"same({text}, {self.bind(whole)})")
+            return
+        elif isinstance(value, (list, dict, set, tuple, frozenset, deque, bytearray)):
+            self.parts.append((name, kind, len(value)))
+        else:
+            self.parts.append((name, Itself(value)))
+            self.volatile = self.volatile or _moves(value) or self._is_read(value)
+        if not fixed:
+            self.lines.append(f"{text} is {self.bind(value)}")
+        if not isinstance(value, NUMBERS):
+            self.inside(value, name)
+
+    def _is_read(self, value: Any) -> bool:
+        """Whether it is a file that the code reads from, and does not only write into."""
+        return isinstance(value, IOBase) and not READERS.isdisjoint(self.known)
+
+    def array(self, name: str, value: np.ndarray, text: str) -> None:
+        if is_frozen(value):
+            self.parts.append((name, Itself(value)))
+            self.lines.append(f"{text} is {self.bind(value)}")
+            return
+        for k, known in enumerate(self.arrays):
+            if known is value:
+                self.compared |= {id(value)} if self.hidden else set()
+                self.parts.append((name, "again", k))
+                self.lines.append(f"{text} is {self.texts[k]}")
+                return
+        if self.hidden:
+            self.compared.add(id(value))
+        self.parts.append((name, "array", value.dtype, value.shape, layout_of(value)))
+        self.arrays.append(value)
+        self.array_names.append(name)
+        self.texts.append(text)
+
+    def inside(self, value: Any, name: str) -> None:
+        """What is read of a value, or of what it holds."""
+        if id(value) in self.met:
+            self.parts.append(("again", self.met[id(value)]))
+            return
+        self.met[id(value)] = len(self.met)
+        self.alive.append(value)
+        kind = type(value)
+        if kind is types.FunctionType:
+            self.of_function(value)
+        elif kind is types.MethodType:
+            self.inside(value.__func__, name)
+            self.inside(value.__self__, name)
+        elif isinstance(value, Transformed):
+            self.inside(value.function, name)
+        elif isinstance(value, functools.partial):
+            held = self.bind(value)
+            self.slot(name, value.func, f"{held}.func", fixed=True)
+            self.items(name, value.args, f"{held}.args")
+            self.slot(name, value.keywords, f"{held}.keywords", fixed=True)
+        elif isinstance(value, types.ModuleType):
+            self.of_module(value)
+        elif isinstance(value, type):
+            self.of_class(value, made=True)
+        elif isinstance(value, (property, classmethod, staticmethod)):
+            parts = (value.fget, value.fset) if isinstance(value, property) else (value.__func__,)
+            for part in parts:
+                if part is not None:
+                    self.inside(part, name)
+        elif isinstance(value, (list, tuple, deque)):
+            self.items(name, value, self.bind(value))
+        elif isinstance(value, dict):
+            self.of_dict(name, value)
+        elif isinstance(value, (set, frozenset)):
+            copy = frozenset(value)
+            self.parts.append((name, Static(copy)))
+            if isinstance(value, set):
+                self.lines.append(f"{self.bind(value)} == {self.bind(copy)}")
+        elif kind not in NUMBERS and has_memory(value):
+            now = entries_of(value)
+            self.parts.append((name, now))
+            self.lines.append(f"entries_of({self.bind(value)}) == {self.bind(now)}")
+        elif is_jitted(value):
+            self.inside(value.function, name)
+        elif kind.__module__ == "functools" and hasattr(value, "__wrapped__"):
+            self.cached += 1  # what it reads once, it keeps
+            self.inside(value.__wrapped__, name)
+            self.cached -= 1
+        if isinstance(value, enum.Enum):
+            with self.unseen():
+                self.slot(f"{name}.value", value._value_, f"{self.bind(value)}._value_")
+        elif is_users(kind) and not isinstance(value, type):
+            if is_array_like(kind):
+                self.as_array(name, value)
+            else:
+                self.of_object(name, value)
+        elif isinstance(value, HOLDERS) or is_sparse(value) or is_data(kind):
+            with self.unseen():
+                self.held(name, value)
+
+    def items(self, name: str, value: Any, text: str) -> None:
+        if not isinstance(value, tuple):
+            self.lines.append(f"len({text}) == {len(value)}")
+        if len(value) > LONG and all([isinstance(v, NUMBERS) for v in value]):
+            now = tuple(value)
+            self.parts.append((name, Static(now)))
+            if not isinstance(value, tuple):
+                self.lines.append(f"all(map(is_, {text}, {self.bind(now)}))")
+            return
+        for k, item in enumerate(value):
+            self.slot(name, item, f"{text}[{k}]", fixed=isinstance(value, tuple))
+
+    def of_dict(self, name: str, value: Any) -> None:
+        text = self.bind(value)
+        keys = tuple(value)
+        self.parts.append((name, Static(keys)))
+        self.lines.append(f"tuple({text}) == {self.bind(keys)}")
+        for k, item in list(value.items()):
+            key = repr(k) if type(k) in (str, int) else self.bind(k)
+            self.slot(f"{name}[{k!r:.40}]", item, f"{text}[{key}]")
+
+    def of_function(self, f: types.FunctionType) -> None:
+        users = _is_users_function(f)
+        code = f.__code__
+        if not users:
+            # What an installed package holds on to: linad's own transforms, a decorator.
+            for cell in f.__closure__ or ():
+                value = content(cell)
+                kind = type(value)
+                if issubclass(kind, FOLLOWED) or is_users(kind) or is_jitted(value):
+                    self.inside(value, "")
+            if isinstance(registry := getattr(f, "registry", None), types.MappingProxyType):
+                self.inside(registry, f.__name__)  # of functools.singledispatch
+            return
+        self.functions.append(f)
+        self.parts.append(Itself(code))
+        reads = reads_of(code)
+        self.names |= reads.attributes
+        self.others |= reads.others
+        self.whole |= reads.whole
+        self.of_chains(f, reads.chains)
+        for name in sorted(reads.imports):
+            if name in sys.modules:
+                self.inside(sys.modules[name], name)
+        scope, known = f.__globals__, self.bind(f.__globals__)
+        for name in reads.names:
+            if name in scope:
+                self.named(name, scope[name], f"{known}[{name!r}]")
+            elif not hasattr(builtins, name):
+                self.parts.append((name, "missing"))
+                self.lines.append(f"{name!r} not in {known}")
+        for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            if name in reads.cells and content(cell) is not EMPTY:
+                self.named(name, cell.cell_contents, f"{self.bind(cell)}.cell_contents")
+        if f.__defaults__:
+            self.items("", f.__defaults__, self.bind(f.__defaults__))
+        for name, value in (f.__kwdefaults__ or {}).items():
+            self.slot(name, value, f"{self.bind(f.__kwdefaults__)}[{name!r}]")
+        if self.any:
+            self.lines.append(f"len({self.bind(f.__dict__)}) == {len(f.__dict__)}")
+        for name in sorted(self.known & f.__dict__.keys()):
+            self.slot(name, f.__dict__[name], f"{self.bind(f.__dict__)}[{name!r}]")
+
+    def named(self, name: str, value: Any, text: str) -> None:
+        """A variable of a function's; a module is looked into, if it is the user's."""
+        if isinstance(value, types.ModuleType):
+            self.inside(value, name)
+            return
+        self.slot(name, value, text)
+        if type(value) is types.FunctionType and _is_users_function(value):
+            held = self.bind(value)
+            line = f"{held}.__code__ is {self.bind(value.__code__)}"
+            if line not in self.lines:
+                self.lines.append(line)  # reloaded in place, perhaps
+
+    def of_module(self, module: types.ModuleType) -> None:
+        file = getattr(module, "__file__", None) or ""
+        if not is_users_module(module.__name__, file):
+            return
+        scope, known = vars(module), self.bind(vars(module))
+        if self.any:
+            self.lines.append(f"len({known}) == {len(scope)}")
+        for name in sorted(self.known & scope.keys()):
+            if not name.startswith("__"):
+                self.named(f"{module.__name__}.{name}", scope[name], f"{known}[{name!r}]")
+
+    def of_object(self, name: str, value: Any, classes: bool = True) -> None:
+        kind = type(value)
+        self.objects.add(id(value))
+        every = self.any or any([not is_users(b) and b not in NEUTRAL for b in kind.__mro__])
+        held = getattr(value, "__dict__", None)
+        found = attributes(value)
+        mentioned = found if every else [n for n in found if n in self.known]
+        if isinstance(held, dict):
+            text = self.bind(held)
+            if every:
+                self.lines.append(f"len({text}) == {len(held)}")
+        for n in list(mentioned):
+            inner = held is not None and n in held
+            place = f"{text}[{n!r}]" if inner else f"{self.bind(value)}.{n}"
+            self.slot(f"{name}.{n}", found[n], place)
+        if isinstance(held, dict):
+            for n, other in class_attributes(kind).items():
+                if n in self.known and n not in held and not hasattr(type(other), "__set__"):
+                    self.parts.append((n, "of the class"))
+                    self.lines.append(f"{n!r} not in {text}")
+        if classes:
+            self.of_class(kind)
+
+    def of_class(self, kind: type, made: bool = False) -> None:
+        """The attributes of a class; ``made``: objects of it may be made, too."""
+        meta = type(kind)
+        if _is_users_metaclass(meta) and id(meta) not in self.met:
+            self.met[id(meta)] = len(self.met)
+            self.of_class(meta)
+        bases = [base for base in kind.__mro__ if is_users(base) or _is_users_metaclass(base)]
+        found = dict.fromkeys([n for base in bases for n in vars(base) if self._counts(n, made)])
+        texts = {base: self.bind(vars(base)) for base in bases} if found else {}
+        for name in found:
+            for base in bases:
+                if name not in vars(base):
+                    self.lines.append(f"{name!r} not in {texts[base]}")
+                    continue
+                value = vars(base)[name]
+                if not (name in GENERATED and _is_generated(value)):
+                    self.slot(f"{base.__name__}.{name}", value, f"{texts[base]}[{name!r}]")
+                break
+
+    def _counts(self, name: str, made: bool) -> bool:
+        """Whether somebody reads an attribute of a class."""
+        if name.startswith("__") and name.endswith("__"):
+            return name not in MACHINERY and (made or name not in SILENT)
+        return self.any or name in self.known
+
+
+NEUTRAL = {object, list, dict, tuple, set, frozenset, int, float, str, bytes, complex}
+NEUTRAL |= {abc.ABC, typing.Generic, typing.Protocol, enum.Enum, types.SimpleNamespace}
+"""Bases that read no attributes of those who inherit from them."""
+
+
+READERS = {"read", "readline", "readlines", "readinto", "read1", "getline", "next", "__next__"}
+"""Methods that take something from a file."""
+
+
+def _is_users_metaclass(kind: type) -> bool:
+    if kind is type or not issubclass(kind, type):
+        return False
+    module = sys.modules.get(kind.__module__)
+    return is_users_module(kind.__module__, getattr(module, "__file__", None) or "")
+
+
+def _is_generated(f: Any) -> bool:
+    """Whether a method was written by `dataclasses`: it reads all fields, for nobody."""
+    f = getattr(f, "__wrapped__", f)
+    return type(f) is types.FunctionType and f.__code__.co_filename == "<string>"
+
+
+def _moves(value: Any) -> bool:
+    """Whether a value is an iterator of which nobody can tell how far it has gone."""
+    if type(value).__name__ == "SimpleQueue":
+        return True
+    return isinstance(value, Iterator) and not (is_users(type(value)) or isinstance(value, IOBase))
+
+
+def has_memory(value: Any) -> bool:
+    """Whether a value owns memory that others may write into: a bytearray, a file in memory."""
+    try:
+        return not memoryview(value).readonly or isinstance(value, memoryview)
+    except (TypeError, ValueError, BufferError):  # ValueError: it is closed
+        return False
+
+
+def has_code(x: Any) -> bool:
+    """Whether an argument brings code along, which may read more from outside, or holds what its
+    identity does not tell."""
+    kind = type(x)
+    if kind in PLAIN or isinstance(x, np.ndarray):
+        return False
+    if isinstance(x, (*FOLLOWED, *HOLDERS, types.ModuleType)) or is_users(kind) or is_data(kind):
+        return True
+    return is_sparse(x) or is_environment(x) or _moves(x) or has_memory(x)
+
+
+def has_state(x: Any) -> bool:
+    """Whether an argument is an object of a user's class, known by itself and its attributes."""
+    kind: Any = type(x)
+    plain = kind.__hash__ is object.__hash__ and not hasattr(kind, "__array__")
+    return plain and is_users(kind) and not isinstance(x, enum.Enum)
