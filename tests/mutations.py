@@ -30,6 +30,9 @@ TESTS = Path(__file__).resolve().parent
 LEFT_OUT = ("specimens", "coverage", "demo", "cli", "__main__", "checks")
 """Modules without facts, and those that run when they are imported."""
 
+ON_A_GPU = "linad.sweeps.cuda."
+"""What is tested where its packages are (``tox -e cuda``), or a GPU."""
+
 IN_KERNELS = (
     *("native", "vector_math", "number_pairs", "complex_numbers", "special_functions"),
     "kernel_cache",
@@ -92,7 +95,7 @@ def tables(found):
     )
     seen = set()
     for module in found:
-        if module.__name__.endswith(IN_KERNELS):
+        if module.__name__.endswith(IN_KERNELS) or module.__name__.startswith(ON_A_GPU):
             continue
         for name, table in vars(module).items():
             if not re.fullmatch(r"_?[A-Z][A-Z_]+", name) or id(table) in seen:
