@@ -164,6 +164,10 @@ class Trace:
         """Return a traced array that depends on nothing, to be written into."""
         raise NotImplementedError
 
+    def is_constant(self, x: "Tracer") -> bool:
+        """Whether a value is known to depend on no argument: it has no derivative to lose."""
+        return False
+
     def own(self, x: "Tracer") -> "Tracer":
         """A value of a trace around as this one knows it, if it takes such values up."""
         return x
