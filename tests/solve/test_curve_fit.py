@@ -366,6 +366,10 @@ class TestTelling:
                 getattr(found, name)
         assert copy.deepcopy(found).values == found.values
 
+    def test_starred_parameters_have_names(self):
+        found = curve_fit(lambda t, a, *line: a * t**2 + line[0] * t + line[1], T, Y, [1, 1, 1])
+        assert found.names == ["a", "line[0]", "line[1]"]
+
     def test_a_compiled_partial_has_its_functions_name(self):
         assert name_of(linad.jit(partial(decay, c=0.5))) == "decay"
 

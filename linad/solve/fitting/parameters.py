@@ -74,7 +74,11 @@ def _after_first(signature: inspect.Signature | None) -> list[inspect.Parameter]
 
 def _positional(signature: inspect.Signature | None, count: int) -> list[str] | None:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    names = [p.name for p in _after_first(signature) if p.kind in kinds][:count]
+    parameters = _after_first(signature)
+    names = [p.name for p in parameters if p.kind in kinds][:count]
+    for p in parameters:
+        if p.kind is p.VAR_POSITIONAL and names:  # of ``*p`` alone p[0] is the name in any case
+            names += [f"{p.name}[{k}]" for k in range(count - len(names))]
     return names if len(names) == count else None
 
 
